@@ -35,7 +35,7 @@ test: venv ## Run the tests; SEED=1 shuffles them; PYTEST_ARGS="-k disk -x" are 
 quick: venv ## Run the quick part of the tests; VENV=.venv-other PYTHON=/usr/bin/python3 for another Python as well
 	$(BIN)/python -m pytest -n $(WORKERS) tests/unit tests/contract $(ORDER) $(PYTEST_ARGS)
 
-faults: venv ## Run all that can go wrong at AWS, at every call of every verb, and 400 pairs; FAULT_SEED=2 draws others
+faults: venv ## Run all that can go wrong at AWS, at every call of every method, and 400 pairs; FAULT_SEED=2 draws others
 	$(BIN)/python -m pytest -n $(PATIENT_WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
 
 load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, detach and delete; two minutes

@@ -1,4 +1,4 @@
-"""Calls the executable's verbs as a Director does: `python -m acceptance.lifecycle`.
+"""Calls the executable's methods as a Director does: `python -m acceptance.lifecycle`.
 
 VMs, disks, snapshots and stemcells are created, used and deleted. At the end the CPI must have left nothing.
 """

@@ -29,7 +29,7 @@ FAULT = {"action": "CreateVolume", "times": 1, "drop": "after"}
 """An example: CreateVolume creates a volume and its answer is lost, once."""
 
 HELP = f"""\
-VERB [ARGUMENT ...]    call a verb; arguments are JSON, with blanks between them: has_vm "i-0123"
+METHOD [ARGUMENT ...]  call a method; arguments are JSON, with blanks between them: has_vm "i-0123"
 {{"method": ...}}        send a whole request, as it is
 state                  list the resources that were created and still exist
 fault {{"action": ...}}  have calls to AWS go wrong, by a rule as testbed/rules.py has them, such as
@@ -106,9 +106,9 @@ class Console:
             return self._sent(line)
         if line.split(maxsplit=1)[0] in {"fault", "faults", "throttle"}:
             return self._told(line)
-        verb, arguments = parsed(line)
+        method, arguments = parsed(line)
         try:
-            return shown(self.cpi.call(verb, *arguments, api_version=CONTRACT, stemcell=STEMCELL))
+            return shown(self.cpi.call(method, *arguments, api_version=CONTRACT, stemcell=STEMCELL))
         except (OSError, subprocess.TimeoutExpired) as error:
             raise BadLine(f"the CPI could not be run: {error}") from None
 
@@ -141,14 +141,14 @@ class Console:
 
 
 def parsed(line: str) -> tuple[str, list[Any]]:
-    """Read a verb and the JSON values after it.
+    """Read a method and the JSON values after it.
 
     Raises:
         BadLine: It is something else.
     """
     found = re.match(r"[a-z_]+(?=\s|$)", line)
     if not found:
-        raise BadLine("a line begins with a verb, or is a whole request; help tells more")
+        raise BadLine("a line begins with a method, or is a whole request; help tells more")
     arguments = []
     place = found.end()
     while rest := line[place:].lstrip():

@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 
 SECRETS = (*executable.SECRETS, registry.PASSWORD)
 MASK = "<secret>"
+AGENT = {
+    "mbus": f"nats://nats:{executable.MBUS_PASSWORD}@10.0.1.6:4222",
+    "ntp": ["0.pool.ntp.org"],
+    "blobstore": {"provider": "dav", "options": {"endpoint": "http://10.0.1.6:25250"}},
+}
+"""The agent's section of the configuration."""
 
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from jsonschema import Draft202012Validator
 
-from testbed.demo_lives import AGENT
-from testbed.demo_text import BOLD, brief, masked, paint
+from testbed.demo_text import AGENT, BOLD, brief, masked, paint
 from testbed.executable import Cpi, config
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Load: many calls of the CPI at once, throttled as EC2 throttles: `python -m testbed.load`.
 
-Each verb in turn is called for all VMs at the same time, with one process per VM. The buckets set a
-minimum time for a verb; it is printed beside the actual time.
+Each method in turn is called for all VMs at the same time, with one process per VM. The buckets set a
+minimum time for a method; it is printed beside the actual time.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ DISK_MIB = 1024
 
 @dataclass(frozen=True)
 class Phase:
-    """The results of the simultaneous calls of one verb.
+    """The results of the simultaneous calls of one method.
 
     Attributes:
-        verb: Its name.
+        method: Its name.
         results: The results of the calls that succeeded.
         problems: The errors of the others.
         calls: How many calls EC2 let through, by action.
@@ -51,7 +51,7 @@ class Phase:
         slowest: The action whose bucket sets this minimum; empty if none does.
     """
 
-    verb: str
+    method: str
     results: list[Any]
     problems: list[str]
     calls: dict[str, int]
@@ -87,7 +87,7 @@ class Load:
         self._speed = speed
 
     def run(self) -> Iterator[Phase]:
-        """Fill the buckets, and call one verb after the other for all VMs."""
+        """Fill the buckets, and call one method after the other for all VMs."""
         self._fake_aws.throttle(self._speed)
         properties = {"instance_type": "m5.large", "availability_zone": self._world.zone}
         stemcell = f"{self._world.image_id} light"
@@ -111,17 +111,17 @@ class Load:
         properties = {"subnet": self._world.subnet_id}
         return {"default": {"type": "manual", "ip": address, "cloud_properties": properties}}
 
-    def _phase(self, verb: str, arguments: list[list[Any]]) -> Phase:
-        """Call a verb with each list of arguments, all at once."""
+    def _phase(self, method: str, arguments: list[list[Any]]) -> Phase:
+        """Call a method with each list of arguments, all at once."""
         before = self._fake_aws.buckets()
         begin = time.monotonic()
         with ThreadPoolExecutor(max_workers=MOST_VMS) as pool:
-            outcomes = list(pool.map(lambda each: self._call(verb, each), arguments))
+            outcomes = list(pool.map(lambda each: self._call(method, each), arguments))
         seconds = time.monotonic() - begin
         after = self._fake_aws.buckets()
         least, slowest = least_seconds(before, after, self._speed)
         return Phase(
-            verb=verb,
+            method=method,
             results=[result for result, problem, _ in outcomes if not problem],
             problems=[problem for _, problem, _ in outcomes if problem],
             calls=risen("allowed", before, after),
@@ -133,10 +133,10 @@ class Load:
             slowest=slowest,
         )
 
-    def _call(self, verb: str, arguments: list[Any]) -> tuple[Any, str, int]:
-        """Call a verb; return its result, its problem, and how often a call was repeated."""
+    def _call(self, method: str, arguments: list[Any]) -> tuple[Any, str, int]:
+        """Call a method; return its result, its problem, and how often a call was repeated."""
         try:
-            answer = self.cpi.call(verb, *arguments, stemcell=2)
+            answer = self.cpi.call(method, *arguments, stemcell=2)
             result = answer.ok()
         except Exception as problem:  # noqa: BLE001 - no answer, one that is no response, or an error
             return None, masked(str(problem)), 0
@@ -178,7 +178,7 @@ def report(phase: Phase) -> str:
     """Write the outcome of a phase."""
     bound = f"{phase.least:.1f} s at least, for {phase.slowest}" if phase.slowest else "no bucket ran dry"
     lines = [
-        paint(f"{phase.verb}: {len(phase.results)} succeeded, {len(phase.problems)} failed", BOLD),
+        paint(f"{phase.method}: {len(phase.results)} succeeded, {len(phase.problems)} failed", BOLD),
         f"  time       {phase.seconds:.1f} s ({bound})",
         f"  calls      {_counted(phase.calls)}",
         f"  throttled  {_counted(phase.throttled)}",
@@ -201,7 +201,7 @@ def main() -> int:
     vms = parser.parse_args().vms
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     with staged() as stage:
-        print(f"{vms} calls of each verb at once, through EC2's token buckets:")
+        print(f"{vms} calls of each method at once, through EC2's token buckets:")
         failures = 0
         for phase in Load(stage.fake_aws, stage.world, vms).run():
             print(report(phase))

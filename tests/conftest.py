@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import json
 import os
+import re
 import signal
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -50,14 +52,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Name a test by its lists and dicts, where pytest would number them."""
-    if not isinstance(val, dict | list | tuple):
-        return None
-    try:
-        text = json.dumps(val, separators=(",", ":"))
-    except (TypeError, ValueError):
-        return None  # has more in it than plain values
+    """Name a test by its values, where pytest would number them."""
+    if (
+        val is None
+        or isinstance(val, str | bytes | int | float | Enum | re.Pattern)
+        or hasattr(val, "__name__")
+    ):
+        return None  # pytest names these itself
+    text = json.dumps(val, separators=(",", ":"), default=_in_id).strip('"')
     return text if len(text) <= LONGEST_NAME else f"{text[:LONGEST_NAME]}…"
+
+
+def _in_id(value: Any) -> Any:
+    """Show a value in a test's id: the same in every process, so without an address or an order of a set."""
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=str)
+    if isinstance(value, Exception):
+        return f"{type(value).__name__}: {value}"
+    text = getattr(value, "__name__", repr(value))
+    return type(value).__name__ if " at 0x" in text else text
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Image tarballs that lie, made header by header: no library writes them."""
+"""Hostile image tarballs, written header by header, because no library writes them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HUGE: Final = 1 << 60
 
 
 def field(number: int) -> bytes:
-    """Return a number as GNU tar writes it: in octal digits, or if they can't say it in base-256."""
+    """Return a number as GNU tar writes it: in octal digits or base-256."""
     if 0 <= number < 1 << 33:
         return b"%011o\0" % number
     return bytes([0xFF if number < 0 else 0x80]) + number.to_bytes(11, "big", signed=number < 0)
@@ -54,7 +54,7 @@ def padded(content: bytes) -> bytes:
 
 
 def member(name: bytes = ROOT, content: bytes = DATA, kind: bytes = b"0") -> bytes:
-    """Return a member that does not lie."""
+    """Return a correct member."""
     return header(name, len(content), kind) + padded(content)
 
 

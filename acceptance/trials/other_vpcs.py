@@ -8,7 +8,7 @@ from acceptance.lab import Lab, said_to
 from acceptance.network import tagged
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials
-from bosh_aws_cpi.aws import lookups
+from bosh_aws_cpi.aws import firewalls
 
 if TYPE_CHECKING:
     from acceptance.lab import Said
@@ -36,12 +36,12 @@ def group_associations(lab: Lab) -> Seen:
     state = lab.ec2.associate_security_group_vpc(GroupId=group_id, VpcId=vpc_id)["State"]
 
     def associated() -> None:
-        found = lookups.group_associations(lab.ec2, [group_id])
+        found = firewalls.group_associations(lab.ec2, [group_id])
         if found != {(group_id, vpc_id): "associated"}:
             raise NotYet(str(found))
 
     until(associated)
-    is_listed = any(each.group_id == group_id for each in lookups.security_groups(lab.ec2, [vpc_id]))
+    is_listed = any(each.group_id == group_id for each in firewalls.groups_of_vpcs(lab.ec2, [vpc_id]))
     after = use()
     if after.answer is not None:
         nic = after.answer["NetworkInterface"]["NetworkInterfaceId"]

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the assumptions about AWS in a real account, and then the executable's verbs. Each of the two programs
+# Tests the assumptions about AWS in a real account, and then the executable's methods. Each of the two programs
 # creates its own VPC, and deletes everything that it has created. docs/aws-assumptions.md lists the
 # permissions that the keys need. The second program runs even if the first one fails; the exit status is that
 # of the last one that failed. The tests run the same programs on the simulated AWS.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bosh_aws_cpi.records import Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from bosh_aws_cpi.jsontext import Json
 

@@ -24,7 +24,8 @@ id, up to five times.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from typing import ClassVar
 
@@ -34,7 +35,6 @@ class BoshError(Exception):
 
     Args:
         message: The failed action, the id of the resource, and the remedy.
-        ok_to_retry: Whether a retry may succeed.
     """
 
     wire_type: ClassVar[str] = "Unknown"

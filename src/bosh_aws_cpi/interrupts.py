@@ -11,10 +11,11 @@ resources. All other calls complete their work.
 
 from __future__ import annotations
 
+import select
 import signal
 import time
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Final
@@ -176,8 +177,6 @@ def _is_unread(descriptor: int, seconds: float) -> bool:
     Linux always reports a closed end; macOS does so only if the poller registers an event (NixOS/nix,
     issue 1871 and pull request 1872, which name Apple's radar 37537852).
     """
-    import select  # noqa: PLC0415 - calls that create nothing don't need it
-
     poller = select.poll()
     poller.register(descriptor, select.POLLHUP)
     found = poller.poll(seconds * _MILLISECONDS)

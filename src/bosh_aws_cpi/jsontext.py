@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn, TypeGuard
 
@@ -67,7 +67,6 @@ def encode(value: object, *, ascii_only: bool = False) -> str:
     """Write a value as JSON on one line, without spaces.
 
     Args:
-        value: Any JSON value.
         ascii_only: Escape all non-ASCII characters, so that the text is the same in every encoding.
     """
     return json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only, allow_nan=False)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.redact import Redactor
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
@@ -132,8 +133,6 @@ class Log:
         A pipe that is ready takes PIPE_BUF bytes without blocking (Python's documentation of `select`). The
         parent process may use the same pipe, so it is not made non-blocking.
         """
-        import select  # noqa: PLC0415 - a process that logs nothing does not need it
-
         if self.descriptor is None:
             return True
         poller = select.poll()

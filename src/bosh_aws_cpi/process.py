@@ -11,17 +11,18 @@ import os
 import sys
 import time
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from bosh_aws_cpi import frame_memory, interrupts, log
+from bosh_aws_cpi import interrupts, log
+from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import BoshError, InvalidCall, Unknown
 from bosh_aws_cpi.rpc import dispatch
 
-TYPE_CHECKING = False  # `typing` itself is not loaded: docs/decisions/start-up.md
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from collections.abc import Callable
+    from typing import Any, NoReturn
 
-    from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.rpc.host import Verb
     from bosh_aws_cpi.rpc.request import Request
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
@@ -32,6 +33,14 @@ _COMMANDS = ("check", "diagnose", "preflight", "sweep")
 _GARBAGE = 100_000
 """The number of new objects at which Python's garbage collector runs. Most objects live until the end of the
 call, so more frequent runs would free little, and take a tenth of a short call's time."""
+FRAME_WORDS = 1 << 14
+"""The size of `main`'s frame, 128 KiB, so that the frames of all calls in it fit in its chunk of memory.
+
+CPython 3.11 to 3.13 keeps frames in chunks of 16 KiB, and returns a chunk to the system when the first frame
+in it ends. When a loop calls functions across the end of a chunk, as deep imports that compile regular
+expressions do, each call maps and unmaps memory: 3,000 to 5,000 page faults in a create_vm
+(docs/decisions/start-up.md).
+"""
 _USAGE = """\
 Usage: cpi CONFIG_PATH                 reads a request from stdin, writes the response to stdout; used by BOSH
        cpi check CONFIG_PATH FILE ...  checks a cloud config before a deployment
@@ -51,9 +60,6 @@ class _AwsHost:
         self._method = ""
 
     def open(self, call: Request) -> Cloud:
-        from bosh_aws_cpi.config.loading import load  # noqa: PLC0415
-        from bosh_aws_cpi.cpi.cloud import Cloud  # noqa: PLC0415 - a bad request needs neither
-
         if len(self._arguments) != 1:
             message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
             raise Unknown(message)
@@ -61,10 +67,10 @@ class _AwsHost:
         self._cloud = Cloud(load(self._arguments[0], call.context), call.api_version)
         return self._cloud
 
-    def verb(self, target: str) -> Verb:
-        module, function = target.split(":")
-        verb: Verb = getattr(import_module(f"bosh_aws_cpi.cpi.{module}"), function)
-        return verb
+    def function(self, target: str) -> Callable[..., Any]:
+        module, _, name = target.partition(":")
+        function: Callable[..., Any] = getattr(import_module(f"bosh_aws_cpi.cpi.{module}"), name)
+        return function
 
     def translate(self, error: Exception) -> BoshError | None:
         if "botocore" not in sys.modules:  # the error is not botocore's
@@ -88,7 +94,7 @@ def run() -> NoReturn:
     `main` has flushed the logs, and no other thread is running.
     """
     gc.set_threshold(_GARBAGE)
-    main.__code__ = frame_memory.roomy(main.__code__)
+    main.__code__ = main.__code__.replace(co_stacksize=FRAME_WORDS)
     os._exit(main())
 
 

@@ -8,17 +8,22 @@ than all of its own work (docs/decisions/start-up.md). Type checkers see frozen 
 from __future__ import annotations
 
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any, ClassVar, Self, dataclass_transform
-else:
+    from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
+
+    T = TypeVar("T")
+else:  # only type checkers need these
+    T = object
+    Generic = {T: T}
 
     def dataclass_transform(**_: object) -> object:
-        """Change nothing: only type checkers need it."""
         return lambda base: base
 
+
+__all__ = ["EMPTY", "Confidential", "Entity", "Generic", "Record", "T"]
 
 EMPTY: Mapping[Any, Any] = MappingProxyType({})
 """The default of a field that is a mapping: nobody can add to it."""
@@ -38,19 +43,20 @@ class Record:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        fields = cls._fields + tuple(name for name in cls.__annotations__ if name not in cls._fields)
-        for name in fields:
-            if hasattr(Record, name):
-                message = f"{cls.__name__} can't have a field {name}"
-                raise TypeError(message)
-        cls._fields, cls._known = fields, frozenset(fields)
-        cls._required = frozenset(name for name in fields if not hasattr(cls, name))
+        own = cls.__annotations__
+        if taken := own.keys() & vars(Record).keys():
+            message = f"{cls.__name__} can't have a field {', '.join(taken)}"
+            raise TypeError(message)
+        cls._fields += tuple(name for name in own if name not in cls._known)
+        cls._known |= own.keys()
+        cls._required = (cls._required | own.keys()) - vars(cls).keys()
 
     def __init__(self, *values: object, **named: object) -> None:
-        given = vars(self)
-        given.update(zip(self._fields, values, strict=False), **named)
-        is_each_once = len(given) == len(values) + len(named)
-        if not (is_each_once and self._required <= given.keys() <= self._known):
+        given = self.__dict__
+        given.update(named)
+        if values:
+            given.update(zip(self._fields, values, strict=False))
+        if len(given) != len(values) + len(named) or not self._required <= given.keys() <= self._known:
             raise self._wrong(values, named)
 
     def replaced(self, **named: object) -> Self:

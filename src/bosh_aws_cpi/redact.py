@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 from binascii import b2a_base64
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,6 +1,7 @@
 """Names of tags by which the CPI recognises its own resources, and those that the Director knows."""
 
 from typing import Final
+from unicodedata import normalize
 
 VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"})
 """Tags of set_vm_metadata, which always writes some of these; a manifest's own tags have other names."""
@@ -38,7 +39,5 @@ OWN: Final = frozenset(
 def folded(key: str) -> str:
     """A key without what a reader may overlook: case, spaces, invisible characters, forms of letters."""
     if not key.isascii():
-        from unicodedata import normalize  # noqa: PLC0415 - few keys need it
-
         key = normalize("NFKC", normalize("NFKC", key).casefold())
     return "".join(each for each in key.lower() if each.isprintable() and not each.isspace())

@@ -25,17 +25,14 @@ class VendorError(Exception):
 
 @dataclass(frozen=True)
 class Blob:
-    """An entry of config/blobs.yml.
-
-    Attributes:
-        path: The path below blobs/.
-        object_id: The id in the blobstore of final releases, once it is uploaded.
-    """
+    """An entry of config/blobs.yml."""
 
     path: str
+    """The path below blobs/."""
     size: int
     sha256: str
     object_id: str | None = None
+    """The id in the blobstore of final releases, once it is uploaded."""
 
     @property
     def file(self) -> Path:

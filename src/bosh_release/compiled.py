@@ -41,15 +41,12 @@ class CompiledReleaseError(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """A source release, without the sources in its packages.
-
-    Attributes:
-        manifest: Its release.MF.
-        files: Its jobs and licences, by their paths in the tarball.
-    """
+    """A source release, without the sources in its packages."""
 
     manifest: dict[str, Any]
+    """Its release.MF."""
     files: dict[str, bytes]
+    """Its jobs and licences, by their paths in the tarball."""
 
     @property
     def packages(self) -> list[dict[str, Any]]:
@@ -108,7 +105,6 @@ def compiled_manifest(source: Source, chosen: Mapping[str, Compiled], stemcell: 
 
     Args:
         source: The release that was compiled.
-        chosen: The compiled packages, by name.
         stemcell: The stemcell that they are for, as OS/VERSION.
     """
     kept = {key: value for key, value in source.manifest.items() if key != "packages"}

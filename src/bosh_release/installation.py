@@ -30,15 +30,12 @@ class Key:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled package.
-
-    Attributes:
-        file: Its tarball.
-        digest: As BOSH writes it: SHA-1, or `sha256:` and SHA-256, or both with a semicolon between them.
-    """
+    """A compiled package."""
 
     file: Path
+    """Its tarball."""
     digest: str
+    """As BOSH writes it: SHA-1, or `sha256:` and SHA-256, or both with a semicolon between them."""
 
 
 def read_installation(folder: Path) -> dict[Key, Compiled]:

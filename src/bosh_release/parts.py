@@ -18,48 +18,42 @@ from bosh_release.sources import UPSTREAM
 
 @dataclass(frozen=True)
 class Part:
-    """A component of the release.
-
-    Attributes:
-        ref: What names it in the document; unique.
-        version: None if the machine that compiles the packages provides it.
-        licence: An SPDX expression; None if the version decides.
-        purl: Its package URL, by which scanners find it.
-        cpe: Its name in the National Vulnerability Database, where scanners don't know it by its purl.
-        sha256: Of the file that is shipped, or of the crate that was compiled into it.
-        url: Where upstream publishes it.
-        platform: Of a wheel: `uname -s` and `uname -m` with a hyphen, or `any`.
-        note: What the document says of it besides.
-        parts: What is compiled into it, or linked with it.
-    """
+    """A component of the release."""
 
     ref: str
+    """What names it in the document; unique."""
     name: str
     version: str | None
+    """None if the machine that compiles the packages provides it."""
     licence: str | None
+    """An SPDX expression; None if the version decides."""
     purl: str
+    """Its package URL, by which scanners find it."""
     cpe: str | None = None
+    """Its name in the National Vulnerability Database, where scanners don't know it by its purl."""
     sha256: str | None = None
+    """Of the file that is shipped, or of the crate that was compiled into it."""
     url: str | None = None
+    """Where upstream publishes it."""
     platform: str | None = None
+    """Of a wheel: `uname -s` and `uname -m` with a hyphen, or `any`."""
     note: str | None = None
+    """What the document says of it besides."""
     parts: tuple["Part", ...] = ()
+    """What is compiled into it, or linked with it."""
 
 
 @dataclass(frozen=True)
 class Bundled:
-    """A library whose source is part of another one's.
-
-    Attributes:
-        file: The file that states the version.
-        version: The pattern of the version in it; its groups are the numbers between the dots.
-        cpe: Vendor and product in the National Vulnerability Database.
-    """
+    """A library whose source is part of another one's."""
 
     licence: str
     file: str
+    """The file that states the version."""
     version: str
+    """The pattern of the version in it; its groups are the numbers between the dots."""
     cpe: str | None = None
+    """Vendor and product in the National Vulnerability Database."""
 
 
 CPYTHON = {

@@ -38,7 +38,6 @@ def document(version: str, blobs: Iterable[Blob]) -> str:
     """Return the list as text.
 
     Args:
-        version: The release's version.
         blobs: All of its blobs.
 
     Raises:

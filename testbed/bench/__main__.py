@@ -39,7 +39,7 @@ def measured(wanted: list[str], runs: int, python: Path | None = None) -> Report
         folder = Path(scratch)
         bench = Bench(fake_aws, folder)
         started = _forms(folder, python) if {*ROWS, DEPLOYMENT}.intersection(wanted) else []
-        rows = _rows(bench, started, [verb for verb in ROWS if verb in wanted], runs)
+        rows = _rows(bench, started, [method for method in ROWS if method in wanted], runs)
         if DEPLOYMENT in wanted:
             _say(DEPLOYMENT)
             rows[DEPLOYMENT] = deployment.deployment(bench, fake_aws, started, deployments(runs))
@@ -61,12 +61,12 @@ def _forms(folder: Path, python: Path | None) -> list[Form]:
     return [*forms.bare_forms(python), *plain, forms.pip_form(), forms.release_form_on(python, folder)]
 
 
-def _rows(bench: Bench, started: list[Form], verbs: list[str], runs: int) -> dict[str, Row]:
+def _rows(bench: Bench, started: list[Form], methods: list[str], runs: int) -> dict[str, Row]:
     rows = {}
-    for verb in verbs:
-        _say(verb)
-        asks_aws = [form for form in started if verb != INFO or form.name not in PLAINS]
-        rows[verb] = bench.row(verb, asks_aws, runs)
+    for method in methods:
+        _say(method)
+        asks_aws = [form for form in started if method != INFO or form.name not in PLAINS]
+        rows[method] = bench.row(method, asks_aws, runs)
     return rows
 
 

@@ -29,10 +29,10 @@ _Pair = tuple[str, float, float, bool]
 
 
 def _pairs(old: Report, new: Report) -> Iterator[_Pair]:
-    for verb, row in new.rows.items():
+    for method, row in new.rows.items():
         for name in BARE_OF:
-            if name in row and name in old.rows.get(verb, {}):
-                yield from _row_pairs(f"{verb}, {name}", old.rows[verb], row, name)
+            if name in row and name in old.rows.get(method, {}):
+                yield from _row_pairs(f"{method}, {name}", old.rows[method], row, name)
     for after in new.waiting.keys() & old.waiting.keys():
         what = f"a change after {after} s is noticed, seconds"
         yield what, old.waiting[after].median, new.waiting[after].median, False

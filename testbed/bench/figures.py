@@ -24,7 +24,7 @@ BARE_OF = {PIP: BARE, RELEASE: ISOLATED}
 MOST_OF_BARE = {PIP: 1.5, RELEASE: 2.0}
 """How many times the bare interpreter's CPU `info` may take above it; docs/performance.md says why."""
 MOST_OF_PLAIN = 0.70
-"""How much of the plain boto3 script's CPU a verb may take that asks AWS."""
+"""How much of the plain boto3 script's CPU a method may take that asks AWS."""
 SOON, MOST_SOON, MOST_LATER = 20.0, 1.0, 0.10
 """A change within so many seconds is noticed after so many more, a later one after this part of the wait."""
 
@@ -52,7 +52,7 @@ def spread(values: Iterable[float]) -> Spread:
 
 @dataclass(frozen=True)
 class Starts:
-    """What the starts of one form took for one verb.
+    """What the starts of one form took for one method.
 
     Attributes:
         cpu: Milliseconds.
@@ -103,7 +103,7 @@ class Report:
     Attributes:
         machine: What it was measured on.
         runs: How often each form was started.
-        rows: By the verb's name.
+        rows: By the method's name.
         waiting: Seconds between a change and its being noticed, by when it came: "5 to 10".
         uploads: Of heavy stemcells.
     """
@@ -121,8 +121,8 @@ class Report:
             machine=document["machine"],
             runs=document["runs"],
             rows={
-                verb: {name: Starts.parse(each) for name, each in row.items()}
-                for verb, row in document["rows"].items()
+                method: {name: Starts.parse(each) for name, each in row.items()}
+                for method, row in document["rows"].items()
             },
             waiting={after: Spread(*each) for after, each in document["waiting"].items()},
             uploads=[
@@ -183,14 +183,14 @@ def most_of_waiting(after: str) -> float:
 
 def _beyond_in_rows(report: Report) -> list[str]:
     found = []
-    for verb, row in report.rows.items():
+    for method, row in report.rows.items():
         for name in BARE_OF:
             if name not in row:
                 continue
-            if verb == INFO:
+            if method == INFO:
                 times, most = of_bare(row, name), MOST_OF_BARE[name]
                 if times > most:
-                    found.append(f"{verb}, {name}: {times:.2f} times Python alone above it, {most} at most")
+                    found.append(f"{method}, {name}: {times:.2f} times Python alone above it, {most} at most")
             elif (part := of_plain(row, name)) is not None and part > MOST_OF_PLAIN:
-                found.append(f"{verb}, {name}: {part:.2f} of the boto3 script, {MOST_OF_PLAIN:.2f} at most")
+                found.append(f"{method}, {name}: {part:.2f} of the boto3 script, {MOST_OF_PLAIN:.2f} at most")
     return found

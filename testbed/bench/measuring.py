@@ -63,14 +63,14 @@ class Bench:
         self._config_path.write_text(json.dumps(config(fake_aws.endpoint)))
         self._environment = least_environment(folder)
 
-    def row(self, verb: str, forms: Sequence[Form], runs: int) -> Row:
-        """Measure a verb.
+    def row(self, method: str, forms: Sequence[Form], runs: int) -> Row:
+        """Measure a method.
 
         One start of each form is not measured: it counts modules, and has what is kept from one call to
         the next (bytecode, the facts of instance types, copies of the SDK's data) be there for the others.
 
         Args:
-            verb: Its name.
+            method: Its name.
             forms: What is started, in turn.
             runs: How often each is.
 
@@ -80,21 +80,21 @@ class Bench:
         Raises:
             BenchError: A form failed, or the forms do not make the same calls to AWS.
         """
-        modules = {form.name: self._modules(verb, form) for form in forms}
+        modules = {form.name: self._modules(method, form) for form in forms}
         starts: dict[str, list[Start]] = {form.name: [] for form in forms}
         for _ in range(runs):
             for form in forms:
-                starts[form.name].append(self.start(form, verb, ROWS[verb](self._fake_aws)))
-        check_alike(verb, {form.name: starts[form.name][0].calls for form in forms if not form.is_bare})
+                starts[form.name].append(self.start(form, method, ROWS[method](self._fake_aws)))
+        check_alike(method, {form.name: starts[form.name][0].calls for form in forms if not form.is_bare})
         return {name: figures(each, modules[name]) for name, each in starts.items()}
 
-    def start(self, form: Form, verb: str, arguments: list[Any]) -> Start:
-        """Start a form once, with a request for a verb.
+    def start(self, form: Form, method: str, arguments: list[Any]) -> Start:
+        """Start a form once, with a request for a method.
 
         Raises:
             BenchError: It failed, or answered an error.
         """
-        return self.ask(form, _request(verb, arguments))[0]
+        return self.ask(form, _request(method, arguments))[0]
 
     def ask(self, form: Form, stdin: bytes) -> tuple[Start, bytes]:
         """Start a form once, with a request; returns the start and its answer.
@@ -104,10 +104,10 @@ class Bench:
         """
         return self._run(form, form.command(self._config_path), stdin)
 
-    def _modules(self, verb: str, form: Form) -> int:
+    def _modules(self, method: str, form: Form) -> int:
         file = self._folder / "modules"
         file.unlink(missing_ok=True)
-        stdin = _request(verb, ROWS[verb](self._fake_aws))
+        stdin = _request(method, ROWS[method](self._fake_aws))
         self._run(form, form.counting(file, self._config_path), stdin)
         return int(file.read_text())
 
@@ -126,22 +126,22 @@ class Bench:
         wall, cpu, memory, status = map(float, ended.stdout.split())
         answer = stdout.read_bytes()
         if status or not (form.is_bare or _is_well(answer)):
-            verb = json.loads(asked)["method"]
-            message = f"{form.name}: {verb} failed: {answer.decode()}\n{stderr.read_text()}"
+            method = json.loads(asked)["method"]
+            message = f"{form.name}: {method} failed: {answer.decode()}\n{stderr.read_text()}"
             raise BenchError(message)
         calls = tuple(sorted(self._fake_aws.actions()))
         return Start(wall, cpu, memory / MEMORY_UNITS_PER_MIB, stderr.stat().st_size, calls), answer
 
 
-def _request(verb: str, arguments: list[Any]) -> bytes:
-    return request(verb, arguments, 2, 2, None)
+def _request(method: str, arguments: list[Any]) -> bytes:
+    return request(method, arguments, 2, 2, None)
 
 
 def _is_well(answer: bytes) -> bool:
     return bool(answer) and json.loads(answer)["error"] is None
 
 
-def check_alike(verb: str, calls: dict[str, tuple[str, ...]]) -> None:
+def check_alike(method: str, calls: dict[str, tuple[str, ...]]) -> None:
     """Check that all forms have made the same calls to AWS; otherwise they can't be compared.
 
     Raises:
@@ -149,7 +149,7 @@ def check_alike(verb: str, calls: dict[str, tuple[str, ...]]) -> None:
     """
     if len(set(calls.values())) > 1:
         lines = [f"  {name}: {', '.join(each)}" for name, each in calls.items()]
-        message = f"{verb}: the forms make different calls to AWS\n" + "\n".join(lines)
+        message = f"{method}: the forms make different calls to AWS\n" + "\n".join(lines)
         raise BenchError(message)
 
 

@@ -1,6 +1,6 @@
-"""The yardstick: a plain boto3 script for each verb: `plain.py CONFIG_PATH`, the request on stdin.
+"""The yardstick: a plain boto3 script for each method: `plain.py CONFIG_PATH`, the request on stdin.
 
-Each function makes the calls to AWS that the executable makes for the verb, in the ordinary way, and does
+Each function makes the calls to AWS that the executable makes for the method, in the ordinary way, and does
 nothing else. There are no tricks that make it slow or fast, and no waiters, which would be slower.
 """
 
@@ -112,7 +112,7 @@ def _state(ec2: Any, instance_id: str) -> str:
     return state
 
 
-VERBS = {
+METHODS = {
     each.__name__: each
     for each in (
         has_vm,
@@ -138,7 +138,7 @@ def main() -> None:
         aws_access_key_id=aws["access_key_id"],
         aws_secret_access_key=aws["secret_access_key"],
     )
-    print(json.dumps({"result": VERBS[request["method"]](ec2, *request["arguments"]), "error": None}))
+    print(json.dumps({"result": METHODS[request["method"]](ec2, *request["arguments"]), "error": None}))
 
 
 if __name__ == "__main__":

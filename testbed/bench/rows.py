@@ -1,4 +1,4 @@
-"""The rows of the benchmark: a request for each verb, and a world to answer it in."""
+"""The rows of the benchmark: a request for each method, and a world to answer it in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ INSTANCE_TYPE = "m5.large"
 DISK_MIB = 1024
 
 Row = Callable[["FakeAws"], list[Any]]
-"""Creates the world again, and returns the verb's arguments in it."""
+"""Creates the world again, and returns the method's arguments in it."""
 
 
 def info(fake_aws: FakeAws) -> list[Any]:
@@ -55,7 +55,7 @@ def delete_vm(fake_aws: FakeAws) -> list[Any]:
 ROWS: dict[str, Row] = {
     each.__name__: each for each in (info, has_vm, create_disk, attach_disk, create_vm, delete_vm)
 }
-"""By the verb's name, in the order of the tables."""
+"""By the method's name, in the order of the tables."""
 
 
 def _world(fake_aws: FakeAws) -> World:

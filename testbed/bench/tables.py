@@ -55,20 +55,20 @@ def ratios(report: Report) -> str:
     """Write the executable's figures relative to the yardsticks."""
     lines = [
         [
-            verb,
+            method,
             name,
             f"{above_bare(row, name):.1f} ms",
             f"{of_bare(row, name):.2f}",
             _part(of_plain(row, name)),
             _part(of_plain_alike(row, name)),
         ]
-        for verb, row in report.rows.items()
+        for method, row in report.rows.items()
         for name in BARE_OF
         if name in row
     ]
     return table(
         [
-            *("Verb", "Form", "CPU above Python alone", "The same, Python alone = 1"),
+            *("Method", "Form", "CPU above Python alone", "The same, Python alone = 1"),
             *("CPU, boto3 script = 1", "Script on the same Python = 1"),
         ],
         lines,
@@ -82,12 +82,21 @@ def _part(part: float | None) -> str:
 def starts(report: Report) -> str:
     """Write the cost of each start."""
     lines = [
-        [verb, name, *_cells(each)]
-        for verb, row in report.rows.items()
+        [method, name, *_cells(each)]
+        for method, row in report.rows.items()
         for name, each in row.items()
-        if verb == INFO or name not in BARE_OF.values()
+        if method == INFO or name not in BARE_OF.values()
     ]
-    head = ["Verb", "What is started", "CPU ms", "Wall ms", "Memory MiB", "Modules", "Calls", "stderr bytes"]
+    head = [
+        "Method",
+        "What is started",
+        "CPU ms",
+        "Wall ms",
+        "Memory MiB",
+        "Modules",
+        "Calls",
+        "stderr bytes",
+    ]
     return table(head, lines)
 
 
@@ -130,17 +139,13 @@ def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
 
 def _cells(each: Starts) -> list[str]:
     return [
-        _spread(each.cpu),
-        _spread(each.wall),
+        f"{each.cpu.median:.1f}",
+        f"{each.wall.median:.1f}",
         f"{each.memory.median:.1f}",
         "-" if each.modules is None else str(each.modules),
         str(each.calls),
         str(each.stderr),
     ]
-
-
-def _spread(each: Spread) -> str:
-    return f"{each.median:.1f} ({each.low:.1f} to {each.high:.1f})"
 
 
 def _rate(each: Spread) -> str:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.acceptance.conftest import Run
 
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
-VERBS = {
+METHODS = {
     *("info", "create_stemcell", "delete_stemcell", "create_vm", "delete_vm", "has_vm", "reboot_vm"),
     *("set_vm_metadata", "create_disk", "delete_disk", "has_disk", "attach_disk", "detach_disk", "get_disks"),
     *("set_disk_metadata", "resize_disk", "update_disk", "snapshot_disk", "delete_snapshot"),
@@ -22,23 +22,23 @@ VERBS = {
 
 
 def test_lifecycle(run: Callable[..., Run], nothing_left: Callable[[], None], world: World) -> None:
-    """Every verb that changes something is called, EC2 agrees with the answers, and nothing is left.
+    """Every method that changes something is called, EC2 agrees with the answers, and nothing is left.
 
     The given AMI stays, without tags.
     """
     result = run("lifecycle")
     assert (result.status, result.document["left"]) == (0, {})
     assert result.document["summary"].endswith(" calls, all as it should be")
-    assert {call["method"] for call in result.document["calls"]} == VERBS
+    assert {call["method"] for call in result.document["calls"]} == METHODS
     (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
     assert (image["State"], image.get("Tags", [])) == ("available", [])
     nothing_left()
 
 
-def test_verb_that_fails(
+def test_method_that_fails(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
-    """The first verb that fails ends the run with its error; all resources are deleted."""
+    """The first method that fails ends the run with its error; all resources are deleted."""
     fake_aws.rule(action="ModifyVolume", error=DENIED)
     result = run("lifecycle")
     assert result.status == 1

@@ -58,7 +58,7 @@ def test_vm_defaults(world: World, fake_aws: FakeAws) -> None:
 
 
 def test_context_replaces_whole_keys(world: World, fake_aws: FakeAws) -> None:
-    """The context replaces a key of the file as a whole, endpoints and lists too; its null takes it away."""
+    """A key of the context replaces the file's whole value, also of lists and endpoints; null removes it."""
     document = config(
         NOWHERE,
         region="eu-west-1",

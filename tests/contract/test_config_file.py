@@ -130,29 +130,51 @@ cloud:
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "reason"),
     [
-        pytest.param(f'{{"cloud": "{SECRET}', id="JSON that ends early"),
-        pytest.param(f"a: {SECRET}\n\tb: {SECRET}", id="tab"),
-        pytest.param(f"a: !!python/object/apply:os.system ['echo {SECRET}']", id="Python object"),
-        pytest.param(b"a: \xff\xfe " + SECRET.encode(), id="not UTF-8"),
+        (f'{{"cloud": "{SECRET}', "ScannerError, line 1 column 28"),
+        (f'{{"a": "{SECRET}"}} {{"b": 1}}', "ParserError, line 1 column 27"),
+        (f"password: {SECRET}\n  oops: [", "ScannerError, line 2 column 7"),
+        (f"a: {SECRET}\n\tb: {SECRET}", "ScannerError, line 2 column 1"),
+        (f"a: *{SECRET}", "ComposerError, line 1 column 4"),
+        (f"a: {SECRET}\n---\nb: 1", "ComposerError, line 2 column 1"),
+        (f"a: !{SECRET} b", "ConstructorError, line 1 column 4"),
+        (f"a: !!python/object/apply:os.system ['echo {SECRET}']", "ConstructorError, line 1 column 4"),
+        (f"? [{SECRET}]\n: 1", "ConstructorError, line 1 column 3"),
+        (f"{SECRET}: .nan", "ValueError"),
+        ("a: !!binary aHVudGVyMg==", "TypeError"),
+        ("a: !!int ''", "IndexError"),
+        (f"a: !!bool {SECRET}", "KeyError"),
+        (f"a: !!timestamp {SECRET}", "AttributeError"),
+        (b"a: \xff\xfe " + SECRET.encode(), "ReaderError"),
+        (b"\xc3( \x80", "ReaderError"),
     ],
 )
-def test_broken_file(content: str | bytes) -> None:
-    """A file that is neither JSON nor YAML is refused by its path, and never quoted."""
+def test_broken_file(content: str | bytes, reason: str) -> None:
+    """A file that is neither JSON nor YAML is refused with its path and the place, and never quoted."""
     cpi = given(content)
-    refused(cpi.call("info"), str(cpi.config_path), "neither JSON", "nor YAML")
+    answer = cpi.call("info")
+    refused(answer, f"The configuration file '{cpi.config_path}' is neither JSON (")
+    assert answer.error["message"].endswith(f") nor YAML ({reason})")
 
 
-@pytest.mark.parametrize("kind", ["missing", "folder"])
-def test_unreadable_file(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("missing", "No such file or directory"),
+        ("folder", "Is a directory"),
+        ("link to itself", "Too many levels of symbolic links"),
+    ],
+)
+def test_unreadable_file(kind: str, reason: str, tmp_path: Path) -> None:
     """A file that can't be read is refused by its path, with the reason."""
     cpi = Cpi({})
     cpi.config_path = tmp_path / "other.json"
     if kind == "folder":
         cpi.config_path.mkdir()
-    reason = {"missing": "No such file or directory", "folder": "Is a directory"}[kind]
-    refused(cpi.call("has_vm", "i-1"), str(cpi.config_path), reason)
+    elif kind == "link to itself":
+        cpi.config_path.symlink_to(cpi.config_path)
+    refused(cpi.call("has_vm", "i-1"), f"Cannot read the configuration file '{cpi.config_path}': {reason}")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +206,7 @@ def test_limits(content: str, said: str) -> None:
 
 
 def test_device() -> None:
-    """What never ends is not read."""
+    """An endless device is not read."""
     cpi = Cpi({})
     cpi.config_path = Path("/dev/zero")
     refused(cpi.call("info"), "'/dev/zero': it is neither a file nor a pipe")
@@ -209,13 +231,16 @@ def test_pipe(fifo: Cpi) -> None:
 
 @pytest.mark.usefixtures("hasty")
 def test_pipe_without_writer(fifo: Cpi) -> None:
-    """A pipe that nobody writes to is given up."""
+    """A pipe without a writer is an error after a minute."""
     refused(fifo.call("info"), "it is a pipe, and its writer did not close it within 60 seconds")
 
 
 @pytest.mark.parametrize(
     "document",
-    [None, SECRET, [], {}, {"cloud": None}, {"cloud": {"properties": [SECRET]}}],
+    [
+        *(None, SECRET, [], {}, {"cloud": None}, {"cloud": []}, {"cloud": {}}),
+        {"cloud": {"properties": [SECRET]}},
+    ],
     ids=repr,
 )
 def test_no_cloud_properties(document: Any) -> None:
@@ -225,7 +250,9 @@ def test_no_cloud_properties(document: Any) -> None:
     assert answer.error["message"] == "Could not find cloud properties in the configuration"
 
 
-def test_number_of_paths() -> None:
-    """The executable takes exactly one path, and says so when there are more."""
-    cpi = Cpi({}, command=[str(Path(sys.executable).parent / "cpi"), "extra"])
+@pytest.mark.parametrize("line", ['exec "$0"', 'exec "$0" "$1" "$1"'], ids=["none", "two"])
+def test_number_of_paths(line: str) -> None:
+    """The executable takes exactly one path; with none, or with more, it answers its usage."""
+    executable = str(Path(sys.executable).parent / "cpi")
+    cpi = Cpi({}, command=["/bin/sh", "-c", line, executable])
     refused(cpi.call("ping"), "Usage: cpi CONFIG_PATH")

@@ -17,7 +17,7 @@ INTRODUCED = "  create_vm "
 LINES = r"""info
 create_disk 1024 {"type": "gp2"}
 
-no_such_verb "x"
+no_such_method "x"
 has_vm i-123
 {"method": "ping", "arguments": [], "context": {"director_uuid": "me"}}
 {"method"
@@ -55,7 +55,7 @@ def test_piped_lines() -> None:
     assert json.loads(called.stdout) == info
     assert info["result"]["stemcell_formats"] == ["aws-raw", "aws-light"]
     assert state[f"{disk['result']} is"].startswith("available, 1 GiB gp2 in us-east-1")
-    assert unknown["error"]["message"] == "Method is not known, got: 'no_such_verb'"
+    assert unknown["error"]["message"] == "Method is not known, got: 'no_such_method'"
     assert ping["result"] == "pong"
     assert "UnauthorizedOperation: Not you." in denied["error"]["message"]
     assert (absent["result"], unthrottled) == (False, {})
@@ -68,7 +68,7 @@ def test_piped_lines() -> None:
         "this is no rule",
         "it is fault and",
     ]
-    assert "\nVERB [ARGUMENT ...]" in text
+    assert "\nMETHOD [ARGUMENT ...]" in text
     assert "\033" not in introduction + text
     assert [secret for secret in SECRETS if secret in introduction + text] == []
 
@@ -109,16 +109,16 @@ def test_signal() -> None:
     ],
 )
 def test_line(line: str, arguments: list[Any]) -> None:
-    """A line is a verb and JSON values."""
+    """A line is a method and JSON values."""
     assert parsed(line) == (line.split(maxsplit=1)[0], arguments)
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("???", "begins with a verb"),
-        ("[]", "begins with a verb"),
-        ('info"x"', "begins with a verb"),
+        ("???", "begins with a method"),
+        ("[]", "begins with a method"),
+        ('info"x"', "begins with a method"),
         ("has_vm 'i-1'", "no JSON, from here on: 'i-1' .*double quotes"),
         ('has_vm "i-1" {', "no JSON, from here on: {"),
         ("x " + "[" * 100_000, "no JSON"),

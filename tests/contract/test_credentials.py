@@ -181,7 +181,7 @@ def test_no_credentials(relay: Relay, env: dict[str, str], tmp_path: Path) -> No
     ],
 )
 def test_no_other_files(relay: Relay, path: str, content: str) -> None:
-    """What else the SDK's family keeps in HOME is not read either."""
+    """Other files of AWS's SDKs in HOME are not read either."""
     cpi = from_source(relay, {})
     file = cpi.folder / path
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -272,7 +272,7 @@ def test_metadata_of_another_form(relay: Relay, path: str) -> None:
 
 @pytest.mark.parametrize("body", [b"\xff", b"[]", b"{}", b"[" * 60_000])
 def test_container_of_another_form(relay: Relay, body: bytes) -> None:
-    """What a container's endpoint answers is a typed error if it is no credentials."""
+    """Invalid credentials of a container are a typed error."""
     with Container(body) as server:
         uri = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
         answer = from_source(relay, uri).call("has_disk", DISK)
@@ -353,7 +353,7 @@ def test_roles_of_two_cpis(relay: Relay) -> None:
     ],
 )
 def test_session_that_sts_refuses(relay: Relay, key: str, value: Any, why: str) -> None:
-    """What STS would refuse is an error that names the key, before any AWS call."""
+    """Values that STS would refuse are an error that names the key, before any AWS call."""
     role = "arn:aws:iam::123456789012:role/first"
     answer = cpi_of(relay, ENVIRONMENT, role_arn=role, **{key: value}).call("has_disk", DISK)
     said = f"Arguments are not correct, details: 'configuration parameter aws.{key}{why}'"
@@ -363,7 +363,7 @@ def test_session_that_sts_refuses(relay: Relay, key: str, value: Any, why: str) 
 
 @pytest.mark.parametrize("key", ["external_id", "session_tags"])
 def test_session_without_role(relay: Relay, key: str) -> None:
-    """What concerns a role is refused without one, before any AWS call."""
+    """Keys that need a role are refused without one, before any AWS call."""
     value = "bosh-1" if key == "external_id" else {"a": "b"}
     answer = cpi_of(relay, ENVIRONMENT, **{key: value}).call("has_disk", DISK)
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("InvalidCall", False)

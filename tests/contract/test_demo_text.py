@@ -43,5 +43,5 @@ def test_colours(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO, no_color:
     ],
 )
 def test_text(written: str, text: str) -> None:
-    """What is written is short, and has no secret."""
+    """The text is short, and has no secret."""
     assert written == text

@@ -117,7 +117,7 @@ def test_certificates_without_a_trusted_folder(fake_aws: FakeAws, tmp_path: Path
 
 @pytest.mark.parametrize("text", ["x", "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"])
 def test_no_certificates(fake_aws: FakeAws, text: str) -> None:
-    """What is no certificate is refused by the key's name, before any AWS call."""
+    """Text without a certificate is refused by the key's name, before any AWS call."""
     answer = Cpi(config(fake_aws.endpoint, connection_options={"ca_cert": text})).call("has_disk", DISK)
     failed(answer, "aws.connection_options.ca_cert holds no CA certificates in PEM format")
     assert fake_aws.actions() == []
@@ -308,7 +308,7 @@ def test_retry_helps(fake_aws: FakeAws) -> None:
 
 
 def test_nobody_answers() -> None:
-    """An endpoint where nobody listens is a typed error that names it."""
+    """An endpoint without a server is a typed error that names it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{free.getsockname()[1]}"

@@ -102,7 +102,7 @@ def test_method_not_a_string(offline: Cpi, early: Checked, value: Any, shown: st
     ids=name,
 )
 def test_unknown_method(offline: Cpi, early: Checked, method: str) -> None:
-    """A name that is not known is answered as it came, however long or odd."""
+    """The error quotes an unknown name unchanged, however long or odd it is."""
     assert early(send(offline, {"method": method})) == (
         NOT_IMPLEMENTED,
         f"Method is not known, got: '{method}'",
@@ -127,7 +127,7 @@ def test_context(offline: Cpi, early: Checked, value: Any) -> None:
 
 
 def test_unknown_keys(offline: Cpi, result: Checked) -> None:
-    """A key of the request that nobody knows is no error."""
+    """Unknown keys of the request are ignored."""
     assert result(send(offline, {"method": "ping", "arguments": [], "more": {"a": [1]}})) == "pong"
 
 
@@ -139,7 +139,7 @@ def test_configure_networks(offline: Cpi, late: Checked, version: int) -> None:
 
 
 def test_unforeseen(late: Checked) -> None:
-    """An error that nobody foresaw is answered, too, as Unknown with its own message."""
+    """An unexpected exception is answered as Unknown, with its own message."""
     code = (
         "import sys\n"
         "from bosh_aws_cpi.process import main\n"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.listing import check_methods_listed
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -41,42 +43,47 @@ ARGUMENTS: dict[str, tuple[list[Any], int]] = {
     "snapshot_disk": ([DISK, {}], 0),
     "delete_snapshot": (["snap-0a"], 0),
     "configure_networks": ([VM, {}], 0),
+    "create_network": ([{}], 0),
+    "delete_network": (["subnet-0a"], 0),
 }
-"""Each implemented method's arguments in V2, and how many of them may be left out."""
+"""Each implemented method's arguments in V2, and how many of them are optional."""
 
 TOO_FEW = {name: full[: len(full) - optional - 1] for name, (full, optional) in ARGUMENTS.items() if full}
 TOO_MANY = {name: [*full, {}] for name, (full, _) in ARGUMENTS.items()}
-WRONG_KINDS: list[tuple[str, int, Any]] = [
-    ("calculate_vm_cloud_properties", 0, [1]),
-    ("create_stemcell", 0, 5),
-    ("create_stemcell", 1, "light"),
-    ("delete_stemcell", 0, None),
-    ("create_vm", 0, 7),
-    ("create_vm", 1, {}),
-    ("create_vm", 2, []),
-    ("create_vm", 3, "default"),
-    ("create_vm", 4, DISK),
-    ("create_vm", 4, [DISK, 5]),
-    ("create_vm", 5, "env"),
-    ("delete_vm", 0, None),
-    ("has_vm", 0, [VM]),
-    ("reboot_vm", 0, 5),
-    ("set_vm_metadata", 0, False),
-    ("set_vm_metadata", 1, "a=b"),
-    ("get_disks", 0, {}),
-    ("create_disk", 1, "gp3"),
-    ("create_disk", 2, {}),
-    ("delete_disk", 0, 1.5),
-    ("has_disk", 0, None),
-    ("attach_disk", 0, None),
-    ("attach_disk", 1, 5),
-    ("detach_disk", 1, [DISK]),
-    ("set_disk_metadata", 1, [["a", "b"]]),
-    ("resize_disk", 0, 1024),
-    ("update_disk", 2, "gp3"),
-    ("snapshot_disk", 1, "a=b"),
-    ("delete_snapshot", 0, {}),
-    ("configure_networks", 1, VM),
+WRONG_KINDS: list[tuple[str, int, Any, str]] = [
+    ("calculate_vm_cloud_properties", 0, [1], "desired_instance_size must be a Hash, got Array"),
+    ("create_stemcell", 0, 5, "image_path must be a String, got Integer"),
+    ("create_stemcell", 1, "light", "cloud_properties must be a Hash, got String"),
+    ("delete_stemcell", 0, None, "stemcell_cid must be a String that is not empty, got null"),
+    ("create_vm", 0, 7, "agent_id must be a String that is not empty, got Integer"),
+    ("create_vm", 1, {}, "stemcell_cid must be a String that is not empty, got Hash"),
+    ("create_vm", 2, [], "cloud_properties must be a Hash, got Array"),
+    ("create_vm", 3, "default", "networks must be a Hash, got String"),
+    ("create_vm", 4, DISK, "disk_cids must be an Array of Strings, got String"),
+    ("create_vm", 4, [DISK, 5], "disk_cids must be an Array of Strings, got Array"),
+    ("create_vm", 5, "env", "environment must be a Hash or null, got String"),
+    ("delete_vm", 0, None, "vm_cid must be a String that is not empty, got null"),
+    ("has_vm", 0, [VM], "vm_cid must be a String that is not empty, got Array"),
+    ("reboot_vm", 0, 5, "vm_cid must be a String that is not empty, got Integer"),
+    ("set_vm_metadata", 0, False, "vm_cid must be a String that is not empty, got Boolean"),
+    ("set_vm_metadata", 1, "a=b", "metadata must be a Hash, got String"),
+    ("get_disks", 0, {}, "vm_cid must be a String that is not empty, got Hash"),
+    ("create_disk", 1, "gp3", "cloud_properties must be a Hash, got String"),
+    ("create_disk", 2, {}, "vm_cid must be a String that is not empty, or null, got Hash"),
+    ("delete_disk", 0, 1.5, "disk_cid must be a String that is not empty, got Float"),
+    ("has_disk", 0, None, "disk_cid must be a String that is not empty, got null"),
+    ("attach_disk", 0, None, "vm_cid must be a String that is not empty, got null"),
+    ("attach_disk", 1, 5, "disk_cid must be a String that is not empty, got Integer"),
+    ("detach_disk", 1, [DISK], "disk_cid must be a String that is not empty, got Array"),
+    ("set_disk_metadata", 1, [["a", "b"]], "metadata must be a Hash, got Array"),
+    ("resize_disk", 0, 1024, "disk_cid must be a String that is not empty, got Integer"),
+    ("update_disk", 2, "gp3", "cloud_properties must be a Hash, got String"),
+    ("snapshot_disk", 1, "a=b", "metadata must be a Hash, got String"),
+    ("delete_snapshot", 0, {}, "snapshot_cid must be a String that is not empty, got Hash"),
+    ("configure_networks", 1, VM, "networks must be a Hash, got String"),
+    ("has_vm", 0, "", "vm_cid must be a String that is not empty, got String"),
+    ("create_network", 0, "manual", "network must be a Hash, got String"),
+    ("delete_network", 0, 7, "subnet_id must be a String that is not empty, got Integer"),
 ]
 NOT_CORRECT = "Arguments are not correct, details: '"
 
@@ -90,33 +97,44 @@ def complaint(problem: tuple[str, str]) -> str:
     return message.removeprefix(NOT_CORRECT)[:-1]
 
 
+def numbers(method: str) -> str:
+    """Return the number of arguments that a method takes in V2, as the message gives it."""
+    full, optional = ARGUMENTS[method]
+    return f"{len(full) - optional} to {len(full)}" if optional else str(len(full))
+
+
+def test_each_method_is_listed() -> None:
+    """The table has every implemented method."""
+    check_methods_listed(ARGUMENTS, "add it to ARGUMENTS of this file")
+
+
 @pytest.mark.parametrize("method", TOO_FEW)
 def test_too_few(offline: Cpi, early: Checked, method: str) -> None:
-    """A call with an argument too few is refused before the method runs, and names the method."""
-    details = complaint(early(offline.call(method, *TOO_FEW[method], stemcell=2)))
-    assert method in details
-    assert f"got {len(TOO_FEW[method])}" in details
+    """A call with too few arguments is refused before the method runs, with the numbers."""
+    given = TOO_FEW[method]
+    details = complaint(early(offline.call(method, *given, stemcell=2)))
+    assert details == f"{method} takes {numbers(method)} arguments, got {len(given)}"
 
 
 @pytest.mark.parametrize("method", TOO_MANY)
 def test_too_many(offline: Cpi, early: Checked, method: str) -> None:
-    """A call with an argument too many is refused before the method runs, and names the method."""
-    details = complaint(early(offline.call(method, *TOO_MANY[method], stemcell=2)))
-    assert method in details
-    assert f"got {len(TOO_MANY[method])}" in details
+    """A call with too many arguments is refused before the method runs, with the numbers."""
+    given = TOO_MANY[method]
+    details = complaint(early(offline.call(method, *given, stemcell=2)))
+    assert details == f"{method} takes {numbers(method)} arguments, got {len(given)}"
 
 
-@pytest.mark.parametrize(("method", "position", "value"), WRONG_KINDS)
-def test_wrong_kind(offline: Cpi, early: Checked, method: str, position: int, value: Any) -> None:
-    """An argument of a wrong kind is refused before the method runs, and the method is named."""
+@pytest.mark.parametrize(("method", "position", "value", "said"), WRONG_KINDS)
+def test_wrong_kind(offline: Cpi, early: Checked, method: str, position: int, value: Any, said: str) -> None:
+    """An argument of a wrong kind is refused before the method runs, by its name and kind."""
     arguments = list(ARGUMENTS[method][0])
     arguments[position] = value
-    assert method in complaint(early(offline.call(method, *arguments, stemcell=2)))
+    assert complaint(early(offline.call(method, *arguments, stemcell=2))) == f"{method}: {said}"
 
 
 @pytest.mark.parametrize("size", ["1024", True, 1024.0, None])
 def test_disk_size(offline: Cpi, early: Checked, size: Any) -> None:
-    """A disk's size is an integer, and a boolean is none."""
+    """A disk's size must be an integer; a boolean is refused."""
     assert complaint(early(offline.call("create_disk", size, {}))) == "disk size needs to be an integer"
 
 
@@ -148,4 +166,10 @@ def test_create_stemcell(offline: Cpi, late: Checked, version: int, rest: list[A
 def test_create_stemcell_with_tags_in_v1(offline: Cpi, early: Checked) -> None:
     """In V1 create_stemcell has no third argument."""
     answer = offline.call("create_stemcell", "image", {}, {"tags": {}}, api_version=1)
-    assert "create_stemcell" in complaint(early(answer))
+    assert complaint(early(answer)) == "create_stemcell takes 2 arguments, got 3"
+
+
+def test_create_stemcell_env_of_a_wrong_kind(offline: Cpi, early: Checked) -> None:
+    """The third argument of create_stemcell is a hash or null."""
+    answer = offline.call("create_stemcell", "image", {}, 5, api_version=3)
+    assert complaint(early(answer)) == "create_stemcell: env must be a Hash or null, got Integer"

@@ -11,7 +11,7 @@ MEASURED = {(3, 11), (3, 12), (3, 13)}
 """The versions of CPython that need it, by measurement."""
 FAULTS = """
 import resource, sys
-from bosh_aws_cpi.frame_memory import roomy
+from bosh_aws_cpi.process import FRAME_WORDS
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -32,7 +32,7 @@ def main():
     return max(deep(depth) for depth in range(300))
 
 if sys.argv[1:] == ["roomy"]:
-    main.__code__ = roomy(main.__code__)
+    main.__code__ = main.__code__.replace(co_stacksize=FRAME_WORDS)
 print(main())
 """
 
@@ -49,7 +49,7 @@ def test_room_for_all_frames() -> None:
 
 
 def test_the_interpreter_needs_it() -> None:
-    """Without it each call at some depth costs one; where that has changed, the module is to be deleted."""
+    """Without it each call at some depth costs one; where that has changed, it is to be deleted."""
     is_measured = sys.version_info[:2] in MEASURED
     assert not is_measured or page_faults() >= 2000, f"Python {sys.version} keeps frames otherwise"
 
@@ -58,4 +58,4 @@ def test_interpreter_of_the_release() -> None:
     """The release's interpreter is one that it was measured with; another one is measured first."""
     (package,) = (ROOT / "packages").glob("python-3.*")
     minor = int(package.name.removeprefix("python-3."))
-    assert (3, minor) in MEASURED, "run `make bench` with and without roomy()"
+    assert (3, minor) in MEASURED, "run `make bench` with and without FRAME_WORDS"

@@ -54,6 +54,6 @@ def test_answer(result: Callable[[Answer], Any], fake_aws: FakeAws, world: World
 
 
 def test_command(tmp_path: Path) -> None:
-    """A command whose error nobody reads ends with its exit status."""
+    """A command ends with its exit status even if its stderr is not read."""
     with popen([*COMMAND, "check", str(tmp_path / "cpi.json"), "file"], {}, tmp_path) as process:
         assert process.wait(PATIENCE) == 2

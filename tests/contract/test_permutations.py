@@ -160,7 +160,7 @@ def test_settings_in_the_registry(
 def test_without_the_registry(
     permutation: Permutation, fake_aws: FakeAws, world: World, registry: Registry
 ) -> None:
-    """Where a registry is needed and none is configured, nothing is created or attached; deleting works."""
+    """Without a needed registry, nothing is created or attached; deleting works."""
     caller = Caller(permutation, fake_aws, registry)
     assert caller.announced() == permutation.contract
     stemcell = f"v2 and stemcell api version {permutation.stemcell}" if permutation.contract > 1 else "v1"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.cpi.registry.kinds import DisabledRegistry
+from bosh_aws_cpi.cpi.registry import DisabledRegistry
 from bosh_aws_cpi.errors import CloudError
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config
@@ -86,8 +86,8 @@ def test_update_of_a_new_vm_fails(world: World, fake_aws: FakeAws, registry: Reg
     assert world.state() == world.empty
 
 
-@pytest.mark.parametrize("verb", ["attach_disk", "detach_disk"])
-def test_change_keeps_the_rest(world: World, fake_aws: FakeAws, registry: Registry, verb: str) -> None:
+@pytest.mark.parametrize("method", ["attach_disk", "detach_disk"])
+def test_change_keeps_the_rest(world: World, fake_aws: FakeAws, registry: Registry, method: str) -> None:
     """Attaching and detaching read the document, change the disk's entry, and write all else back."""
     vm_cid = world.ec2.run_instances(
         ImageId=world.image_id, InstanceType="t2.micro", MinCount=1, MaxCount=1, SubnetId=world.subnet_id
@@ -95,13 +95,13 @@ def test_change_keeps_the_rest(world: World, fake_aws: FakeAws, registry: Regist
     disk_cid = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
     before = json.loads(json.dumps(DOCUMENT))
     after = json.loads(json.dumps(DOCUMENT))
-    if verb == "attach_disk":
+    if method == "attach_disk":
         after["disks"]["persistent"][disk_cid] = "/dev/sdf"
     else:
         world.ec2.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device="/dev/sdh")
         before["disks"]["persistent"][disk_cid] = "/dev/sdh"
     registry.documents[vm_cid] = json.dumps(before)
-    cpi_of(fake_aws, registry).call(verb, vm_cid, disk_cid, stemcell=1).ok()
+    cpi_of(fake_aws, registry).call(method, vm_cid, disk_cid, stemcell=1).ok()
     assert [request.method for request in registry.requests] == ["GET", "PUT"]
     assert registry.settings(vm_cid) == after
 
@@ -147,7 +147,7 @@ def test_wrong_password(fake_aws: FakeAws, registry: Registry) -> None:
     ],
 )
 def test_body(fake_aws: FakeAws, registry: Registry, body: str, message: str) -> None:
-    """What is no document of settings is refused by its kind, and never quoted."""
+    """An invalid document is refused by its kind, and never quoted."""
     registry.answer(200, body)
     answer = cpi_of(fake_aws, registry).call("detach_disk", VM, DISK, stemcell=1)
     failed(answer, message)
@@ -182,8 +182,8 @@ def test_unreachable(fake_aws: FakeAws, registry: Registry) -> None:
 def test_disabled(cpi: Cpi) -> None:
     """Without a registry, a disk of an old stemcell's VM is refused, with the Ruby release's message."""
     words = "An attempt to {} registry settings has failed for instance_id={}. The registry is disabled."
-    for verb in ("attach_disk", "detach_disk"):
-        answer = cpi.call(verb, VM, DISK, stemcell=1)
+    for method in ("attach_disk", "detach_disk"):
+        answer = cpi.call(method, VM, DISK, stemcell=1)
         assert answer.error["type"] == "Bosh::Clouds::CloudError"
         assert answer.error["message"] == words.format("read", VM)
     with pytest.raises(CloudError) as caught:

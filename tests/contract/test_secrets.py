@@ -138,7 +138,7 @@ def test_every_method_succeeding(world: World, seeded: Cpi) -> None:
 def test_aws_echoes(
     fake_aws: FakeAws, seeded: Cpi, method: str, arguments: Any, action: str, code: str
 ) -> None:
-    """What AWS says of an error is passed on without the secrets in it."""
+    """AWS's message is passed on without the secrets in it."""
     fake_aws.rule(action=action, error={**echo(*SECRETS), "code": code})
     answer = clean(seeded.call(method, *arguments))
     assert f"{action} answered 403 {code}: No: <redacted> and " in answer.stderr
@@ -201,7 +201,7 @@ def test_short_password(fake_aws: FakeAws) -> None:
 
 
 def test_registry_fails(fake_aws: FakeAws, registry: Registry, seeded: Cpi) -> None:
-    """What a registry answers that fails is not shown, nor is its address's password."""
+    """A failing registry's answer is not shown, nor is the password in its address."""
     body = " ".join(text for secret in SECRETS for text in spellings(secret))
     registry.answer(500, body)
     message = clean(seeded.call("detach_disk", VM, DISK, stemcell=1)).error["message"]
@@ -229,7 +229,7 @@ def test_wrong_types(seeded: Cpi, arguments: Any) -> None:
     "request_text", ['{"password": "SEEDED', '"SEEDED"', '{"method": ["SEEDED"]', "SEEDED"]
 )
 def test_broken_request(seeded: Cpi, request_text: str) -> None:
-    """A request that is none is not quoted."""
+    """An invalid request is not quoted."""
     assert clean(seeded.raw(request_text.encode())).error["type"] == "InvalidCall"
 
 

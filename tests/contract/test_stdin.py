@@ -57,7 +57,7 @@ def undeserializable(problem: tuple[str, str]) -> str:
     ],
 )
 def test_no_json(offline: Cpi, early: Checked, raw: bytes) -> None:
-    """What is no JSON, or what no other program would read the same way, is refused."""
+    """Invalid JSON, and JSON that other programs would read differently, is refused."""
     undeserializable(early(offline.raw(raw)))
 
 

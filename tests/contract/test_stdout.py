@@ -74,7 +74,7 @@ def orphaned(descriptor: int, *command: str) -> Cpi:
 
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_noise(result: Checked, kind: str) -> None:
-    """What a library or a child process prints goes to stderr."""
+    """Output of libraries and child processes goes to stderr."""
     answer = Cpi(config(NOWHERE), command=noisy(STATEMENTS[kind])).call("ping")
     assert result(answer) == "pong"
     assert NOISE in answer.stderr
@@ -82,13 +82,13 @@ def test_noise(result: Checked, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", STATEMENTS)
 def test_noise_without_stderr(result: Checked, kind: str) -> None:
-    """What a library or a child process prints is dropped when stderr is closed."""
+    """Output of libraries and child processes is dropped when stderr is closed."""
     assert result(shell('exec "$@" 2>&-', *noisy(STATEMENTS[kind])).call("ping")) == "pong"
 
 
 @pytest.mark.parametrize("kind", ["print", "buffer"])
 def test_noise_without_reader(result: Checked, kind: str) -> None:
-    """What a library prints is dropped when nobody reads stderr any more; the call succeeds all the same."""
+    """Output of a library is dropped if stderr has no reader; the call succeeds."""
     assert result(orphaned(2, *noisy(STATEMENTS[kind])).call("ping")) == "pong"
 
 
@@ -99,7 +99,7 @@ def test_no_stderr(result: Checked, stderr: str) -> None:
 
 
 def test_no_reader_of_stderr(result: Checked) -> None:
-    """When nobody reads stderr any more, the call is answered all the same."""
+    """The call is answered even if stderr has no reader."""
     assert result(orphaned(2).call("ping")) == "pong"
 
 

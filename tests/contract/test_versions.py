@@ -61,7 +61,7 @@ def test_contract(offline: Cpi, early: Checked, late: Checked, version: Any, con
 
 @pytest.mark.parametrize("version", [None, True, False, "2", 2.0, {}], ids=name)
 def test_no_contract(offline: Cpi, early: Checked, version: Any) -> None:
-    """An api_version that is no integer is refused; neither a boolean nor 2.0 is one."""
+    """An api_version that is not an integer is refused, such as a boolean or 2.0."""
     assert early(send(offline, "info", version)) == NO_INTEGER
 
 
@@ -70,6 +70,7 @@ def test_no_contract(offline: Cpi, early: Checked, version: Any) -> None:
     [
         (None, ""),
         (0, "0"),
+        (-1, "-1"),
         ("2", "2"),
         (True, "true"),
         (False, "false"),
@@ -78,7 +79,7 @@ def test_no_contract(offline: Cpi, early: Checked, version: Any) -> None:
     ids=name,
 )
 def test_stemcell_not_supported(offline: Cpi, late: Checked, stemcell: Any, shown: str) -> None:
-    """A stemcell's version that is no positive integer is refused, as it came."""
+    """A stemcell version that is not a positive integer is refused, and quoted."""
     expected = f"Stemcell API version '{shown}' is not supported."
     answer = offline.call("create_vm", *CREATE_VM, stemcell=stemcell)
     assert late(answer) == ("Bosh::Clouds::CPIAPIVersionNotSupported", expected)
@@ -88,7 +89,7 @@ def test_stemcell_not_supported(offline: Cpi, late: Checked, stemcell: Any, show
 def test_stemcell_needed(
     offline: Cpi, late: Checked, method: str, arguments: list[Any], version: int
 ) -> None:
-    """The verbs that may have to write to the registry need the stemcell's version, before AWS is asked."""
+    """The methods that may have to write to the registry need the stemcell's version, before AWS is asked."""
     answer = offline.call(method, *arguments, api_version=version, stemcell=None)
     expected = "Stemcell API version '' is not supported."
     assert late(answer) == ("Bosh::Clouds::CPIAPIVersionNotSupported", expected)
@@ -104,7 +105,7 @@ def test_stemcell_needed(
     ],
 )
 def test_stemcell_not_needed(offline: Cpi, result: Checked, method: str, arguments: list[Any]) -> None:
-    """The other verbs do not mind what the stemcell's version is."""
+    """The other methods do not mind what the stemcell's version is."""
     unminded = result(offline.call(method, *arguments, stemcell=None))
     assert unminded == result(offline.call(method, *arguments, stemcell=2))
 
@@ -147,10 +148,13 @@ def test_info(offline: Cpi, result: Checked, version: int | None) -> None:
 @pytest.mark.parametrize(
     ("debug", "announced"),
     [
+        ({}, 3),
         (None, 3),
         ({"cpi": {"api_version": None}}, 3),
         ({"cpi": {"api_version": 1}}, 1),
         ({"cpi": {"api_version": 2}}, 2),
+        ({"cpi": {"api_version": 3}}, 3),
+        ({"cpi": {"api_version": 4}}, 3),
         ({"cpi": {"api_version": 99}}, 3),
     ],
     ids=name,

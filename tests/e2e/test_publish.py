@@ -118,7 +118,7 @@ def test_list_of_components(pipeline: Pipeline) -> None:
 
 
 def test_date_of_publication_is_recorded(pipeline: Pipeline) -> None:
-    """The commit that records the release gives its section of CHANGELOG.md the date, if it has none."""
+    """The commit that records the release dates its section of CHANGELOG.md if it has no date."""
     shown = pipeline.git(pipeline.folder / "published", "show", "--format=%cs", "HEAD:CHANGELOG.md")
     (heading,) = [line for line in shown.splitlines() if line.startswith(f"## [{pipeline.version}]")]
     date = pipeline.git(pipeline.folder / "published", "log", "-1", "--format=%cs").strip()
@@ -139,7 +139,7 @@ def test_secrets_are_deleted(pipeline: Pipeline) -> None:
 
 
 def test_pushed_release_is_built_from_the_blobstore(pipeline: Pipeline, tmp_path: Path) -> None:
-    """Whoever clones the tag builds the same tarball, byte for byte, without network and without blobs."""
+    """A clone of the tag builds the same tarball, byte for byte, without network and without blobs."""
     clone = pipeline.clone(tmp_path / "clone", "--branch", f"v{pipeline.version}")
     shutil.rmtree(clone / "blobs")
     manifest = f"releases/{NAME}/{NAME}-{pipeline.version}.yml"
@@ -178,7 +178,7 @@ def test_make_gets_no_secret(refused: Callable[..., str], pipeline: Pipeline, tm
 
 
 def test_unlisted_key_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
-    """A key whose signature nobody could verify is refused before anything is uploaded."""
+    """A key whose signature can't be verified is refused before anything is uploaded."""
     said = refused(SIGNING_KEY=create_key(tmp_path / "other")[0])
     assert "config/release-signers does not list the public key of SIGNING_KEY" in said
 

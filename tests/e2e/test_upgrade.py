@@ -118,7 +118,7 @@ def test_things_of_the_other_release(
     hypervisor: Hypervisor,
     tmp_path: Path,
 ) -> None:
-    """What one release created for a Director, the other one uses and deletes, and no VM is recreated."""
+    """Each release uses and deletes resources that the other one created, without recreating a VM."""
     port = free_port()
     document = config(fake_aws.endpoint, agent={"mbus": agents.mbus(port), "ntp": []})
     older = Cpi(
@@ -159,7 +159,7 @@ def test_things_of_the_other_release(
 
 
 def test_without_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where its commit is missing, the release before is this one with another package of the CPI."""
+    """Without the commit of the release before, this release with another package stands in for it."""
     monkeypatch.setattr(former, "COMMIT", "0" * 40)
     monkeypatch.setattr(former, "SOURCES", ("jobs", "src"))
     source = former.write_source(tmp_path / "former")

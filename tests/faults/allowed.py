@@ -24,7 +24,7 @@ from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WIT
 from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, SPREAD_GROUP, VM_IN_GROUP
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
-OLD_ATTACHING, OLD_DETACHING = (f"{verb} of an old stemcell" for verb in ("attach_disk", "detach_disk"))
+OLD_ATTACHING, OLD_DETACHING = (f"{method} of an old stemcell" for method in ("attach_disk", "detach_disk"))
 
 
 class Outlived(NamedTuple):

@@ -72,7 +72,7 @@ class Scenario:
     """One request.
 
     Attributes:
-        name: The verb, and what is special about it.
+        name: The method, and what is special about it.
         calls: The actions of all AWS calls that it takes when nothing is wrong, in their order.
         lay: Lays what it needs, and returns its arguments.
         result: What it answers, as JSON with names for ids.
@@ -96,7 +96,7 @@ class Scenario:
     aws: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def verb(self) -> str:
+    def method(self) -> str:
         """The method that is called."""
         return self.name.split()[0]
 
@@ -113,4 +113,4 @@ class Scenario:
 
     def shown(self, result: Any) -> Any:
         """Return what counts of a result: of create_vm's and create_network's, which say more, the id."""
-        return result[0] if self.verb in {"create_vm", "create_network"} else result
+        return result[0] if self.method in {"create_vm", "create_network"} else result

@@ -1,4 +1,4 @@
-"""All scenarios, and the verbs that have none."""
+"""All scenarios, and the methods that have none."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ WITHOUT_AWS: Final = {
     "calculate_vm_cloud_properties",
     "configure_networks",
 }
-"""The verbs that don't call AWS."""
+"""The methods that don't call AWS."""

@@ -63,7 +63,7 @@ class Stage:
             config(self.fake_aws.endpoint, registry=registry, **{"max_retries": MAX_RETRIES, **scenario.aws}),
             **({"env": env} if env else {}),  # in a container, the executable has the container's
         )
-        self._words = [scenario.verb, *arguments]
+        self._words = [scenario.method, *arguments]
         stemcell = 1 if scenario.version == 1 else 2
         self._request = {"api_version": scenario.version, "stemcell": stemcell, "context": CONTEXT}
         for action, states in scenario.states.items():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import pytest
 
 TRIED, FOUND = "fault tried", "fault found"
-"""What a case notes: its verb and kind, and then the columns that it counts in; none when it is well."""
+"""What a case notes: its method and kind, and then the columns that it counts in; none when it is well."""
 DRAWN = "pairs drawn"
 """What a pair notes besides: how many were drawn until both faults of one were injected."""
 WELL = "survived or well refused"
@@ -23,16 +23,16 @@ ALL = "all"
 
 
 def rows(notes: Iterable[dict[str, Any]]) -> dict[str, dict[str, Counter[str]]]:
-    """Count the notes of all cases, by kind and by verb.
+    """Count the notes of all cases, by kind and by method.
 
     Args:
         notes: What each test has noted.
     """
-    tables: dict[str, dict[str, Counter[str]]] = {"kind": {}, "verb": {}}
+    tables: dict[str, dict[str, Counter[str]]] = {"kind": {}, "method": {}}
     for note in notes:
-        verb, kind = note[TRIED]
+        method, kind = note[TRIED]
         columns = note.get(FOUND, [OTHER]) or [WELL]  # one that broke off was not well
-        for table, key in (("kind", kind), ("verb", verb), ("kind", ALL), ("verb", ALL)):
+        for table, key in (("kind", kind), ("method", method), ("kind", ALL), ("method", ALL)):
             tables[table].setdefault(key, Counter()).update(["tried", *columns])
     return tables
 

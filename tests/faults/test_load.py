@@ -28,9 +28,9 @@ def test_load(fake_aws: FakeAws, world: World) -> None:
     fake_aws.rule(action="DescribeInstanceTypes", delay=2)
     load = Load(fake_aws, world, VMS, SLOW)
     phases = list(load.run())
-    assert [(phase.verb, len(phase.results), phase.problems) for phase in phases] == [
-        (verb, VMS, [])
-        for verb in ("create_vm", "create_disk", "attach_disk", "detach_disk", "delete_disk", "delete_vm")
+    assert [(phase.method, len(phase.results), phase.problems) for phase in phases] == [
+        (method, VMS, [])
+        for method in ("create_vm", "create_disk", "attach_disk", "detach_disk", "delete_disk", "delete_vm")
     ]
     assert world.state() == world.empty
     created = phases[0]
@@ -46,13 +46,17 @@ def test_load(fake_aws: FakeAws, world: World) -> None:
 @pytest.mark.faults
 @pytest.mark.usefixtures("warm")
 def test_failure(fake_aws: FakeAws, world: World) -> None:
-    """What fails is counted with its reason, and the rest goes on."""
+    """Failures are counted with their reasons, and the other calls go on."""
     denied = {"code": "UnauthorizedOperation", "message": "Not you.", "status": 403}
     fake_aws.rule(action="CreateVolume", nth=1, error=denied)
-    phases = {phase.verb: phase for phase in Load(fake_aws, world, 2).run()}
+    phases = {phase.method: phase for phase in Load(fake_aws, world, 2).run()}
     (problem,) = phases["create_disk"].problems
     assert "UnauthorizedOperation: Not you." in problem
-    assert [len(phases[verb].results) for verb in ("create_vm", "create_disk", "attach_disk")] == [2, 1, 1]
+    assert [len(phases[method].results) for method in ("create_vm", "create_disk", "attach_disk")] == [
+        2,
+        1,
+        1,
+    ]
     assert "1 succeeded, 1 failed" in report(phases["create_disk"])
     assert world.state() == world.empty
 
@@ -80,7 +84,7 @@ def test_least_time(before: dict[str, Any], allowed: int, speed: float, least: t
 def test_report() -> None:
     """A phase is written with its time against the least that is possible, and with each problem once."""
     phase = Phase(
-        verb="create_vm",
+        method="create_vm",
         results=["i-1"],
         problems=["no room", "no room"],
         calls={"RunInstances": 3, "DescribeImages": 2},

@@ -1,4 +1,4 @@
-"""The matrix: every fault, at every AWS call, of every verb."""
+"""The matrix: every fault, at every AWS call, of every method."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ EVERY = 23
 
 
 @pytest.mark.sampled
-def test_each_verb_has_a_scenario() -> None:
-    """The faults of each verb that calls AWS are tried."""
-    listed = {each.verb for each in SCENARIOS} | WITHOUT_AWS
+def test_each_method_has_a_scenario() -> None:
+    """The faults of each method that calls AWS are tried."""
+    listed = {each.method for each in SCENARIOS} | WITHOUT_AWS
     check_methods_listed(listed, "add a scenario to tests/faults/scenarios_*.py")
 
 
@@ -49,7 +49,7 @@ def test_nothing_wrong(stage: Stage, scenario: Scenario) -> None:
 @pytest.mark.parametrize("case", sampled(MATRIX, EVERY), ids=str)
 def test_fault(stage: Stage, case: Case, record_property: Callable[[str, object], None]) -> None:
     """A request survives what passes, is refused well, leaves nothing, and can be made again."""
-    record_property(TRIED, (case.scenario.verb, case.kind.name))
+    record_property(TRIED, (case.scenario.method, case.kind.name))
     stage.prepare(case.scenario)
     before = stage.painter.picture()
     stage.fake_aws.forget_calls()

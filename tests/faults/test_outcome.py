@@ -102,7 +102,7 @@ def test_done_before(stage: Stage, columns: list[str], *, is_gone: bool) -> None
 
 
 def test_allowances_are_of_use() -> None:
-    """Each allowance has its reason, and is about a scenario and a call that there are."""
+    """Each allowance has a reason, and names an existing scenario and call."""
     known = {scenario.name: {str(call) for call in scenario.each()} for scenario in SCENARIOS}
     entries: list[Any] = [*AGAIN.values(), *UNLISTED.values()]
     entries += [each for table in (OUTLIVED, STEPS, RETRIED) for listed in table.values() for each in listed]
@@ -129,7 +129,7 @@ def test_table() -> None:
         {TRIED: ("has_vm", "permanent error")},
     ]
     tables = summary.rows(notes)
-    assert tables["verb"] == {
+    assert tables["method"] == {
         "create_vm": {"tried": 2, WELL: 1, LEFT: 1, UNKNOWN: 1},
         "has_vm": {"tried": 1, OTHER: 1},
         "all": {"tried": 3, WELL: 1, LEFT: 1, UNKNOWN: 1, OTHER: 1},

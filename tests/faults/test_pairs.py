@@ -39,7 +39,7 @@ def test_pair(stage: Stage, place: Place, record_property: Callable[[str, object
         stage.reset()
     else:
         raise AssertionError(f"none of {DRAWS} pairs met two calls")
-    record_property(TRIED, (place.scenario.verb, place.where.value))
+    record_property(TRIED, (place.scenario.method, place.where.value))
     problems = PairOutcome(case, play.answer, before, stage.painter, there, stage.strays).problems()
     record_property(FOUND, sorted({problem.column for problem in problems}))
     assert not problems, (

@@ -69,27 +69,29 @@ def with_added(container: Container, environment: Mapping[str, str]) -> Containe
     return replace(container, environment={**container.environment, **environment})
 
 
-def test_each_verb_is_called() -> None:
-    """Each verb is called in the container."""
-    called = {each.verb for each in SCENARIOS} | WITHOUT_AWS
+def test_each_method_is_called() -> None:
+    """Each method is called in the container."""
+    called = {each.method for each in SCENARIOS} | WITHOUT_AWS
     check_methods_listed(called, "add a scenario to tests/faults/scenarios_*.py")
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "_"))
-def test_verb(stage: Stage, container: Container, scenario: Scenario) -> None:
+def test_method(stage: Stage, container: Container, scenario: Scenario) -> None:
     """Each request takes the same calls and changes the same as elsewhere, and warns of nothing else."""
     play(stage, scenario)
     assert [path for path in container.written if path.endswith(".log")] == []
 
 
 @pytest.mark.parametrize(
-    ("verb", "arguments"), [("info", []), ("ping", []), ("calculate_vm_cloud_properties", [SIZE])]
+    ("method", "arguments"), [("info", []), ("ping", []), ("calculate_vm_cloud_properties", [SIZE])]
 )
-def test_verb_without_aws(fake_aws: FakeAws, under_bpm: UnderBpm, verb: str, arguments: list[Any]) -> None:
+def test_method_without_aws(
+    fake_aws: FakeAws, under_bpm: UnderBpm, method: str, arguments: list[Any]
+) -> None:
     """A request that takes no AWS call is answered as elsewhere, and warns of nothing."""
     document = config(fake_aws.endpoint)
-    answer = under_bpm(document).call(verb, *arguments)
-    assert answer.ok() == Cpi(document).call(verb, *arguments).ok()
+    answer = under_bpm(document).call(method, *arguments)
+    assert answer.ok() == Cpi(document).call(method, *arguments).ok()
     assert " WARNING: " not in answer.stderr
 
 

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from bosh_aws_cpi.aws.sdk.permissions import FEATURES
-from tests.listing import check_listed
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -46,7 +43,7 @@ PIPELINE = load(CI / "pipeline.yml")
 
 
 def test_pipeline_tasks_exist() -> None:
-    """Each task file that the pipeline names is there, and none is there that it does not name."""
+    """The pipeline names exactly the existing task files."""
     tasks = [step for step in steps(PIPELINE["jobs"]) if "task" in step and "config" not in step]
     named = {step["file"].removeprefix("source/") for step in tasks}
     assert named == {str(path.relative_to(ROOT)) for path in TASKS}
@@ -64,7 +61,7 @@ def test_pipeline_resources_exist() -> None:
 
 
 def test_pipeline_order_exists() -> None:
-    """A version passes only jobs that there are, and that got or put the same resource."""
+    """A version passes only existing jobs that got or put the same resource."""
     jobs = {job["name"]: job for job in PIPELINE["jobs"]}
     passed = [(step["get"], name) for step in steps(PIPELINE["jobs"]) for name in step.get("passed", ())]
     assert passed
@@ -106,7 +103,7 @@ def test_script_is_a_shell_script(script: Path) -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_script_reads_declared_parameters(script: Path) -> None:
-    """What a script insists on finding in its environment is a parameter of its task."""
+    """Each variable that a script requires is a parameter of its task."""
     required = set(re.findall(r"\$\{([A-Z_]+):\?\}", script.read_text()))
     assert required <= set(load(script.with_suffix(".yml")).get("params", ()))
 
@@ -127,7 +124,7 @@ def test_make_targets_exist() -> None:
 
 @pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)
 def test_secrets_are_variables(path: Path) -> None:
-    """Whatever has a secret's name is a variable, or is left to whoever runs the task."""
+    """Every secret is a variable, or a parameter of the task."""
     named = [(key, value) for step in steps(load(path)) for key, value in step.items() if SECRET.search(key)]
     for key, value in named:
         assert value is None or re.fullmatch(r"\(\(.+\)\)", str(value)), key
@@ -148,26 +145,9 @@ def test_operations_file_replaces_the_release_alone() -> None:
     assert [operation] in [yaml.safe_load(each) for each in shown]
 
 
-NO_ACTIONS = {"ResourceTag", "TagKeys"}
-"""Keys of conditions that the page names."""
-
-
-def test_guide_names_every_permission() -> None:
-    """The guide lists each action that the code calls, and no action of EC2 besides."""
-    called = {action for feature in FEATURES.values() for action in feature.called.split()}
-    actions = {action.partition(":")[2] for action in called}
-    permissions = GUIDE.read_text().partition("### All actions")[2].partition("\n## ")[0]
-    name = r"\b[A-Z][a-z]+[A-Z]\w+"
-    of_others = "".join(f"(?<!{service}:)" for service in ("kms", "iam", "ec2", "sts"))
-    listed = set(re.findall(name, permissions)) & actions
-    listed |= set(re.findall(of_others + name, permissions)) - NO_ACTIONS
-    place = "docs/operators.md, All actions"
-    check_listed(listed, actions, f"missing in {place}", f"only in {place}")
-
-
 @pytest.mark.parametrize(("check", "lifecycle"), [(0, 0), (1, 0), (0, 2), (1, 2)])
 def test_lifecycle_runs_both_programs(tmp_path: Path, check: int, lifecycle: int) -> None:
-    """The calls of the verbs are made whatever the first program finds; the last failure is the task's."""
+    """The calls of the methods are made whatever the first program finds; the last failure is the task's."""
     (tmp_path / "source").mkdir()
     make = tmp_path / "make"
     make.write_text(
@@ -236,7 +216,7 @@ PAIRS = 'echo "$* $FAULT_SEED"; exit 3'
 
 @pytest.mark.parametrize("tested", [True, False])
 def test_compiled_release_is_tested_and_signed(tmp_path: Path, *, tested: bool) -> None:
-    """What the end-to-end test leaves is signed and tagged; it gets no key, and without it the task fails."""
+    """The release of the end-to-end test is signed and tagged; without a key the task fails."""
     for folder in ("source/scripts", "github-release", "compiled"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "github-release" / "tag").write_text("v1.0.0")

@@ -114,7 +114,7 @@ def test_configuration_has_no_key_of_the_director(job: Job, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("failing", ["--deployment", "clean-up", "delete-env"])
 def test_director_is_deleted_after_a_failure(job: Job, failing: str) -> None:
-    """What can't be deleted, or takes too long, fails the task, and keeps neither the Director nor disks."""
+    """A deletion that fails or takes too long fails the task, and leaves neither the Director nor disks."""
     job.run("bats-director", **KEYS, NETWORK=json.dumps(NETWORK))
     assert job.run("bats-teardown", **KEYS, FAILING=failing) == (3, DELETE)
 

@@ -158,7 +158,7 @@ def test_compiled_already(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_release(tmp_path: Path) -> None:
-    """A file that is no release, or none at all, is named."""
+    """A missing file, and one that is not a release, are named."""
     (tmp_path / "some").write_bytes(packed({"file": b""}))
     with pytest.raises(
         compiled.CompiledReleaseError, match=r"some is not a release: it contains no release\.MF"
@@ -182,7 +182,7 @@ def test_damaged_manifest(tmp_path: Path, manifest: bytes) -> None:
 
 
 def test_no_installation(tmp_path: Path) -> None:
-    """A folder without an installation is named, and which one is meant; a file is none, either."""
+    """A folder without an installation is named; a file is refused, too."""
     for folder in (tmp_path, tmp_path / "file"):
         (tmp_path / "file").touch()
         with pytest.raises(InstallationError, match=r"holds no compiled packages.*installation_id"):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/iam_policy"
-CALLED = sorted({action for feature in FEATURES.values() for action in feature.called.split()})
+CALLED = sorted({action for feature in FEATURES.values() for action in feature.called})
 NAMES = ("iam-policy.json", "iam-policy-restricted.json")
 STATEMENTS, RESTRICTED = (json.loads((ROOT / "docs" / name).read_text())["Statement"] for name in NAMES)
 SIZE_LIMIT = 6144
@@ -97,7 +97,7 @@ def test_actions_that_do_not_match(copy: Path, tmp_path: Path, check: list[str])
 
 
 def test_actions_that_need_no_permission(calls: Path) -> None:
-    """What everybody may call has no feature, and needs none."""
+    """Actions that need no permission have no feature."""
     record(calls, "third.json", NEEDS_NO_PERMISSION)
     result = run("--check", calls)
     assert (result.returncode, result.stderr) == (0, "")
@@ -113,7 +113,7 @@ def test_denied(calls: Path) -> None:
 
 @pytest.mark.parametrize("text", [None, "", "3", '["ec2:RunInstances"]', '[["ec2"]]'])
 def test_no_records(tmp_path: Path, text: str | None) -> None:
-    """A folder without records, and a file that is none, are named."""
+    """A folder without records, and a file in its place, are named."""
     if text is not None:
         (tmp_path / "x.json").write_text(text)
     result = run(tmp_path)
@@ -133,13 +133,13 @@ def test_statements() -> None:
 
 
 def test_nothing_beyond_the_baseline_is_in_it_twice() -> None:
-    """What every deployment needs is in one statement only."""
+    """Actions that every deployment needs are in one statement only."""
     (baseline, *others) = (set(each["Action"]) for each in STATEMENTS)
     assert baseline.isdisjoint(set().union(*others))
 
 
 def test_actions_exist(actions: dict[str, set[str]]) -> None:
-    """What is said to be called is an action of the SDK's; of others' services nothing is."""
+    """Each called action exists in the SDK, of whose services all are called."""
     assert {action.partition(":")[0] for action in CALLED} == set(actions)
     for action in CALLED:
         service, _, name = action.partition(":")

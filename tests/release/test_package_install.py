@@ -125,7 +125,7 @@ def test_wheels_of_the_platform(lib: Path) -> None:
 
 
 def test_installation_records_are_left_out(lib: Path) -> None:
-    """What describes the wheels, and their scripts, is not installed."""
+    """The wheels' metadata and scripts are not installed."""
     assert sorted(path.name for path in lib.iterdir() if path.is_dir() and path.name != "__pycache__") == [
         "bosh_aws_cpi",
         "botocore",
@@ -232,7 +232,7 @@ def test_cut_data_says_the_same(cut: Path, service: str, kind: str, for_commands
 
 @pytest.mark.parametrize("for_commands", [False, True])
 def test_all_that_is_called_stays(cut: Path, for_commands: bool) -> None:  # noqa: FBT001
-    """Each action that the CPI calls is an operation of one of the models: none was lost by a name."""
+    """Each action that the CPI calls is an operation of one of the models."""
     known = loader(cut, for_commands=for_commands)
     models = [known.load_service_model(service, "service-2") for service in ALL_SERVICES]
     assert {name for model in models for name in model["operations"]} == operations(for_commands=for_commands)

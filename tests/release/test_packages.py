@@ -70,7 +70,7 @@ def test_lock_is_read_whole() -> None:
 
 
 def test_lock_files_agree() -> None:
-    """What the release is made of is what the tests run with: each requirement, in the same version."""
+    """The release has each requirement in the version that the tests use."""
     tested = blobs.read_lock((ROOT / "requirements" / "dev.txt").read_text())
     versions = {name: requirement.split()[0] for name, requirement in LOCK.items()}
     assert versions == {name: tested[name].split()[0] for name in versions}
@@ -141,7 +141,7 @@ def test_old_c_libraries_will_do(platform: str) -> None:
 
 @pytest.mark.parametrize(("file", "wheels"), [(install.HASHES, True), (blobs.SOURCE_HASH, False)])
 def test_packages_have_the_same_hashes(file: str, wheels: bool) -> None:  # noqa: FBT001
-    """What the packages check the wheels and the source of CPython against is what blobs.yml says."""
+    """The packages check wheels and CPython's source against the hashes of blobs.yml."""
     assert (SOURCES / file).read_text() == blobs.hashes_text(INDEX.values(), wheels=wheels)
 
 
@@ -262,23 +262,6 @@ def test_vendor_knows_every_platform() -> None:
 
 
 def test_native_wheels_are_the_declared_ones() -> None:
-    """What has native code is what `make vendor --update` asks for by platform."""
+    """The wheels with native code are those that `make vendor --update` fetches by platform."""
     native = {locked_as(wheel).split("==")[0] for wheel in WHEELS if wheel.platform in PLATFORMS}
     assert native == vendor.NATIVE
-
-
-def test_changed_blob_is_refused(tmp_path: Path) -> None:
-    """A file that is not what blobs.yml says is refused, and named."""
-    file = tmp_path / "x.whl"
-    file.write_bytes(b"x")
-    blob = blobs.Blob("wheels/any/x.whl", 1, "0" * 64)
-    with pytest.raises(blobs.VendorError, match=r"x\.whl is not the file that config/blobs.yml lists"):
-        blob.check(file)
-
-
-def test_right_blob_is_accepted(tmp_path: Path) -> None:
-    """A file that is what blobs.yml says is accepted, and not changed."""
-    file = tmp_path / "x.whl"
-    file.write_bytes(b"x")
-    blobs.Blob("wheels/any/x.whl", *blobs.measure(file)).check(file)
-    assert file.read_bytes() == b"x"

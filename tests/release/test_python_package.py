@@ -165,7 +165,7 @@ def test_gcc_compiles_with_a_profile(
 def test_clang_compiles_with_a_profile(
     compiled: Callable[..., subprocess.CompletedProcess[str]], log: Callable[[], list[str]], tmp_path: Path
 ) -> None:
-    """What clang counts is merged before it is used."""
+    """The profile of clang is merged before it is used."""
     executable(tmp_path / "stand-ins" / "profdata", PROFDATA)
     ended = compiled(COMPILER="Apple clang version 17")
     assert ended.returncode == 0, ended.stderr

@@ -181,7 +181,7 @@ def test_unknown_licence_is_refused(metadata: str) -> None:
 
 
 def test_libraries_in_a_wheel() -> None:
-    """What a wheel lists as compiled into it is listed, without what only its build used."""
+    """Libraries that are compiled into a wheel are listed, without its build tools."""
     listed = {"bomFormat": "CycloneDX", "components": [CRATE, BUILD_ONLY]}
     text = sbom.document("1.0", [wheel("License: MIT\n", json.dumps(listed))])
     assert by_ref(text)["pkg:cargo/crate@2.0"]["hashes"][0]["content"] == "ab" * 32
@@ -269,7 +269,7 @@ def run(monkeypatch: pytest.MonkeyPatch, folder: Path, blob: blobs.Blob) -> Path
 
 
 def test_list_of_a_version(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """The program writes the list of a version into the file that it is told."""
+    """The program writes the list of a version into the given file."""
     written_to = run(monkeypatch, folder, wheel("License: MIT\n"))
     assert document(written_to.read_text())["metadata"]["component"]["version"] == "1.2.3"
 

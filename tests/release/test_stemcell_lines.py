@@ -48,7 +48,7 @@ VERSIONS = {
     "resolute": ((2, 43), "3.", "15."),
 }
 """Of glibc at least, of OpenSSL, and of GCC."""
-ONE_OF_EACH_VERB = tuple({each.verb: each for each in reversed(SCENARIOS)}.values())
+ONE_OF_EACH_METHOD = tuple({each.method: each for each in reversed(SCENARIOS)}.values())
 OWN_VM = "i-0123456789abcdef0"
 NOTHING = b"\xff" * DISK_SIZE
 """What is on a disk at first."""
@@ -138,11 +138,11 @@ def test_info(vm: Vm, fake_aws: FakeAws, render: Render, shell: str) -> None:
     assert vm.written == []
 
 
-@pytest.mark.parametrize("scenario", ONE_OF_EACH_VERB, ids=lambda scenario: scenario.verb)
-def test_verb(
+@pytest.mark.parametrize("scenario", ONE_OF_EACH_METHOD, ids=lambda scenario: scenario.method)
+def test_method(
     vm: Vm, fake_aws: FakeAws, world: World, registry: Registry, render: Render, scenario: Scenario
 ) -> None:
-    """Each verb takes the same calls and changes the same as elsewhere."""
+    """Each method takes the same calls and changes the same as elsewhere."""
     play(Stage(fake_aws, world, registry, vm.tmp, lambda document: JobCpi(vm, render, document)), scenario)
 
 
@@ -199,14 +199,14 @@ def test_copy_of_too_much(vm_with_disk: Vm, disk: str) -> None:
     ],
 )
 def test_copy_is_refused(vm_with_disk: Vm, device: str, reason: str) -> None:
-    """What is no disk is refused in the same words."""
+    """A path that is not a disk is refused in the same words."""
     status, stdout, said = call(vm_with_disk, *SUDO, device, stdin=SMALL)
     assert (status, stdout) == (1, b"")
     assert said.splitlines()[-1] == f"stemcell-copy: {reason}"
 
 
 def test_sudo_allows_nothing_else(vm_with_disk: Vm, disk: str, render: Render) -> None:
-    """The job's rule lets vcap run this program as root and no other, and none once the job is stopped."""
+    """The job's rule lets vcap run only this program as root, and only until the job is stopped."""
     assert call(vm_with_disk, "sudo", "-n", "/bin/true")[0] != 0
     vm_with_disk.start_job(render("bin/cpi_ctl", {}))
     assert call(vm_with_disk, *SUDO, disk)[0] == 0

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from bosh_aws_cpi.config import cpi_config, file, keys
+from bosh_aws_cpi.config import cpi_config, keys, loading
 from testbed.executable import ABSENT
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def parsed(render: Render, folder: Path, properties: Mapping[str, object]) -> cp
     """Render cpi.json, and read it as the program does."""
     path = folder / "cpi.json"
     path.write_bytes(render("config/cpi.json", properties).encode())
-    return cpi_config.parse(file.read(str(path)), {}, {})
+    return cpi_config.parse(loading.read(str(path)), {}, {})
 
 
 def test_defaults(render: Render) -> None:
@@ -198,7 +198,7 @@ def test_region_is_required_beside_endpoints(refusal: Render) -> None:
 
 
 def test_stemcell_properties_share_a_place(render: Render) -> None:
-    """What is set for all stemcells is in `aws.stemcell`, each under its own key."""
+    """The properties for all stemcells are in `aws.stemcell`, each under its own key."""
     properties = {"aws.stemcell.kernel_id": "aki-1", "aws.stemcell.copy_from_region": "us-west-2"}
     assert sections(render, properties)["aws"]["stemcell"] == {
         "kernel_id": "aki-1",
@@ -289,18 +289,6 @@ def test_no_mbus(render: Render) -> None:
     assert "mbus" not in sections(render, {"nats.user": "me", "nats.port": 4223})["agent"]
 
 
-def test_program_reads_defaults(render: Render, tmp_path: Path) -> None:
-    """With the required properties and keys alone, the program has a configuration."""
-    read = parsed(render, tmp_path, KEYS)
-    assert read.aws.max_retries == 8
-    assert read.aws.enable_describe_instance_types is True
-    assert read.aws.endpoints == {}
-    assert read.aws.stemcell == read.aws.metadata_options == {}
-    assert read.registry is None
-    assert read.supported_api_version == 3
-    assert read.log_level == "info"
-
-
 def test_program_reads_every_text(render: Render, tmp_path: Path) -> None:
     """Whatever text the properties hold, the program has the same."""
     names = (
@@ -343,46 +331,6 @@ def test_registry_text(render: Render, name: str) -> None:
     user, host = (NASTY if name == at else REGISTRY[at] for at in ("registry.username", "registry.host"))
     assert registry["endpoint"] == f"http://{user}:p@{host}:25777"
     assert registry["user"] == user
-
-
-def test_program_reads_own_properties(render: Render, tmp_path: Path) -> None:
-    """The endpoints, the fast deletes and the level of logging reach the program."""
-    properties = {
-        **KEYS,
-        **{
-            f"aws.{service}_endpoint": f"{service}.example.org:8443"
-            for service in ("ec2", "elb", "ebs", "sts")
-        },
-        "aws.fast_path_delete": True,
-        "aws.encrypted": True,
-        "aws.dualstack": True,
-        "aws.enable_describe_instance_types": False,
-        "aws.max_retries": 2,
-        "debug.cpi.log_level": "debug",
-        "debug.cpi.api_version": 2,
-    }
-    read = parsed(render, tmp_path, properties)
-    assert read.aws.endpoints == {
-        "ec2": "https://ec2.example.org:8443",
-        "elb": "https://elb.example.org:8443",
-        "elbv2": "https://elb.example.org:8443",
-        "ebs": "https://ebs.example.org:8443",
-        "sts": "https://sts.example.org:8443",
-    }
-    assert read.aws.fast_path_delete is True
-    assert read.aws.encryption.encrypted is True
-    assert read.aws.dualstack is True
-    assert read.aws.enable_describe_instance_types is False
-    assert read.aws.max_retries == 2
-    assert read.log_level == "debug"
-    assert read.supported_api_version == 2
-
-
-def test_credentials_from_the_profile(render: Render, tmp_path: Path) -> None:
-    """`env_or_profile` without keys is a configuration that the program takes."""
-    read = parsed(render, tmp_path, {"aws.credentials_source": "env_or_profile"})
-    assert read.aws.credentials_source == "env_or_profile"
-    assert read.aws.access_key_id is None
 
 
 @pytest.mark.parametrize(

@@ -311,7 +311,7 @@ def test_empty_proxy_properties(install: Install) -> None:
 def test_metadata_is_never_asked_by_proxy(
     install: Install, properties: dict[str, object], operators: dict[str, str], expected: str
 ) -> None:
-    """With a proxy, whoever set it, instance metadata joins what is excepted; a lone star excepts all."""
+    """With a proxy, instance metadata is added to the exceptions; `*` alone excepts everything."""
     installed = install(properties)
     found = installed.run(installed.create_env(**operators)).proxies
     assert found["no_proxy"] == found["NO_PROXY"] == expected
@@ -333,7 +333,7 @@ def test_no_ca_certificates(install: Install, properties: dict[str, object]) -> 
 
 
 def test_no_credentials(render: Render, tmp_path: Path) -> None:
-    """No credential is in bin/cpi, so none is in a process's arguments either; a proxy's isn't in those."""
+    """bin/cpi and a process's arguments contain no credentials, not even a proxy's."""
     secret = "secret-5ef0"
     names = (
         *("aws.access_key_id", "aws.secret_access_key", "aws.session_token", "registry.password"),

@@ -187,7 +187,7 @@ FAULTS = {
 def test_source_comes_from_debian(
     head: str, body: bytes, fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path, root: Path
 ) -> None:
-    """Whatever upstream has in place of the right file, Debian is asked, whoever signed its lists."""
+    """If upstream has another file, Debian's is used, whatever key signed its lists."""
     upstream.head, upstream.body = head, body
     (fakes / "unsigned").touch()
     assert fetch(blob(PATH, SOURCE)) == [PATH]
@@ -251,7 +251,7 @@ def test_broken_apt_hides_nothing(
 def test_what_is_there_is_not_fetched(
     fetch: Callable[..., list[str]], upstream: Upstream, root: Path
 ) -> None:
-    """A blob that is there is checked, and nobody is asked for it."""
+    """An existing blob is checked, and not downloaded again."""
     (root / "blobs" / "python").mkdir(parents=True)
     (root / "blobs" / PATH).write_bytes(SOURCE)
     assert fetch(blob(PATH, SOURCE)) == [PATH]
@@ -332,7 +332,7 @@ def test_old_blobs_are_removed(
 
 @pytest.mark.parametrize("head", ["HTTP/1.1 200 OK\r\nContent-Length: {size}", "HTTP/1.1 200 OK"])
 def test_update_refuses_what_broke_off(head: str, root: Path, upstream: Upstream, fakes: Path) -> None:
-    """A new CPython that was not fetched to its end gets no entry, even if nobody said how long it is."""
+    """A new CPython that was not fetched to its end gets no entry, even if its length is unknown."""
     shutil.rmtree(fakes / "suites")
     upstream.head, upstream.body = head, SOURCE[:-20]
     with pytest.raises(blobs.VendorError, match=r"broke off|tar -tf"):

@@ -72,9 +72,9 @@ class Copied:
         metadata = {"director": "bosh", "attached_at": "2026-05-02T00:00:00Z"}
         self._cpi.call("set_disk_metadata", disk_cid, metadata).ok()
 
-    def start_other(self, verb: str, disk_cid: str) -> Process:
+    def start_other(self, method: str, disk_cid: str) -> Process:
         """Attach or detach a disk without waiting for the answer; the caller ends the process."""
-        return self._cpi.start(verb, self.vm_cid, disk_cid, stemcell=2)
+        return self._cpi.start(method, self.vm_cid, disk_cid, stemcell=2)
 
     def detach(self, disk_cid: str) -> Answer:
         """Detach it."""

@@ -1,4 +1,4 @@
-"""Images of heavy stemcells as stories make them, and snapshots as they are read back."""
+"""Images of heavy stemcells, and the contents of snapshots."""
 
 from __future__ import annotations
 
@@ -94,11 +94,11 @@ class Heavy:
         self.arguments: list[Any] = [self.path, dict(PROPERTIES)]
 
     def create(self, *more: Any, cpi: Cpi | None = None, api_version: int = 2, **properties: Any) -> Answer:
-        """Make a stemcell, with properties over the ordinary ones."""
+        """Create a stemcell with these properties over the ordinary ones."""
         path, ordinary = self.arguments
         whole = {**ordinary, **properties}
         return (cpi or self._cpi).call("create_stemcell", path, whole, *more, api_version=api_version)
 
     def start(self, cpi: Cpi | None = None) -> Process:
-        """Begin to make one; the caller ends it."""
+        """Start the call; the caller ends it."""
         return (cpi or self._cpi).start("create_stemcell", *self.arguments)

@@ -57,7 +57,7 @@ def test_hidden_stemcell(
 def test_hidden_from_create_vm(
     cpi: Cpi, vm_arguments: VmArguments, restrict: Any, public: str, failure: WriteError
 ) -> None:
-    """So does the error of create_vm, for a setting that was enabled after the upload."""
+    """The error of create_vm says the same, for a setting that was enabled after the upload."""
     restrict("enabled")
     agent_id, _, *others = vm_arguments()
     answer = cpi.call("create_vm", agent_id, f"{public} light", *others, stemcell=2)
@@ -66,14 +66,14 @@ def test_hidden_from_create_vm(
 
 @pytest.mark.parametrize("state", ["audit-mode", "disabled"])
 def test_not_enabled(cpi: Cpi, restrict: Any, failure: WriteError, state: str) -> None:
-    """The error of an AMI that does not exist says nothing of a setting that hides none."""
+    """The error for a missing AMI does not mention the setting if it is off."""
     restrict(state)
     answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": MISSING}})
     assert answer.error == failure("CloudError", NOT_IN_REGION)
 
 
 def test_own_ami(cpi: Cpi, vm_arguments: VmArguments, restrict: Any, failure: WriteError) -> None:
-    """The setting hides no AMI of the account itself, so that the error of a missing one does not name it."""
+    """The error for a missing AMI of the account itself does not mention the setting."""
     restrict("enabled")
     agent_id, _, *others = vm_arguments()
     answer = cpi.call("create_vm", agent_id, MISSING, *others, stemcell=2)
@@ -81,7 +81,7 @@ def test_own_ami(cpi: Cpi, vm_arguments: VmArguments, restrict: Any, failure: Wr
 
 
 def test_other_region(cpi: Cpi, restrict: Any, failure: WriteError) -> None:
-    """Neither can it hide an AMI that the stemcell does not name for the region."""
+    """The error for a stemcell without an AMI of the region does not mention the setting."""
     restrict("enabled")
     answer = cpi.call("create_stemcell", "/image", {"ami": {"eu-west-1": MISSING}, "encrypted": True})
     assert answer.error == failure("CloudError", NOT_IN_REGION)

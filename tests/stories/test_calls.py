@@ -1,4 +1,4 @@
-"""What each verb asks of AWS when all goes well, and what it says meanwhile: no more than it must."""
+"""What each method asks of AWS when all goes well, and what it says meanwhile: no more than it must."""
 
 from __future__ import annotations
 
@@ -161,13 +161,13 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
     ),
     ("delete_network", lambda there: [there.subnet()], ["DeleteSubnet"]),
 ]
-"""Verb, arguments, calls."""
+"""Method, arguments, calls."""
 ELSEWHERE = {"ping", "current_vm_id", "configure_networks"}
-"""Verbs without a call to AWS, whose tests are in tests/contract."""
+"""Methods without a call to AWS, whose tests are in tests/contract."""
 
 
-def test_each_verb_is_here() -> None:
-    """A verb that is implemented has its calls in the list."""
+def test_each_method_is_here() -> None:
+    """A method that is implemented has its calls in the list."""
     listed = {case[0] for case in CASES} | ELSEWHERE
     check_methods_listed(listed, "add its calls to CASES of this file")
 
@@ -190,7 +190,7 @@ def test_calls(
     arguments: Callable[[There], list[Any]],
     expected: list[str],
 ) -> None:
-    """A verb makes the calls that it can't do without; of these, and of little else, its log tells."""
+    """A method makes the calls that it can't do without; of these, and of little else, its log tells."""
     given = arguments(there)
     fake_aws.forget_calls()
     answer = cpi.call(method, *given, stemcell=2)
@@ -204,7 +204,7 @@ def test_calls(
 
 
 def test_long_log(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
-    """The verb with the most calls, of a VM that has all that there is, logs no more than others may."""
+    """The method with the most calls, of a VM that has all that there is, logs no more than others may."""
     fake_aws.forget_calls()
     answer = create_vm(**exposed)
     answer.ok()

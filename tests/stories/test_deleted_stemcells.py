@@ -64,7 +64,7 @@ def stemcells(world: World, fake_aws: FakeAws) -> Stemcells:
 
 
 def test_at_once(cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, sent: ReadCalls) -> None:
-    """EC2 deletes the snapshots with the AMI: three calls, of which two are questions."""
+    """EC2 deletes the snapshots with the AMI: three calls, two of which only read."""
     ami_id = stemcells.register(stemcells.snapshots())
     assert cpi.call("delete_stemcell", ami_id).ok() is None
     assert fake_aws.actions() == AT_ONCE
@@ -80,7 +80,7 @@ def test_snapshots_that_ec2_did_not_delete(
     sent: ReadCalls,
     code: str,
 ) -> None:
-    """A snapshot that EC2 says it did not delete with the AMI is deleted by a call of its own."""
+    """A snapshot that EC2 did not delete with the AMI is deleted by another call."""
     first, second = stemcells.snapshots()
     ami_id = stemcells.register([first, second])
     fake_aws.rule(action="DeregisterImage", states=["success", code])
@@ -98,7 +98,7 @@ def test_snapshot_of_another_ami(
     *,
     knows: bool,
 ) -> None:
-    """A snapshot that another AMI is made of as well stays, and that is no error."""
+    """A snapshot that another AMI uses stays; that is no error."""
     own, shared = stemcells.snapshots()
     ami_id = stemcells.register([own, shared])
     other = stemcells.register([shared], "BOSH-other")
@@ -112,7 +112,7 @@ def test_snapshot_of_another_ami(
 
 
 def test_ami_that_is_gone(cpi: Cpi, stemcells: Stemcells, world: World) -> None:
-    """What an AMI that is gone left behind is found by its mark; others' snapshots stay."""
+    """The snapshots of an AMI that is gone are found by their tag; those of others stay."""
     snapshot_ids, others = stemcells.snapshots(), stemcells.snapshots()
     ami_id, other = stemcells.register(snapshot_ids), stemcells.register(others, "BOSH-other")
     world.ec2.deregister_image(ImageId=ami_id)
@@ -122,7 +122,7 @@ def test_ami_that_is_gone(cpi: Cpi, stemcells: Stemcells, world: World) -> None:
 
 
 def test_ami_that_is_gone_left_what_another_uses(cpi: Cpi, stemcells: Stemcells, world: World) -> None:
-    """A snapshot with the mark of an AMI that is gone stays while another AMI is made of it."""
+    """A snapshot with the tag of an AMI that is gone stays while another AMI uses it."""
     own, shared = stemcells.snapshots()
     other = stemcells.register([shared], "BOSH-other")
     ami_id = stemcells.register([own, shared])
@@ -138,7 +138,7 @@ def test_question_that_is_not_permitted(
     fake_aws: FakeAws,
     warnings: ReadWarnings,
 ) -> None:
-    """Whether an AMI that is gone left anything may be asked in vain: the AMI is gone, and that counts."""
+    """If the snapshots of an AMI that is gone can't be listed, that is a warning."""
     snapshot_ids = stemcells.snapshots()
     ami_id = stemcells.register(snapshot_ids)
     world.ec2.deregister_image(ImageId=ami_id)
@@ -152,7 +152,7 @@ def test_question_that_is_not_permitted(
 
 @pytest.mark.parametrize("action", ["DeregisterImage", "DeleteSnapshot"])
 def test_lost_answer(cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, action: str) -> None:
-    """What was deleted by a call whose answer was lost is gone, and so is the rest."""
+    """After a lost answer of a deletion the rest is deleted."""
     ami_id = stemcells.register(stemcells.snapshots())
     fake_aws.rule(action="DeregisterImage", states=["missing-permissions", "missing-permissions"])
     fake_aws.rule(action=action, nth=1, drop="after")
@@ -161,7 +161,7 @@ def test_lost_answer(cpi: Cpi, stemcells: Stemcells, fake_aws: FakeAws, action: 
 
 
 def test_disabled(cpi: Cpi, stemcells: Stemcells, world: World, fake_aws: FakeAws) -> None:
-    """A disabled AMI, which EC2 shows only to who asks for such, is deleted with its snapshots."""
+    """A disabled AMI, which EC2 shows only on request, is deleted with its snapshots."""
     ami_id = stemcells.register(stemcells.snapshots())
     world.ec2.disable_image(ImageId=ami_id)
     fake_aws.forget_calls()

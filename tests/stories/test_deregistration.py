@@ -54,7 +54,7 @@ def test_drained(
     left: Callable[[], tuple[set[str], set[str], list[str]]],
     fake_aws: FakeAws,
 ) -> None:
-    """It leaves all of them, and is ended once it is drained; other VMs stay."""
+    """The VM is deregistered, and terminated once it is drained; other VMs stay."""
     vm_cid, other = balanced
     fake_aws.rule(action=HEALTH, nth=3, replace=[[GONE, DRAINING]])
     assert cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
@@ -68,7 +68,7 @@ def test_not_waited_for_on_the_fast_path(
     left: Callable[[], tuple[set[str], set[str], list[str]]],
     fake_aws: FakeAws,
 ) -> None:
-    """The fast path leaves all of them and waits for nothing."""
+    """The fast path deregisters the VM without a wait."""
     vm_cid, other = balanced
     cpi = cpi_with(deregister_on_delete=True, fast_path_delete=True)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
@@ -77,7 +77,7 @@ def test_not_waited_for_on_the_fast_path(
 
 
 def test_not_asked_for(cpi: Cpi, balanced: tuple[str, str], fake_aws: FakeAws) -> None:
-    """Without the option no load balancer is asked for anything."""
+    """Without the option no load balancer is called."""
     assert cpi.call("delete_vm", balanced[0], stemcell=2).ok() is None
     assert {call["service"] for call in fake_aws.calls()} == {"ec2"}
 
@@ -100,7 +100,7 @@ def test_failure(
     what: list[str],
     others: str,
 ) -> None:
-    """What fails is logged; the VM leaves the others, and is deleted all the same."""
+    """A failure is logged; the VM is deregistered from the others and deleted all the same."""
     vm_cid, other = balanced
     fake_aws.rule(action=action, error=DENIED)
     answer = cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2)
@@ -122,7 +122,7 @@ def test_vm_that_is_gone(
     failure: WriteError,
     fake_aws: FakeAws,
 ) -> None:
-    """A VM that has ended is no longer anybody's target; one that is unknown is VMNotFound."""
+    """A terminated VM needs no deregistration; an unknown one is VMNotFound."""
     vm_cid, unknown = vm(), "i-0123456789abcdef0"
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     cpi = cpi_with(deregister_on_delete=True)

@@ -45,7 +45,7 @@ READS = {
 
 
 def test_healthy(pair: VmAndDirector) -> None:
-    """Nothing is found about a VM that can reach its Director, and each AWS call is made once."""
+    """There is no finding about a VM that can reach its Director, and each AWS call is made once."""
     answer = pair.diagnose("--json")
     assert (answer.returncode, answer.stderr) == (0, "")
     document = answer.document
@@ -93,7 +93,7 @@ def disable_metadata(pair: VmAndDirector) -> None:
 
 
 def leave_interface(pair: VmAndDirector) -> None:
-    """Have the Director's address on an interface without an instance."""
+    """Give the Director's address to an interface without an instance."""
     pair.ec2.terminate_instances(InstanceIds=[pair.director])
     pair.ec2.create_network_interface(
         SubnetId=pair.world.subnet_ids[1], PrivateIpAddress=DIRECTOR, Groups=[pair.director_group]
@@ -104,19 +104,19 @@ BY_NAME = {"mbus": f"nats://nats:{MBUS_PASSWORD}@director.example:4222"}
 
 
 def shut_in_with_name(pair: VmAndDirector) -> None:
-    """Have a message bus by name, and let nothing out of the VM."""
+    """Name the message bus's host, and let nothing out of the VM."""
     pair.has_settings(BY_NAME)
     pair.shut_in(pair.vm_group)
 
 
 def disable_dns(pair: VmAndDirector) -> None:
-    """Have a message bus by name, and no DNS in the VPC."""
+    """Name the message bus's host, and disable DNS in the VPC."""
     pair.has_settings(BY_NAME)
     pair.ec2.modify_vpc_attribute(VpcId=pair.world.vpc_id, EnableDnsSupport={"Value": False})
 
 
 def on_console(text: str) -> Callable[[VmAndDirector], None]:
-    """Have EC2 show a text on the console."""
+    """Make EC2 show a text on the console."""
     return lambda pair: pair.says_on_console(f"booting\n{text}\n")
 
 
@@ -217,7 +217,7 @@ BROKEN: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_cause(pair: VmAndDirector, name: str) -> None:
-    """With one thing broken, that is the first finding, an error, with its remedy."""
+    """If one thing is broken, the first finding is an error about it, with the remedy."""
     broken, what, remedy = BROKEN[name]
     broken(pair)
     first = pair.findings()[0]
@@ -268,7 +268,7 @@ SUSPECT: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
 
 @pytest.mark.parametrize("name", SUSPECT)
 def test_suspect(pair: VmAndDirector, name: str) -> None:
-    """What may be the cause is a warning, and comes first."""
+    """A possible cause is a warning, and comes first."""
     broken, what, remedy = SUSPECT[name]
     broken(pair)
     first = pair.findings()[0]
@@ -276,25 +276,25 @@ def test_suspect(pair: VmAndDirector, name: str) -> None:
 
 
 def no_route(pair: VmAndDirector) -> str:
-    """Have the Director elsewhere, and no route there."""
+    """Put the Director elsewhere, without a route there."""
     del pair
     return "10.9.0.5"
 
 
 def black_hole(pair: VmAndDirector) -> str:
-    """Have a route to the Director whose target is gone."""
+    """Create a route to the Director whose target is gone."""
     pair.route("10.9.0.0/16", NetworkInterfaceId=pair.idle_interface())
     return "10.9.0.5"
 
 
 def private_by_internet(pair: VmAndDirector) -> str:
-    """Have a private address, and no route but the internet's."""
+    """Give the Director a private address to which only the internet's route leads."""
     pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
     return "10.9.0.5"
 
 
 def internet(pair: VmAndDirector) -> str:
-    """Have the Director in the internet, and a route there."""
+    """Put the Director in the internet, with a route there."""
     return private_by_internet(pair) and "52.1.2.3"
 
 
@@ -317,7 +317,7 @@ def test_route(pair: VmAndDirector, lay: Callable[[VmAndDirector], str], what: s
 
 
 def test_public_director(pair: VmAndDirector) -> None:
-    """A VM with a public address reaches a Director in the internet, whose firewalls can't be looked at."""
+    """A VM with a public address reaches a Director in the internet, whose firewalls can't be checked."""
     internet(pair)
     address = pair.ec2.allocate_address(Domain="vpc")
     pair.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=pair.vm_cid)
@@ -343,12 +343,12 @@ def test_peered_vpc(pair: VmAndDirector) -> None:
 
 
 def behind_nat(pair: VmAndDirector) -> None:
-    """Have a NAT gateway before the VM."""
+    """Route the VM's traffic through a NAT gateway."""
     pair.route_to_nat()
 
 
 def in_public(pair: VmAndDirector) -> None:
-    """Have the VM in a public subnet, with a public address."""
+    """Put the VM into a public subnet, with a public address."""
     internet(pair)
     pair.publish(pair.vm_cid)
 
@@ -480,7 +480,7 @@ def test_create_env_from_anywhere(pair: VmAndDirector, create_env: Cpi) -> None:
 
 
 def test_servers(pair: VmAndDirector) -> None:
-    """DNS and NTP servers that the VM can't reach are warnings, Amazon's own are not looked at."""
+    """DNS and NTP servers that the VM can't reach are warnings; Amazon's own are not checked."""
     agent = {**AGENT, "ntp": ["10.9.0.7", "169.254.169.123"]}
     cpi = Cpi(config(pair.fake_aws.endpoint, agent=agent))
     vm_cid = pair.create_vm(cpi, ip="10.0.1.11", dns=["10.9.0.8", "10.0.0.2"])
@@ -491,7 +491,7 @@ def test_servers(pair: VmAndDirector) -> None:
 
 
 def test_servers_by_name(pair: VmAndDirector) -> None:
-    """An NTP server by name may need a way into the internet; a message bus by name can't be looked at."""
+    """An NTP server with a name may need a way out; a message bus with a name can't be checked."""
     agent = {**BY_NAME, "ntp": ["0.pool.ntp.org"]}
     cpi = Cpi(config(pair.fake_aws.endpoint, agent=agent))
     vm_cid = pair.create_vm(cpi, ip="10.0.1.11")
@@ -530,7 +530,7 @@ def test_dhcp_options(pair: VmAndDirector, configuration: dict[str, Any], what: 
 
 
 def test_appliance(pair: VmAndDirector) -> None:
-    """What a route leads through must not drop foreign packets: its source/destination check must be off."""
+    """An instance that forwards packets must not drop them: its source/destination check must be off."""
     nic_id = pair.world.instance(pair.director)["NetworkInterfaces"][0]["NetworkInterfaceId"]
     pair.route("10.9.0.0/16", NetworkInterfaceId=nic_id)
     first, *_ = pair.findings("--director-address", "10.9.0.5")
@@ -545,7 +545,7 @@ def test_appliance(pair: VmAndDirector) -> None:
 
 
 def test_events_and_checks(pair: VmAndDirector) -> None:
-    """A scheduled event is a warning, one that is completed is not; checks that go on are a note."""
+    """A scheduled event is a warning unless it is completed; unfinished status checks are a note."""
     pair.has_status("system", "initializing")
     events = "".join(
         f"<item><code>{code}</code><description>{text}</description>"
@@ -585,7 +585,7 @@ def test_console(pair: VmAndDirector) -> None:
 
 
 def test_secrets_that_are_cut_up(pair: VmAndDirector) -> None:
-    """The keys and passwords of the settings are masked on the console, whatever stands between."""
+    """The keys and passwords of the settings are masked on the console, even between other texts."""
     key = PRIVATE_KEY.splitlines()
     lines = [
         "\n".join(f"[  9.{number}] bosh-agent[512]: {line}" for number, line in enumerate(key[1:])),
@@ -613,7 +613,7 @@ def test_debug_log(pair: VmAndDirector) -> None:
 
 
 def test_unreadable_user_data(pair: VmAndDirector) -> None:
-    """User data that is cut off or no JSON is not quoted."""
+    """User data that is truncated or not JSON is not quoted."""
     whole = json.dumps({"agent_id": "a", **AGENT}).encode()
     for data in (whole[:-1], b"\x1f\x8b" + whole, whole * 2, b"#cloud-config\n" + whole):
         pair.has_user_data(data)
@@ -622,7 +622,7 @@ def test_unreadable_user_data(pair: VmAndDirector) -> None:
 
 
 def test_console_of_an_old_type(pair: VmAndDirector) -> None:
-    """EC2 shows the latest output only for types on Nitro: for others it is asked again without that."""
+    """EC2 shows the latest output only for types on Nitro; for others a second call omits Latest."""
     vm_cid = pair.create_vm(pair.cpi, instance_type="m4.large", ip="10.0.1.11")
     pair.says_on_console(PANIC)
     assert "Kernel panic" in pair.findings(vm_cid=vm_cid)[0]["what"]
@@ -667,7 +667,7 @@ def test_registry_of_an_old_agent(pair: VmAndDirector, registry: Registry) -> No
 
 @pytest.mark.parametrize("action", sorted(READS - {"DescribeInstances"}))
 def test_refused(pair: VmAndDirector, action: str) -> None:
-    """What the policy does not allow is named and left out; the rest is looked at."""
+    """A lookup that the policy does not allow is named and left out; the others are made."""
     options = pair.ec2.create_dhcp_options(
         DhcpConfigurations=[{"Key": "domain-name-servers", "Values": ["AmazonProvidedDNS"]}]
     )["DhcpOptions"]
@@ -683,14 +683,14 @@ def test_refused(pair: VmAndDirector, action: str) -> None:
 
 
 def test_actions(pair: VmAndDirector) -> None:
-    """The feature in the policy has all actions beyond those that every deployment needs."""
+    """The feature Diagnose has all actions beyond those of Baseline."""
     pair.diagnose()
     allowed = {*FEATURES["Diagnose"].actions, *FEATURES["Baseline"].actions}
     assert {f"ec2:{action}" for action in pair.fake_aws.actions()} <= allowed
 
 
 def test_fault_of_aws(pair: VmAndDirector) -> None:
-    """A call that AWS fails to answer is left out at once, like one that it refuses."""
+    """A call that AWS does not answer is left out without a retry."""
     errors = {
         "DescribeNetworkAcls": {"code": "InternalError", "message": "oops", "status": 500},
         "DescribeSecurityGroups": {"code": "RequestLimitExceeded", "message": "slowly", "status": 503},
@@ -709,14 +709,14 @@ def test_fault_of_aws(pair: VmAndDirector) -> None:
 
 @pytest.mark.parametrize("vm_cid", ["i-0123456789abcdef0", "nonsense", "worker/0", "vm-5c6a4f0e", ""])
 def test_unknown_vm(cpi: Cpi, world: World, vm_cid: str) -> None:
-    """A VM that EC2 does not know can't be looked at; the message says what may be wrong."""
+    """If EC2 does not know the VM, the message says what may be wrong."""
     del world
     words = (f"VM `{vm_cid}' not found in us-east-1. VM_CID must be an", "keep_unreachable_vms")
     failed(cpi.run("diagnose", vm_cid), *words)
 
 
 def test_not_carried_out(pair: VmAndDirector) -> None:
-    """Bad arguments, a bad configuration, and keys that are refused end the command."""
+    """Bad arguments, a bad configuration and refused keys end the command."""
     for text in ("director", "10.0.2.0/24", "10.0.2.6:4222", "nats://10.0.2.6", ""):
         answer = pair.diagnose("--director-address", text)
         assert answer.returncode == 2
@@ -730,7 +730,7 @@ def test_not_carried_out(pair: VmAndDirector) -> None:
 
 
 def test_nothing_is_changed(pair: VmAndDirector) -> None:
-    """Nothing is changed, whatever is wrong."""
+    """The command changes nothing."""
     stop(pair)
     before = pair.world.state()
     pair.diagnose("--director-address", VM)

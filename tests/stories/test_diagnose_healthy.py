@@ -18,45 +18,45 @@ OUTSIDE = "52.1.2.3"
 
 
 def public(pair: VmAndDirector) -> str:
-    """Have the VM in a public subnet, with a public address, and the Director in the internet."""
+    """Put the VM into a public subnet, with a public address, and the Director into the internet."""
     pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
     pair.publish(pair.vm_cid)
     return OUTSIDE
 
 
 def excluded(pair: VmAndDirector) -> str:
-    """Have that subnet excluded from VPC Block Public Access."""
+    """Exclude that subnet from VPC Block Public Access."""
     pair.block_public_access("block-bidirectional", "allow-bidirectional")
     return public(pair)
 
 
 def blocked_inward(pair: VmAndDirector) -> str:
-    """Have VPC Block Public Access let nothing in, and a NAT gateway before the VM."""
+    """Let VPC Block Public Access block ingress, and route the VM's traffic through a NAT gateway."""
     pair.block_public_access("block-ingress")
     pair.route_to_nat()
     return OUTSIDE
 
 
 def blocked_elsewhere(pair: VmAndDirector) -> str:
-    """Have VPC Block Public Access, and the Director in the same VPC."""
+    """Enable VPC Block Public Access, with the Director in the same VPC."""
     pair.block_public_access("block-bidirectional")
     return DIRECTOR
 
 
 def private(pair: VmAndDirector) -> str:
-    """Have a NAT gateway before the VM, and the Director in the same VPC."""
+    """Route the VM's traffic through a NAT gateway, with the Director in the same VPC."""
     pair.route_to_nat()
     return DIRECTOR
 
 
 def through_nat(pair: VmAndDirector) -> str:
-    """Have a NAT gateway before the VM, and the Director reached by its public address."""
+    """Route the VM's traffic through a NAT gateway to the Director's public address."""
     private(pair)
     return pair.publish(pair.director)
 
 
 def by_own_public_address(pair: VmAndDirector) -> str:
-    """Have both in one VPC, but the Director reached by its public address, which lets the VM's in."""
+    """Put both into one VPC; the VM uses the Director's public address, whose rules let the VM's in."""
     public(pair)
     source = pair.world.instance(pair.vm_cid)["PublicIpAddress"]
     for port in (4222, 25250):
@@ -65,7 +65,7 @@ def by_own_public_address(pair: VmAndDirector) -> str:
 
 
 def same_subnet(pair: VmAndDirector) -> str:
-    """Have the Director in the VM's subnet, whose network ACL lets nothing pass at its edge."""
+    """Put the Director into the VM's subnet, whose network ACL lets nothing pass."""
     pair.launch(
         SubnetId=pair.world.subnet_id, PrivateIpAddress="10.0.1.6", SecurityGroupIds=[pair.director_group]
     )
@@ -74,7 +74,7 @@ def same_subnet(pair: VmAndDirector) -> str:
 
 
 def peered(pair: VmAndDirector) -> str:
-    """Have the Director in a peered VPC, which has a route back and a rule for the VM's address."""
+    """Put the Director into a peered VPC with a route back and a rule for the VM's address."""
     subnet_id = pair.peer()
     pair.route_back(subnet_id)
     pair.launch_in(subnet_id, "10.50.1.6", IpRanges=[{"CidrIp": "10.0.0.0/16"}])
@@ -82,7 +82,7 @@ def peered(pair: VmAndDirector) -> str:
 
 
 def peered_by_group(pair: VmAndDirector) -> str:
-    """Have the Director in a peered VPC, whose rule names the VM's group."""
+    """Put the Director into a peered VPC, with a rule that names the VM's group."""
     subnet_id = pair.peer()
     pair.route_back(subnet_id)
     pair.launch_in(subnet_id, "10.50.1.6", UserIdGroupPairs=[{"GroupId": pair.vm_group}])
@@ -90,13 +90,13 @@ def peered_by_group(pair: VmAndDirector) -> str:
 
 
 def transit(pair: VmAndDirector) -> str:
-    """Have the Director in another account, behind a transit gateway."""
+    """Put the Director into another account, behind a transit gateway."""
     pair.route("10.60.0.0/16", TransitGatewayId=pair.transit_gateway())
     return "10.60.1.6"
 
 
 def vpn(pair: VmAndDirector) -> str:
-    """Have the Director on premises, behind a virtual private gateway."""
+    """Put the Director on premises, behind a virtual private gateway."""
     gateway = pair.ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
     pair.ec2.attach_vpn_gateway(VpnGatewayId=gateway, VpcId=pair.world.vpc_id)
     pair.route("192.168.0.0/16", GatewayId=gateway)
@@ -104,7 +104,7 @@ def vpn(pair: VmAndDirector) -> str:
 
 
 def namesake(pair: VmAndDirector) -> str:
-    """Have the Director behind a transit gateway, and its address also in a VPC that is not connected."""
+    """Put the Director behind a transit gateway, and its address also into a VPC that is not connected."""
     subnet_id = pair.other_vpc()
     pair.route("10.50.0.0/16", TransitGatewayId=pair.transit_gateway())
     pair.launch_in(subnet_id, "10.50.1.6")
@@ -112,7 +112,7 @@ def namesake(pair: VmAndDirector) -> str:
 
 
 def strict_acls(pair: VmAndDirector) -> str:
-    """Have network ACLs that let just the needed packets pass."""
+    """Create network ACLs that let only the needed packets pass."""
     pair.acl(
         pair.world.subnet_id, rules=[("out", (4222, 4222)), ("out", (25250, 25250)), ("in", (1024, 65535))]
     )
@@ -170,7 +170,7 @@ def test_settings_of_other_shapes(pair: VmAndDirector, document: dict[str, Any])
 
 
 def test_several_interfaces(pair: VmAndDirector) -> None:
-    """Of several interfaces the one that leads to the Director counts, not one that is shut in."""
+    """Of several interfaces, only the one that leads to the Director counts."""
     lonely = pair.ec2.create_security_group(
         GroupName="lonely", Description="lonely", VpcId=pair.world.vpc_id
     )["GroupId"]
@@ -186,7 +186,7 @@ def test_several_interfaces(pair: VmAndDirector) -> None:
 
 
 def test_create_env(pair: VmAndDirector) -> None:
-    """A VM of `bosh create-env` that lets the operator's machine in is well; it needs no NATS and no SSH."""
+    """A VM of `bosh create-env` needs to let only the operator's machine in: no NATS, no SSH."""
     pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
     pair.admit(pair.vm_group, 6868, IpRanges=[{"CidrIp": f"{OUTSIDE}/32"}])
     cpi = Cpi(config(pair.fake_aws.endpoint, agent=CREATE_ENV))

@@ -92,7 +92,7 @@ def test_old_disk_attached_meanwhile(copied: Copied, fake_aws: FakeAws, nth: int
 
 @pytest.mark.parametrize("when", WHENS)
 @pytest.mark.parametrize(
-    ("verb", "action", "copied_at"),
+    ("method", "action", "copied_at"),
     [
         ("attach_disk", "DescribeInstances", WHENS),
         ("attach_disk", "AttachVolume", WHENS[:1]),
@@ -102,13 +102,13 @@ def test_old_disk_attached_meanwhile(copied: Copied, fake_aws: FakeAws, nth: int
     ],
 )
 def test_copied_meanwhile(
-    copied: Copied, fake_aws: FakeAws, verb: str, action: str, copied_at: tuple[str, ...], when: str
+    copied: Copied, fake_aws: FakeAws, method: str, action: str, copied_at: tuple[str, ...], when: str
 ) -> None:
     """Whatever update_disk returns while another call attaches or detaches the old disk stays."""
-    if verb == "detach_disk":
+    if method == "detach_disk":
         copied.attach(copied.cid).ok()
     fake_aws.rule(action=action, **{when: True})
-    process = copied.start_other(verb, copied.cid)
+    process = copied.start_other(method, copied.cid)
     try:
         assert fake_aws.wait_until_held() == [action]
         answer = copied.update()

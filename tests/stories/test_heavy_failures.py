@@ -1,4 +1,4 @@
-"""Heavy stemcells when AWS is busy, does not answer, fails or forbids it: nothing is left."""
+"""Heavy stemcells when AWS is busy, does not answer, fails or refuses: nothing is left."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def only(world: World, fake_aws: FakeAws) -> Callable[[Answer], None]:
 def test_blocks_are_repeated(
     heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None], error: dict[str, Any]
 ) -> None:
-    """A block that EBS does not take now is sent again, more often than the SDK would, until it is taken."""
+    """A block that EBS can't accept now is sent again, more often than by the SDK."""
     times = 10
     fake_aws.rule(action="PutSnapshotBlock", nth=1, times=times, error=error)
     only(heavy.create())
@@ -72,7 +72,7 @@ def test_blocks_are_repeated(
 
 
 def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
-    """A block that EBS does not take for any other reason is not sent again, and nothing is left."""
+    """A block that EBS refuses for another reason is not sent again, and nothing is left."""
     fake_aws.rule(action="PutSnapshotBlock", nth=2, error=invalid("INVALID_BLOCK"))
     error = heavy.create().error
     assert error["message"].startswith("PutSnapshotBlock failed with ValidationException: Not this block.")
@@ -80,7 +80,7 @@ def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResour
 
 
 def test_other_call_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
-    """Only the calls of the EBS direct APIs have another way: the refusal of any other call is the error."""
+    """The refusal of a call outside the EBS direct APIs is the error."""
     denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
     fake_aws.rule(action="DescribeSnapshots", error=denied)
     error = heavy.create().error
@@ -92,7 +92,7 @@ def test_other_call_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListR
 def test_limit_of_concurrent_requests(
     heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]
 ) -> None:
-    """The limit of snapshots that are begun at once is waited out, as throttling is."""
+    """The limit of concurrent StartSnapshot calls is retried like throttling."""
     error = {
         "code": "ConcurrentLimitExceededException",
         "message": "You have reached the limit for concurrent API requests.",
@@ -105,7 +105,7 @@ def test_limit_of_concurrent_requests(
 def test_snapshot_that_is_not_known_yet(
     heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]
 ) -> None:
-    """For a while EBS may not know the snapshot that it has just started."""
+    """PutSnapshotBlock is retried while EBS does not know the new snapshot."""
     unknown = {"code": "ResourceNotFoundException", "message": "No such snapshot.", "status": 404}
     fake_aws.rule(action="PutSnapshotBlock", nth=1, times=4, error=unknown)
     only(heavy.create())
@@ -113,7 +113,7 @@ def test_snapshot_that_is_not_known_yet(
 
 @pytest.mark.parametrize("action", ["StartSnapshot", "CompleteSnapshot"])
 def test_answers_that_never_come(heavy: Heavy, fake_aws: FakeAws, left: ListResources, action: str) -> None:
-    """When no answer of a call comes, what it has done is found out, or nothing of it stays."""
+    """If a call's answers are lost, its snapshot is used or deleted."""
     fake_aws.rule(action=action, drop="after")
     answer = heavy.create()
     found = left()
@@ -144,7 +144,7 @@ def test_failed(
     states: list[str],
     message: str,
 ) -> None:
-    """A snapshot or an AMI that AWS could not make is an error with its reason, and nothing is left."""
+    """A snapshot or an AMI that AWS could not create is an error with its reason, and nothing is left."""
     fake_aws.rule(action=action, states=states)
     error = heavy.create().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
@@ -162,7 +162,7 @@ def test_not_permitted(
     left: ListResources,
     action: str,
 ) -> None:
-    """Off EC2 there is no other way: the permissions are named, and the stemcell that needs none."""
+    """Outside EC2, the error names the permissions, and the light stemcell, which needs none."""
     denied = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
     fake_aws.rule(action=action, error=denied)
     message = (
@@ -175,14 +175,14 @@ def test_not_permitted(
 
 
 def test_by_volume_off_ec2(heavy: Heavy, cpi_with: CpiWith, fake_aws: FakeAws, failure: WriteError) -> None:
-    """Off EC2 there is no VM of its own to attach a volume to, which is known before anything is made."""
+    """Outside EC2 the upload through a volume is refused before anything is created."""
     answer = heavy.create(cpi=cpi_with(stemcell_upload="volume"))
     assert answer.error == failure("CloudError", OFF_EC2)
     assert fake_aws.actions() == []
 
 
 def test_endpoint_that_is_not_reached(heavy: Heavy, cpi_with: CpiWith, left: ListResources) -> None:
-    """The EBS direct APIs may be out of reach where EC2 is not: the message says what can be done."""
+    """If the EBS direct APIs can't be reached, the error has the remedies."""
     error = heavy.create(cpi=cpi_with(ebs_endpoint="http://127.0.0.1:9", max_retries=0)).error
     assert error["type"] == "Bosh::Clouds::CloudError"
     assert error["message"].startswith("The EBS direct APIs can't be reached: ")

@@ -1,4 +1,4 @@
-"""Images of heavy stemcells: bad ones are told before anything is made, large ones need little memory."""
+"""Images of heavy stemcells: bad ones are refused before any AWS call, large ones need little memory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 AGAIN = ". Download the stemcell again"
 OTHER = ". Use a stemcell whose image contains root.img alone, as a file"
 NO_TAR = f"is not a gzipped tar{AGAIN}"
-NO_IMAGE = "contains no root.img: is it a stemcell for AWS?"
 WHOLE = packed()
 LARGE = 2048 * MIB // BLOCK
 """How many blocks the large image has."""
@@ -44,126 +43,88 @@ A process of its own, and a small one: a new process's peak begins with that of 
 """
 
 
-@pytest.mark.parametrize(
-    ("archive", "message"),
-    [
-        (b"this is no image", NO_TAR),
-        (SMALL[:MIB], NO_TAR),
-        (
-            gzip.compress(b"this is no tar" * 100),
-            f"is truncated or damaged: a tar header has a wrong checksum{AGAIN}",
-        ),
-        (b"", f"is truncated or damaged: it is empty{AGAIN}"),
-        (packed(name="disk.img"), NO_IMAGE),
-        (packed(kind=tarfile.DIRTYPE), f"contains root.img as a folder{OTHER}"),
-        (packed(kind=tarfile.SYMTYPE), f"contains root.img as a symbolic link{OTHER}"),
-        (
-            WHOLE[: len(WHOLE) // 2],
-            f"is truncated or damaged: its gzip stream ends too early{AGAIN}",
-        ),
-        (
-            gzip.compress(gzip.decompress(WHOLE)[: len(SMALL) // 2], 1),
-            f"is truncated or damaged: its tar ends too early{AGAIN}",
-        ),
-    ],
-    ids=[
-        "text",
-        "bare-image",
-        "no-tar",
-        "empty",
-        "other-name",
-        "folder",
-        "link",
-        "cut-off",
-        "tar-cut-off",
-    ],
-)
-def test_no_image(
-    heavy: Heavy,
-    tmp_path: Path,
-    fake_aws: FakeAws,
-    failure: WriteError,
-    archive: bytes,
-    message: str,
-) -> None:
-    """What is not a gzipped tar with a whole root.img is told by what is wrong with it; AWS is not asked."""
+def damaged(what: str) -> str:
+    """The error for an archive that breaks a rule of tar or gzip."""
+    return f"Stemcell image PATH is truncated or damaged: {what}{AGAIN}"
+
+
+def too_large(mib: int, disk: int) -> str:
+    """The error for an image that its disk can't hold; the smallest disk that suffices is 1 GiB."""
+    return (
+        f"root.img in PATH needs {mib} MiB, but the stemcell's disk has only {disk} MiB: "
+        "set the cloud property disk to 1024"
+    )
+
+
+REFUSED: dict[str, tuple[bytes, int, str]] = {
+    "text": (b"this is no image", 3072, f"Stemcell image PATH {NO_TAR}"),
+    "bare image": (SMALL[:MIB], 3072, f"Stemcell image PATH {NO_TAR}"),
+    "no tar": (gzip.compress(b"this is no tar" * 100), 3072, damaged("a tar header has a wrong checksum")),
+    "empty file": (b"", 3072, damaged("it is empty")),
+    "other name": (
+        packed(name="disk.img"),
+        3072,
+        "Stemcell image PATH contains no root.img: is it a stemcell for AWS?",
+    ),
+    "folder": (
+        packed(kind=tarfile.DIRTYPE),
+        3072,
+        f"Stemcell image PATH contains root.img as a folder{OTHER}",
+    ),
+    "link": (
+        packed(kind=tarfile.SYMTYPE),
+        3072,
+        f"Stemcell image PATH contains root.img as a symbolic link{OTHER}",
+    ),
+    "cut off": (WHOLE[: len(WHOLE) // 2], 3072, damaged("its gzip stream ends too early")),
+    "tar cut off": (
+        gzip.compress(gzip.decompress(WHOLE)[: len(SMALL) // 2], 1),
+        3072,
+        damaged("its tar ends too early"),
+    ),
+    "wrong checksum": (
+        WHOLE[:-8] + bytes(4) + WHOLE[-4:],
+        3072,
+        damaged("its gzip stream is invalid (incorrect data check)"),
+    ),
+    "no bytes": (packed(b""), 3072, f"root.img in PATH is empty{AGAIN}"),
+    "a zero": (packed(bytes(1)), 3072, f"root.img in PATH is empty{AGAIN}"),
+    "blocks of zeros": (packed(bytes(2 * BLOCK)), 3072, f"root.img in PATH is empty{AGAIN}"),
+    "larger than its disk": (packed(bytes(3 * MIB)), 2, too_large(3, 2)),
+    "a byte larger than its disk": (packed(bytes(MIB + 1)), 1, too_large(2, 1)),
+}
+"""Archives, the size of the disk in MiB, and the error."""
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: WriteError, what: str) -> None:
+    """The error for a file that is not a gzipped tar with a usable root.img says why; AWS is not called."""
+    archive, disk, message = REFUSED[what]
     path = heavy.arguments[0] = written(tmp_path, archive)
-    assert heavy.create().error == failure("CloudError", f"Stemcell image '{path}' {message}")
-    assert fake_aws.actions() == []
-
-
-def test_damaged(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: WriteError) -> None:
-    """An archive whose checksum at the end does not match is damaged, though all of it can be read."""
-    path = heavy.arguments[0] = written(tmp_path, WHOLE[:-8] + bytes(4) + WHOLE[-4:])
-    what = f"is truncated or damaged: its gzip stream is invalid (incorrect data check){AGAIN}"
-    assert heavy.create().error == failure("CloudError", f"Stemcell image '{path}' {what}")
-    assert fake_aws.actions() == []
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"), [("missing", "No such file or directory"), ("", "Is a directory")]
-)
-def test_no_file(
-    heavy: Heavy,
-    tmp_path: Path,
-    fake_aws: FakeAws,
-    failure: WriteError,
-    name: str,
-    reason: str,
-) -> None:
-    """A path at which there is no file is told with the system's words."""
-    path = heavy.arguments[0] = str(tmp_path / name)
-    expected = failure("CloudError", f"Stemcell image '{path}' can't be read: {reason}")
-    assert heavy.create().error == expected
+    assert heavy.create(disk=disk).error == failure("CloudError", message.replace("PATH", f"'{path}'"))
     assert fake_aws.actions() == []
 
 
 @pytest.mark.parametrize(
     ("path", "message"),
     [
+        ("/missing/image", "Stemcell image '/missing/image' can't be read: No such file or directory"),
+        ("/dev", "Stemcell image '/dev' can't be read: Is a directory"),
         ("/x\0y", "image_path can't be a file's path, because it contains a NUL: '/x\\x00y'"),
         ("", "Stemcell image '' can't be read: No such file or directory"),
         ("/dev/zero", f"Stemcell image '/dev/zero' is not a file{AGAIN}"),
     ],
-    ids=["nul", "empty", "device"],
+    ids=["missing", "folder", "nul", "empty", "device"],
 )
-def test_no_path(heavy: Heavy, fake_aws: FakeAws, failure: WriteError, path: str, message: str) -> None:
-    """A text that can't be a file's path, or is no file's, is an error that names it."""
+def test_no_file(heavy: Heavy, fake_aws: FakeAws, failure: WriteError, path: str, message: str) -> None:
+    """The error for a path that is not a file's quotes it, with the system's words."""
     heavy.arguments[0] = path
     assert heavy.create().error == failure("CloudError", message)
     assert fake_aws.actions() == []
 
 
-@pytest.mark.parametrize(("size", "disk", "needed"), [(3 * MIB, 2, 1024), (MIB + 1, 1, 1024)])
-def test_larger_than_its_disk(
-    heavy: Heavy,
-    tmp_path: Path,
-    fake_aws: FakeAws,
-    failure: WriteError,
-    size: int,
-    disk: int,
-    needed: int,
-) -> None:
-    """An image that its disk can't hold is told with the size that would do."""
-    path = heavy.arguments[0] = written(tmp_path, packed(bytes(size)))
-    message = (
-        f"root.img in '{path}' needs {-(-size // MIB)} MiB, but the stemcell's disk has only {disk} MiB: "
-        f"set the cloud property disk to {needed}"
-    )
-    assert heavy.create(disk=disk).error == failure("CloudError", message)
-    assert fake_aws.actions() == []
-
-
-@pytest.mark.parametrize("size", [0, 1, 2 * BLOCK])
-def test_empty(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: WriteError, size: int) -> None:
-    """An image of zeros alone is none that a VM boots from."""
-    path = heavy.arguments[0] = written(tmp_path, packed(bytes(size)))
-    assert heavy.create().error == failure("CloudError", f"root.img in '{path}' is empty{AGAIN}")
-    assert fake_aws.actions() == []
-
-
 def test_as_large_as_its_disk(heavy: Heavy, tmp_path: Path, world: World) -> None:
-    """An image that fills its disk to the last byte is good."""
+    """An image that fills its disk exactly is accepted."""
     heavy.arguments[0] = written(tmp_path, packed(bytes(MIB - 1) + b"x"))
     assert world.state()["images"] == []
     assert heavy.create(disk=1).ok() in world.state()["images"]
@@ -176,7 +137,7 @@ def block_of(index: int) -> bytes:
 
 @pytest.fixture
 def large(tmp_path: Path) -> str:
-    """Write the archive of the large image, which is nowhere as a whole."""
+    """Write the archive of the large image."""
     path = tmp_path / "image"
     member = tarfile.TarInfo("root.img")
     member.size = LARGE * BLOCK

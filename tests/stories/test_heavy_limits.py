@@ -1,4 +1,4 @@
-"""Heavy stemcells in a process that may not have much memory, or many threads."""
+"""Heavy stemcells in a process with a limit of memory or threads."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_memory(
     "limits", ["-v 160000", "-v 250000", "-v 600000", "-s 500000; -v 600000", "-d 130000"]
 )
 def test_fewer_threads(create: Heavy, world: World, fake_aws: FakeAws, limits: str) -> None:
-    """Where memory suffices for the work, but not for all threads, the upload takes fewer of them."""
+    """If the memory does not suffice for all threads, the upload uses fewer of them."""
     answer = limited(create, limits.replace("; ", "; ulimit "))
     answer.ok()
     assert " WARNING: Uploading in " in answer.stderr

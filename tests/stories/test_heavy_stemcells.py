@@ -71,7 +71,7 @@ def test_made(
     sent: ReadCalls,
     registered: Callable[[], dict[str, str]],
 ) -> None:
-    """The image's blocks, but for those of zeros, become a snapshot, and that an AMI; both are tagged."""
+    """The image's blocks, except zeros, become a snapshot, and that becomes an AMI; both are tagged."""
     answer = heavy.create()
     ami_id = answer.ok()
     puts = ["PutSnapshotBlock"] * len(FULL_BLOCKS)
@@ -111,7 +111,7 @@ def test_images(
     image: bytes,
     blocks: dict[int, bytes],
 ) -> None:
-    """An image is found under both of its names, and need not end with a block."""
+    """The image may have either of its names, and any size."""
     heavy.arguments[0] = written(tmp_path, packed(image, name))
     heavy.create().ok()
     assert fake_aws.actions().count("PutSnapshotBlock") == len(blocks)
@@ -181,7 +181,7 @@ def test_registration(
     properties: dict[str, Any],
     expected: dict[str, str],
 ) -> None:
-    """An AMI is registered by what the stemcell says; a paravirtual one boots by a kernel image."""
+    """The AMI has the stemcell's properties; a paravirtual one has a kernel image."""
     heavy.create(**properties).ok()
     if properties.get("virtualization_type"):
         expected = {"VirtualizationType": "paravirtual", **devices("/dev/sda"), **expected}
@@ -192,7 +192,7 @@ def test_registration(
     "key", ["1234abcd-12ab-34cd-56ef-1234567890ab", "mrk-1234abcd12ab34cd56ef1234567890ab"]
 )
 def test_key_by_its_id(heavy: Heavy, sent: ReadCalls, fake_aws: FakeAws, key: str) -> None:
-    """A key's id is completed to the ARN that EBS wants, of the account and region of the call."""
+    """A key's id is completed to an ARN of the call's account and region."""
     heavy.create(encrypted=True, kms_key_arn=key).ok()
     (starting,) = sent("StartSnapshot")
     assert starting["KmsKeyArn"] == f"arn:aws:kms:us-east-1:123456789012:key/{key}"
@@ -206,7 +206,7 @@ def test_key_by_its_arn(heavy: Heavy, fake_aws: FakeAws) -> None:
 
 
 def test_key_of_an_unknown_account(heavy: Heavy, fake_aws: FakeAws, world: World) -> None:
-    """When STS does not say whose key an id is, the ARN is asked for before the upload begins."""
+    """If STS does not tell the account, the error asks for the key's ARN before the upload."""
     error = {"code": "RegionDisabledException", "message": "Not here.", "status": 403}
     fake_aws.rule(action="GetCallerIdentity", error=error)
     message = heavy.create(encrypted=True, kms_key_arn="1234abcd-12ab-34cd-56ef-1234567890ab").error[
@@ -228,7 +228,7 @@ def test_key_of_an_unknown_account(heavy: Heavy, fake_aws: FakeAws, world: World
 def test_key_that_ebs_does_not_take(
     heavy: Heavy, failure: WriteError, fake_aws: FakeAws, key: str, what: str
 ) -> None:
-    """An alias is refused before the upload begins: the EBS direct APIs take none."""
+    """An alias, which the EBS direct APIs don't accept, is refused before the upload."""
     message = (
         f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy stemcell, "
         "need a key's ARN. Set kms_key_arn to the key's ARN or id (aws kms describe-key), or "
@@ -239,7 +239,7 @@ def test_key_that_ebs_does_not_take(
 
 
 def test_no_kernel(heavy: Heavy, fake_aws: FakeAws, failure: WriteError) -> None:
-    """A paravirtual stemcell for which Amazon has no kernel image is an error before anything is made."""
+    """A paravirtual stemcell without a kernel image is refused before anything is created."""
     answer = heavy.create(**PARAVIRTUAL, architecture="i386")
     assert answer.error == failure("CloudError", "unable to find AKI")
     assert fake_aws.actions() == ["DescribeImages"]
@@ -272,7 +272,7 @@ def test_encrypted(
     own: dict[str, Any],
     expected: dict[str, str],
 ) -> None:
-    """The snapshot is encrypted from its start; EC2 would refuse to hear of it again with the AMI."""
+    """StartSnapshot encrypts the snapshot; RegisterImage, which would refuse it, has no encryption."""
     heavy.create(cpi=cpi_with(**defaults), **own).ok()
     (starting,) = sent("StartSnapshot")
     named = {name: value for name, value in starting.items() if name in {"Encrypted", "KmsKeyArn"}}

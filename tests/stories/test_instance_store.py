@@ -164,7 +164,7 @@ def test_instance_storage_that_is_not_to_be_had(
     defaults: dict[str, Any],
     message: str,
 ) -> None:
-    """What the type does not have, or what contradicts the rest, is named before anything is made."""
+    """Storage that the type lacks, and contradictions, are named before anything is made."""
     ephemeral = {"use_instance_storage": 0, **disk}
     answer = create_vm(
         {"instance_type": XEN, "ephemeral_disk": ephemeral, **properties}, executable=cpi_with(**defaults)

@@ -1,4 +1,4 @@
-"""Images of heavy stemcells that lie: an error, with little memory and work, before AWS is asked."""
+"""Hostile images of heavy stemcells: an error before any AWS call, with little memory and CPU time."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_damaged(check: Callable[[bytes, str], None], lie: str) -> None:
 
 @pytest.mark.parametrize("lie", REFUSED)
 def test_refused(check: Callable[[bytes, str], None], lie: str) -> None:
-    """An archive that contains something else than an image is refused, and the error says what."""
+    """An archive that contains something else than one image is refused, and the error says what."""
     archive, what = REFUSED[lie]
     check(archive(), f"Stemcell image PATH contains {what}{OTHER}")
 
@@ -229,7 +229,7 @@ def test_larger_than_its_disk(check: Callable[[bytes, str], None], start: bytes)
 def test_large_disk(
     heavy: Heavy, limited: Cpi, fake_aws: FakeAws, failure: WriteError, tmp_path: Path
 ) -> None:
-    """The tar has at most 64 GiB of the image's data, however large its stemcell says that the disk is."""
+    """More than 64 GiB of data are refused, however large the stemcell's disk is."""
     path = heavy.arguments[0] = written(tmp_path, packed(header(ROOT, (64 << 30) + 1)))
     os.truncate(path, 1 << 30)  # of holes, so that it might hold so much
     message = (
@@ -243,7 +243,7 @@ def test_large_disk(
 def test_hole_behind_it(
     heavy: Heavy, limited: Cpi, fake_aws: FakeAws, failure: WriteError, tmp_path: Path
 ) -> None:
-    """A file that goes on with a hole of 64 GiB, which takes no place on disk, is damaged."""
+    """A file that ends with a hole of 64 GiB is refused as damaged."""
     path = heavy.arguments[0] = written(tmp_path, packed(IMAGE))
     os.truncate(path, 64 << 30)
     what = f"is truncated or damaged: 4 MiB of its gzip stream unpack to almost nothing{AGAIN}"
@@ -252,7 +252,7 @@ def test_hole_behind_it(
 
 
 def test_fifo(heavy: Heavy, limited: Cpi, fake_aws: FakeAws, failure: WriteError, tmp_path: Path) -> None:
-    """A FIFO is not waited for."""
+    """A FIFO is refused at once."""
     path = heavy.arguments[0] = str(tmp_path / "fifo")
     os.mkfifo(path)
     message = f"Stemcell image '{path}' is not a file{AGAIN}"

@@ -394,7 +394,7 @@ def test_refused(
     properties: dict[str, Any],
     message: str,
 ) -> None:
-    """What the VPC does not allow is an error that names the key, before anything is created."""
+    """A value that the VPC does not allow is an error that names the key, before anything is created."""
     error = cpi.call("create_network", wish(given, **properties)).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert message in error["message"]

@@ -59,8 +59,8 @@ def forged(*but: str) -> dict[str, str]:
     return {**dict.fromkeys([*disguised, f"{CUT_RECORD}x"], FORGED), **HARMLESS}
 
 
-class Verbs:
-    """Every verb that makes tags of what it is given, by its name: each returns the ids of what has them."""
+class Methods:
+    """The methods that make tags of what they are given: each returns the ids of what has them."""
 
     def __init__(
         self,
@@ -123,15 +123,15 @@ class Verbs:
         return self._heavy.create({"tags": tags}, api_version=3)
 
 
-VERBS: Final = [name for name in vars(Verbs) if not name.startswith("_")]
+METHODS: Final = [name for name in vars(Methods) if not name.startswith("_")]
 
 
 @pytest.fixture
-def verbs(
+def methods(
     cpi: Cpi, world: World, create_vm: CreateVm, disk: CreateVolume, vm: RunInstance, heavy: Heavy
-) -> Verbs:
-    """Return all verbs that make tags."""
-    return Verbs(cpi, world, create_vm, disk, vm, heavy)
+) -> Methods:
+    """Return all methods that make tags."""
+    return Methods(cpi, world, create_vm, disk, vm, heavy)
 
 
 @pytest.fixture
@@ -152,14 +152,14 @@ def named_in(answer: Answer, warnings: ReadWarnings) -> str:
     return said.removeprefix(begin)
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("method", METHODS)
 def test_left_out(
-    verbs: Verbs, verb: str, all_tags: Callable[[], set[tuple[str, str]]], warnings: ReadWarnings
+    methods: Methods, method: str, all_tags: Callable[[], set[tuple[str, str]]], warnings: ReadWarnings
 ) -> None:
-    """No verb sets an own key, nor one that could be read as one; one warning names all that are left out."""
-    allowed = [ATTACHED_AT] if verb == "set_disk_metadata" else []
+    """No method sets an own key or one that could be read as one; one warning names all that are left out."""
+    allowed = [ATTACHED_AT] if method == "set_disk_metadata" else []
     wanted = forged(*allowed)
-    answer: Answer = getattr(verbs, verb)(wanted)
+    answer: Answer = getattr(methods, method)(wanted)
     assert answer.error is None
     tags = all_tags()
     assert {key for key, value in tags if value == FORGED} == set()
@@ -169,7 +169,7 @@ def test_left_out(
 
 
 def test_copied_disk(cpi: Cpi, disk: CreateVolume, world: World, tags_of: ReadTags) -> None:
-    """A disk's copy has the disk's tags, but none of the own keys that somebody has set on it."""
+    """A disk's copy has the disk's tags, except the CPI's own keys."""
     disk_cid = disk()
     given = {**dict.fromkeys(KEYS, FORGED), **HARMLESS}
     world.ec2.create_tags(
@@ -270,8 +270,8 @@ class Stage:
         self._forge(own, {"bosh_replaces": f"{former} known", "bosh_replaced_by": copy})
         self._forge(former, {"bosh_replaced_by": own})
         self._forge(copy, {"bosh_replaces": own})
-        for verb in ("attach_disk", "detach_disk"):
-            self._cpi.call(verb, vm_cid, own, stemcell=2).ok()
+        for method in ("attach_disk", "detach_disk"):
+            self._cpi.call(method, vm_cid, own, stemcell=2).ok()
         return self._there(*disks)
 
     def update_disk(self) -> object:
@@ -363,6 +363,6 @@ BY_REQUEST_ALONE: Final = {"sweep", "delete_stemcell", "create_stemcell"}
     ],
 )
 def test_no_effect(stage: Stage, effect: str, way: str) -> None:
-    """What is deleted, deregistered or found again is the same without forged tags and with them."""
+    """Forged tags don't change what is deleted, deregistered or found again."""
     stage.way = way
     assert getattr(stage, effect)() == EXPECTED[effect]

@@ -80,7 +80,7 @@ def test_each_action_is_asked_about_once(
     assert (answer.returncode, answer.stderr, answer.document["is_ready"]) == (0, "", True)
     assert everything() == before
     asked = Counter(f"{call['service']}:{call['action']}" for call in calls)
-    called = {action for each in FEATURES.values() for action in each.called.split()}
+    called = {action for each in FEATURES.values() for action in each.called}
     to_be_asked = called - NOT_CHECKABLE.keys() - {"sts:AssumeRole"}
     assert asked == Counter(to_be_asked | {"sts:GetCallerIdentity"})
     changes = [

@@ -120,7 +120,7 @@ def test_reason_on_our_side(
     code: str,
     remedy: str,
 ) -> None:
-    """What EC2 blames the account for is not launched again, nor by the Director; a remedy is told."""
+    """A launch that ends for a reason of the account is not retriable; a remedy is named."""
     fake_aws.rule(action="RunInstances", ends=f"{code}: because")
     error = create_vm({"instance_type_fallbacks": ["m5.large"]}).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)

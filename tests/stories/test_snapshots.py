@@ -58,7 +58,7 @@ def test_description_and_tags(
     metadata: dict[str, Any],
     expected: dict[str, str],
 ) -> None:
-    """A snapshot says what it is of, from the beginning, as far as that is known."""
+    """A snapshot is created with a description and tags from the metadata."""
     disk_cid = disk()
     if device:
         world.ec2.attach_volume(InstanceId=vm("t3.micro"), VolumeId=disk_cid, Device=device)
@@ -71,7 +71,7 @@ def test_description_and_tags(
 
 
 def test_nothing_known(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
-    """Without any metadata there is a snapshot all the same; it is tagged at creation and waited for."""
+    """Without metadata the snapshot is created, tagged and waited for, too."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "pending", "completed"])
     disk_cid = disk()
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, {}).ok()
@@ -85,7 +85,7 @@ def test_failed(
     fake_aws: FakeAws,
     left: ListResources,
 ) -> None:
-    """A snapshot that EBS could not make is an error with its reason, and is deleted."""
+    """A snapshot that EBS could not create is an error with its reason, and is deleted."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "error: the key is disabled"])
     disk_cid = disk()
     error = cpi.call("snapshot_disk", disk_cid, METADATA).error
@@ -116,7 +116,7 @@ def test_delete(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -
 
 @pytest.mark.parametrize("snapshot_cid", ["snap-0123456789abcdef0", "snap-x"])
 def test_delete_of_an_unknown_one(cpi: Cpi, world: World, snapshot_cid: str) -> None:
-    """A snapshot that EC2 does not know, or calls malformed, is gone: that is logged and no error."""
+    """The deletion of an unknown snapshot, or by a malformed id, is logged, and is no error."""
     answer = cpi.call("delete_snapshot", snapshot_cid)
     assert answer.ok() is None
     assert snapshot_cid in answer.stderr
@@ -124,7 +124,7 @@ def test_delete_of_an_unknown_one(cpi: Cpi, world: World, snapshot_cid: str) -> 
 
 
 def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
-    """The snapshot of an AMI stays, and that is told with EC2's words."""
+    """The snapshot of an AMI is not deleted; the error has EC2's words."""
     (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
     snapshot_cid = image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"]
     error = cpi.call("delete_snapshot", snapshot_cid).error
@@ -136,7 +136,7 @@ def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
 
 @pytest.mark.usefixtures("hasty")
 def test_lost_answer_that_shows_late(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
-    """A snapshot whose answer was lost is looked for during a minute, before another one is created."""
+    """After a lost answer the snapshot is searched for a minute before another one is created."""
     disk_cid = disk()
     fake_aws.rule(action="CreateSnapshot", nth=1, drop="after")
     unseen = [["<snapshotSet>.*</snapshotSet>", "<snapshotSet/>"]]
@@ -147,7 +147,7 @@ def test_lost_answer_that_shows_late(cpi: Cpi, disk: CreateVolume, fake_aws: Fak
 
 
 def test_equal_calls_at_once(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
-    """Two equal calls at once take two snapshots, for lack of a client token; the sweep lists both."""
+    """Two equal calls at the same time create two snapshots; the sweep lists both."""
     disk_cid = disk()
     single = cpi.call("snapshot_disk", disk_cid, METADATA, context=REQUEST).ok()
     again = cpi.call("snapshot_disk", disk_cid, METADATA, context=REQUEST).ok()
@@ -172,7 +172,7 @@ def test_equal_calls_at_once(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, wo
 def test_mark_on_another_disk(
     cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World, tags_of: ReadTags
 ) -> None:
-    """A snapshot of another disk is never the answer, whatever its tags say."""
+    """A snapshot of another disk is never the result, whatever its tags are."""
     disk_cid, other = disk(), disk()
     fake_aws.forget_calls()
     request = {"request_id": "cpi-424242"}

@@ -25,18 +25,19 @@ PRICE = {"spot_bid_price": 0.05}
 WITH_FALLBACK = {**PRICE, "spot_ondemand_fallback": True}
 
 
-@pytest.mark.parametrize("price", [0.05, "0.05"], ids=["number", "string"])
+@pytest.mark.parametrize(("price", "expected"), [(0.05, "0.05"), ("0.050", "0.050"), (1, "1")], ids=repr)
 def test_spot(
     create_vm: CreateVm,
     sent: ReadCalls,
     below: Callable[[dict[str, str], str], dict[str, str]],
     world: World,
     price: object,
+    expected: str,
 ) -> None:
     """A price makes it a one-time spot instance that ends when it is interrupted."""
     vm_cid = create_vm({"spot_bid_price": price}).ok()[0]
     (launch,) = sent("RunInstances")
-    assert below(launch, MARKET) == OPTIONS
+    assert below(launch, MARKET) == {**OPTIONS, "SpotOptions.MaxPrice": expected}
     assert world.instance(vm_cid)["InstanceLifecycle"] == "spot"
 
 

@@ -188,7 +188,7 @@ def test_foreign_group_meanwhile(
     fake_aws: FakeAws,
     world: World,
 ) -> None:
-    """So is one that somebody creates at that moment, at once, and no VM is launched."""
+    """A foreign group that is created at that moment is refused at once, and no VM is launched."""
     fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
     process = start_vm(SPREAD, env=ENV)
     try:
@@ -243,7 +243,7 @@ def test_bare_answer(spread_vm: Callable[..., Answer], fake_aws: FakeAws, world:
 def test_deleting(
     spread_vm: Callable[..., Answer], have_group: Callable[..., None], fake_aws: FakeAws
 ) -> None:
-    """A placement group that EC2 is deleting is none; while its name is taken, the CPI waits."""
+    """A placement group that EC2 is deleting is not used; while its name is taken, the CPI waits."""
     have_group()
     deleting = [["<state>available<", "<state>deleting<"]]
     fake_aws.rule(action="DescribePlacementGroups", times=3, replace=deleting)
@@ -360,7 +360,7 @@ def test_full_placement_group(
     have_members: Callable[[int], list[str]],
     fake_aws: FakeAws,
 ) -> None:
-    """So does one in the operator's own spread placement group."""
+    """An eighth VM in the operator's own spread placement group fails at once, too."""
     have_group()
     have_members(7)
     error = create_vm({**EVERYTHING, "placement_group": NAME}).error
@@ -445,12 +445,12 @@ def test_long_group(
 def test_contradictions(
     spread_vm: Callable[..., Answer], refused: CheckRefused, properties: dict[str, Any], message: str
 ) -> None:
-    """What EC2 does not offer together with a spread placement group is refused before anything changes."""
+    """Options that EC2 does not offer with a spread placement group are refused before anything changes."""
     refused(spread_vm(properties), message)
 
 
 def test_type_without_it(spread_vm: Callable[..., Answer], refused: CheckRefused, fake_aws: FakeAws) -> None:
-    """So is an instance type that EC2 launches into no spread placement group."""
+    """An instance type that EC2 launches into no spread placement group is refused."""
     fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>spread</item>", ""]])
     message = (
         "spread requested for instance type 't3.micro' that does not support it: use other types (including "

@@ -65,7 +65,7 @@ def test_same_stemcell(
     fake_aws: FakeAws,
     tags_of: ReadTags,
 ) -> None:
-    """A stemcell's copy is used again for the stemcell of that name and version, and tagged anew."""
+    """A copy is reused for the stemcell of the same name and version, and gets new tags."""
     first = copied({"a": "1"}, **NOBLE)
     call = tags_of(first)["bosh_call"]
     assert copied({"a": "2", "b": "3"}, **NOBLE) == first
@@ -91,7 +91,7 @@ def test_same_stemcell(
 def test_copy_that_another_call_uses(
     cpi: Cpi, copied: Callable[..., str], world: World, fake_aws: FakeAws, *, is_known_before: bool
 ) -> None:
-    """A call whose caller is gone keeps its copy if another call has answered it meanwhile."""
+    """A call whose caller is gone keeps its copy if another call has returned it meanwhile."""
     light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE}
     action = "CreateTags" if is_known_before else "CopyImage"
     fake_aws.rule(action=action, hold=True)
@@ -110,7 +110,7 @@ def test_copy_that_another_call_uses(
 def test_copy_that_its_call_discards(
     cpi: Cpi, copied: Callable[..., str], world: World, fake_aws: FakeAws
 ) -> None:
-    """A call does not answer a copy that the call that created it has just discarded."""
+    """A call does not return a copy that its creator has just discarded."""
     light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE}
     first = copied(**NOBLE, request_id="cpi-1")
     fake_aws.rule(action="CreateTags", nth=1, hold=True)
@@ -145,7 +145,7 @@ def test_two_stemcells_of_one_source(
 
 
 def test_same_request_again(copied: Callable[..., str], world: World) -> None:
-    """A request that is repeated with its id finds its copy, though no name says whose it is."""
+    """A repeated request with an id finds its copy, even if the stemcell has no name."""
     first = copied(request_id="cpi-1")
     assert copied(request_id="cpi-1") == first
     second = copied(request_id="cpi-2")
@@ -179,7 +179,7 @@ def test_copy_of_an_earlier_version(
     old_copy: Callable[[], str],
     tags_of: ReadTags,
 ) -> None:
-    """A copy without such marks is taken when it is the only one, and marked as this stemcell's."""
+    """A copy of an earlier version, without such tags, is used if it is the only one, and is tagged."""
     old = old_copy()
     assert copied(**NOBLE) == old
     assert tags_of(old)["bosh_stemcell_name"] == "bosh-noble/1.2"
@@ -188,7 +188,7 @@ def test_copy_of_an_earlier_version(
 
 
 def test_copies_of_an_earlier_version(copied: Callable[..., str], old_copy: Callable[[], str]) -> None:
-    """It is not taken when there are several, nor by a stemcell that does not say its name."""
+    """It is not used if there are several, or if the stemcell has no name."""
     first = old_copy()
     assert copied() != first
     old = [first, old_copy()]
@@ -196,7 +196,7 @@ def test_copies_of_an_earlier_version(copied: Callable[..., str], old_copy: Call
 
 
 def test_copy_that_failed_after_a_killed_call(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
-    """A copy that an earlier call began, and that failed meanwhile, is replaced."""
+    """An earlier call's copy that failed is replaced."""
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     arguments = ("create_stemcell", "/x/image", properties)
     context = {"request_id": "cpi-1"}
@@ -215,7 +215,7 @@ def test_copy_that_may_not_be_waited_for(
     deny: Refuse,
     left: ListResources,
 ) -> None:
-    """A copy that can't be waited for is removed with its snapshots, which are found by their tag."""
+    """A copy that can't be waited for is deleted with its snapshots, which are found by their tag."""
     fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
     fake_aws.rule(action="DeregisterImage", states=["internal-error"])
     said = deny("DescribeImages", nth=2)
@@ -236,7 +236,7 @@ def test_copy_whose_snapshots_may_not_be_listed(
     deny: Refuse,
     tags_of: ReadTags,
 ) -> None:
-    """When its snapshots can't be listed either, the log names the tag by which they are found."""
+    """If its snapshots can't be listed either, the log names their tag."""
     fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
     fake_aws.rule(action="DeregisterImage", states=["missing-permissions"])
     deny("DescribeImages", nth=2)
@@ -251,7 +251,7 @@ def test_copy_whose_snapshots_may_not_be_listed(
 
 
 def test_answer_that_never_comes(cpi: Cpi, world: World, fake_aws: FakeAws, left: ListResources) -> None:
-    """When no answer of CopyImage ever comes, no copy stays unused."""
+    """If CopyImage's answers are lost, no copy stays unused."""
     fake_aws.rule(action="CopyImage", times=None, drop="after")
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     answer = cpi.call("create_stemcell", "/x/image", properties)
@@ -268,7 +268,7 @@ def test_from_another_region(
     sent: ReadCalls,
     tags_of: ReadTags,
 ) -> None:
-    """An AMI that the region lacks is copied from the nearest one that has it, once; the copy is ours."""
+    """An AMI that the region lacks is copied once from the nearest region that has it."""
     ami = {"eu-west-1": ELSEWHERE, "us-west-2": elsewhere("us-west-2"), "cn-north-1": ELSEWHERE}
     cpi = cpi_with(stemcell=FROM_ELSEWHERE)
     properties = {"ami": ami, **NOBLE}
@@ -295,7 +295,7 @@ def test_encrypted_from_another_region(
     elsewhere: Callable[[str], str],
     sent: ReadCalls,
 ) -> None:
-    """One copy does both: it comes from the other region, and is encrypted."""
+    """One copy comes from another region and is encrypted."""
     cpi = cpi_with(stemcell=FROM_ELSEWHERE, encrypted=True, kms_key_arn=KEY)
     cpi.call("create_stemcell", "/x/image", {"ami": {"eu-west-1": elsewhere("eu-west-1")}}).ok()
     (parameters,) = sent("CopyImage")
@@ -304,7 +304,7 @@ def test_encrypted_from_another_region(
 
 
 def test_own_region_comes_first(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
-    """What is in the region is used as it is, also when other regions might be asked."""
+    """An AMI of the region is used without a copy."""
     ami = {"eu-west-1": ELSEWHERE, "us-east-1": world.image_id}
     cpi = cpi_with(stemcell=FROM_ELSEWHERE)
     assert cpi.call("create_stemcell", "/x/image", {"ami": ami}).ok() == f"{world.image_id} light"
@@ -328,14 +328,14 @@ def test_not_to_be_copied(
     setting: dict[str, Any],
     ami: dict[str, str],
 ) -> None:
-    """Nothing is copied unless it is asked for, between partitions, or for a region that the map names."""
+    """Nothing is copied without the property, between partitions, or if the map names the region."""
     answer = cpi_with(stemcell=setting).call("create_stemcell", "/x/image", {"ami": ami})
     assert answer.error == failure("CloudError", NO_AMI)
     assert world.state() == world.empty
 
 
 def test_source_that_is_gone(cpi_with: CpiWith, world: World) -> None:
-    """An AMI that the other region does not have, or does not share, is told with EC2's words."""
+    """The error for an AMI that the other region lacks, or does not share, has EC2's words."""
     cpi = cpi_with(stemcell=FROM_ELSEWHERE)
     error = cpi.call("create_stemcell", "/x/image", {"ami": {"eu-west-1": ELSEWHERE}}).error
     assert error["type"] == "Bosh::Clouds::CloudError"
@@ -347,7 +347,7 @@ def test_source_that_is_gone(cpi_with: CpiWith, world: World) -> None:
 def test_within_minutes(
     cpi_with: CpiWith, world: World, fake_aws: FakeAws, sent: ReadCalls, minutes: int
 ) -> None:
-    """The account can have AMIs copied within some time; the log says that others may come first."""
+    """A copy can be requested within some minutes; the log says that other copies may come first."""
     fake_aws.rule(action="CopyImage", states=["pending", "available"])
     cpi = cpi_with(stemcell={"copy_completion_minutes": minutes})
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
@@ -362,7 +362,7 @@ def test_within_minutes(
 
 
 def test_within_minutes_at_once(cpi_with: CpiWith, world: World) -> None:
-    """A copy that is available at once is not waited for, and the log says nothing of a wait."""
+    """A copy that is available at once is not waited for, and no wait is logged."""
     cpi = cpi_with(stemcell={"copy_completion_minutes": 15})
     light = {"ami": {"us-east-1": world.image_id}, "encrypted": True, **NOBLE}
     for _ in ("copied", "used again"):
@@ -374,7 +374,7 @@ def test_within_minutes_at_once(cpi_with: CpiWith, world: World) -> None:
 def test_caller_gone_while_an_earlier_copy_is_pending(
     cpi: Cpi, copied: Callable[..., str], world: World, fake_aws: FakeAws
 ) -> None:
-    """A call that waits for the copy of an earlier call ends when its caller is gone; the copy stays."""
+    """A call that waits for an earlier call's copy ends when its caller is gone; the copy stays."""
     first = copied(**NOBLE)
     pending = [["<imageState>available<", "<imageState>pending<"]]
     fake_aws.rule(action="DescribeImages", replace=pending)
@@ -398,7 +398,7 @@ def test_caller_gone_while_an_earlier_copy_is_pending(
     [*((number, str(number)) for number in (0, 20, 60)), ("15", "String"), (True, "Boolean")],
 )
 def test_no_such_minutes(cpi_with: CpiWith, fake_aws: FakeAws, minutes: Any, shown: str) -> None:
-    """Other times are refused by the key's name, before any AWS call."""
+    """Other numbers of minutes are refused by the key's name, before any AWS call."""
     answer = cpi_with(stemcell={"copy_completion_minutes": minutes}).call("has_vm", "i-0123456789abcdef0")
     details = (
         f"configuration parameter aws.stemcell.copy_completion_minutes must be 15, 30 or 45, got {shown}"

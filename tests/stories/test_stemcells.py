@@ -39,7 +39,7 @@ def test_light(
     more: list[Any],
     tags: dict[str, str],
 ) -> None:
-    """A light stemcell is its AMI of the region; only version 3 brings tags for it."""
+    """A light stemcell is its AMI of the region; only with contract V3 it is tagged."""
     properties = {"ami": {"eu-west-1": ELSEWHERE, "us-east-1": world.image_id}, "tags": {"own": "x"}}
     answer = cpi.call("create_stemcell", "/x/image", properties, *more, api_version=version)
     assert answer.ok() == f"{world.image_id} light"
@@ -49,7 +49,7 @@ def test_light(
 
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_not_in_region(cpi: Cpi, world: World, failure: WriteError, *, encrypted: bool) -> None:
-    """An AMI of another region is none of this one."""
+    """A stemcell without an AMI of the region is an error."""
     properties = {"ami": {"eu-west-1": ELSEWHERE}, "encrypted": encrypted}
     answer = cpi.call("create_stemcell", "/x/image", properties)
     assert answer.error == failure("CloudError", NO_AMI)
@@ -64,7 +64,7 @@ def test_not_in_region(cpi: Cpi, world: World, failure: WriteError, *, encrypted
 def test_tags_that_are_none(
     cpi: Cpi, world: World, version: int, tags: object, more: list[Any], fake_aws: FakeAws
 ) -> None:
-    """Tags must be a hash, also where they are ignored."""
+    """Tags must be a hash, even if they are ignored."""
     properties = {"ami": {"us-east-1": world.image_id}, "tags": tags}
     error = cpi.call("create_stemcell", "/x/image", properties, *more, api_version=version).error
     assert error["type"] == "Bosh::Clouds::CloudError"
@@ -79,7 +79,7 @@ def test_encrypted_copy(
     sent: ReadCalls,
     tags_of: ReadTags,
 ) -> None:
-    """An encrypted stemcell is a copy of our own, tagged, waited for, found again, and deleted whole."""
+    """An encrypted stemcell is a copy, which is tagged, waited for, found again, and deleted completely."""
     cpi = cpi_with(encrypted=True, stemcell={"kms_key_arn": KEY})
     fake_aws.rule(action="DescribeImages", nth=3, replace=[[">available<", ">pending<"]])
     named = {"name": "bosh-noble", "version": "1.2"}
@@ -117,7 +117,7 @@ def test_encrypted_copy(
 
 
 def test_copy_that_fails(cpi_with: CpiWith, world: World, fake_aws: FakeAws, failure: WriteError) -> None:
-    """A copy that EC2 could not make is an error with its reason, and is removed."""
+    """A copy that EC2 could not create is an error with its reason, and is deleted."""
     reason = "<stateReason><message>The key is disabled</message></stateReason>"
     failed = "<imageState>failed</imageState>" + reason
     fake_aws.rule(action="DescribeImages", nth=2, replace=[["<imageState>available</imageState>", failed]])
@@ -131,7 +131,7 @@ def test_copy_that_fails(cpi_with: CpiWith, world: World, fake_aws: FakeAws, fai
 
 
 def test_delete_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
-    """The AMI of a light stemcell stays, without a question; an AMI that is unknown is gone."""
+    """The AMI of a light stemcell stays, without an AWS call; an unknown AMI is no error."""
     assert cpi.call("delete_stemcell", f"{world.image_id} light").ok() is None
     assert fake_aws.actions() == []
     assert cpi.call("delete_stemcell", ELSEWHERE).ok() is None
@@ -139,7 +139,7 @@ def test_delete_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
 
 
 def test_delete_half_deleted_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: ReadTags) -> None:
-    """When its snapshot can't be deleted a stemcell is not: the next call finds the snapshot and does it.
+    """If a snapshot can't be deleted, the call fails; the next call finds and deletes it.
 
     Where EC2 does not delete snapshots with an AMI, it counts them as the AMI's for a while.
     """
@@ -159,7 +159,7 @@ def test_delete_half_deleted_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws,
 
 @pytest.mark.parametrize("stemcell_cid", ["*", "ami-?????????????????"])
 def test_delete_no_stemcell(cpi: Cpi, world: World, stemcell_cid: str) -> None:
-    """What stands for many ids in EC2's filters is the id of no stemcell: nothing of others is deleted."""
+    """A wildcard of EC2's filters is no stemcell's id: nothing is deleted."""
     volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
     described = f"Copied for DestinationAmi {ELSEWHERE} from SourceAmi ami-1 for SourceSnapshot snap-1."
     tag = {"ResourceType": "snapshot", "Tags": [{"Key": "bosh_ami", "Value": ELSEWHERE}]}

@@ -1,4 +1,4 @@
-"""`cpi sweep`: what calls have left behind is listed, and removed when that is asked for; nothing else is."""
+"""`cpi sweep` lists leaked resources, deletes them on request, and touches nothing else."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ REFUSED = {"code": "UnauthorizedOperation", "message": "You may not.", "status":
 
 
 def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
-    """Each stray has its line, nothing that only looks like one has, and nothing is changed."""
+    """Each stray is listed, nothing that only looks like one is, and nothing is changed."""
     yard.disguise()
     ids = yard.fill()
     before = world.state()
@@ -65,7 +65,7 @@ def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> No
 
 
 def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
-    """All that is certain goes: volumes by their names, interfaces at the second time; the rest stays."""
+    """Certain strays are deleted: volumes by name, interfaces in the second run; all else is kept."""
     yard.disguise()
     spared = world.state()
     ids = yard.fill()
@@ -96,7 +96,7 @@ def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
 
 
 def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
-    """What is younger than a day stays, also when it is marked: that is not the day of its making."""
+    """A stray that is younger than a day is kept; so is one that was marked less than a day ago."""
     ids = yard.fill()
     before = world.state()
     left = {"image", "instance", "snapshot of a volume", "somebody's interface"}
@@ -110,7 +110,7 @@ def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
 
 
 def test_nothing(yard: Yard, sweep: Sweep) -> None:
-    """Where nothing is stray, that is said, and where and at how much was looked; the exit status is 0."""
+    """Without strays, the report says where and at how many resources it looked; the exit status is 0."""
     yard.instance(**ALIVE, **METADATA)
     answer = sweep("--delete")
     looked = "0 AMIs, 0 snapshots, 1 volume, 1 interface, 0 subnets, 0 placement groups, 1 instance"
@@ -119,7 +119,7 @@ def test_nothing(yard: Yard, sweep: Sweep) -> None:
 
 
 def test_nothing_at_all(sweep: Sweep, world: World) -> None:
-    """Where nothing has the tag, what is asked for may be wrong."""
+    """If no resource has the tag, a warning says that the UUID, region or account may be wrong."""
     assert world.state() == world.empty
     answer = sweep("--json")
     assert "No resource has the tag of director" in answer.stderr
@@ -130,7 +130,7 @@ def test_nothing_at_all(sweep: Sweep, world: World) -> None:
 
 
 def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
-    """What AWS refuses to delete is told with its words, and the others go."""
+    """If AWS refuses to delete a stray, the report has its message, and the others are deleted."""
     refused, other = (yard.seen(yard.interface(**GONE)) for _ in range(2))
     where = {"NetworkInterfaceId": refused}
     fake_aws.rule(action="DeleteNetworkInterface", where=where, error=REFUSED)
@@ -144,7 +144,7 @@ def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
 
 
 def test_attached_before_the_second_look(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
-    """Everything is looked at again right before it is removed."""
+    """Each stray is looked up again right before it is deleted."""
     volume_id = yard.volume(bosh_call="call-1")
     fake_aws.rule(action="DescribeVolumes", nth=2, replace=[("<status>available<", "<status>in-use<")])
     named = ("--disk", volume_id, *ANY_AGE)
@@ -156,7 +156,7 @@ def test_attached_before_the_second_look(yard: Yard, sweep: Sweep, fake_aws: Fak
 def test_attached_after_the_second_look(
     yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World, kind: str
 ) -> None:
-    """What is attached by the time of its removal stays: nobody waits for it to come free again."""
+    """A stray that is attached right before its deletion is kept, without a wait for its release."""
     makers = {
         "interface": lambda: yard.seen(yard.interface(**GONE)),
         "disk": lambda: yard.volume(bosh_call="call-1"),
@@ -179,7 +179,7 @@ def test_attached_after_the_second_look(
 
 
 def test_group_that_is_used_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
-    """A placement group into which a VM is launched right before its deletion stays, whoever owns the VM."""
+    """A placement group into which a VM is launched right before its deletion is kept, whosever it is."""
     group_id = yard.seen(yard.group(**SPREAD))
     fake_aws.rule(action="DeletePlacementGroup", hold_before=True)
     process = sweep.start("--delete", "--json")
@@ -195,7 +195,7 @@ def test_group_that_is_used_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, w
 
 
 def test_group_that_was_created_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
-    """A placement group that a create_vm has created again under the same name lacks the mark, and stays."""
+    """A placement group that create_vm has created again under the same name lacks the mark, and is kept."""
     group_id = yard.seen(yard.group(**SPREAD))
     fake_aws.rule(action="DescribePlacementGroups", nth=2, hold_before=True)
     process = sweep.start("--delete", "--json")
@@ -224,7 +224,7 @@ def test_group_of_ended_vms(yard: Yard, sweep: Sweep, world: World) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_interrupted(yard: Yard, sweep: Sweep, fake_aws: FakeAws, number: signal.Signals) -> None:
-    """A run that is ended tells what went, and what it was at."""
+    """The report of an interrupted run says what was deleted, and which deletion is not certain."""
     ids = [yard.seen(yard.interface(**GONE)) for _ in range(3)]
     action = "DeleteNetworkInterface"
     answer = interrupt_at(
@@ -240,7 +240,7 @@ def test_interrupted(yard: Yard, sweep: Sweep, fake_aws: FakeAws, number: signal
 
 
 def test_disk_whose_metadata_ec2_refused(cpi: Cpi, world: World, sweep: Sweep, fake_aws: FakeAws) -> None:
-    """One tag that EC2 does not take costs a disk none of those by which it is known; it is no stray."""
+    """If EC2 refuses one tag of a disk, the disk gets those by which it is known, and is no stray."""
     disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
     given = {"aws:owner": "team", **METADATA}
     answer = cpi.call("set_disk_metadata", disk_cid, given)
@@ -257,7 +257,7 @@ def test_disk_whose_metadata_ec2_refused(cpi: Cpi, world: World, sweep: Sweep, f
 
 
 def test_snapshots_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
-    """A policy without stemcells of one's own lacks DescribeSnapshots: all else is swept."""
+    """Without the permission DescribeSnapshots, all other kinds are listed; the exit status is 1."""
     yard.snapshot(bosh_stemcell="call-1")
     volume_id = yard.volume(**GONE)
     fake_aws.rule(action="DescribeSnapshots", error=REFUSED)
@@ -283,7 +283,7 @@ def test_groups_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: FakeA
 
 
 def test_not_carried_out(cpi: Cpi, sweep: Sweep, fake_aws: FakeAws) -> None:
-    """Without permission, a director or a configuration it is said why, and the exit status is 2."""
+    """Without a permission, a Director or a configuration, the command says why; the exit status is 2."""
     fake_aws.rule(action="DescribeVolumes", error=REFUSED)
     refused = sweep()
     assert (refused.returncode, refused.stdout) == (2, b"")

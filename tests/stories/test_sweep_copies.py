@@ -21,7 +21,7 @@ ASK = "left to you: name it with --disk"
 
 @pytest.fixture
 def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied:
-    """Have a disk with data, which is to be encrypted."""
+    """Create a disk with data that update_disk will encrypt."""
     return Copied(cpi, fake_aws, world, vm())
 
 

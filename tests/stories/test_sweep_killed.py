@@ -27,7 +27,7 @@ def killed(
     heavy: Heavy,
     fake_aws: FakeAws,
 ) -> Callable[[str, str], None]:
-    """Return a function that has a call killed when AWS has done an action for it."""
+    """Return a function that kills a call after AWS has carried out an action."""
     starts: dict[str, Callable[[], Process]] = {
         "create_disk": lambda: cpi.start("create_disk", 1024, {}, None),
         "create_stemcell": heavy.start,
@@ -45,7 +45,7 @@ def killed(
 
 
 def test_copy_whose_repeated_call_failed(cpi: Cpi, world: World, fake_aws: FakeAws, sweep: Sweep) -> None:
-    """The copy of a killed create_stemcell is listed, even if the repeated call fails at its last look."""
+    """The copy of a killed create_stemcell is listed, even if the repeated call fails at its last lookup."""
     light = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     arguments, context = ("create_stemcell", "/x/image", light), {"request_id": "cpi-1"}
     kill_at(fake_aws, lambda: cpi.start(*arguments, context=context), action="CopyImage", when="after")
@@ -76,7 +76,7 @@ def test_killed(
     action: str,
     kind: str,
 ) -> None:
-    """What a call that was killed has left is found and removed."""
+    """The resources that a killed call has left are found and deleted."""
     killed(call, action)
     assert world.state() != world.empty
     (stray,) = sweep("--json", *ANY_AGE).document["strays"]
@@ -104,7 +104,7 @@ def test_killed_when_it_was_made(
     kind: str,
     outcome: str,
 ) -> None:
-    """A whole AMI and a VM that runs are left to a person: the Director may know them."""
+    """An available AMI and a running VM are left to a person: the Director may know them."""
     killed(call, action)
     made = world.state()
     assert sweep.outcomes("--delete", *ANY_AGE) == dict.fromkeys(made[kind], outcome)

@@ -1,4 +1,4 @@
-"""Addresses that somebody else holds: who goes is waited for, a stray is removed, and all others stay."""
+"""Addresses in use: a terminating VM is waited for, a leaked interface is deleted, all others stay."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def networks(network: WriteNetwork) -> Callable[..., dict[str, Any]]:
 
 @pytest.fixture
 def holder(world: World, fake_aws: FakeAws) -> Callable[..., str]:
-    """Return a function that makes an interface without an instance, which holds the address."""
+    """Return a function that creates an unattached interface with the address."""
 
     def make(director: str | None = None, address: str = ADDRESS, prefix: str | None = None) -> str:
         tags = [{"Key": "bosh_director_uuid", "Value": director}] if director else []
@@ -74,7 +74,7 @@ def test_holder_that_can_not_be_looked_up(
     *,
     is_several: bool,
 ) -> None:
-    """Where nobody can say who holds the address, EC2's refusal is the error."""
+    """If the holder of the address can't be looked up, EC2's refusal is the error."""
     vm(PrivateIpAddress=ADDRESS)
     where = {"Filter.2.Name": "addresses.private-ip-address"}
     fake_aws.rule(action="DescribeNetworkInterfaces", where=where, **FAILING_LOOKUPS[fault])
@@ -93,7 +93,7 @@ def test_vm_that_stays(
     *,
     is_several: bool,
 ) -> None:
-    """An address that a living VM holds ends the call at once: interface and VM are named."""
+    """For an address of a running VM the call fails at once; the error names interface and VM."""
     holder = vm(PrivateIpAddress=ADDRESS)
     (nic,) = world.instance(holder)["NetworkInterfaces"]
     before = world.state()
@@ -146,7 +146,7 @@ def test_vm_that_leaves(
     *,
     is_several: bool,
 ) -> None:
-    """An address that a departing VM holds is waited for."""
+    """The call waits for the address of a terminating VM."""
     holder = vm(PrivateIpAddress=ADDRESS)
     asked = {"InstanceId.1": holder}
     fake_aws.rule(action="DescribeInstances", where=asked, hold=True, replace=[SHUTTING_DOWN])
@@ -173,7 +173,7 @@ def test_stray_interface(
     *,
     is_several: bool,
 ) -> None:
-    """An interface that our Director's earlier call left behind is removed, with a warning that names it."""
+    """An interface that our Director's earlier call has leaked is deleted, with a warning that names it."""
     nic_id = holder(DIRECTOR_UUID)
     answer = create_vm(networks=networks(is_several))
     instance = world.instance(answer.ok()[0])
@@ -198,7 +198,7 @@ def test_interface_of_others(
     director: str | None,
     is_several: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    """Without our Director's tag an unused interface is somebody's: it stays, and soon ends the call."""
+    """An unattached interface without our Director's tag stays; the call soon fails."""
     nic_id = holder(director)
     error = create_vm(networks=networks(is_several)).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
@@ -220,7 +220,7 @@ def test_address_within_a_prefix(
     *,
     is_ours: bool,
 ) -> None:
-    """An address within a prefix that is delegated to an interface is held by that one."""
+    """The interface with a delegated prefix has the addresses within it."""
     nic_id = holder(DIRECTOR_UUID if is_ours else None, "10.0.1.100", "10.0.1.0/28")
     answer = create_vm(networks=networks())
     if is_ours:
@@ -239,7 +239,7 @@ def test_prefix_with_a_taken_address(
     *,
     is_ours: bool,
 ) -> None:
-    """A prefix one of whose addresses is held is treated alike; nothing is left when it can't be had."""
+    """A prefix with a taken address is retried, too; nothing is left if it stays taken."""
     nic_id = holder(DIRECTOR_UUID if is_ours else None, "10.0.1.40")
     group: dict[str, Any] = {"nic_group": "front"}
     answer = create_vm(
@@ -258,7 +258,7 @@ def test_prefix_with_a_taken_address(
 
 
 def test_nobody_is_seen_to_hold_it(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
-    """For a moment after its release an address is in use and nobody's: it is tried again."""
+    """EC2 may report a released address as in use for a moment: the launch is retried."""
     in_use = {"code": "InvalidIPAddress.InUse", "message": f"Address {ADDRESS} is in use."}
     fake_aws.rule(action="RunInstances", times=1, error=in_use)
     assert world.instance(create_vm().ok()[0])["PrivateIpAddress"] == ADDRESS

@@ -116,7 +116,7 @@ def test_primary_address(
     targets: Callable[[], set[tuple[str, str, int]]],
     world: World,
 ) -> None:
-    """It is the first interface's own address, also one that AWS chose."""
+    """The target is the first interface's primary address, also one that AWS chose."""
     assert group
     networks = {"dynamic": network(), "second": network("10.0.2.10", 1)}
     vm_cid = create_vm({"lb_target_groups": ["ips"]}, networks).ok()[0]
@@ -331,7 +331,7 @@ def test_record_of_another_vm(
     traffic: Traffic,
     fake_aws: FakeAws,
 ) -> None:
-    """A record of an address that another VM has does not take that VM out of its group."""
+    """A record of another VM's address does not deregister that VM."""
     other = create_vm({}, {"private": network("10.0.1.11")}, agent_id="agent-2").ok()[0]
     tags = [{"Key": record(group, 8080), "Value": f"{group} {ADDRESS}"}]
     traffic.world.ec2.create_tags(Resources=[other], Tags=tags)
@@ -353,7 +353,7 @@ def test_record_that_is_not_its_own(
     where: str,
     settings: dict[str, bool],
 ) -> None:
-    """A record that EC2 does not confirm takes no target out of its group; the log says how to do that."""
+    """A record that EC2 does not confirm deregisters nothing; the log says how to do it."""
     ec2, address = traffic.world.ec2, "10.0.1.99" if where == "subnet" else ADDRESS
     if where == "outside":
         address = "172.16.0.9"
@@ -385,7 +385,7 @@ def test_record_that_is_not_its_own(
 def test_record_of_nonsense(
     cpi: Cpi, create_vm: CreateVm, traffic: Traffic, group: str, fake_aws: FakeAws, value: str
 ) -> None:
-    """A record that nothing but a person can have written deregisters nothing, and reaches no command."""
+    """A record that only a person can have written deregisters nothing, and is not printed as a command."""
     vm_cid = create_vm().ok()[0]
     tags = [{"Key": record(group, 8080), "Value": value.format(group)}]
     traffic.world.ec2.create_tags(Resources=[vm_cid], Tags=tags)
@@ -396,14 +396,14 @@ def test_record_of_nonsense(
 
 
 def test_group_that_is_gone(cpi: Cpi, vm_cid: str, group: str, traffic: Traffic, world: World) -> None:
-    """A target group that has been deleted does not hold the deletion up."""
+    """A deleted target group is no error."""
     traffic.elbv2.delete_target_group(TargetGroupArn=group)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert world.state()["instances"] == []
 
 
 def test_tag_that_is_no_record(cpi: Cpi, vm_cid: str, world: World, group: str) -> None:
-    """A record that somebody has emptied, or a tag that only looks like one, is ignored."""
+    """An empty record, or a tag that only looks like one, is ignored."""
     tags = [
         {"Key": record(group, 8080), "Value": ""},
         {"Key": "bosh_target_x", "Value": f"{group} {ADDRESS}"},
@@ -479,6 +479,6 @@ def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -
 def test_wrong_entries(
     create_vm: CreateVm, refused: CheckRefused, entry: dict[str, Any] | str, path: str, why: str
 ) -> None:
-    """What is wrong with an entry is said without asking AWS."""
+    """A wrong entry is refused without an AWS call."""
     message = f"Invalid properties: cloud_properties.lb_target_groups.0{path}: {why}"
     assert refused(create_vm({"lb_target_groups": [entry]}), message) == []

@@ -37,7 +37,7 @@ def test_everything(
     settings: ReadSettings,
     fake_aws: FakeAws,
 ) -> None:
-    """All of it leads to the VM, or its first interface; the vip network is the agent's to know, too."""
+    """Balancers, routes and elastic IP lead to the VM; the agent's settings have the vip network."""
     answer = create_vm(**exposed)
     vm_cid, networks = answer.ok()
     asked = fake_aws.actions()
@@ -64,7 +64,7 @@ def test_one_network(
     nics: Callable[[str], list[str]],
     settings: ReadSettings,
 ) -> None:
-    """A vip network makes no interface, so the launch makes the only one; names count once."""
+    """A vip network has no interface, so the launch creates the only one; repeated names count once."""
     table = {"table_id": traffic.route_table_id}
     destinations = ("2001:db8:9::/48", "10.8.1.2/16", "10.9.0.0/16")
     properties = {
@@ -121,7 +121,7 @@ def test_elastic_ip_of_another_vm(
     world: World,
     fake_aws: FakeAws,
 ) -> None:
-    """An address is taken over from the VM that has it; EC2 is asked again until the new VM can take it."""
+    """An elastic IP is moved from the VM that has it, as soon as EC2 accepts the new VM."""
     (holder,) = nics(vm())
     world.ec2.associate_address(AllocationId=traffic.allocation_id, NetworkInterfaceId=holder)
     fake_aws.rule(
@@ -181,7 +181,7 @@ def test_what_is_not_there(
     properties: dict[str, Any],
     message: str,
 ) -> None:
-    """What is to lead to the VM and is not there is named before the VM is made."""
+    """A missing target group, load balancer or route table is named before the VM is made."""
     refused(create_vm(properties), message)
     assert traffic.state() == traffic.empty
 
@@ -193,7 +193,7 @@ def test_what_is_elsewhere(
     world: World,
     fake_aws: FakeAws,
 ) -> None:
-    """What is in another VPC can't lead to the VM, and is named as well."""
+    """A target group, load balancer or route table in another VPC is named before the VM is made."""
     vpc_id = world.ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
     subnet = world.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.1.1.0/24")["Subnet"]
     world.laid["subnets"].append(subnet["SubnetId"])

@@ -69,7 +69,7 @@ def test_end_that_can_not_be_seen(
     deny: Refuse,
     left: ListResources,
 ) -> None:
-    """Where it is DescribeInstances that fails, nobody can say that the instance has ended: it is named."""
+    """If DescribeInstances fails, the instance may still run: it is named."""
     message = deny("DescribeInstances")
     answer = create_vm()
     assert answer.error == failure("CloudError", message)
@@ -78,7 +78,7 @@ def test_end_that_can_not_be_seen(
 
 
 def test_settings_that_stay(world: World, two_networks: dict[str, Any], fake_aws: FakeAws) -> None:
-    """What the log names as left behind are the settings in the registry, not the terminated VM."""
+    """The log names the settings in the registry as left behind, not the terminated VM."""
     properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
     networks = {"first": two_networks["first"]}
     with Registry(USER, PASSWORD) as registry:
@@ -111,7 +111,7 @@ def test_undo_that_fails(
     fake_aws: FakeAws,
     world: World,
 ) -> None:
-    """What can't be removed is logged by its id; the first error is answered, and the rest is removed."""
+    """A failed removal is logged with the id; the first error is answered, and the other removals go on."""
     message = deny("RunInstances")
     denied = {"code": "UnauthorizedOperation", "message": "Not now.", "status": 403}
     fake_aws.rule(action="DeleteNetworkInterface", nth=1, error=denied)

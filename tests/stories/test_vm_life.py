@@ -144,7 +144,7 @@ def test_set_vm_metadata(
     metadata: dict[str, Any],
     expected: dict[str, str],
 ) -> None:
-    """The VM and all its volumes are tagged in one call; none is made for no tags."""
+    """The VM and all its volumes are tagged in one call; without tags there is no call."""
     vm_cid = vm()
     assert cpi.call("set_vm_metadata", vm_cid, metadata).ok() is None
     assert fake_aws.actions().count("CreateTags") == (1 if expected else 0)

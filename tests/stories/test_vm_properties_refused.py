@@ -117,7 +117,7 @@ def test_contradictions(
     properties: dict[str, Any],
     message: str,
 ) -> None:
-    """What is missing or excludes each other is named, without asking AWS."""
+    """Missing and contradicting properties are named, without asking AWS."""
     assert refused(create_vm(properties), message) == []
 
 
@@ -248,7 +248,7 @@ def test_architecture(
 
 
 def test_ebs_optimized(create_vm: CreateVm, refused: CheckRefused) -> None:
-    """EBS optimisation of a type that has none is refused."""
+    """EBS optimisation of a type that does not support it is refused."""
     answer = create_vm({"ebs_optimized": True, "instance_type": "t2.micro"})
     refused(answer, "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised")
 
@@ -297,7 +297,7 @@ def test_options_that_a_type_lacks(
 
 
 def test_partition_that_a_type_lacks(create_vm: CreateVm, refused: CheckRefused, fake_aws: FakeAws) -> None:
-    """So is a partition for a type that can't be in a partition placement group."""
+    """A partition is refused for a type that can't be in a partition placement group."""
     fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>partition</item>", ""]])
     answer = create_vm({"placement_group": "apart", "placement_partition": 1})
     fake_aws.clear_rules()
@@ -306,7 +306,7 @@ def test_partition_that_a_type_lacks(create_vm: CreateVm, refused: CheckRefused,
 
 @pytest.mark.usefixtures("ipv6")
 def test_type_without_ipv6(create_vm: CreateVm, refused: CheckRefused, network: WriteNetwork) -> None:
-    """So is a primary IPv6 address for a type without IPv6."""
+    """A primary IPv6 address is refused for a type without IPv6."""
     networks = {"one": network("2001:db8::10")}
     answer = create_vm({"instance_type": "m3.medium", "primary_ipv6": True}, networks)
     refused(answer, LACKS.format("primary_ipv6", "m3.medium"))

@@ -53,7 +53,7 @@ def test_by_volume(
     made: ListResources,
     name: str,
 ) -> None:
-    """A volume is made, attached, written, taken a snapshot of, and gone; the snapshot becomes the AMI."""
+    """A volume is created, attached, written and deleted; its snapshot becomes the AMI."""
     own_vm.shows_disk_as(name)
     ami_id = own_vm.create().ok()
     assert fake_aws.actions() == [*BY_VOLUME, *REGISTERED]
@@ -82,7 +82,7 @@ def test_by_volume(
 
 
 def test_by_id(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
-    """On Nitro the kernel shows the disk under its id."""
+    """On Nitro types the device is found by its id."""
     fake_aws.rule(action="AttachVolume", hold=True)
     process = own_vm.start()
     try:
@@ -120,7 +120,7 @@ def test_by_itself(
     made: ListResources,
     action: str,
 ) -> None:
-    """When EBS does not permit the direct way, which is told, a volume is taken; only its snapshot stays."""
+    """Without permission for the EBS direct APIs a volume is used, with a warning."""
     own_vm.shows_disk_as("xvdf")
     fake_aws.rule(action=action, error=DENIED)
     answer = own_vm.create("ebs_direct")
@@ -142,7 +142,7 @@ def test_by_itself(
 def test_refused_for_another_reason(
     own_vm: OwnVm, fake_aws: FakeAws, made: ListResources, action: str, code: str
 ) -> None:
-    """Any other refusal is no reason to take a volume instead."""
+    """After other refusals no volume is used."""
     fake_aws.rule(action=action, times=None, error={"code": code, "message": "No.", "status": 400})
     assert f"{action} failed with {code}: No." in own_vm.create("ebs_direct").error["message"]
     assert "CreateVolume" not in fake_aws.actions()
@@ -151,7 +151,7 @@ def test_refused_for_another_reason(
 
 
 def test_encrypted(own_vm: OwnVm, sent: ReadCalls, world: World) -> None:
-    """The volume is encrypted, and with it the snapshot; EC2 would refuse to hear of it with the AMI."""
+    """The volume is encrypted, and so the snapshot; RegisterImage has no encryption."""
     own_vm.shows_disk_as("xvdf")
     ami_id = own_vm.create(encrypted=True, kms_key_arn=KEY).ok()
     (creating,), (registering,) = sent("CreateVolume"), sent("RegisterImage")

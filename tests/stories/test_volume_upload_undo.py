@@ -1,4 +1,4 @@
-"""Heavy stemcells by way of a volume, when something fails: volume and attachment are gone afterwards."""
+"""Heavy stemcells by way of a volume, when something fails: the volume is detached and deleted."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_refused_calls(
     action: str,
     nth: int,
 ) -> None:
-    """Each call that AWS refuses ends it with AWS's words, and leaves nothing."""
+    """Each refused call is an error with AWS's words, and nothing is left."""
     fake_aws.rule(action=action, nth=nth, times=None, error=INVALID)
     message = f"{action} failed with InvalidRequest: No. (request id {REQUEST_ID})"
     assert own_vm.create().error == failure("CloudError", message)
@@ -61,7 +61,7 @@ def test_refused_calls(
 
 
 def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None:
-    """A volume that AWS does not delete is told of, and the stemcell is good all the same."""
+    """A volume that can't be deleted is logged, and the stemcell is created all the same."""
     fake_aws.rule(action="DeleteVolume", error=INVALID)
     answer = own_vm.create()
     assert answer.ok() in made()["images"]
@@ -71,7 +71,7 @@ def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None
 
 
 def test_answers_that_never_come(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None:
-    """When no answer of CreateVolume comes, the volume that it made is found, or at least does not stay."""
+    """If CreateVolume's answers are lost, its volume is used or deleted."""
     fake_aws.rule(action="CreateVolume", drop="after")
     answer = own_vm.create()
     fake_aws.clear_rules()
@@ -80,7 +80,7 @@ def test_answers_that_never_come(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -
 
 
 def test_program_that_fails(own_vm: OwnVm, failure: WriteError, made: Made) -> None:
-    """What the program said when it failed is told."""
+    """The error has the failed program's output."""
     own_vm.writes_by("echo no space; echo on it >&2; exit 3")
     message = f"{NO_COPY}stemcell-copy ended with 3: no space\non it"
     assert own_vm.create().error == failure("CloudError", message)
@@ -88,7 +88,7 @@ def test_program_that_fails(own_vm: OwnVm, failure: WriteError, made: Made) -> N
 
 
 def test_no_program(own_vm: OwnVm, fake_aws: FakeAws, failure: WriteError, made: Made) -> None:
-    """Without the program, which the release brings along, nothing is made, and the other ways are told."""
+    """Without the release's program nothing is created, and the error has the alternatives."""
     own_vm.has_no_program()
     message = (
         "The program stemcell-copy, which is part of the release, is not installed here: use "
@@ -100,7 +100,7 @@ def test_no_program(own_vm: OwnVm, fake_aws: FakeAws, failure: WriteError, made:
 
 
 def test_program_that_can_not_be_started(own_vm: OwnVm, made: Made) -> None:
-    """A program that the system does not start is told with the system's words."""
+    """The error for a program that can't be started has the system's words."""
     own_vm.is_written_for("/no/such/shell")
     error = own_vm.create().error
     assert error["type"] == "Bosh::Clouds::CloudError"
@@ -111,14 +111,14 @@ def test_program_that_can_not_be_started(own_vm: OwnVm, made: Made) -> None:
 
 @pytest.mark.parametrize("action", ["CreateVolume", "AttachVolume", "CreateSnapshot", "RegisterImage"])
 def test_interrupted(own_vm: OwnVm, fake_aws: FakeAws, made: Made, action: str) -> None:
-    """A signal at a call ends it with its one answer, and nothing is left."""
+    """A signal during a call ends it with one response, and nothing is left."""
     answer = interrupt_at(fake_aws, own_vm.start, action=action, when="after")
     assert answer.error["message"].startswith("The call was interrupted by SIGTERM")
     assert made() == {}
 
 
 def test_interrupted_while_writing(own_vm: OwnVm, made: Made) -> None:
-    """A signal while the program runs ends that too."""
+    """A signal while the program runs ends the program, too."""
     own_vm.writes_by("kill -TERM $PPID; exec cat > /dev/null")
     assert own_vm.create().error["message"].startswith("The call was interrupted by SIGTERM")
     assert own_vm.called_with == [own_vm.disk]
@@ -126,7 +126,7 @@ def test_interrupted_while_writing(own_vm: OwnVm, made: Made) -> None:
 
 
 def test_gone_vm(own_vm: OwnVm, world: World, made: Made, failure: WriteError) -> None:
-    """Metadata that name an instance which EC2 does not know, as behind a proxy, are an error."""
+    """If EC2 does not know the instance of the metadata, the error is VMNotFound."""
     world.ec2.terminate_instances(InstanceIds=[own_vm.vm_cid])
     expected = failure("VMNotFound", f"VM `{own_vm.vm_cid}' not found")
     assert own_vm.create().error == expected

@@ -12,54 +12,6 @@ def interface(ec2: Any, world: Any, address: str, **more: Any) -> str:
     return eni_id
 
 
-def test_taken_by_an_interface(ec2: Any, world: Any, refused: Any) -> None:
-    """A second interface does not get the address of the first."""
-    interface(ec2, world, "10.0.1.5")
-    with refused("InvalidIPAddress.InUse", "Address 10.0.1.5 is in use."):
-        interface(ec2, world, "10.0.1.5")
-
-
-def test_free_after_deletion(ec2: Any, world: Any) -> None:
-    """The address of a deleted interface can be taken."""
-    first = interface(ec2, world, "10.0.1.5")
-    ec2.delete_network_interface(NetworkInterfaceId=first)
-    assert interface(ec2, world, "10.0.1.5") != first
-
-
-def test_taken_by_an_instance(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A launch with an address that an instance holds is refused, and leaves nothing behind."""
-    run(PrivateIpAddress="10.0.1.5")
-    before = world.state()
-    with refused("InvalidIPAddress.InUse", "10.0.1.5"):
-        run(PrivateIpAddress="10.0.1.5")
-    with refused("InvalidIPAddress.InUse", "10.0.1.5"):
-        run(
-            NetworkInterfaces=[
-                {"DeviceIndex": 0, "SubnetId": world.subnet_id, "PrivateIpAddress": "10.0.1.5"}
-            ]
-        )
-    with refused("InvalidIPAddress.InUse", "10.0.1.5"):
-        interface(ec2, world, "10.0.1.5")
-    assert world.state() == before
-
-
-def test_free_after_termination(ec2: Any, world: Any, run: Any) -> None:
-    """The address of a terminated instance can be taken."""
-    first = run(PrivateIpAddress="10.0.1.5")
-    ec2.terminate_instances(InstanceIds=[first["InstanceId"]])
-    assert run(PrivateIpAddress="10.0.1.5")["PrivateIpAddress"] == "10.0.1.5"
-    assert "PrivateIpAddress" not in world.instance(first["InstanceId"])
-
-
-@pytest.mark.parametrize(
-    ("address", "message"), [("10.0.9.9", "address range"), ("10.0.1.1", "reserved address range")]
-)
-def test_unusable(ec2: Any, world: Any, refused: Any, address: str, message: str) -> None:
-    """Addresses outside of the subnet, and its first ones, are refused."""
-    with refused("InvalidParameterValue", message):
-        interface(ec2, world, address)
-
-
 def test_chosen_by_ec2(ec2: Any, world: Any, run: Any) -> None:
     """Interfaces and instances whose requests name no address get free ones."""
     interface(ec2, world, "10.0.1.4")
@@ -69,17 +21,6 @@ def test_chosen_by_ec2(ec2: Any, world: Any, run: Any) -> None:
     ]
     assert chosen == ["10.0.1.5", "10.0.1.6"]
     assert run()["PrivateIpAddress"] == "10.0.1.7"
-
-
-def test_full_subnet(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A full subnet has one error code in CreateNetworkInterface and another one in RunInstances."""
-    made = ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=world.zone)
-    subnet_id = made["Subnet"]["SubnetId"]
-    ec2.create_network_interface(SubnetId=subnet_id, SecondaryPrivateIpAddressCount=10)
-    with refused("InvalidParameterValue", "There aren't sufficient free Ipv4 addresses or prefixes"):
-        ec2.create_network_interface(SubnetId=subnet_id)
-    with refused("InsufficientFreeAddressesInSubnet"):
-        run(SubnetId=subnet_id)
 
 
 def test_free_addresses(ec2: Any, world: Any, run: Any) -> None:
@@ -147,13 +88,6 @@ def test_taken_prefix(
     entry = {f"Ipv{version}Prefixes": [{f"Ipv{version}Prefix": prefix}]}
     with refused(code):
         run(NetworkInterfaces=[{"DeviceIndex": 0, "SubnetId": world.subnet_id, **entry}])
-
-
-def test_address_in_a_prefix(ec2: Any, world: Any, refused: Any) -> None:
-    """An address in another interface's prefix is in use."""
-    delegate(ec2, interface(ec2, world, "10.0.1.5"), 4, "10.0.1.16/28")
-    with refused("InvalidIPAddress.InUse", "10.0.1.17"):
-        interface(ec2, world, "10.0.1.17")
 
 
 def test_taken_addresses_are_not_assigned(ec2: Any, world: Any, refused: Any) -> None:

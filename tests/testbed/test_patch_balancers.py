@@ -1,6 +1,5 @@
 """Load balancers refuse unknown instances and names; elastic addresses are found by filters."""
 
-from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -57,57 +56,6 @@ def test_classic_unknown(traffic: Traffic, vm: str, refused: Any, call: str) -> 
     assert traffic.state() == traffic.empty
 
 
-def test_classic_described(traffic: Traffic, refused: Any) -> None:
-    """DescribeLoadBalancers with several names refuses an unknown one by its name."""
-    with refused("LoadBalancerNotFound", "There is no ACTIVE Load Balancer named 'x'"):
-        traffic.elb.describe_load_balancers(LoadBalancerNames=[traffic.load_balancer, "x"])
-
-
-def health(traffic: Traffic, vm: str) -> dict[str, Any]:
-    """Ask for the health of one target."""
-    answer = traffic.elbv2.describe_target_health(
-        TargetGroupArn=traffic.target_group_arn, Targets=[{"Id": vm}]
-    )
-    found: dict[str, Any] = answer["TargetHealthDescriptions"][0]["TargetHealth"]
-    return found
-
-
-def test_targets(traffic: Traffic, vm: str) -> None:
-    """A target is registered and deregistered; it can be deregistered again."""
-    group = {"TargetGroupArn": traffic.target_group_arn, "Targets": [{"Id": vm}]}
-    assert health(traffic, vm)["Reason"] == "Target.NotRegistered"
-    traffic.elbv2.register_targets(**group)
-    assert health(traffic, vm) == {"State": "healthy"}
-    for _ in range(2):
-        traffic.elbv2.deregister_targets(**group)
-    assert (health(traffic, vm)["State"], health(traffic, vm)["Reason"]) == (
-        "unused",
-        "Target.NotRegistered",
-    )
-
-
-@pytest.mark.parametrize(
-    ("target", "code", "message"),
-    [
-        (UNKNOWN, "InvalidTarget", f"The following instances do not exist: '{UNKNOWN}'"),
-        ("10.0.1.9", "ValidationError", "Instance ID '10.0.1.9' is not valid"),
-    ],
-)
-def test_unknown_target(traffic: Traffic, refused: Any, target: str, code: str, message: str) -> None:
-    """A target that is not an instance is refused."""
-    with refused(code, message):
-        traffic.elbv2.register_targets(TargetGroupArn=traffic.target_group_arn, Targets=[{"Id": target}])
-    assert traffic.state() == traffic.empty
-
-
-def test_unknown_target_group(traffic: Traffic, vm: str, refused: Any) -> None:
-    """An unknown target group is refused, alone and together with known ones."""
-    with refused("TargetGroupNotFound"):
-        traffic.elbv2.describe_target_groups(Names=[traffic.target_group, "x"])
-    with refused("TargetGroupNotFound"):
-        traffic.elbv2.register_targets(TargetGroupArn=f"{traffic.target_group_arn}0", Targets=[{"Id": vm}])
-
-
 @pytest.mark.parametrize(
     ("public_ip", "domain", "count"), [(None, "vpc", 1), ("192.0.2.1", "vpc", 0), (None, "standard", 0)]
 )
@@ -151,22 +99,6 @@ def ports(traffic: Traffic, group: dict[str, Any]) -> list[tuple[str, int]]:
     return sorted((each["Target"]["Id"], each["Target"]["Port"]) for each in found)
 
 
-def test_targets_by_port(traffic: Traffic) -> None:
-    """A target can be registered at several ports; deregistration needs a port that is not the group's."""
-    group = groups(traffic)
-    address, other = "10.0.1.9", {"Id": "10.0.1.9", "Port": 9100}
-    traffic.elbv2.register_targets(**group, Targets=[{"Id": address}, other, {"Id": address, "Port": 8080}])
-    assert ports(traffic, group) == [(address, 8080), (address, 9100)]
-    for _ in range(2):
-        traffic.elbv2.deregister_targets(**group, Targets=[{"Id": address}])
-    assert ports(traffic, group) == [(address, 9100)]
-    asked = traffic.elbv2.describe_target_health(**group, Targets=[other, {"Id": address, "Port": 9200}])
-    states = [each["TargetHealth"]["State"] for each in asked["TargetHealthDescriptions"]]
-    assert states == ["healthy", "unused"]
-    traffic.elbv2.deregister_targets(**group, Targets=[other])
-    assert ports(traffic, group) == []
-
-
 def test_terminated_targets(traffic: Traffic, vm: str) -> None:
     """A terminated instance leaves with all its ports; an address stays."""
     by_address = groups(traffic)
@@ -188,24 +120,3 @@ def test_no_address(traffic: Traffic, refused: Any, family: str, target: str) ->
     group = groups(traffic, IpAddressType=family)
     with refused("ValidationError", f"IP address '{target}' is not valid"):
         traffic.elbv2.register_targets(**group, Targets=[{"Id": target}])
-
-
-@pytest.mark.parametrize(
-    ("protocol", "given", "is_taken"),
-    [
-        *((name, {"QuicServerId": "0x0123456789abcdef"}, True) for name in ("QUIC", "TCP_QUIC")),
-        *((name, {}, False) for name in ("QUIC", "TCP_QUIC")),
-        ("UDP", {"QuicServerId": "0x0123456789abcdef"}, False),
-    ],
-)
-def test_server_ids(
-    traffic: Traffic, refused: Any, protocol: str, given: dict[str, str], *, is_taken: bool
-) -> None:
-    """A QUIC group requires a server id of its targets, and other groups refuse one."""
-    group = groups(traffic, Protocol=protocol)
-    (shown,) = traffic.elbv2.describe_target_groups(TargetGroupArns=[group["TargetGroupArn"]])["TargetGroups"]
-    assert shown["Protocol"] == protocol
-    expected = nullcontext() if is_taken else refused("ValidationError", "QUIC server ID")
-    with expected:
-        traffic.elbv2.register_targets(**group, Targets=[{"Id": "10.0.1.9", **given}])
-    assert bool(ports(traffic, group)) == is_taken

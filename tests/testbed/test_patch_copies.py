@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
-OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
 TAGS = [{"Key": "a", "Value": "b"}]
 
 
@@ -50,48 +49,6 @@ def test_defaults(ec2: Any, make: Callable[..., str]) -> None:
     assert (shown["Size"], shown["VolumeType"], shown["Encrypted"]) == (10, "gp2", False)
     assert (shown["AvailabilityZone"], shown["State"]) == ("us-east-1a", "available")
     assert "Tags" not in shown or shown["Tags"] == []
-
-
-def test_figures(ec2: Any, make: Callable[..., str]) -> None:
-    """A copy gets the requested figures, key and tags."""
-    specification = [{"ResourceType": "volume", "Tags": TAGS}]
-    figures = {"Size": 20, "VolumeType": "gp3", "Iops": 4000, "Throughput": 250}
-    wanted = {**figures, "Encrypted": True, "KmsKeyId": KEY}
-    shown = copied(ec2, make(VolumeType="standard"), **wanted, TagSpecifications=specification)
-    assert {**wanted, "Tags": TAGS}.items() <= shown.items()
-
-
-@pytest.mark.parametrize(
-    ("given", "key"), [({}, KEY), ({"Encrypted": True, "KmsKeyId": OTHER_KEY}, OTHER_KEY)]
-)
-def test_encrypted(ec2: Any, make: Callable[..., str], given: dict[str, Any], key: str) -> None:
-    """A copy of an encrypted volume is encrypted, with the source's key or another one."""
-    shown = copied(ec2, make(Encrypted=True, KmsKeyId=KEY), **given)
-    assert (shown["Encrypted"], shown["KmsKeyId"]) == (True, key)
-
-
-def test_refused(ec2: Any, make: Callable[..., str], refused: Any) -> None:
-    """EC2 refuses a smaller copy, too many iops, a decrypted copy and unknown volumes."""
-    source = make(Encrypted=True)
-    with refused("InvalidParameterValue", "smaller"):
-        ec2.copy_volumes(SourceVolumeId=source, Size=9)
-    with refused("InvalidParameterValue", "ratio"):
-        ec2.copy_volumes(SourceVolumeId=source, VolumeType="gp3", Iops=16_000)
-    with refused("UnsupportedOperation"):
-        ec2.copy_volumes(SourceVolumeId=source, Encrypted=False)
-    with refused("InvalidVolume.NotFound"):
-        ec2.copy_volumes(SourceVolumeId="vol-00000000000000000")
-    with refused("InvalidVolume.NotFound"):
-        ec2.describe_volume_status(VolumeIds=["vol-00000000000000000"])
-
-
-def test_token(ec2: Any, make: Callable[..., str], refused: Any) -> None:
-    """A known client token returns the first copy; with other parameters it is refused."""
-    source = make()
-    first, again = (copied(ec2, source, ClientToken="t") for _ in range(2))
-    assert first["VolumeId"] == again["VolumeId"]
-    with refused("IdempotentParameterMismatch"):
-        ec2.copy_volumes(SourceVolumeId=source, ClientToken="t", Size=11)
 
 
 def test_progress(ec2: Any, make: Callable[..., str], fake_aws: FakeAws) -> None:
@@ -170,11 +127,3 @@ def test_copy_of_a_modified_volume(
         return
     with refused("IncorrectState"):
         ec2.copy_volumes(SourceVolumeId=source)
-
-
-def test_dry_run(ec2: Any, make: Callable[..., str], refused: Any) -> None:
-    """A dry run copies nothing."""
-    source = make()
-    with refused("DryRunOperation"):
-        ec2.copy_volumes(SourceVolumeId=source, DryRun=True)
-    assert not [each for each in ec2.describe_volumes()["Volumes"] if "SourceVolumeId" in each]

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from testbed.cloud import FakeAws
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
@@ -31,21 +29,6 @@ def test_image_without_snapshot(ec2: Any, run: Any) -> None:
         Name="bare", RootDeviceName="/dev/sda1", BlockDeviceMappings=[{"DeviceName": "/dev/sda1", "Ebs": {}}]
     )["ImageId"]
     assert volumes_of(ec2, run(ImageId=image))["/dev/sda1"]["Size"] == 8
-
-
-def test_other_device_without_size(run: Any, world: Any, refused: Any) -> None:
-    """Another device needs a size; nothing is left of the launch."""
-    with refused("MissingParameter"):
-        run(BlockDeviceMappings=[{"DeviceName": "/dev/sdb", "Ebs": {"VolumeType": "gp3"}}])
-    assert world.state() == world.empty
-
-
-def test_root_smaller_than_snapshot(run: Any, world: Any, refused: Any) -> None:
-    """A root smaller than its snapshot is refused; nothing is left of the launch."""
-    with refused("InvalidBlockDeviceMapping", "expect size >= 5GB"):
-        run(BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 1}}])
-    assert world.state() == world.empty
-    assert not world.ec2.describe_instances()["Reservations"]
 
 
 def test_volume_properties(ec2: Any, run: Any) -> None:
@@ -184,96 +167,6 @@ def test_delete_on_termination_of_attachment(ec2: Any, world: Any, run: Any, ref
         ec2.modify_network_interface_attribute(
             NetworkInterfaceId=eni, Attachment={"AttachmentId": "eni-attach-1", "DeleteOnTermination": True}
         )
-
-
-def test_contradictions(world: Any, run: Any, refused: Any) -> None:
-    """Parameters that exclude each other are refused."""
-    spec = {"DeviceIndex": 0, "SubnetId": world.subnet_id}
-    with refused("InvalidParameterCombination", "security groups"):
-        run(NetworkInterfaces=[spec], SecurityGroupIds=[world.groups["bosh"]])
-    several = [spec | {"AssociatePublicIpAddress": True}, spec | {"DeviceIndex": 1}]
-    with refused("InvalidParameterCombination", "associatePublicIPAddress"):
-        run(NetworkInterfaces=several)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "what"),
-    [
-        (
-            {
-                "CapacityReservationSpecification": {
-                    "CapacityReservationTarget": {"CapacityReservationId": "cr-1"}
-                }
-            },
-            "Capacity Reservations",
-        ),
-        ({"InstanceMarketOptions": {"MarketType": "spot"}}, "Spot Instances"),
-        ({"Placement": {"GroupName": "near", "Tenancy": "host"}}, "placement groups"),
-    ],
-)
-def test_contradictions_of_hosts(run: Any, refused: Any, parameters: dict[str, Any], what: str) -> None:
-    """Options that EC2 does not support on a Dedicated Host are refused."""
-    with refused("InvalidParameterCombination", what):
-        run(**{"Placement": {"Tenancy": "host"}, **parameters})
-
-
-@pytest.mark.parametrize(
-    ("parameters", "code"),
-    [
-        ({"ImageId": "ami-0123456789abcdef0"}, "InvalidAMIID.NotFound"),
-        ({"KeyName": "unknown"}, "InvalidKeyPair.NotFound"),
-        ({"IamInstanceProfile": {"Name": "unknown"}}, "InvalidParameterValue"),
-        ({"SecurityGroupIds": ["sg-0123456789abcdef0"]}, "InvalidGroup.NotFound"),
-        ({"UserData": "x" * 16_385}, "InvalidParameterValue"),
-    ],
-)
-def test_unknown_things(run: Any, world: Any, refused: Any, parameters: dict[str, Any], code: str) -> None:
-    """Unknown names and too much user data are refused, and nothing is left."""
-    with refused(code):
-        run(**parameters)
-    assert world.state() == world.empty
-
-
-def test_deregistered_image(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A deregistered image can't be launched."""
-    ec2.deregister_image(ImageId=world.image_id)
-    with refused("InvalidAMIID.NotFound", world.image_id):
-        run()
-
-
-def test_unknown_type(ec2: Any, world: Any, refused: Any) -> None:
-    """The error for an unknown instance type names it, and nothing is left of the launch."""
-    with refused("InvalidParameterValue", "Invalid value 'm5.tiny' for InstanceType."):
-        ec2.run_instances(ImageId=world.image_id, MinCount=1, MaxCount=1, InstanceType="m5.tiny")
-    assert world.state() == world.empty
-
-
-def test_known_things(run: Any, world: Any) -> None:
-    """DescribeInstances shows key, profile, placement and market of a launch."""
-    world.ec2.create_placement_group(GroupName="near", Strategy="cluster")
-    instance = run(
-        KeyName=world.key_name,
-        IamInstanceProfile={"Name": world.instance_profile},
-        Placement={"GroupName": "near", "Tenancy": "dedicated"},
-        InstanceMarketOptions={"MarketType": "spot"},
-    )
-    assert instance["KeyName"] == "bosh"
-    assert instance["IamInstanceProfile"]["Arn"].endswith("/bosh-vm")
-    placement = instance["Placement"]
-    assert (placement["GroupName"], placement["Tenancy"]) == ("near", "dedicated")
-    assert instance["InstanceLifecycle"] == "spot"
-
-
-def test_client_token(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A repeated client token creates nothing new; with other parameters it is refused."""
-    interface = {"SubnetId": world.subnet_id, "ClientToken": "t"}
-    for _ in range(2):
-        ec2.create_network_interface(**interface)
-        ec2.create_volume(AvailabilityZone=world.zone, Size=1, ClientToken="t")
-    assert len(world.state()["interfaces"]) == len(world.state()["volumes"]) == 1
-    assert run(ClientToken="t")["InstanceId"] == run(ClientToken="t")["InstanceId"]
-    with refused("IdempotentParameterMismatch"):
-        ec2.create_network_interface(**interface, PrivateIpAddress="10.0.1.9")
 
 
 def test_wrapped_user_data(fake_aws: FakeAws, world: Any) -> None:

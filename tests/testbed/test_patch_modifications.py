@@ -119,13 +119,6 @@ def test_states(fake_aws: FakeAws, ec2: Any, volume: str, refused: Any) -> None:
     assert figures(ec2, volume)[1] == 30
 
 
-def test_answer(ec2: Any, volume: str) -> None:
-    """ModifyVolume answers that the volume is being modified."""
-    answer = ec2.modify_volume(VolumeId=volume, Size=20)["VolumeModification"]
-    assert (answer["ModificationState"], answer["Progress"]) == ("modifying", 0)
-    assert (answer["OriginalSize"], answer["TargetSize"]) == (10, 20)
-
-
 def test_failure(fake_aws: FakeAws, ec2: Any, volume: str) -> None:
     """A failed modification gives the reason, and leaves the volume unchanged."""
     fake_aws.rule(action="ModifyVolume", times=1, states=["modifying", "failed: no such key"])

@@ -2,15 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-
-def test_unknown_group(ec2: Any, world: Any, refused: Any) -> None:
-    """CreateNetworkInterface refuses an unknown security group."""
-    with refused("InvalidGroup.NotFound"):
-        ec2.create_network_interface(SubnetId=world.subnet_id, Groups=["sg-0123456789abcdef0"])
-    assert world.state() == world.empty
-
 
 def test_source_dest_check(ec2: Any, world: Any, run: Any, refused: Any) -> None:
     """An instance's source/destination check is that of its only interface; with several it is refused."""
@@ -75,25 +66,3 @@ def test_public_address_of_a_running_instance(ec2: Any, run: Any, world: Any) ->
     assert world.instance(vm)["PublicIpAddress"]
     ec2.modify_network_interface_attribute(NetworkInterfaceId=nic, AssociatePublicIpAddress=False)
     assert "PublicIpAddress" not in world.instance(vm)
-
-
-@pytest.mark.parametrize(
-    ("resource", "code"),
-    [
-        ("i-0123456789abcdef0", "InvalidInstanceID.NotFound"),
-        ("eni-0123456789abcdef0", "InvalidNetworkInterfaceID.NotFound"),
-        ("vol-0123456789abcdef0", "InvalidVolume.NotFound"),
-        ("ami-0123456789abcdef0", "InvalidAMIID.NotFound"),
-    ],
-)
-def test_tags_of_the_unknown(ec2: Any, refused: Any, resource: str, code: str) -> None:
-    """CreateTags refuses an unknown resource."""
-    with refused(code):
-        ec2.create_tags(Resources=[resource], Tags=[{"Key": "a", "Value": "b"}])
-
-
-@pytest.mark.parametrize(("key", "value"), [("k" * 128, "v"), ("k", "v" * 256), ("aws:k", "v")])
-def test_bad_tags(ec2: Any, world: Any, refused: Any, key: str, value: str) -> None:
-    """Long and reserved tags are refused."""
-    with refused("InvalidParameterValue"):
-        ec2.create_tags(Resources=[world.vpc_id], Tags=[{"Key": key, "Value": value}])

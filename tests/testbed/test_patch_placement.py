@@ -20,18 +20,6 @@ def into(reservation_id: str) -> dict[str, Any]:
     return {**placed(), "CapacityReservationSpecification": target}
 
 
-def test_placement_groups(ec2: Any, run: Any, refused: Any) -> None:
-    """A launch needs a placement group that exists; groups are found by name."""
-    with refused("InvalidPlacementGroup.Unknown", "'near' is unknown"):
-        run(**placed(GroupName="near"))
-    ec2.create_placement_group(GroupName="near", Strategy="spread")
-    ec2.create_placement_group(GroupName="far", Strategy="cluster")
-    assert run(**placed(GroupName="near"))["Placement"]["GroupName"] == "near"
-    by_name = [{"Name": "group-name", "Values": ["near", "none"]}]
-    (shown,) = ec2.describe_placement_groups(Filters=by_name)["PlacementGroups"]
-    assert (shown["GroupName"], shown["Strategy"], shown["State"]) == ("near", "spread", "available")
-
-
 def test_partitions(ec2: Any, run: Any, refused: Any) -> None:
     """A launch's partition is one of its group's; only groups of the strategy partition have any."""
     ec2.create_placement_group(GroupName="near", Strategy="cluster")
@@ -43,40 +31,20 @@ def test_partitions(ec2: Any, run: Any, refused: Any) -> None:
 
 
 def test_spread_group(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """A spread group takes seven running instances in a zone, and is deleted when all are terminated."""
-    tags = [{"Key": "team", "Value": "a"}]
-    specification = {"ResourceType": "placement-group", "Tags": tags}
-    wish = {"GroupName": "apart", "Strategy": "spread", "TagSpecifications": [specification]}
-    group = ec2.create_placement_group(**wish)["PlacementGroup"]
-    with refused("InvalidPlacementGroup.Duplicate", "'apart' already exists"):
-        ec2.create_placement_group(**wish)
-    for value, names in (("a", ["apart"]), ("b", [])):
-        by_tag = [{"Name": "tag:team", "Values": [value]}]
-        found = ec2.describe_placement_groups(Filters=by_tag)["PlacementGroups"]
-        assert [each["GroupName"] for each in found] == names
-    assert group["Tags"] == tags
-    ec2.create_tags(Resources=[group["GroupId"]], Tags=[{"Key": "more", "Value": "b"}])
-    (shown,) = ec2.describe_placement_groups()["PlacementGroups"]
-    assert shown["Tags"] == [*tags, {"Key": "more", "Value": "b"}]
+    """A spread group takes seven running instances in a zone, none of them dedicated."""
+    ec2.create_placement_group(GroupName="apart", Strategy="spread")
     ids = [run(**placed(GroupName="apart"))["InstanceId"] for _ in range(7)]
     by_group = [{"Name": "placement-group-name", "Values": ["apart"]}]
     found = ec2.describe_instances(Filters=by_group)["Reservations"]
     assert sorted(each["InstanceId"] for entry in found for each in entry["Instances"]) == sorted(ids)
     with refused("InsufficientInstanceCapacity", "limit of instances in this spread placement group"):
         run(**placed(GroupName="apart"))
-    other = {"SubnetId": world.subnet_ids[2], "Placement": {"AvailabilityZone": OTHER_ZONE}}
-    other["Placement"]["GroupName"] = "apart"
-    ids.append(run(**other)["InstanceId"])
+    elsewhere = {"AvailabilityZone": OTHER_ZONE, "GroupName": "apart"}
+    assert run(SubnetId=world.subnet_ids[2], Placement=elsewhere)
     with refused("InvalidParameterCombination", "Dedicated Instances"):
         run(**placed(GroupName="apart", Tenancy="dedicated"))
     ec2.stop_instances(InstanceIds=ids[:1])
-    ids.append(run(**placed(GroupName="apart"))["InstanceId"])
-    with refused("InvalidPlacementGroup.InUse", "'apart' is in use"):
-        ec2.delete_placement_group(GroupName="apart")
-    ec2.terminate_instances(InstanceIds=ids)
-    ec2.delete_placement_group(GroupName="apart")
-    with refused("InvalidPlacementGroup.Unknown", "'apart' is unknown"):
-        ec2.delete_placement_group(GroupName="apart")
+    assert run(**placed(GroupName="apart"))
 
 
 def test_zone_without_type(ec2: Any, world: Any, refused: Any) -> None:
@@ -193,52 +161,6 @@ def test_block_in_a_placement_group(ec2: Any, run: Any, refused: Any) -> None:
     launch["Placement"]["GroupName"] = "near"
     with refused("InvalidParameterCombination", "placement groups"):
         run(**launch, InstanceMarketOptions={"MarketType": "capacity-block"})
-
-
-def test_group_of_other_vpc(ec2: Any, world: Any, run: Any, refused: Any) -> None:
-    """An interface takes only groups of its VPC, and those that are associated with it."""
-    vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
-    group = ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
-    interface = {"SubnetId": world.subnet_id, "Groups": [group]}
-
-    def check_refused() -> None:
-        said = f"{group} and subnet {world.subnet_id} belong to different networks"
-        with refused("InvalidParameter", said):
-            run(NetworkInterfaces=[{"DeviceIndex": 0, **interface}])
-        with refused("InvalidParameter", said):
-            ec2.create_network_interface(**interface)
-
-    check_refused()
-    pair = {"GroupId": group, "VpcId": world.vpc_id}
-    assert ec2.associate_security_group_vpc(**pair)["State"] == "associating"
-    check_refused()
-    by_vpc = [{"Name": "vpc-id", "Values": [world.vpc_id]}]
-    of_vpc = ec2.describe_security_groups(Filters=by_vpc)["SecurityGroups"]
-    assert group not in {each["GroupId"] for each in of_vpc}
-    for state in ("associating", "associated"):
-        found = ec2.describe_security_group_vpc_associations(Filters=by_vpc)
-        assert found["SecurityGroupVpcAssociations"] == [{**pair, "State": state, "StateReason": ""}]
-    nic = ec2.create_network_interface(**interface)["NetworkInterface"]
-    assert [each["GroupId"] for each in nic["Groups"]] == [group]
-    with refused("DependencyViolation"):
-        ec2.delete_security_group(GroupId=group)
-    assert ec2.disassociate_security_group_vpc(**pair)["State"] == "disassociating"
-    check_refused()
-    ec2.delete_security_group(GroupId=group)
-
-
-def test_default_group(ec2: Any, world: Any, refused: Any) -> None:
-    """No default group can be associated, and no group with a default VPC."""
-    vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
-    of_default = [{"Name": "is-default", "Values": ["true"]}]
-    (default_vpc,) = ec2.describe_vpcs(Filters=of_default)["Vpcs"] or [ec2.create_default_vpc()["Vpc"]]
-    group = ec2.create_security_group(GroupName="far", Description="far", VpcId=vpc_id)["GroupId"]
-    with refused("InvalidParameterValue", "Default"):
-        ec2.associate_security_group_vpc(GroupId=group, VpcId=default_vpc["VpcId"])
-    by_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "group-name", "Values": ["default"]}]
-    (default_group,) = ec2.describe_security_groups(Filters=by_vpc)["SecurityGroups"]
-    with refused("InvalidParameterValue", "Default"):
-        ec2.associate_security_group_vpc(GroupId=default_group["GroupId"], VpcId=world.vpc_id)
 
 
 def test_instances_by_subnet(ec2: Any, world: Any, run: Any) -> None:

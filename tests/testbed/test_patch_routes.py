@@ -85,15 +85,6 @@ def test_canonical(ec2: Any, world: Any, vm: Any, refused: Any) -> None:
     assert routes(world) == []
 
 
-@pytest.mark.parametrize("cidr", ["10.9.0.0", "nowhere/8", "2600::/64"])
-def test_no_destination(ec2: Any, world: Any, vm: Any, refused: Any, cidr: str) -> None:
-    """A destination that is not a block of IPv4 addresses is refused."""
-    with refused("InvalidParameterValue", f"Value ({cidr}) for parameter destinationCidrBlock"):
-        ec2.create_route(
-            RouteTableId=world.route_table_id, DestinationCidrBlock=cidr, NetworkInterfaceId=nic_of(vm)
-        )
-
-
 def test_other_network(ec2: Any, vm: Any, refused: Any) -> None:
     """A route to an unknown interface, or to one of another network, is refused."""
     other = ec2.create_vpc(CidrBlock="10.2.0.0/16")["Vpc"]["VpcId"]

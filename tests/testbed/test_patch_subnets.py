@@ -26,23 +26,6 @@ def linked(ec2: Any, subnet_id: str) -> list[str]:
     return [*(table["RouteTableId"] for table in tables), *(acl["NetworkAclId"] for acl in acls)]
 
 
-@pytest.mark.parametrize(
-    ("cidr", "code"),
-    [
-        ("10.0.1.0/24", "InvalidSubnet.Conflict"),
-        ("10.0.1.128/28", "InvalidSubnet.Conflict"),
-        ("10.1.0.0/24", "InvalidSubnet.Range"),
-        ("10.0.9.0/29", "InvalidSubnet.Range"),
-        ("10.0.0.0/15", "InvalidSubnet.Range"),
-    ],
-)
-def test_refused_ranges(ec2: Any, world: Any, refused: Any, cidr: str, code: str) -> None:
-    """A range that is taken, not in the VPC, or of a wrong size is refused."""
-    with refused(code, cidr):
-        ec2.create_subnet(VpcId=world.vpc_id, CidrBlock=cidr)
-    assert world.state() == world.empty
-
-
 def test_ipv6(ec2: Any, world: Any, refused: Any) -> None:
     """A subnet's IPv6 range is a free one of the VPC, of a size that EC2 allows."""
     ec2.associate_vpc_cidr_block(VpcId=world.vpc_id, AmazonProvidedIpv6CidrBlock=True)
@@ -90,48 +73,6 @@ def test_unseen(ec2: Any, world: Any, fake_aws: Any, refused: Any) -> None:
     assert len(ec2.describe_subnets(Filters=of_vpc)["Subnets"]) == 4
 
 
-def test_deletion(ec2: Any, world: Any, subnet: str, refused: Any) -> None:
-    """A subnet with interfaces stays; without any, it is deleted together with its associations."""
-    ec2.associate_route_table(SubnetId=subnet, RouteTableId=world.route_table_id)
-    nic = ec2.create_network_interface(SubnetId=subnet)["NetworkInterface"]["NetworkInterfaceId"]
-    with refused("DependencyViolation", subnet):
-        ec2.delete_subnet(SubnetId=subnet)
-    assert len(linked(ec2, subnet)) == 2
-    ec2.delete_network_interface(NetworkInterfaceId=nic)
-    ec2.delete_subnet(SubnetId=subnet)
-    assert linked(ec2, subnet) == []
-    with refused("InvalidSubnetID.NotFound"):
-        ec2.delete_subnet(SubnetId=subnet)
-
-
-def test_malformed(ec2: Any, world: Any, refused: Any) -> None:
-    """A malformed id has its own code."""
-    public = {"MapPublicIpOnLaunch": {"Value": True}}
-    calls: list[tuple[Any, dict[str, Any]]] = [
-        (ec2.delete_subnet, {"SubnetId": "subnet-x"}),
-        (ec2.describe_subnets, {"SubnetIds": ["net"]}),
-        (ec2.modify_subnet_attribute, {"SubnetId": "x", **public}),
-        (ec2.associate_route_table, {"SubnetId": "x", "RouteTableId": world.route_table_id}),
-    ]
-    for call, parameters in calls:
-        with refused("InvalidSubnetID.Malformed"):
-            call(**parameters)
-
-
-def test_route_tables(ec2: Any, world: Any, subnet: str, refused: Any) -> None:
-    """A subnet is associated with one route table of its VPC; the same one again is no error."""
-    first = ec2.associate_route_table(SubnetId=subnet, RouteTableId=world.route_table_id)
-    again = ec2.associate_route_table(SubnetId=subnet, RouteTableId=world.route_table_id)
-    assert first["AssociationId"] == again["AssociationId"]
-    other = ec2.create_route_table(VpcId=world.vpc_id)["RouteTable"]["RouteTableId"]
-    with refused("Resource.AlreadyAssociated", other):
-        ec2.associate_route_table(SubnetId=subnet, RouteTableId=other)
-    vpc_id = ec2.create_vpc(CidrBlock="10.7.0.0/16")["Vpc"]["VpcId"]
-    foreign = ec2.create_route_table(VpcId=vpc_id)["RouteTable"]["RouteTableId"]
-    with refused("InvalidParameterValue", "different networks"):
-        ec2.associate_route_table(SubnetId=subnet, RouteTableId=foreign)
-
-
 def test_network_acls(ec2: Any, world: Any, subnet: str, refused: Any) -> None:
     """A subnet's network ACL is replaced by one of its VPC, or nothing is changed."""
     (default,) = linked(ec2, subnet)
@@ -156,11 +97,3 @@ def test_network_acls(ec2: Any, world: Any, subnet: str, refused: Any) -> None:
     assert [each["SubnetId"] for each in found["Associations"]] == [subnet]
     with refused("InvalidAssociationID.NotFound"):
         ec2.replace_network_acl_association(AssociationId=association_id, NetworkAclId=own)
-
-
-def test_last_address(ec2: Any, subnet: str, refused: Any) -> None:
-    """AWS keeps the first four addresses of a subnet, and the last one."""
-    for address in ("10.0.9.0", "10.0.9.3", "10.0.9.255"):
-        with refused("InvalidParameterValue", "reserved"):
-            ec2.create_network_interface(SubnetId=subnet, PrivateIpAddress=address)
-    ec2.create_network_interface(SubnetId=subnet, PrivateIpAddress="10.0.9.4")

@@ -41,14 +41,6 @@ def test_interfaces(ec2: Any, world: Any, run: Any) -> None:
     assert ec2.describe_instances(Filters=[address])["Reservations"] == []
 
 
-def test_twice(ec2: Any, world: Any, run: Any) -> None:
-    """An instance may be terminated again."""
-    instance_id = run()["InstanceId"]
-    for _ in range(2):
-        ec2.terminate_instances(InstanceIds=[instance_id])
-    assert world.state() == world.empty
-
-
 def test_elastic_address(ec2: Any, run: Any) -> None:
     """An elastic address shows its instance, and is free after the instance's end."""
     allocation = ec2.allocate_address(Domain="vpc")["AllocationId"]
@@ -61,16 +53,3 @@ def test_elastic_address(ec2: Any, run: Any) -> None:
     address = ec2.describe_addresses()["Addresses"][0]
     assert "AssociationId" not in address
     assert not address.get("NetworkInterfaceId")
-
-
-def test_moved_elastic_address(ec2: Any, run: Any, world: Any, refused: Any) -> None:
-    """An address is reassociated unless AllowReassociation is false, and leaves its old interface."""
-    allocation = ec2.allocate_address(Domain="vpc")["AllocationId"]
-    first, second = run(), run()
-    enis = [i["NetworkInterfaces"][0]["NetworkInterfaceId"] for i in (first, second)]
-    ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[0])
-    with refused("Resource.AlreadyAssociated"):
-        ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[1], AllowReassociation=False)
-    ec2.associate_address(AllocationId=allocation, NetworkInterfaceId=enis[1])
-    assert "PublicIpAddress" not in world.instance(first["InstanceId"])
-    assert world.instance(second["InstanceId"])["PublicIpAddress"]

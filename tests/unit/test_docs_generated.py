@@ -38,8 +38,9 @@ STALE = {
     "docs/job.md": "| `nats.port` | ",
     "docs/errors.md": "| `VolumeInUse` | ",
     "docs/cloud-properties.md": "| `use_root_disk` | ",
+    "docs/operators.md": "| every deployment | ",
     "docs/retries.md": "| an AMI is gone | ",
-    "docs/licences.md": "| cpython | ",
+    "docs/licences.md": "| Python-2.0.1 | C | ",
     "jobs/aws_cpi/spec": '    description: "AWS region',
 }
 """A row of each page, to which something is added."""

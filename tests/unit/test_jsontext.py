@@ -61,7 +61,7 @@ def test_decode(raw: bytes, expected: object) -> None:
     ],
 )
 def test_no_json(raw: bytes, reason: str) -> None:
-    """What other programs would not take, or would not read alike, is refused with the reason."""
+    """JSON that other programs would refuse, or read differently, is refused with the reason."""
     with pytest.raises(JsonTextError, match=reason):
         jsontext.decode(raw)
 
@@ -95,7 +95,7 @@ def test_depth(before: str, inner: str, after: str) -> None:
 
 
 def test_great_depth() -> None:
-    """A document too deep for the reader itself is refused alike."""
+    """A document too deep for the reader itself is refused in the same words."""
     with pytest.raises(JsonTextError, match="nested deeper than 100 levels"):
         jsontext.decode(b"[" * 200_000)
 
@@ -116,7 +116,7 @@ def test_encode(expected: str, *, ascii_only: bool) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
 def test_encode_no_number(value: float) -> None:
-    """What is no JSON number is never written."""
+    """NaN and infinity are never written."""
     with pytest.raises(ValueError, match="not JSON compliant"):
         jsontext.encode([value])
 

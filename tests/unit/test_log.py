@@ -48,22 +48,8 @@ def stderr(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Stderr]:
         yield Stderr(file)
 
 
-def test_line(stderr: Stderr) -> None:
-    """A line has its time in milliseconds, its level and the message."""
-    log.logger.info("made %s", "i-1")
-    assert re.fullmatch(STAMP + "INFO: made i-1\n", stderr.getvalue())
-
-
-def test_request_id(stderr: Stderr) -> None:
-    """With a request id every line carries it; a message is one line, whatever it quotes."""
-    log.set_request_id("cpi-123456")
-    log.logger.warning("first\nsecond\r\x1b[2J\u2028\x9b\u202elast")
-    expected = r"first\nsecond\r\u001b[2J\u2028\u009b\u202elast"
-    assert stderr.lines() == [f"[req_id cpi-123456] WARNING: {expected}"]
-
-
 def test_traceback(stderr: Stderr) -> None:
-    """Every line of a traceback carries the request id too, and a mark: none can look like a message."""
+    """Every line of a traceback has the request id and a mark, so that it can't look like a message."""
 
     def fail() -> None:
         raise ValueError("wrong\nforged")
@@ -86,14 +72,6 @@ def test_empty_message(stderr: Stderr) -> None:
     assert stderr.lines() == ["INFO: "]
 
 
-@pytest.mark.parametrize("request_id", [None, "", 5, ["x"], "a\nb", "\x1b[31m", "a\u2028b"])
-def test_no_request_id(request_id: object, stderr: Stderr) -> None:
-    """What is no plain string is not taken as a request id: it could forge lines."""
-    log.set_request_id(request_id)
-    log.logger.info("text")
-    assert stderr.lines() == ["INFO: text"]
-
-
 @pytest.mark.parametrize(("level", "is_whole"), [("debug", True), ("info", False), ("error", False)])
 def test_long_message(level: str, stderr: Stderr, *, is_whole: bool) -> None:
     """A long message is cut off, unless all is to be logged; what is said of its length is true."""
@@ -106,7 +84,7 @@ def test_long_message(level: str, stderr: Stderr, *, is_whole: bool) -> None:
 
 
 def test_whole_message(stderr: Stderr) -> None:
-    """What must be read as a whole is logged so, and so is where a fault of the program is."""
+    """Messages that must be read as a whole are logged whole, and so is the place of a bug."""
     text = "x" * (log.LONGEST + 7)
     log.logger.info(text, is_whole=True)
     try:
@@ -137,25 +115,6 @@ def test_redaction(stderr: Stderr) -> None:
     assert "hunter2-hunter2" not in text
     assert "two lines" not in text
     assert text.count("<redacted>") == 4
-
-
-@pytest.mark.parametrize(
-    ("level", "expected"),
-    [
-        (None, ["INFO", "WARNING", "ERROR"]),
-        ("debug", ["DEBUG", "INFO", "WARNING", "ERROR"]),
-        ("info", ["INFO", "WARNING", "ERROR"]),
-        ("warn", ["WARNING", "ERROR"]),
-        ("error", ["ERROR"]),
-    ],
-)
-def test_levels(level: str | None, expected: list[str], stderr: Stderr) -> None:
-    """Less important messages than the level are left out; it is info unless set."""
-    if level:
-        log.set_level(level)
-    for number in log.LEVELS.values():
-        log.logger.log(number, "text")
-    assert stderr.lines() == [f"{name}: text" for name in expected]
 
 
 def test_stderr_that_nobody_reads(stderr: Stderr) -> None:

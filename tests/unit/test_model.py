@@ -57,7 +57,7 @@ def test_interface_of_an_instance() -> None:
 
 
 def test_addresses_of_an_interface() -> None:
-    """The single addresses of an interface are its IPv4 and its IPv6 one; a prefix is none."""
+    """The addresses of an interface are its IPv4 and its IPv6 one, without prefixes."""
     plan = NicPlan("g", ["a"], "subnet-1", "manual", "10.0.0.5", "2600::5", "10.0.0.16/28", "2600::/80")
     assert plan.addresses == ["10.0.0.5", "2600::5"]
     assert NicPlan("g", ["a"], "subnet-1", "dynamic").addresses == []

@@ -11,7 +11,7 @@ TARGETS = [Target(ARN, "10.0.1.10", 80), Target(ARN, "i-1", 8080), Target(ARN, "
 
 
 def test_recorded() -> None:
-    """What is recorded is read again, within EC2's limits for tags."""
+    """Recorded targets are read again, within EC2's limits for tags."""
     tags = tags_of(TARGETS)
     assert list(recorded({"Name": "web/0", **tags})) == TARGETS
     longest = tags_of([Target(ARN.replace("/web/", f"/{'w' * 32}/"), ":".join(["2001"] * 8), 65_535)])

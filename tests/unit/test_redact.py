@@ -80,7 +80,7 @@ def test_secret_names(name: str) -> None:
     ],
 )
 def test_no_secrets(document: dict[str, Any], text: str) -> None:
-    """What only sounds like a secret is left readable."""
+    """Values that only sound like secrets stay readable."""
     assert learned(document)(text) == text
 
 
@@ -152,7 +152,7 @@ def test_longest_first() -> None:
 
 
 def test_learning_more() -> None:
-    """What was learned first is still known after the next document."""
+    """Earlier secrets are still known after the next document."""
     redact = learned({"password": "first-one"})
     redact.learn({"password": "second-one"})
     redact.learn({})
@@ -184,7 +184,7 @@ def test_password_of_a_url(password: str) -> None:
 
 @pytest.mark.parametrize("name", ["AccessKeyId", "SecretAccessKey", "SessionToken"])
 def test_keys_in_an_answer(name: str) -> None:
-    """Keys in an answer of AWS are masked though nobody told of them."""
+    """Keys in an answer of AWS are masked although they were not learned."""
     assert Redactor()(f"<{name}>hunter2</{name}>") == f"<{name}>{MASK}</{name}>"
 
 
@@ -224,7 +224,7 @@ def test_pem_value() -> None:
     ],
 )
 def test_named_values(text: str, expected: str) -> None:
-    """A quoted value behind a secret's name is masked though nobody told of it."""
+    """A quoted value behind a secret's name is masked although it was not learned."""
     assert Redactor()(text) == expected
 
 

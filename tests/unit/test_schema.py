@@ -93,13 +93,26 @@ def test_mistake(validator: Draft202012Validator, route: Route, value: Any, foun
         (("compilation", "az"), 1),
         (("networks", 0, "subnets", 0, "azs"), [1, "z2"]),
         (("networks", 0, "subnets", 0, "reserved"), [["10.0.0.5"], [["10.0.0.6-10.0.0.9"], None]]),
+        ((*OF_VM, "capacity_reservation"), {"id": "cr-1", "market": "capacity-block"}),
         ((".anchors",), {"a": 1}),
         (("anchors",), [1]),
     ],
 )
 def test_accepted(validator: Draft202012Validator, route: Route, value: Any) -> None:
-    """What the Director accepts, or ignores on purpose, is valid."""
+    """Files that the Director accepts, or ignores on purpose, are valid."""
     assert marked(validator, changed(CONFIG, route, value)) == []
+
+
+def test_descriptions() -> None:
+    """Each key is described."""
+    schema = json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))
+    shapes = [schema, *schema["$defs"].values()]
+    while shapes:
+        shape = shapes.pop()
+        for name, each in shape.get("properties", {}).items():
+            assert each.get("description") or "const" in each, name
+            inner = each.get("then", {})
+            shapes += [inner, inner.get("items", {}).get("then", {})]
 
 
 def test_committed() -> None:

@@ -51,9 +51,6 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
     or by a device of the AMI.
 
     Args:
-        client: The EC2 client.
-        disk_cid: The volume.
-        vm_cid: The instance.
         device_names: The names to try, in this order.
 
     Returns:
@@ -118,11 +115,7 @@ def says_name_taken(error: BaseException) -> bool:
 
 
 class _Holder:
-    """Finds out which other VM has a volume, while EC2 refuses to attach it.
-
-    Args:
-        client: The EC2 client.
-    """
+    """Finds out which other VM has a volume, while EC2 refuses to attach it."""
 
     def __init__(self, client: "EC2Client") -> None:
         self._client = client
@@ -133,7 +126,6 @@ class _Holder:
 
         Args:
             volume: The volume, as EC2 shows it after the refusal.
-            error: The refusal.
 
         Raises:
             CloudError: The VM keeps the volume: neither the VM nor the attachment is ending.

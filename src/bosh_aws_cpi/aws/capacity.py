@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.instance_types import read
-from bosh_aws_cpi.aws.listings import PAGE, listed
+from bosh_aws_cpi.aws.listings import entries, listed
 from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.records import Record
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _PAGE_OF_TYPES: Final = 100
 _PAGE_OF_HOSTS: Final = 500
 _PAGE_OF_QUOTAS: Final = 100
-"""AWS's maximum page sizes, where they are smaller than `PAGE`."""
+"""AWS's maximum page sizes, where they are smaller than EC2's usual one."""
 _ACCOUNT: Final = 4
 """The part of an ARN that is the account's id."""
 ACTIVE: Final = "active"
@@ -30,39 +30,33 @@ class TypeDetails(Record):
 
 
 class Reservation(Record):
-    """A capacity reservation.
-
-    Attributes:
-        tenancy: "default" or "dedicated".
-        total: How many instances it holds capacity for.
-        free: How many more instances it takes.
-        market: EC2's market type for launches in it, "capacity-block" or
-            "interruptible-capacity-reservation"; empty for an ordinary one.
-        owner: The id of the account that has created it, and perhaps shares it with others.
-        is_open: Whether launches that match it use it without naming it.
-    """
+    """A capacity reservation."""
 
     state: str
     zone: str
     instance_type: str
     tenancy: str
+    """Either "default" or "dedicated"."""
     total: int
+    """How many instances it holds capacity for."""
     free: int
+    """How many more instances it takes."""
     market: str
+    """EC2's market type for launches in it, "capacity-block" or "interruptible-capacity-reservation"; empty
+    for an ordinary one."""
     owner: str
+    """The id of the account that has created it, and perhaps shares it with others."""
     is_open: bool
+    """Whether launches that match it use it without naming it."""
 
 
 class Quotas(Record):
-    """The account's quotas of EC2.
-
-    Attributes:
-        values: By their names; those of instances are in vCPUs.
-        account: The account's id; empty if AWS did not say it.
-    """
+    """The account's quotas of EC2."""
 
     values: Mapping[str, float]
+    """By their names; those of instances are in vCPUs."""
     account: str
+    """The account's id; empty if AWS did not say it."""
 
     def shared(self, reservations: Mapping[str, Reservation]) -> dict[str, Reservation]:
         """The active reservations of other accounts; they count against their owner's quotas.
@@ -77,23 +71,26 @@ class Quotas(Record):
 
 
 class Host(Record):
-    """A Dedicated Host.
-
-    Attributes:
-        instance_type: The only type that it runs; empty if it runs several of a family.
-        family: The family of the types that it runs: "m5".
-    """
+    """A Dedicated Host."""
 
     state: str
     zone: str
     instance_type: str
+    """The only type that it runs; empty if it runs several of a family."""
     family: str
+    """The family of the types that it runs: "m5"."""
 
     def runs(self, name: str) -> bool:
         """Whether it can run a type; True when EC2 did not say."""
         if self.instance_type:
             return name == self.instance_type
         return not self.family or name.partition(".")[0] == self.family
+
+
+def zones(client: "EC2Client") -> set[str]:
+    """DescribeAvailabilityZones: the region's zones that are available to the account."""
+    answer = client.describe_availability_zones(Filters=[{"Name": "state", "Values": ["available"]}])
+    return {each["ZoneName"] for each in answer["AvailabilityZones"]}
 
 
 def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
@@ -111,9 +108,8 @@ def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
 
 def types(client: "EC2Client", names: Collection[str]) -> dict[str, TypeDetails]:
     """DescribeInstanceTypes, by name."""
-    page = {"PageSize": _PAGE_OF_TYPES}
     found = listed(
-        client, "describe_instance_types", "InstanceTypes", "instance-type", names, PaginationConfig=page
+        client, "describe_instance_types", "InstanceTypes", "instance-type", names, page=_PAGE_OF_TYPES
     )
     return {
         each["InstanceType"]: TypeDetails(read(each), each.get("VCpuInfo", {}).get("DefaultVCpus", 0))
@@ -126,9 +122,6 @@ def reservations(client: "EC2Client") -> dict[str, Reservation]:
 
     EC2 has no filter for ids.
     """
-    pages = client.get_paginator("describe_capacity_reservations").paginate(
-        PaginationConfig={"PageSize": PAGE}
-    )
     return {
         each["CapacityReservationId"]: Reservation(
             each.get("State", ""),
@@ -141,8 +134,7 @@ def reservations(client: "EC2Client") -> dict[str, Reservation]:
             each.get("OwnerId", ""),
             each.get("InstanceMatchCriteria") == "open",
         )
-        for found in pages
-        for each in found["CapacityReservations"]
+        for each in entries(client, "describe_capacity_reservations", "CapacityReservations")
     }
 
 
@@ -154,7 +146,6 @@ def _market(entry: Any) -> str:  # noqa: ANN401 - one of the SDK's typed dicts
 
 def hosts(client: "EC2Client") -> dict[str, Host]:
     """DescribeHosts: all of the account's, by id; EC2 has no filter for ids."""
-    pages = client.get_paginator("describe_hosts").paginate(PaginationConfig={"PageSize": _PAGE_OF_HOSTS})
     return {
         each["HostId"]: Host(
             each.get("State", ""),
@@ -162,17 +153,14 @@ def hosts(client: "EC2Client") -> dict[str, Host]:
             each.get("HostProperties", {}).get("InstanceType", ""),
             each.get("HostProperties", {}).get("InstanceFamily", ""),
         )
-        for found in pages
-        for each in found["Hosts"]
+        for each in entries(client, "describe_hosts", "Hosts", page=_PAGE_OF_HOSTS)
     }
 
 
 def quotas(client: "ServiceQuotasClient") -> Quotas:
     """ListServiceQuotas of EC2; a quota without an applied value is not among them."""
-    pages = client.get_paginator("list_service_quotas").paginate(
-        ServiceCode="ec2", PaginationConfig={"PageSize": _PAGE_OF_QUOTAS}
-    )
-    found = [each for page in pages for each in page["Quotas"] if "Value" in each]
+    listed_ones = entries(client, "list_service_quotas", "Quotas", page=_PAGE_OF_QUOTAS, ServiceCode="ec2")
+    found = [each for each in listed_ones if "Value" in each]
     arns = (each.get("QuotaArn", "").split(":") for each in found)
     account = next((parts[_ACCOUNT] for parts in arns if len(parts) > _ACCOUNT), "")
     return Quotas({each["QuotaName"]: each["Value"] for each in found}, account)

@@ -45,7 +45,6 @@ def start(
     """StartSnapshot.
 
     Args:
-        client: The EBS client.
         size_gib: Size of the volumes created from it, in GiB.
         description: For operators.
         tags: The snapshot's tags.
@@ -82,8 +81,6 @@ def put(
     """PutSnapshotBlock, retried while EBS throttles or is at fault; writing a block twice does no harm.
 
     Args:
-        client: The EBS client.
-        snapshot_id: The snapshot.
         index: The block's index, starting at 0.
         block: Exactly `BLOCK_SIZE` bytes.
         is_stopped: Whether the upload was stopped, because another block failed.
@@ -133,8 +130,6 @@ def complete(client: "EBSClient", snapshot_id: str, digests: "Mapping[int, bytes
     EBS may refuse a retry by the SDK, because the first attempt has completed the snapshot.
 
     Args:
-        client: The EBS client.
-        snapshot_id: The snapshot.
         digests: The SHA-256 of each block that was written, by its index.
     """
     whole = sha256(b"".join(digests[index] for index in sorted(digests))).digest()

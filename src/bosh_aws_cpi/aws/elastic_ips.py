@@ -49,8 +49,6 @@ def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: 
     """AssociateAddress, retried while EC2 answers that the instance is not ready.
 
     Args:
-        client: The EC2 client.
-        allocation_id: The elastic IP.
         nic_id: The interface that gets it, even if another one has it now.
         private_ip: The interface's private address to use; the primary one when it is None.
     """

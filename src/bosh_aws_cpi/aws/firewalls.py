@@ -1,4 +1,7 @@
-"""What filters traffic in a VPC: the rules of security groups and of network ACLs."""
+"""What filters traffic in a VPC: security groups and network ACLs, with their rules and VPCs.
+
+`networks` finds a launch's security groups by name, and `subnets` gives a managed network its ACL.
+"""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -17,46 +20,45 @@ ANY_PORT: Final = (0, 65535)
 
 
 class GroupRule(Record):
-    """A rule of a security group: it allows traffic to or from any of these.
-
-    Attributes:
-        protocol: "tcp", "udp", another protocol's name or number, or `ALL`.
-        ports: The first and the last port.
-        cidrs: Ranges of IPv4 and IPv6 addresses.
-        group_ids: Security groups whose members are meant, by their private addresses.
-        prefix_lists: Managed prefix lists; the entries are not known here.
-    """
+    """A rule of a security group: it allows traffic to or from any of these."""
 
     protocol: str
+    """"tcp", "udp", another protocol's name or number, or `ALL`."""
     ports: tuple[int, int]
+    """The first and the last port."""
     cidrs: tuple[str, ...] = ()
+    """Ranges of IPv4 and IPv6 addresses."""
     group_ids: tuple[str, ...] = ()
+    """Security groups whose members are meant, by their private addresses."""
     prefix_lists: tuple[str, ...] = ()
+    """Managed prefix lists; the entries are not known here."""
 
 
 class Group(Record):
-    """A security group with its rules."""
+    """A security group.
+
+    Attributes:
+        vpc_id: The VPC in which it was created.
+    """
 
     group_id: str
     name: str
-    ingress: tuple[GroupRule, ...]
-    egress: tuple[GroupRule, ...]
+    vpc_id: str
+    ingress: tuple[GroupRule, ...] = ()
+    egress: tuple[GroupRule, ...] = ()
 
 
 class AclRule(Record):
-    """A rule of a network ACL.
-
-    Attributes:
-        number: Its place: EC2 applies the lowest number that matches.
-        protocol: The protocol's number, "6" for TCP, or `ALL`.
-        ports: The first and the last port.
-        cidr: A range of IPv4 or IPv6 addresses.
-    """
+    """A rule of a network ACL."""
 
     number: int
+    """Its place: EC2 applies the lowest number that matches."""
     protocol: str
+    """The protocol's number, "6" for TCP, or `ALL`."""
     ports: tuple[int, int]
+    """The first and the last port."""
     cidr: str
+    """A range of IPv4 or IPv6 addresses."""
     is_allowing: bool
     is_egress: bool
 
@@ -65,34 +67,48 @@ class Acl(Record):
     """A network ACL."""
 
     acl_id: str
+    vpc_id: str
     subnet_ids: frozenset[str]
     rules: tuple[AclRule, ...]
 
 
-def groups(client: "EC2Client", group_ids: Iterable[str]) -> dict[str, Group]:
-    """DescribeSecurityGroups, by id; unknown groups are left out."""
-    found = listed(client, "describe_security_groups", "SecurityGroups", "group-id", group_ids)
-    return {
-        entry["GroupId"]: Group(
+def groups_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Group]:
+    """DescribeSecurityGroups: all groups of these VPCs."""
+    return _groups(client, "vpc-id", vpc_ids)
+
+
+def groups_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Group]:
+    """DescribeSecurityGroups: those of these groups that exist, by id."""
+    return {each.group_id: each for each in _groups(client, "group-id", ids)}
+
+
+def group_associations(client: "EC2Client", ids: Iterable[str]) -> dict[tuple[str, str], str]:
+    """DescribeSecurityGroupVpcAssociations: the states of these groups' associations, by group and VPC."""
+    operation = "describe_security_group_vpc_associations"
+    found = listed(client, operation, "SecurityGroupVpcAssociations", "group-id", ids)
+    return {(each["GroupId"], each["VpcId"]): each["State"] for each in found}
+
+
+def acls_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Acl]:
+    """DescribeNetworkAcls: all network ACLs of these VPCs."""
+    return _acls(client, "vpc-id", vpc_ids)
+
+
+def acls_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Acl]:
+    """DescribeNetworkAcls: those of these network ACLs that exist, by id."""
+    return {each.acl_id: each for each in _acls(client, "network-acl-id", ids)}
+
+
+def _groups(client: "EC2Client", name: str, values: Iterable[str]) -> list[Group]:
+    return [
+        Group(
             entry["GroupId"],
             entry.get("GroupName", ""),
+            entry.get("VpcId", ""),
             tuple(map(_group_rule, entry.get("IpPermissions", []))),
             tuple(map(_group_rule, entry.get("IpPermissionsEgress", []))),
         )
-        for entry in found
-    }
-
-
-def acls(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Acl]:
-    """DescribeNetworkAcls: all network ACLs of these VPCs."""
-    found = listed(client, "describe_network_acls", "NetworkAcls", "vpc-id", vpc_ids)
-    return [
-        Acl(
-            entry["NetworkAclId"],
-            frozenset(each["SubnetId"] for each in entry.get("Associations", [])),
-            tuple(map(_acl_rule, entry.get("Entries", []))),
-        )
-        for entry in found
+        for entry in listed(client, "describe_security_groups", "SecurityGroups", name, values)
     ]
 
 
@@ -108,6 +124,18 @@ def _group_rule(entry: "IpPermissionOutputTypeDef") -> GroupRule:
         tuple(each["GroupId"] for each in entry.get("UserIdGroupPairs", []) if "GroupId" in each),
         tuple(each["PrefixListId"] for each in entry.get("PrefixListIds", [])),
     )
+
+
+def _acls(client: "EC2Client", name: str, values: Iterable[str]) -> list[Acl]:
+    return [
+        Acl(
+            entry["NetworkAclId"],
+            entry["VpcId"],
+            frozenset(each["SubnetId"] for each in entry.get("Associations", [])),
+            tuple(map(_acl_rule, entry.get("Entries", []))),
+        )
+        for entry in listed(client, "describe_network_acls", "NetworkAcls", name, values)
+    ]
 
 
 def _acl_rule(entry: "NetworkAclEntryTypeDef") -> AclRule:

@@ -69,7 +69,6 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
     itself yet.
 
     Args:
-        client: The EC2 client.
         ami_id: The copy.
         own_tags: The tags that only the copy and its snapshots have; a call that adopts it overwrites them.
 
@@ -108,8 +107,6 @@ def _delete(
     are deleted here.
 
     Args:
-        client: The EC2 client.
-        ami_id: The AMI.
         patience: How long to retry while EC2 does not know the AMI yet.
         lists: Each lists snapshots of the AMI.
     """

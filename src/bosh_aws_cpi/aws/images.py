@@ -29,9 +29,17 @@ _FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
 AMI_TAG = "bosh_ami"
 """A snapshot's tag: the id of the AMI that the snapshot belongs or belonged to."""
 
+LIGHT_SUFFIX = " light"
+"""Marks the id of a stemcell whose AMI belongs to someone else and must not be deleted."""
+
 
 class NotCreated(CloudError):
     """EC2 reports that it could not create an AMI."""
+
+
+def of_stemcell(stemcell_cid: str) -> str:
+    """The id of a stemcell's AMI."""
+    return stemcell_cid.removesuffix(LIGHT_SUFFIX)
 
 
 def find(client: "EC2Client", ami_id: str) -> Image | None:
@@ -56,8 +64,6 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
     """CopyImage.
 
     Args:
-        client: The EC2 client.
-        arguments: All of CopyImage's arguments.
         marks: The tags by which the copy is found if the answer is lost.
 
     Returns:

@@ -4,12 +4,10 @@ import base64
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import interface_lookups
-from bosh_aws_cpi.aws.instance_entries import from_entry
-from bosh_aws_cpi.aws.interface_lookups import Interface
+from bosh_aws_cpi.aws import instances, interface_details
+from bosh_aws_cpi.aws.interface_details import Interface
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import has_code, naming_vm
-from bosh_aws_cpi.errors import VMNotFound
+from bosh_aws_cpi.aws.sdk.errors import has_code
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.records import Record
 
@@ -61,22 +59,17 @@ def details(client: "EC2Client", vm_cid: str) -> Details:
     Raises:
         VMNotFound: EC2 does not know it.
     """
-    with naming_vm(vm_cid):
-        answer = client.describe_instances(InstanceIds=[vm_cid])
-    for entry in (entry for reservation in answer["Reservations"] for entry in reservation["Instances"]):
-        nics = (
-            interface_lookups.from_entry(nic)
-            for nic in entry.get("NetworkInterfaces", [])
-            if nic.get("SubnetId")
-        )
-        options = entry.get("MetadataOptions", {})
-        return Details(
-            from_entry(entry, answer),
-            tuple(sorted(nics, key=lambda nic: nic.device_index)),
-            options.get("HttpEndpoint", ""),
-            options.get("HttpTokens", ""),
-        )
-    raise VMNotFound(vm_cid)
+    entry, answer = instances.describe(client, vm_cid)
+    nics = (
+        interface_details.from_entry(nic) for nic in entry.get("NetworkInterfaces", []) if nic.get("SubnetId")
+    )
+    options = entry.get("MetadataOptions", {})
+    return Details(
+        instances.from_entry(entry, answer),
+        tuple(sorted(nics, key=lambda nic: nic.device_index)),
+        options.get("HttpEndpoint", ""),
+        options.get("HttpTokens", ""),
+    )
 
 
 def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:

@@ -104,10 +104,6 @@ _UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts] | None:
     """DescribeInstanceTypes, for the types that are not in the cache.
 
-    Args:
-        client: The EC2 client.
-        names: The types.
-
     Returns:
         The facts by name; a type that EC2 does not know is assumed to have no NVMe. None if the
         account lacks the permission.

@@ -1,26 +1,26 @@
-"""EC2 instances: find, reboot, terminate; `launches` creates them."""
+"""EC2 instances: find, read, reboot, terminate; `launches` creates them."""
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.instance_entries import from_entry
-from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SHUTDOWN_NOT_SKIPPED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_vm
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
 
 def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
     """DescribeInstances for the instances with all of these tags, including terminated ones.
 
     Args:
-        client: The EC2 client.
         tags: The tags, such as those that name an agent.
     """
     pages = client.get_paginator("describe_instances").paginate(Filters=by_tags(tags))
@@ -38,12 +38,21 @@ def find(client: "EC2Client", vm_cid: str) -> Instance:
     Raises:
         VMNotFound: EC2 does not know it.
     """
+    return from_entry(*describe(client, vm_cid))
+
+
+def describe(client: "EC2Client", vm_cid: str) -> "tuple[InstanceTypeDef, Any]":
+    """DescribeInstances for one instance: the instance as EC2 describes it, and the answer.
+
+    Raises:
+        VMNotFound: EC2 does not know it.
+    """
     with naming_vm(vm_cid):
         answer = client.describe_instances(InstanceIds=[vm_cid])
     found = [entry for reservation in answer["Reservations"] for entry in reservation["Instances"]]
     if not found:
         raise VMNotFound(vm_cid)
-    return from_entry(found[0], answer)
+    return found[0], answer
 
 
 def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
@@ -70,8 +79,6 @@ def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False)
     """TerminateInstances for one instance; no error if it is already terminated.
 
     Args:
-        client: The EC2 client.
-        vm_cid: The instance's id.
         skips_shutdown: Whether to skip its operating system's shutdown. If EC2 refuses that, it shuts down.
 
     Raises:
@@ -105,8 +112,6 @@ def wait_until_terminated(
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Args:
-        client: The EC2 client.
-        vm_cid: The instance's id.
         on_first_sight: Called once, with the instance as EC2 first shows it; an error ends the wait. EC2 has
             just accepted the id, so for this an answer that there is no such instance may be outdated.
 
@@ -189,3 +194,93 @@ def _wait_until_stopped(client: "EC2Client", vm_cid: str) -> None:
             raise timing.NotYet(state)
 
     timing.until(timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be stopped", probe)
+
+
+def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN401 - any of the SDK's answers
+    """Read an instance as EC2 describes it.
+
+    Args:
+        entry: The instance.
+        answer: The answer of DescribeInstances or RunInstances that contains it.
+    """
+    return Instance(
+        vm_cid=entry["InstanceId"],
+        state=entry["State"]["Name"],
+        instance_type=entry["InstanceType"],
+        availability_zone=entry.get("Placement", {}).get("AvailabilityZone", ""),
+        devices={
+            device["DeviceName"]: device["Ebs"]["VolumeId"]
+            for device in entry.get("BlockDeviceMappings", [])
+            if "Ebs" in device
+        },
+        leaving=frozenset(
+            device["Ebs"]["VolumeId"]
+            for device in entry.get("BlockDeviceMappings", [])
+            if device.get("Ebs", {}).get("Status") in {"detaching", "detached"}
+        ),
+        outliving=frozenset(
+            device["Ebs"]["VolumeId"]
+            for device in entry.get("BlockDeviceMappings", [])
+            if "Ebs" in device and not device["Ebs"].get("DeleteOnTermination")
+        ),
+        nics=sorted(
+            (
+                AttachedNic(
+                    nic_id=nic["NetworkInterfaceId"],
+                    device_index=nic["Attachment"]["DeviceIndex"],
+                    attachment_id=nic["Attachment"]["AttachmentId"],
+                    addresses=frozenset(_addresses(nic)),
+                    primary_addresses=dict(_primary(nic)),
+                )
+                for nic in entry.get("NetworkInterfaces", [])
+                if "Attachment" in nic
+            ),
+            key=lambda nic: nic.device_index,
+        ),
+        vpc_id=entry.get("VpcId") or None,
+        virtualization_type=entry.get("VirtualizationType", "hvm"),
+        client_token=entry.get("ClientToken"),
+        state_reason=_reason(entry.get("StateReason")),
+        ami_id=entry.get("ImageId", ""),
+        age=_age(entry, answer),
+        is_spot=entry.get("InstanceLifecycle") == "spot",
+        tags=tags_of(entry),
+    )
+
+
+def _primary(nic: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - one of the SDK's typed dicts
+    if nic.get("PrivateIpAddress"):
+        yield "ipv4", nic["PrivateIpAddress"]
+    for each in nic.get("Ipv6Addresses", [])[:1]:
+        yield "ipv6", each["Ipv6Address"]
+
+
+def _addresses(nic: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typed dicts
+    yield from (each["PrivateIpAddress"] for each in nic.get("PrivateIpAddresses", []))
+    yield from (each["Ipv6Address"] for each in nic.get("Ipv6Addresses", []))
+
+
+_SAID: Final = re.compile(r"((?:Client|Server)\.[\w.]+)(?::|$)")
+"""The code at the beginning of a message."""
+
+
+def _reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
+    """EC2's reason for an instance's state.
+
+    Its code is taken from the beginning of the message: EC2 gives Server.InternalError as the code of a
+    launch that ended with "Client.VolumeLimitExceeded: Volume limit exceeded" (EC2 user guide, "Instance
+    terminates immediately").
+    """
+    code, message = (reason or {}).get("Code", ""), (reason or {}).get("Message", "")
+    if said := _SAID.match(message):
+        return StateReason(said[1], message)
+    return StateReason(code, f"{code}: {message}") if code else None
+
+
+def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401 - any of the SDK's answers
+    """An instance's age when EC2 answered, in seconds, by AWS's clock and not by this machine's."""
+    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    launched = entry.get("LaunchTime")
+    if launched is None:
+        return None
+    return ((clock.date_of(headers) or clock.now()) - launched).total_seconds()

@@ -1,25 +1,15 @@
 """Lists a Director's resources, of all kinds that the CPI creates, as values of one type."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from botocore.exceptions import ClientError
-
-from bosh_aws_cpi.aws.sdk.error_codes import (
-    GROUP_IN_USE,
-    GROUP_MISSING,
-    NIC_IN_USE,
-    NIC_MISSING,
-    VOLUME_IN_USE,
-)
-from bosh_aws_cpi.aws.sdk.errors import has_code, is_volume_missing
+from bosh_aws_cpi.aws.listings import PAGE, entries
 from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time, tags_of
 from bosh_aws_cpi.aws.snapshots import is_for_image
 from bosh_aws_cpi.aws.subnets import CREATED_TAG
-from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -73,126 +63,88 @@ def reload(client: "EC2Client", resource: Resource) -> Resource | None:
     return next(iter(_list(client, resource.kind, Filters=[by_id])), None)
 
 
-def delete_idle_volume(client: "EC2Client", volume_id: str) -> bool:
-    """DeleteVolume, without waiting until it is deleted; False when the volume has come into use.
-
-    It is no error if the volume is already gone.
-    """
-    return _delete_idle(lambda: client.delete_volume(VolumeId=volume_id), VOLUME_IN_USE, is_volume_missing)
-
-
-def delete_idle_interface(client: "EC2Client", nic_id: str) -> bool:
-    """DeleteNetworkInterface, one attempt; False when the interface is attached or being detached."""
-    return _delete_idle(
-        lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
-        NIC_IN_USE,
-        lambda error: has_code(error, NIC_MISSING),
-    )
-
-
-def delete_idle_group(client: "EC2Client", name: str) -> bool:
-    """DeletePlacementGroup, one attempt; False when an instance has been launched into the group."""
-    return _delete_idle(
-        lambda: client.delete_placement_group(GroupName=name),
-        GROUP_IN_USE,
-        lambda error: has_code(error, GROUP_MISSING),
-    )
-
-
-def _delete_idle(
-    delete: Callable[[], object], in_use: frozenset[str], is_missing: Callable[[ClientError], bool]
-) -> bool:
-    try:
-        delete()
-    except ClientError as error:
-        if has_code(error, in_use):
-            return False
-        if not is_missing(error):
-            raise
-    return True
-
-
 class _Way(Record):
-    """How a kind is listed, and how the answer is read."""
+    """How a kind is listed, and how the answer is read.
+
+    Attributes:
+        operation: The call, by its Python name.
+        key: What the entries stand under in the answer.
+        id_filter: The filter for one resource.
+        read: Reads an entry.
+        page: EC2's maximum page size; None for a listing that has no pages.
+        arguments: The call's other parameters.
+    """
 
     operation: str
+    key: str
     id_filter: str
-    page_size: int | None
-    """EC2's maximum; None for a listing that has no pages. Without a page size, EC2 may try to return
-    everything, and fail if that is too much."""
-    resources: Callable[[Any], Iterable[Resource]]
-    """Reads the resources from a page."""
-    arguments: Json
+    read: Callable[[Any], Resource]
+    page: int | None = PAGE
+    arguments: Mapping[str, Any] = EMPTY
 
 
-def _list(client: Any, kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - the operation is data here
+def _list(client: "EC2Client", kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - parameters
     way = _KINDS[kind]
-    if way.page_size is None:
-        return list(way.resources(getattr(client, way.operation)(**way.arguments, **more)))
-    asked = {**way.arguments, **more, "PaginationConfig": {"PageSize": way.page_size}}
-    pages = client.get_paginator(way.operation).paginate(**asked)
-    return [resource for page in pages for resource in way.resources(page)]
+    found = entries(client, way.operation, way.key, page=way.page, **way.arguments, **more)
+    if kind == "instance":
+        found = (instance for reservation in found for instance in reservation["Instances"])
+    return list(map(way.read, found))
 
 
-def _interfaces(page: Any) -> Iterable[Resource]:  # noqa: ANN401 - one of the SDK's pages
-    for entry in page["NetworkInterfaces"]:
-        tags = tags_of(entry, "TagSet")
-        nic_id, description = entry["NetworkInterfaceId"], entry.get("Description", "")
-        yield Resource("interface", nic_id, entry["Status"], tags, None, description=description)
+def _interface(entry: Any) -> Resource:  # noqa: ANN401 - one of the SDK's typed dicts
+    tags = tags_of(entry, "TagSet")
+    nic_id, description = entry["NetworkInterfaceId"], entry.get("Description", "")
+    return Resource("interface", nic_id, entry["Status"], tags, None, description=description)
 
 
-def _volumes(page: Any) -> Iterable[Resource]:  # noqa: ANN401
-    for entry in page["Volumes"]:
-        yield Resource(
-            "volume",
-            entry["VolumeId"],
-            entry["State"],
-            tags_of(entry),
-            entry["CreateTime"],
-            size_gib=entry["Size"],
-            type=entry["VolumeType"],
-            iops=entry.get("Iops", 0),
-            source_id=entry.get("SourceVolumeId", ""),
-        )
+def _volume(entry: Any) -> Resource:  # noqa: ANN401
+    return Resource(
+        "volume",
+        entry["VolumeId"],
+        entry["State"],
+        tags_of(entry),
+        entry["CreateTime"],
+        size_gib=entry["Size"],
+        type=entry["VolumeType"],
+        iops=entry.get("Iops", 0),
+        source_id=entry.get("SourceVolumeId", ""),
+    )
 
 
-def _snapshots(page: Any) -> Iterable[Resource]:  # noqa: ANN401
-    for entry in page["Snapshots"]:
-        yield Resource(
-            "snapshot",
-            entry["SnapshotId"],
-            entry["State"],
-            tags_of(entry),
-            entry["StartTime"],
-            size_gib=entry["VolumeSize"],
-            is_for_image=is_for_image(entry),
-        )
+def _snapshot(entry: Any) -> Resource:  # noqa: ANN401
+    return Resource(
+        "snapshot",
+        entry["SnapshotId"],
+        entry["State"],
+        tags_of(entry),
+        entry["StartTime"],
+        size_gib=entry["VolumeSize"],
+        is_for_image=is_for_image(entry),
+    )
 
 
-def _images(page: Any) -> Iterable[Resource]:  # noqa: ANN401
-    for entry in page["Images"]:
-        devices = [device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", [])]
-        yield Resource(
-            "AMI",
-            entry["ImageId"],
-            entry["State"],
-            tags_of(entry),
-            parsed_time(entry.get("CreationDate", "")),
-            snapshot_ids=tuple(device["SnapshotId"] for device in devices if device.get("SnapshotId")),
-        )
+def _image(entry: Any) -> Resource:  # noqa: ANN401
+    devices = [device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", [])]
+    return Resource(
+        "AMI",
+        entry["ImageId"],
+        entry["State"],
+        tags_of(entry),
+        parsed_time(entry.get("CreationDate", "")),
+        snapshot_ids=tuple(device["SnapshotId"] for device in devices if device.get("SnapshotId")),
+    )
 
 
-def _subnets(page: Any) -> Iterable[Resource]:  # noqa: ANN401
-    for entry in page["Subnets"]:
-        tags = tags_of(entry)
-        yield Resource(
-            "subnet",
-            entry["SubnetId"],
-            entry["State"],
-            tags,
-            parsed_time(tags.get(CREATED_TAG, "")),
-            is_used=_has_interfaces(entry),
-        )
+def _subnet(entry: Any) -> Resource:  # noqa: ANN401
+    tags = tags_of(entry)
+    return Resource(
+        "subnet",
+        entry["SubnetId"],
+        entry["State"],
+        tags,
+        parsed_time(tags.get(CREATED_TAG, "")),
+        is_used=_has_interfaces(entry),
+    )
 
 
 def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
@@ -202,38 +154,39 @@ def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
     return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - _KEPT_BY_AWS)
 
 
-def _instances(page: Any) -> Iterable[Resource]:  # noqa: ANN401
-    for entry in (each for reservation in page["Reservations"] for each in reservation["Instances"]):
-        yield Resource(
-            "instance",
-            entry["InstanceId"],
-            entry["State"]["Name"],
-            tags_of(entry),
-            entry["LaunchTime"],
-            type=entry["InstanceType"],
-            group=entry.get("Placement", {}).get("GroupName", ""),
-        )
+def _instance(entry: Any) -> Resource:  # noqa: ANN401
+    return Resource(
+        "instance",
+        entry["InstanceId"],
+        entry["State"]["Name"],
+        tags_of(entry),
+        entry["LaunchTime"],
+        type=entry["InstanceType"],
+        group=entry.get("Placement", {}).get("GroupName", ""),
+    )
 
 
-def _placement_groups(page: Any) -> Iterable[Resource]:  # noqa: ANN401
-    for entry in page["PlacementGroups"]:
-        tags, name = tags_of(entry), entry["GroupName"]
-        strategy = entry.get("Strategy", "")
-        yield Resource(
-            "placement group", entry["GroupId"], entry["State"], tags, None, type=strategy, group=name
-        )
+def _placement_group(entry: Any) -> Resource:  # noqa: ANN401
+    tags, name = tags_of(entry), entry["GroupName"]
+    strategy = entry.get("Strategy", "")
+    return Resource(
+        "placement group", entry["GroupId"], entry["State"], tags, None, type=strategy, group=name
+    )
 
 
 _KEPT_BY_AWS: Final = 5
 """The addresses of each subnet that AWS keeps."""
 _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 """Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
+_OWN: Final = {"OwnerIds": ["self"]}
 _KINDS: Final[Mapping[Kind, _Way]] = {
-    "AMI": _Way("describe_images", "image-id", 1000, _images, _HIDDEN_TOO),
-    "snapshot": _Way("describe_snapshots", "snapshot-id", 1000, _snapshots, {"OwnerIds": ["self"]}),
-    "volume": _Way("describe_volumes", "volume-id", 500, _volumes, {}),
-    "interface": _Way("describe_network_interfaces", "network-interface-id", 1000, _interfaces, {}),
-    "subnet": _Way("describe_subnets", "subnet-id", 1000, _subnets, {}),
-    "placement group": _Way("describe_placement_groups", "group-name", None, _placement_groups, {}),
-    "instance": _Way("describe_instances", "instance-id", 1000, _instances, {}),
+    "AMI": _Way("describe_images", "Images", "image-id", _image, arguments=_HIDDEN_TOO),
+    "snapshot": _Way("describe_snapshots", "Snapshots", "snapshot-id", _snapshot, arguments=_OWN),
+    "volume": _Way("describe_volumes", "Volumes", "volume-id", _volume, 500),
+    "interface": _Way("describe_network_interfaces", "NetworkInterfaces", "network-interface-id", _interface),
+    "subnet": _Way("describe_subnets", "Subnets", "subnet-id", _subnet),
+    "placement group": _Way(
+        "describe_placement_groups", "PlacementGroups", "group-name", _placement_group, None
+    ),
+    "instance": _Way("describe_instances", "Reservations", "instance-id", _instance),
 }

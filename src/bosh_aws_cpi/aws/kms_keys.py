@@ -64,7 +64,6 @@ def state(client: "KMSClient", key: str) -> str | None:
     others the state is the kind of the key.
 
     Args:
-        client: The KMS client.
         key: An ARN, an id, an alias or an alias's ARN.
     """
     try:

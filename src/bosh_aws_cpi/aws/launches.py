@@ -9,7 +9,6 @@ from botocore.exceptions import HTTPClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws import instances
-from bosh_aws_cpi.aws.instance_entries import from_entry
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, GROUP_MISSING, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.errors import (
@@ -37,7 +36,6 @@ class NoCapacity(VMCreationFailed):
     Args:
         said: EC2's error.
         message: EC2's error with its remedy; by default, the error alone.
-        ok_to_retry: Whether a retry may succeed.
     """
 
     def __init__(self, said: str, message: str = "", *, ok_to_retry: bool = False) -> None:
@@ -134,7 +132,6 @@ def run(
     """RunInstances for one instance.
 
     Args:
-        client: The EC2 client.
         arguments: All of RunInstances' arguments except the counts.
         find: Looks for the instance of this launch when it is uncertain whether it was launched.
         is_new: Whether this call launched an instance; EC2 may answer a client token with the instance of
@@ -155,7 +152,7 @@ def run(
 
     def launch() -> Instance:
         answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
-        return from_entry(answer["Instances"][0], answer)
+        return instances.from_entry(answer["Instances"][0], answer)
 
     try:
         instance = create_once("the instance", launch, find)
@@ -230,8 +227,6 @@ def wait_until_running(
     """Wait for a new instance to run.
 
     Args:
-        client: The EC2 client.
-        vm_cid: The instance.
         nic_count: How many interfaces EC2 must show as attached to it.
         is_new: Whether this call launched it. If so, it exists even while EC2 does not show it.
 

@@ -1,4 +1,4 @@
-"""Listings of EC2 that a filter limits to some values, in as few calls as possible."""
+"""Listings for operators' commands, in as few calls as possible."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -7,6 +7,32 @@ _MOST_VALUES: Final = 200
 """EC2's maximum number of values in one filter (EC2 user guide, "List and filter using the CLI and API")."""
 PAGE: Final = 1000
 """EC2's maximum page size for most listings."""
+
+
+def entries(
+    client: Any,  # noqa: ANN401 - the operation is data here
+    operation: str,
+    key: str,
+    *,
+    page: int | None = PAGE,
+    **asked: Any,  # noqa: ANN401
+) -> Iterator[Any]:
+    """The entries of a listing.
+
+    Args:
+        client: The AWS client.
+        operation: The call, by its Python name.
+        key: What the entries stand under in the answer.
+        page: The page size; None for a listing that has no pages. Without a page size, EC2 may try to return
+            everything, and fail if that is too much.
+        asked: The call's parameters.
+    """
+    if page is None:
+        yield from getattr(client, operation)(**asked)[key]
+        return
+    pages = client.get_paginator(operation).paginate(**asked, PaginationConfig={"PageSize": page})
+    for each in pages:
+        yield from each[key]
 
 
 def listed(
@@ -23,32 +49,13 @@ def listed(
 
     Args:
         client: The EC2 client.
-        operation: The call, by its Python name.
-        key: What the entries stand under in the answer.
+        operation: As in `entries`.
+        key: As in `entries`.
         name: The filter.
         values: The wanted values.
-        more: Other parameters.
+        more: As in `entries`: other parameters, and the page size.
     """
-    asked = {"PaginationConfig": {"PageSize": PAGE}, **more}
-    for filters in _filters(name, values):
-        for page in client.get_paginator(operation).paginate(Filters=filters, **asked):
-            yield from page[key]
-
-
-def unpaged(call: Any, key: str, name: str, values: Iterable[str]) -> Iterator[Any]:  # noqa: ANN401 - any call
-    """The same for a listing that EC2 does not divide into pages.
-
-    Args:
-        call: The client's method.
-        key: As in `listed`.
-        name: As in `listed`.
-        values: As in `listed`.
-    """
-    for filters in _filters(name, values):
-        yield from call(Filters=filters)[key]
-
-
-def _filters(name: str, values: Iterable[str]) -> Iterator[list[dict[str, Any]]]:
     wanted = sorted(set(values))
     for start in range(0, len(wanted), _MOST_VALUES):
-        yield [{"Name": name, "Values": wanted[start : start + _MOST_VALUES]}]
+        part = [{"Name": name, "Values": wanted[start : start + _MOST_VALUES]}]
+        yield from entries(client, operation, key, Filters=part, **more)

@@ -63,7 +63,6 @@ def target_groups(
     """DescribeTargetGroups: the target groups that a VM can be registered with.
 
     Args:
-        client: The ELBv2 client.
         wanted: Their names or ARNs, and ports.
         vpc_id: The VM's VPC.
         region: The VM's region.

@@ -159,13 +159,19 @@ def delete_on_termination(client: "EC2Client", attachments: Sequence[tuple[str, 
         _modify(client, nic_id, Attachment=attachment)
 
 
-def delete_unattached(client: "EC2Client", nic_id: str) -> None:
-    """DeleteNetworkInterface, one attempt; an interface that is in use or already gone is left alone."""
+def delete_unattached(client: "EC2Client", nic_id: str) -> bool:
+    """DeleteNetworkInterface, one attempt; False when the interface is attached or being detached.
+
+    It is no error if the interface is already gone.
+    """
     try:
         client.delete_network_interface(NetworkInterfaceId=nic_id)
     except client.exceptions.ClientError as error:
-        if not has_code(error, NIC_MISSING | NIC_IN_USE):
+        if has_code(error, NIC_IN_USE):
+            return False
+        if not has_code(error, NIC_MISSING):
             raise
+    return True
 
 
 def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:

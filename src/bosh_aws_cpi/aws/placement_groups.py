@@ -1,10 +1,10 @@
-"""Spread placement groups: find, create; `inventory` deletes them for `cpi sweep`."""
+"""Placement groups: find, create, delete."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS
+from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING
 from bosh_aws_cpi.aws.sdk.errors import has_code
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.log import logger
@@ -17,9 +17,16 @@ _ENDING: Final = frozenset({"deleting", "deleted"})
 
 
 class PlacementGroup(Record):
-    """A placement group as EC2 shows it."""
+    """A placement group as EC2 shows it.
 
+    Attributes:
+        strategy: "cluster", "partition" or "spread".
+        partitions: The number of its partitions; 0 if it has none, or EC2 did not say.
+    """
+
+    state: str
     strategy: str
+    partitions: int
     tags: Mapping[str, str]
 
 
@@ -27,7 +34,7 @@ def find(client: "EC2Client", name: str) -> PlacementGroup | None:
     """DescribePlacementGroups for one group; None if there is none, or if EC2 is deleting it."""
     by_name = [{"Name": "group-name", "Values": [name]}]
     found = client.describe_placement_groups(Filters=by_name)["PlacementGroups"]  # type: ignore[arg-type]
-    return next((_read(each) for each in found if each.get("State") not in _ENDING), None)
+    return next((read(each) for each in found if each.get("State") not in _ENDING), None)
 
 
 def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> PlacementGroup | None:
@@ -38,8 +45,6 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
     the sample in the API reference contains neither the group nor its tags.
 
     Args:
-        client: The EC2 client.
-        name: The group's name.
         tags: The ``TagSpecifications`` argument; an existing group keeps its own tags.
 
     Returns:
@@ -64,5 +69,22 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
     return found
 
 
-def _read(entry: Any) -> PlacementGroup:  # noqa: ANN401 - the SDK's typed dict
-    return PlacementGroup(entry.get("Strategy", ""), tags_of(entry))
+def delete_unused(client: "EC2Client", name: str) -> bool:
+    """DeletePlacementGroup, one attempt; False when an instance has been launched into the group.
+
+    It is no error if the group is already gone.
+    """
+    try:
+        client.delete_placement_group(GroupName=name)
+    except client.exceptions.ClientError as error:
+        if has_code(error, GROUP_IN_USE):
+            return False
+        if not has_code(error, GROUP_MISSING):
+            raise
+    return True
+
+
+def read(entry: Any) -> PlacementGroup:  # noqa: ANN401 - the SDK's typed dict
+    """Read a group, as EC2 describes it."""
+    state, strategy = entry.get("State", "available"), entry.get("Strategy", "")
+    return PlacementGroup(state, strategy, entry.get("PartitionCount", 0), tags_of(entry))

@@ -46,7 +46,6 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
     """DescribeSnapshots: a recent snapshot with this tag that did not fail; None when EC2 shows none.
 
     Args:
-        client: The EC2 client.
         mark: The tag's key and value.
         disk_cid: The volume that it must be of, if any.
     """
@@ -68,8 +67,6 @@ def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str,
     """CreateSnapshot; the snapshot is pending.
 
     Args:
-        client: The EC2 client.
-        disk_cid: The volume.
         arguments: Description and tags.
         mark: The key and value of one of the tags, by which the snapshot is found if the answer is
             lost: CreateSnapshot takes no client token.
@@ -125,8 +122,6 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
     It is no error if the snapshot is already gone.
 
     Args:
-        client: The EC2 client.
-        snapshot_id: The snapshot.
         of_ami: The AMI that was deregistered.
 
     Returns:

@@ -1,6 +1,6 @@
 """The subnets of managed networks: create, find, wait until available."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import tags
@@ -32,15 +32,6 @@ _FAILED: Final = frozenset({"failed", "failed-insufficient-capacity", "failing"}
 """States of a subnet, and of the association of its IPv6 range."""
 
 
-class Vpc(Record):
-    """A VPC with the ranges that can be used."""
-
-    vpc_id: str
-    ranges: Sequence[str]
-    """IPv4."""
-    ipv6_ranges: Sequence[str]
-
-
 class ManagedSubnet(Record):
     """A subnet as EC2 shows it."""
 
@@ -65,16 +56,6 @@ class ManagedSubnet(Record):
         return self.tags.get(key) == value and is_recent(created) and not self.is_failed
 
 
-def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
-    """DescribeVpcs for one VPC; None when EC2 does not know it."""
-    answer = client.describe_vpcs(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
-    for entry in answer["Vpcs"]:
-        ipv4 = entry.get("CidrBlockAssociationSet", [])
-        ipv6 = entry.get("Ipv6CidrBlockAssociationSet", [])
-        return Vpc(vpc_id, _associated(ipv4, "CidrBlock"), _associated(ipv6, "Ipv6CidrBlock"))
-    return None
-
-
 def of_vpc(client: "EC2Client", vpc_id: str) -> list[ManagedSubnet]:
     """DescribeSubnets: all subnets of a VPC, including those that the CPI did not create."""
     return _listed(client, [{"Name": "vpc-id", "Values": [vpc_id]}])
@@ -84,8 +65,6 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Manag
     """CreateSubnet; the subnet is pending.
 
     Args:
-        client: The EC2 client.
-        arguments: All of the call's arguments.
         mark: The key and value of one of the tags, by which the subnet is found if the answer is lost:
             CreateSubnet takes no client token.
     """
@@ -146,10 +125,6 @@ def _subnet(entry: Any) -> ManagedSubnet:  # noqa: ANN401 - the same
     )
 
 
-def _associated(blocks: Iterable[Any], key: str) -> list[str]:
-    return [each[key] for each in blocks if each[f"{key}State"]["State"] == "associated"]
-
-
 def vpc_of_acl(client: "EC2Client", acl_id: str) -> str | None:
     """DescribeNetworkAcls: the id of a network ACL's VPC; None when EC2 does not know the ACL."""
     answer = client.describe_network_acls(Filters=[{"Name": "network-acl-id", "Values": [acl_id]}])
@@ -208,9 +183,6 @@ def _once_seen(
     """Make a call about a new subnet, retried while EC2 does not know it.
 
     Args:
-        client: The EC2 client.
-        subnet_id: The subnet.
-        call: The call.
         is_done: Checks, after the call failed, whether an earlier attempt succeeded: EC2 refuses the second.
     """
     what = f"subnet '{subnet_id}' to become visible"

@@ -36,8 +36,6 @@ def create(
     resource unless it is the only one: tags help operators, and must not make a deployment fail.
 
     Args:
-        client: The EC2 client.
-        resource_ids: The resources to tag.
         tags: The tags, within EC2's limits.
     """
     if not tags or not resource_ids:
@@ -78,9 +76,6 @@ def try_to_create(
     """Tag a resource; an error of any kind is only logged.
 
     Args:
-        client: The EC2 client.
-        resource_id: The resource to tag.
-        tags: The tags.
         patience: How long to retry while EC2 does not know the resource yet.
     """
     try:

@@ -39,7 +39,6 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     """CreateVolume.
 
     Args:
-        client: The EC2 client.
         arguments: All of CreateVolume's arguments; the SDK adds a client token if it is missing.
         mark: The key and value of one of the tags, by which the volume is found if the answer is
             lost.
@@ -124,8 +123,6 @@ def wait_until_available(
     """Wait for a new volume to be usable.
 
     Args:
-        client: The EC2 client.
-        disk_cid: The volume.
         is_anothers: Whether the volume belongs to another call with the same client token.
 
     Raises:
@@ -179,6 +176,21 @@ def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.
         timing.patiently(patience, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
 
 
+def delete_idle(client: "EC2Client", disk_cid: str) -> bool:
+    """DeleteVolume, one attempt, without a wait; False when the volume has come into use.
+
+    It is no error if the volume is already gone.
+    """
+    try:
+        client.delete_volume(VolumeId=disk_cid)
+    except client.exceptions.ClientError as error:
+        if has_code(error, VOLUME_IN_USE):
+            return False
+        if not is_volume_missing(error):
+            raise
+    return True
+
+
 def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     """Wait until a volume is gone.
 
@@ -218,8 +230,6 @@ def discard_unless(
     """Discard a volume that was just created, unless it belongs to another call with the same client token.
 
     Args:
-        client: The EC2 client.
-        disk_cid: The volume.
         is_anothers: Whether the volume belongs to another call.
         keeps_in_doubt: Whether the volume stays if that can't be looked up: it may have the only data.
 
@@ -276,7 +286,6 @@ def copy(client: "EC2Client", source_cid: str, arguments: Json, mark: tuple[str,
     """CopyVolumes, within the volume's zone.
 
     Args:
-        client: The EC2 client.
         source_cid: The volume to copy.
         arguments: CopyVolumes' other arguments, with a client token.
         mark: The key and value of one of the tags, by which the copy is found if the answer is lost.
@@ -314,8 +323,6 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
     If the same change is already under way, because an earlier call's answer was lost, this waits for it.
 
     Args:
-        client: The EC2 client.
-        disk_cid: The volume.
         changes: ModifyVolume's Size (GiB), VolumeType, Iops and Throughput, where they differ.
 
     Raises:

@@ -1,25 +1,24 @@
 """The ``aws`` section of the configuration, with the request's context merged over it.
 
-Pure, as all of the package but `config.file` is.
+Pure, as all of the package but `config.loading` is.
 """
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.config import access_keys, resource_keys
+from bosh_aws_cpi.config import keys
 from bosh_aws_cpi.config.values import string, wrong_type
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.records import Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Final, TypeVar
 
-    from bosh_aws_cpi.config.access_keys import CredentialsSource
-    from bosh_aws_cpi.config.resource_keys import StemcellUpload
+    from bosh_aws_cpi.config.keys import CredentialsSource, StemcellUpload
     from bosh_aws_cpi.config.values import Key
     from bosh_aws_cpi.jsontext import Json
 
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
 _NOT_OF_STEMCELLS: Final = {"copy_completion_minutes", "copy_from_region"}
 """Keys of `aws.stemcell` that are not cloud properties."""
 _ENDPOINTS: Final = {
-    "ec2": access_keys.EC2_ENDPOINT,
-    "elb": access_keys.ELB_ENDPOINT,
-    "elbv2": access_keys.ELB_ENDPOINT,
-    "sts": access_keys.STS_ENDPOINT,
-    "ebs": access_keys.EBS_ENDPOINT,
+    "ec2": keys.EC2_ENDPOINT,
+    "elb": keys.ELB_ENDPOINT,
+    "elbv2": keys.ELB_ENDPOINT,
+    "sts": keys.STS_ENDPOINT,
+    "ebs": keys.EBS_ENDPOINT,
 }
 """The keys of the endpoints, by botocore's service name."""
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
@@ -89,58 +88,50 @@ class AwsConfig(Record):
 
 
 def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
-    """Parse the section.
-
-    Args:
-        merged: The section, with the request's context merged over it.
-        environ: The environment of the process; it may name the region.
-
-    Raises:
-        InvalidCall: It does not validate; the message names the keys.
-    """
+    """Parse the section, with the request's context merged over it."""
     _check_required(merged, environ)
-    stemcell = resource_keys.STEMCELL.read(merged)
+    stemcell = keys.STEMCELL.read(merged)
     return AwsConfig(
         credentials_source=_credentials_source(merged),
-        max_retries=access_keys.MAX_RETRIES.read(merged),
+        max_retries=keys.MAX_RETRIES.read(merged),
         region=_region(merged, environ) or "",
         endpoints=_endpoints(merged),
-        dualstack=access_keys.DUALSTACK.read(merged),
-        fips=access_keys.FIPS.read(merged),
+        dualstack=keys.DUALSTACK.read(merged),
+        fips=keys.FIPS.read(merged),
         ca_cert=_ca_cert(merged),
-        access_key_id=access_keys.ACCESS_KEY_ID.read(merged),
-        secret_access_key=access_keys.SECRET_ACCESS_KEY.read(merged),
-        session_token=access_keys.SESSION_TOKEN.read(merged),
-        role_arn=access_keys.ROLE_ARN.read(merged),
-        external_id=_of_role(merged, access_keys.EXTERNAL_ID),
-        session_tags=_tags(_of_role(merged, access_keys.SESSION_TAGS), are_of_session=True),
-        default_key_name=resource_keys.DEFAULT_KEY_NAME.read(merged),
-        default_iam_instance_profile=resource_keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
-        default_security_groups=resource_keys.DEFAULT_SECURITY_GROUPS.read(merged),
+        access_key_id=keys.ACCESS_KEY_ID.read(merged),
+        secret_access_key=keys.SECRET_ACCESS_KEY.read(merged),
+        session_token=keys.SESSION_TOKEN.read(merged),
+        role_arn=keys.ROLE_ARN.read(merged),
+        external_id=_of_role(merged, keys.EXTERNAL_ID),
+        session_tags=_tags(_of_role(merged, keys.SESSION_TAGS), are_of_session=True),
+        default_key_name=keys.DEFAULT_KEY_NAME.read(merged),
+        default_iam_instance_profile=keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
+        default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),
         encryption=Encryption(
-            resource_keys.ENCRYPTED.read(merged),
-            resource_keys.KMS_KEY_ARN.read(merged),
-            resource_keys.KMS_KEY_ARN.path,
+            keys.ENCRYPTED.read(merged),
+            keys.KMS_KEY_ARN.read(merged),
+            keys.KMS_KEY_ARN.path,
         ),
-        default_root_disk=resource_keys.DEFAULT_ROOT_DISK.read(merged),
-        default_ephemeral_disk=resource_keys.DEFAULT_EPHEMERAL_DISK.read(merged),
-        metadata_options=resource_keys.METADATA_OPTIONS.read(merged),
+        default_root_disk=keys.DEFAULT_ROOT_DISK.read(merged),
+        default_ephemeral_disk=keys.DEFAULT_EPHEMERAL_DISK.read(merged),
+        metadata_options=keys.METADATA_OPTIONS.read(merged),
         stemcell={key: value for key, value in stemcell.items() if key not in _NOT_OF_STEMCELLS},
-        stemcell_upload=resource_keys.STEMCELL_UPLOAD.read(merged),
-        copies_stemcells_from_other_regions=resource_keys.STEMCELL_COPY_FROM_REGION.read(stemcell),
-        copy_completion_minutes=resource_keys.STEMCELL_COPY_COMPLETION_MINUTES.read(stemcell),
-        fast_path_delete=resource_keys.FAST_PATH_DELETE.read(merged),
-        deregister_on_delete=resource_keys.DEREGISTER_ON_DELETE.read(merged),
-        skip_os_shutdown=resource_keys.SKIP_OS_SHUTDOWN.read(merged),
-        enable_describe_instance_types=resource_keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
-        vm_resources_families=resource_keys.VM_RESOURCES_FAMILIES.read(merged),
-        tags=_tags(resource_keys.TAGS.read(merged)),
+        stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),
+        copies_stemcells_from_other_regions=keys.STEMCELL_COPY_FROM_REGION.read(stemcell),
+        copy_completion_minutes=keys.STEMCELL_COPY_COMPLETION_MINUTES.read(stemcell),
+        fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
+        deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
+        skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
+        enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
+        vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
+        tags=_tags(keys.TAGS.read(merged)),
     )
 
 
 def _ca_cert(merged: Json) -> str | None:
-    options = access_keys.CONNECTION_OPTIONS.read(merged)
-    name = access_keys.CONNECTION_OPTIONS.shown
+    options = keys.CONNECTION_OPTIONS.read(merged)
+    name = keys.CONNECTION_OPTIONS.shown
     if unknown := sorted(options.keys() - {"ca_cert"}):
         message = (
             f"configuration parameter {name} has the unknown key '{unknown[0]}': it can only have ca_cert"
@@ -155,7 +146,7 @@ def _ca_cert(merged: Json) -> str | None:
 def _of_role(merged: Json, key: Key[_T]) -> _T:
     """The value of a key that has a meaning only together with ``role_arn``."""
     value = key.read(merged)
-    if value and not access_keys.ROLE_ARN.read(merged):
+    if value and not keys.ROLE_ARN.read(merged):
         message = f"configuration parameter {key.shown} needs aws.role_arn"
         raise not_correct(message)
     return value
@@ -171,7 +162,7 @@ def _tags(given: Json, *, are_of_session: bool = False) -> Mapping[str, str]:
 
 def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
     missing = []
-    if access_keys.MAX_RETRIES.given(merged) is None:
+    if keys.MAX_RETRIES.given(merged) is None:
         missing.append("aws:max_retries")
     if not _region(merged, environ):
         missing.append("aws:region, or aws:ec2_endpoint and aws:elb_endpoint")
@@ -181,12 +172,12 @@ def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
 
 
 def _credentials_source(merged: Json) -> CredentialsSource:
-    given = access_keys.CREDENTIALS_SOURCE.given(merged)
-    own_keys = (access_keys.ACCESS_KEY_ID.read(merged), access_keys.SECRET_ACCESS_KEY.read(merged))
-    if isinstance(given, str) and given and given not in access_keys.CREDENTIALS_SOURCE.choices:
+    given = keys.CREDENTIALS_SOURCE.given(merged)
+    own_keys = (keys.ACCESS_KEY_ID.read(merged), keys.SECRET_ACCESS_KEY.read(merged))
+    if isinstance(given, str) and given and given not in keys.CREDENTIALS_SOURCE.choices:
         message = f"Unknown credentials_source {given}"
         raise not_correct(message)
-    source = access_keys.CREDENTIALS_SOURCE.read(merged)
+    source = keys.CREDENTIALS_SOURCE.read(merged)
     if source == "static" and not all(own_keys):
         message = "Must use access_key_id and secret_access_key with static credentials_source"
         raise not_correct(message)
@@ -198,11 +189,9 @@ def _credentials_source(merged: Json) -> CredentialsSource:
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
     """The region; if only the endpoints are set, it comes from AWS_REGION or EC2's host name."""
-    region = access_keys.REGION.read(merged)
-    ec2_endpoint = string(access_keys.EC2_ENDPOINT.given(merged), access_keys.EC2_ENDPOINT)
-    if region or not (
-        ec2_endpoint and string(access_keys.ELB_ENDPOINT.given(merged), access_keys.ELB_ENDPOINT)
-    ):
+    region = keys.REGION.read(merged)
+    ec2_endpoint = string(keys.EC2_ENDPOINT.given(merged), keys.EC2_ENDPOINT)
+    if region or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):
         return region
     host = re.match(_EC2_HOST, ec2_endpoint)
     return environ.get("AWS_REGION") or (host.group(1) if host else None)

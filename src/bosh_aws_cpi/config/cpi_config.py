@@ -1,17 +1,18 @@
 """The configuration: ``cpi.json`` with the request's context merged over its ``aws`` section.
 
-Pure: the file is read in `config.file`, and nothing here talks to AWS.
+Pure: the file is read in `config.loading`, and nothing here talks to AWS.
 """
 
 from __future__ import annotations
 
-from bosh_aws_cpi.config import agent_keys, aws_config
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.config import aws_config, keys
 from bosh_aws_cpi.config.values import Key, string, sub_object
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
 from bosh_aws_cpi.jsontext import encode, is_integer
 from bosh_aws_cpi.records import Confidential, Record
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -65,7 +66,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
 
     Raises:
         Unknown: ``cloud.properties`` is missing.
-        InvalidCall: The ``aws`` section does not validate; the message names the keys.
+        InvalidCall: A key has a wrong value, or is missing; the message names it.
     """
     properties = cloud_properties(document)
     merged = {**sub_object(properties, "aws"), **context}
@@ -73,10 +74,10 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
     debug = sub_object(sub_object(properties, "debug"), "cpi", "debug:cpi")
     return CpiConfig(
         aws=aws_config.parse(merged, environ),
-        agent=agent_keys.AGENT.read(properties),
+        agent=keys.AGENT.read(properties),
         registry=_registry(sub_object(properties, "registry")),
-        supported_api_version=agent_keys.DEBUG_API_VERSION.read(debug),
-        log_level=agent_keys.DEBUG_LOG_LEVEL.read(debug),
+        supported_api_version=keys.DEBUG_API_VERSION.read(debug),
+        log_level=keys.DEBUG_LOG_LEVEL.read(debug),
         director_uuid=_DIRECTOR_UUID.read(context),
         request_id=_request_id(context),
         stemcell=stemcell.get("api_version", 1),
@@ -118,15 +119,15 @@ def stemcell_api_version(value: object) -> int:
 
 
 def _registry(section: Json) -> RegistryConfig | None:
-    endpoint = string(agent_keys.REGISTRY_ENDPOINT.given(section), agent_keys.REGISTRY_ENDPOINT)
-    base_url = agent_keys.REGISTRY_ENDPOINT.read(section)
+    endpoint = string(keys.REGISTRY_ENDPOINT.given(section), keys.REGISTRY_ENDPOINT)
+    base_url = keys.REGISTRY_ENDPOINT.read(section)
     if not (endpoint and base_url):
         return None
     return RegistryConfig(
         endpoint=endpoint,
         base_url=base_url,
-        user=agent_keys.REGISTRY_USER.read(section),
-        password=agent_keys.REGISTRY_PASSWORD.read(section),
+        user=keys.REGISTRY_USER.read(section),
+        password=keys.REGISTRY_PASSWORD.read(section),
     )
 
 

@@ -1,34 +1,140 @@
-"""Reads and checks the configuration of one run, and masks its secrets in the log."""
+"""Reads the configuration of one run, and masks its secrets in the log.
+
+The file is JSON, or YAML, of which the Ruby CPI's files are a part.
+"""
 
 from __future__ import annotations
 
 import os
+import select
+import stat
+import time
+from typing import TYPE_CHECKING
 
-from bosh_aws_cpi import log
-from bosh_aws_cpi.config import cpi_config, file
+from bosh_aws_cpi import jsontext, log
+from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.errors import Unknown
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Final
+
     from bosh_aws_cpi.config.cpi_config import CpiConfig
     from bosh_aws_cpi.jsontext import Json
 
-_SECRETS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_LARGEST: Final = 1
+"""The maximum size of the file in MiB; the largest part that it may need is a bundle of certificates."""
+_MOST_VALUES: Final = 20_000
+"""The maximum number of values if it is YAML, which is read slowly."""
+_MIB: Final = 1 << 20
+_CHUNK: Final = 1 << 16
+_PATIENCE: Final = 60
+"""How many seconds a pipe's writer has: it may be a command that asks a Director."""
+_SECRETS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 def load(path: str, context: Json) -> CpiConfig:
     """Read a configuration file; from then on no log line shows its secrets or the environment's.
 
-    Args:
-        path: The file's path.
-        context: The request's context, merged over ``aws``, key by key.
-
-    Raises:
-        Unknown: The file can't be read, or has no ``cloud.properties``.
-        InvalidCall: The ``aws`` section does not validate; the message names the keys.
+    The arguments' meaning and the errors are those of `read` and of `cpi_config.parse`.
     """
-    document = file.read(path)
+    document = read(path)
     environment = {f"secret {name}": os.environ[name] for name in _SECRETS if name in os.environ}
     log.redact.learn([document, environment])
     settings = cpi_config.parse(document, context, os.environ)
     log.set_level(settings.log_level)
     return settings
+
+
+def read(path: str) -> object:
+    """Read the configuration file.
+
+    Raises:
+        Unknown: It is missing, unreadable, too large, or neither JSON nor YAML. The message names the
+            file and never quotes it.
+    """
+    try:
+        raw = content(path, _LARGEST)
+    except ValueError as error:
+        message = f"Cannot read the configuration file '{path}': {error}"
+        raise Unknown(message) from None
+    try:
+        return jsontext.decode(raw)
+    except jsontext.JsonTextError as error:
+        return _read_yaml(path, raw, error)
+
+
+def content(path: str, most: int) -> bytes:
+    """Read a file, or a pipe such as the shell's <(…).
+
+    Args:
+        most: Its maximum size in MiB.
+
+    Raises:
+        ValueError: Why it can't be read.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        try:
+            return _content(descriptor, most)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise ValueError(error.strerror) from None
+
+
+def _content(descriptor: int, most: int) -> bytes:
+    mode = os.fstat(descriptor).st_mode
+    is_pipe = stat.S_ISFIFO(mode)
+    if not (is_pipe or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory fails below
+        message = "it is neither a file nor a pipe"
+        raise ValueError(message)
+    end = time.monotonic() + _PATIENCE
+    found = bytearray()
+    while True:
+        if is_pipe:
+            _await_writer(descriptor, end)
+        if not (chunk := os.read(descriptor, _CHUNK)):
+            return bytes(found)
+        found += chunk
+        if len(found) > most * _MIB:
+            message = f"it is larger than {most} MiB"
+            raise ValueError(message)
+
+
+def _await_writer(descriptor: int, end: float) -> None:
+    poller = select.poll()
+    poller.register(descriptor, select.POLLIN)
+    while not poller.poll(1000):
+        if time.monotonic() > end:
+            message = f"it is a pipe, and its writer did not close it within {_PATIENCE} seconds"
+            raise ValueError(message)
+
+
+def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> object:
+    import yaml  # noqa: PLC0415 - not needed for JSON, the usual format
+
+    from bosh_aws_cpi.config.bounded_yaml import BoundedLoader, OverLimitError  # noqa: PLC0415 - the same
+
+    class JsonLoader(BoundedLoader):
+        """Reads no dates, because JSON has none."""
+
+        most_values = _MOST_VALUES
+        yaml_implicit_resolvers = {  # noqa: RUF012 - the library's own attribute
+            first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
+            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
+    try:
+        document = yaml.load(raw, Loader=JsonLoader)  # noqa: S506 - a SafeLoader
+        return jsontext.decode(jsontext.encode(document).encode())
+    except OverLimitError as error:
+        message = f"Cannot read the configuration file '{path}', line {error.line}: {error}"
+        raise Unknown(message) from None
+    except (yaml.YAMLError, AttributeError, LookupError, TypeError, ValueError) as error:
+        where = getattr(error, "problem_mark", None)
+        place = f", line {where.line + 1} column {where.column + 1}" if where else ""
+        message = (
+            f"The configuration file '{path}' is neither JSON ({json_error}) nor YAML "
+            f"({type(error).__name__}{place})"
+        )
+        raise Unknown(message) from None

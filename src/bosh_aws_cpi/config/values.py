@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import is_integer, is_true, type_name
+from bosh_aws_cpi.records import Generic, Record, T
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Final, Generic, TypeVar
+    from typing import Any, Final
 
     from bosh_aws_cpi.jsontext import Json
-
-    T = TypeVar("T")
-else:
-    T = object
-    Generic = {T: T}  # only type checkers need a base class, and `info` does not load `typing`
 
 _LABEL: Final = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 _NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
@@ -29,52 +25,32 @@ _MOST_PORTS: Final = 65535
 _LONGEST_NAME: Final = 253  # RFC 1035, 2.3.4: 255 octets, with the length of each label
 
 
-class Key(Generic[T]):
-    """A key of cpi.json.
+class Key(Record, Generic[T]):
+    """A key of cpi.json."""
 
-    Args:
-        path: Its dotted place below ``cloud.properties``.
-        kind: Checks and converts its value: a function of this module.
-        description: One sentence, for the pages and the job's spec.
-        default: The value of an absent one.
-        choices: The allowed values, if they are limited.
-        is_required: Whether the configuration is invalid without it.
-        is_secret: Whether logs must not show it.
-        is_new: Whether the Ruby release lacks it.
-        job: The properties of the job that it comes from; None if that is just the one of the same name.
-        is_required_by_job: Whether the job's templates fail to render without it.
-        job_default: The default in the job's spec; without one, the job omits the key or sets it to null.
-        example: For the job's spec.
-    """
-
-    def __init__(  # noqa: PLR0913 - a table's columns
-        self,
-        path: str,
-        kind: Callable[[object, Key[T]], T],
-        description: str,
-        *,
-        default: object = None,
-        choices: tuple[T, ...] = (),
-        is_required: bool = False,
-        is_secret: bool = False,
-        is_new: bool = False,
-        job: tuple[str, ...] | None = None,
-        is_required_by_job: bool = False,
-        job_default: object = None,
-        example: object = None,
-    ) -> None:
-        self.path = path
-        self.kind = kind
-        self.description = description
-        self.default: Any = default
-        self.choices = choices
-        self.is_required = is_required
-        self.is_secret = is_secret
-        self.is_new = is_new
-        self.job = job
-        self.is_required_by_job = is_required_by_job
-        self.job_default = job_default
-        self.example = example
+    path: str
+    """Its dotted place below ``cloud.properties``."""
+    kind: Callable[[object, Key[T]], T]
+    """Checks and converts its value: a function of this module."""
+    description: str
+    """One sentence, for the pages and the job's spec."""
+    default: Any = None
+    """The value of an absent key."""
+    choices: tuple[T, ...] = ()
+    is_required: bool = False
+    """Whether the configuration is invalid without it."""
+    is_secret: bool = False
+    """Whether logs must not show it."""
+    is_new: bool = False
+    """Whether the Ruby release lacks it."""
+    job: tuple[str, ...] | None = None
+    """The properties of the job that it comes from; None if that is just the one of the same name."""
+    is_required_by_job: bool = False
+    """Whether the job's templates fail to render without it."""
+    job_default: object = None
+    """The default in the job's spec; without one, the job omits the key or sets it to null."""
+    example: object = None
+    """For the job's spec."""
 
     @property
     def shown(self) -> str:
@@ -99,7 +75,6 @@ def sub_object(parent: Json, key: str, name: str | None = None) -> Json:
 
     Args:
         parent: The section that has the key.
-        key: The key.
         name: The key's name in messages, if it is another one.
 
     Raises:

@@ -1,1 +1,1 @@
-"""The verbs, by BOSH noun. Each reads as parse, gather, plan, apply."""
+"""The methods, by BOSH noun. Each reads as parse, gather, plan, apply."""

@@ -1,20 +1,20 @@
-"""The object that every verb gets: configuration, contract version, and lazily created clients."""
+"""The object that every method gets: configuration, contract version, and lazily created clients."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config import cpi_config as configuration
-from bosh_aws_cpi.cpi.registry.kinds import DisabledRegistry, NoRegistry
+from bosh_aws_cpi.cpi.registry import DisabledRegistry, NoRegistry
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
     from bosh_aws_cpi.aws.sdk.clients import Clients
     from bosh_aws_cpi.call_statistics import CallStatistics
     from bosh_aws_cpi.config.cpi_config import CpiConfig
-    from bosh_aws_cpi.cpi.registry.interface import Registry
+    from bosh_aws_cpi.cpi.registry import Registry
     from bosh_aws_cpi.cpi.undo import Undo
 
 STEMCELL_WITHOUT_REGISTRY = 2
@@ -25,7 +25,6 @@ class Cloud:
     """One call's view of the cloud.
 
     Args:
-        config: The call's configuration.
         api_version: The contract version that the caller uses: 1, 2 or 3.
     """
 
@@ -46,11 +45,7 @@ class Cloud:
 
     @cached_property
     def stemcell_api_version(self) -> int:
-        """The stemcell's api_version; always 1 in contract V1.
-
-        Raises:
-            CPIAPIVersionNotSupported: It is not a positive integer.
-        """
+        """The stemcell's api_version, checked when it is first needed; always 1 in contract V1."""
         return 1 if self.api_version == 1 else configuration.stemcell_api_version(self.config.stemcell)
 
     @cached_property
@@ -60,9 +55,6 @@ class Cloud:
         The Director's ``POST /dynamic_disks/provide`` calls attach_disk without the stemcell's api_version
         (recorded in tests/data/recorded/87-director-dynamic-disks.jsonl). Without a registry in the
         configuration, create_vm accepts only stemcells that need none.
-
-        Raises:
-            CPIAPIVersionNotSupported: The stemcell's api_version is not a positive integer.
         """
         return self.registry if self.is_stemcell_known or self.config.registry else NoRegistry()
 
@@ -73,16 +65,12 @@ class Cloud:
 
     @cached_property
     def registry(self) -> Registry:
-        """The registry for the agent settings of old stemcells; newer ones need none.
-
-        Raises:
-            CPIAPIVersionNotSupported: The stemcell's api_version is not a positive integer.
-        """
+        """The registry for the agent settings of old stemcells; newer ones need none."""
         if self.stemcell_api_version >= STEMCELL_WITHOUT_REGISTRY:
             return NoRegistry()
         if self.config.registry is None:
             return DisabledRegistry()
-        from bosh_aws_cpi.cpi.registry.http import HttpRegistry  # noqa: PLC0415 - loads requests
+        from bosh_aws_cpi.cpi.http_registry import HttpRegistry  # noqa: PLC0415 - loads requests
 
         return HttpRegistry(self.config.registry)
 

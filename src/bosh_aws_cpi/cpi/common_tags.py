@@ -11,7 +11,6 @@ def with_common(cloud: Cloud, tags: Mapping[str, str]) -> dict[str, str]:
     """Add ``aws.tags``, as many as EC2 allows: a snapshot or a copy must not fail for a default.
 
     Args:
-        cloud: The call's cloud.
         tags: The resource's own tags; they win.
     """
     common = cloud.config.aws.tags

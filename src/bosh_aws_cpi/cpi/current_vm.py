@@ -20,7 +20,7 @@ _ID = re.compile(r"i-[0-9a-f]{8,17}")
 """EC2 user guide, "Resource IDs": 8 characters after the hyphen; since 2016, 17."""
 
 
-def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cloud
+def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the cloud
     """Read the instance's id from instance metadata, IMDSv2 (contract V1: current_vm_id).
 
     Raises:
@@ -54,10 +54,10 @@ def _instance_id(endpoint: str) -> str:
     with requests.Session() as session:
         session.trust_env = False  # a proxy would get its own machine's metadata
 
-        def ask(verb: str, path: str, seconds: float, headers: dict[str, str]) -> str:
+        def ask(http_method: str, path: str, seconds: float, headers: dict[str, str]) -> str:
             url = f"{endpoint}/latest/{path}"
             answer = session.request(
-                verb, url, headers=headers, timeout=seconds, stream=True, allow_redirects=False
+                http_method, url, headers=headers, timeout=seconds, stream=True, allow_redirects=False
             )
             answer.raise_for_status()
             return (connections.read(answer, _LONGEST) or b"").decode("ascii", "replace")

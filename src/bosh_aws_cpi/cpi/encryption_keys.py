@@ -33,7 +33,6 @@ def with_keys(message: str, keys: Iterable[str]) -> str:
     """An error's message, with the keys if it is about a key.
 
     Args:
-        message: The message.
         keys: Each as `Encryption.key_text` shows it; an empty one stands for no encryption.
     """
     named = list(dict.fromkeys(filter(None, keys)))

@@ -15,8 +15,6 @@ def call_id(cloud: Cloud, method: str, *wish: object) -> str:
     belongs to this call only if it is recent.
 
     Args:
-        cloud: The call's cloud.
-        method: The method.
         wish: The arguments that determine the resource; JSON.
 
     Returns:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-TYPE_CHECKING = False
+from typing import TYPE_CHECKING
+
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
     from bosh_aws_cpi.jsontext import Json
@@ -18,6 +19,6 @@ def info(cloud: Cloud) -> Json:
     }
 
 
-def ping(cloud: Cloud) -> str:  # noqa: ARG001 - every verb gets the cloud
+def ping(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the cloud
     """Answer "pong"."""
     return "pong"

@@ -17,7 +17,6 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
     A retry with the same request id finds the snapshot that the first attempt took.
 
     Args:
-        cloud: The call's cloud.
         disk_cid: The disk, attached or not.
         metadata: For the description and the tags; all its keys are optional.
 

@@ -47,7 +47,6 @@ class Undo:
 
         Args:
             what: The resource or change that is undone; the log shows it as a string.
-            discard: The step.
         """
         self._steps.append(lambda: attempt(what, discard))
 

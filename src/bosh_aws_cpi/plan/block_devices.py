@@ -1,6 +1,6 @@
 """Plans the block devices of a VM. Sizes in properties are in MiB; EBS's are in GiB, rounded up."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.encryption import Encryption
@@ -11,19 +11,21 @@ from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
+from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import RootDisk
 
 EPHEMERAL_NAME: Final = "/dev/sdb"
+_IN_STORE: Final = "ephemeral_disk.use_instance_storage"
 _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
 _FIRST_RAW: Final = {"hvm": "/dev/xvdba", "paravirtual": "/dev/sdc"}
 _MOST_RAW: Final = {"hvm": 26, "paravirtual": 24}
 """The maximum number of raw disks: one per letter, from the first name's on."""
 
 
-def block_devices(
+def planned(
     properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
-) -> BlockDevices:
+) -> tuple[BlockDevices, list[Problem]]:
     """Plan the root disk, the ephemeral disk and the disks of the instance store.
 
     Args:
@@ -32,11 +34,13 @@ def block_devices(
         facts: The instance type to launch.
         defaults: The configuration's.
 
-    Raises:
-        CloudError: The type lacks the requested instance store, or EBS would refuse a disk.
+    Returns:
+        The block devices, and the problems: the type lacks the requested instance store, or EBS would refuse
+        a disk.
     """
-    _check_instance_store(properties, facts, defaults)
-    root, left_out = _root(properties.root_disk, image, defaults)
+    problems = [*_of_instance_store(properties, facts, defaults)]
+    root, left_out, of_root = _root(properties.root_disk, image, defaults)
+    problems += of_root
     disk = properties.ephemeral_disk
     encryptions = defaults.encryptions(properties.root_disk, disk)
     for name, (own, encryption) in encryptions.items():
@@ -44,15 +48,16 @@ def block_devices(
             left_out.append(f"{name}.kms_key_arn, which {why}")
     key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))
     if disk.use_root_disk:
-        return BlockDevices([root], ephemeral=None, left_out=left_out, key_texts=key_texts)
+        return BlockDevices([root], ephemeral=None, left_out=left_out, key_texts=key_texts), problems
     if disk.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
-        ephemeral = _ephemeral(properties, facts, defaults)
+        ephemeral, of_ephemeral = _ephemeral(properties, facts, defaults)
+        problems += of_ephemeral
     raw = _raw_names(image, facts) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
     mapped = [] if facts.store_is_nvme else raw
-    return BlockDevices(
+    devices = BlockDevices(
         [
             ephemeral,
             *({"DeviceName": name, "VirtualName": f"ephemeral{n}"} for n, name in enumerate(mapped)),
@@ -63,6 +68,7 @@ def block_devices(
         left_out=left_out,
         key_texts=key_texts,
     )
+    return devices, problems
 
 
 def root_device_name(image: Image) -> str:
@@ -78,51 +84,59 @@ def root_device_name(image: Image) -> str:
     return whole or _FALLBACK_ROOT.get(image.virtualization_type, "/dev/xvda")
 
 
-def _check_instance_store(properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults) -> None:
+def _of_instance_store(
+    properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults
+) -> Iterator[Problem]:
     disk = properties.ephemeral_disk
     is_used = disk.use_instance_storage and not disk.use_root_disk
     if is_used and properties.raw_instance_storage:
-        message = "ephemeral_disk.use_instance_storage and raw_instance_storage cannot both be true"
-        raise CloudError(message)
+        text = "ephemeral_disk.use_instance_storage and raw_instance_storage cannot both be true"
+        yield Problem(_IN_STORE, text)
+        return
     is_described = bool({"size", "type", "iops"} & disk.model_fields_set)
     if is_used and (is_described or defaults.ephemeral_encryption(disk).encrypted):
-        message = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
+        text = "use_instance_storage cannot be combined with additional ephemeral_disk properties"
         is_own = is_described or "encrypted" in disk.model_fields_set
         if not is_own and defaults.ephemeral_disk.encrypted:
-            message += (
+            text += (
                 ": aws.default_ephemeral_disk.encrypted is true; "
                 "set ephemeral_disk.encrypted to false for this VM"
             )
-        raise CloudError(message)
-    asked = {"raw_instance_storage": properties.raw_instance_storage, "use_instance_storage": is_used}
-    for name in (name for name, is_asked in asked.items() if is_asked):
+        yield Problem(_IN_STORE, text)
+        return
+    asked = {"raw_instance_storage": properties.raw_instance_storage, _IN_STORE: is_used}
+    for key in (key for key, is_asked in asked.items() if is_asked):
+        name = key.removeprefix("ephemeral_disk.")
         if not facts.store_disks:
-            message = f"{name} requested for instance type '{facts.name}' that does not have instance storage"
-            raise CloudError(message)
+            text = f"{name} requested for instance type '{facts.name}' that does not have instance storage"
+            yield Problem(key, text)
+            continue
         logger.debug("%s: '%s' has %d x %d GiB", name, facts.name, facts.store_disks, facts.store_gib)
     if is_used and facts.store_is_nvme:
         # EC2 API reference, BlockDeviceMapping: including NVMe instance store volumes "has no effect".
-        message = (
+        text = (
             f"use_instance_storage requested for instance type '{facts.name}', whose instance storage is "
-            f"NVMe: such a VM has no {EPHEMERAL_NAME}. Remove ephemeral_disk.use_instance_storage; "
+            f"NVMe: such a VM has no {EPHEMERAL_NAME}. Remove {_IN_STORE}; "
             "raw_instance_storage gives the disks to the VM's jobs, ephemeral_disk.use_root_disk puts the "
             "agent's data on the root disk"
         )
-        raise CloudError(message)
+        yield Problem(_IN_STORE, text)
 
 
-def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, list[str]]:
+def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, list[str], Iterator[Problem]]:
+    """The device, what is left out, and the problems."""
     merged = defaults.root(own)
     disk = merged.disk
     ebs_device: Json = {"VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.size is not None:
         ebs_device["VolumeSize"] = gib(disk.size)
     left_out = []
-    for key, value, takers in (
-        ("Iops", disk.iops, ebs.TAKES_IOPS),
-        ("Throughput", disk.throughput, ebs.TAKES_THROUGHPUT),
+    limits = ebs.limits_of(disk.type)
+    for key, value, is_taken in (
+        ("Iops", disk.iops, limits.takes_iops),
+        ("Throughput", disk.throughput, limits.takes_throughput),
     ):
-        if value is not None and disk.type in takers:
+        if value is not None and is_taken:
             ebs_device[key] = value
         elif value is not None:
             source = merged.origin.sources(["type"])
@@ -131,14 +145,17 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
     if "size" in merged.origin.inherited and not image.root_gib:
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     volume = ebs.EbsVolume(disk.type, ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
-    ebs.check(volume, "root disk", merged.origin)
     if own.volume_initialization_rate is not None:
         ebs_device["VolumeInitializationRate"] = own.volume_initialization_rate
     ebs_device.update(_encrypted(defaults.root_encryption(own)))
-    return {"DeviceName": root_device_name(image), "Ebs": ebs_device}, left_out
+    device = {"DeviceName": root_device_name(image), "Ebs": ebs_device}
+    return device, left_out, ebs.problems(volume, "root disk", merged.origin)
 
 
-def _ephemeral(properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults) -> Json:
+def _ephemeral(
+    properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults
+) -> tuple[Json, Iterator[Problem]]:
+    """The device, and the problems."""
     own = properties.ephemeral_disk
     merged = defaults.ephemeral(own)
     disk = merged.disk
@@ -147,14 +164,14 @@ def _ephemeral(properties: VmProperties, facts: InstanceTypeFacts, defaults: Dis
     else:
         size = default_ephemeral_gib(facts.name, is_store_raw=properties.raw_instance_storage)
     volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size)
-    ebs.check(volume, "ephemeral disk", merged.origin)
     ebs_device: Json = {"VolumeSize": size, "VolumeType": disk.type, "DeleteOnTermination": True}
     if disk.iops is not None:
         ebs_device["Iops"] = disk.iops
     if disk.throughput is not None:
         ebs_device["Throughput"] = disk.throughput
     ebs_device.update(_encrypted(defaults.ephemeral_encryption(own)))
-    return {"DeviceName": EPHEMERAL_NAME, "Ebs": ebs_device}
+    problems = ebs.problems(volume, "ephemeral disk", merged.origin)
+    return {"DeviceName": EPHEMERAL_NAME, "Ebs": ebs_device}, problems
 
 
 def _encrypted(encryption: Encryption) -> Json:

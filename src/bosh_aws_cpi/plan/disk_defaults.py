@@ -8,7 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Image, gib
 from bosh_aws_cpi.plan import ebs
-from bosh_aws_cpi.properties.types import Encryptable, parsed
+from bosh_aws_cpi.properties.types import Encryptable, parsed, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
@@ -102,7 +102,8 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
         raise CloudError(message)
     disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:  # not the size, which the AMI or the VM may raise: the VM's disk is checked
-        ebs.check(ebs.EbsVolume(disk.type, disk.iops, disk.throughput), what, ebs.Origin(path))
+        volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput)
+        refuse(ebs.problems(volume, what, ebs.Origin(path)))
     return disk
 
 

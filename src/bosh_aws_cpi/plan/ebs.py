@@ -1,29 +1,61 @@
 """The iops, throughput and smallest size that each type of EBS volume accepts.
 
 From the EBS user guide, "Amazon EBS volume types", and for sizes also the API model, CreateVolumeRequest. The
-maximum iops and sizes are not checked here: they grow from year to year, and EBS names them in its errors.
+methods don't check the maximum iops and sizes: they grow from year to year, and EBS names them in its errors.
 The ratios have never changed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.records import Record
 
-TAKES_IOPS: Final = frozenset({"io1", "io2", "gp3"})
-TAKES_THROUGHPUT: Final = frozenset({"gp3"})
-NEEDS_IOPS: Final = frozenset({"io1", "io2"})
+
+class VolumeType(Record):
+    """What EBS accepts for volumes of a type. Without values: a type that this version does not know."""
+
+    most_gib: int = 65_536
+    """The maximum size, over which `cpi check` warns."""
+    least_gib: int = 0
+    least_iops: int | None = None
+    """None if it takes no iops."""
+    iops_per_gib: int = 0
+    """Above ``least_iops``, which any size allows. EBS says: "Iops to volume size ratio of … is too high"."""
+    needs_iops: bool = False
+    takes_throughput: bool = False
+    hibernates: bool = False
+    """Whether a hibernated VM can have it (EC2 user guide, "Prerequisites for EC2 instance hibernation")."""
+
+    @property
+    def takes_iops(self) -> bool:
+        """Whether it takes iops."""
+        return self.least_iops is not None
+
 
 _GP3_BASELINE_IOPS: Final = 3000
 _GP3_BASELINE_THROUGHPUT: Final = 125
 _GP3_IOPS_PER_MIBPS: Final = 4
-_MOST_IOPS_PER_GIB: Final = {"io1": 50, "io2": 1000, "gp3": 500}
-"""Above the baseline that gp3 has at any size. EBS says: "Iops to volume size ratio of … is too high"."""
-_LEAST_IOPS: Final = {"io1": 100, "io2": 100, "gp3": _GP3_BASELINE_IOPS}
-LEAST_GIB: Final = {"io1": 4, "io2": 4, "st1": 125, "sc1": 125}
+VOLUME_TYPES: Final = {
+    "gp3": VolumeType(
+        65_536, least_iops=_GP3_BASELINE_IOPS, iops_per_gib=500, takes_throughput=True, hibernates=True
+    ),
+    "gp2": VolumeType(16_384, hibernates=True),
+    "io1": VolumeType(16_384, 4, least_iops=100, iops_per_gib=50, needs_iops=True, hibernates=True),
+    "io2": VolumeType(65_536, 4, least_iops=100, iops_per_gib=1000, needs_iops=True, hibernates=True),
+    "st1": VolumeType(16_384, 125),
+    "sc1": VolumeType(16_384, 125),
+    "standard": VolumeType(1024),
+}
+"""The types by name: VolumeType of EC2's API model."""
+_UNKNOWN: Final = VolumeType()
+
+
+def limits_of(volume_type: str) -> VolumeType:
+    """What EBS accepts for volumes of a type."""
+    return VOLUME_TYPES.get(volume_type, _UNKNOWN)
 
 
 class EbsVolume(Record):
@@ -36,6 +68,11 @@ class EbsVolume(Record):
     """MiB/s."""
     size_gib: int | None = None
     """None when it is not known."""
+
+    @property
+    def limits(self) -> VolumeType:
+        """What EBS accepts for its type."""
+        return limits_of(self.type)
 
     def figures(self) -> Json:
         """The Iops and Throughput that the volume has; for gp3, EBS's baseline if they are not given."""
@@ -75,44 +112,43 @@ class Origin(Record):
         return f" ({', '.join(said)})" if said else ""
 
 
-def check(volume: EbsVolume, what: str, origin: Origin) -> None:
-    """Check that EBS accepts a volume.
+def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
+    """Why EBS would refuse a volume.
 
     Args:
         volume: The volume.
         what: What it is, for the message: "disk", "root disk".
         origin: Where its properties stand.
-
-    Raises:
-        CloudError: EBS would refuse it; the message names the property and the remedy.
     """
     refusal = _refusal(volume)
     if refusal is None:
         return
     where, remedy = origin.path, origin.sources(refusal.beside)
     if refusal.key in origin.inherited:
-        names = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
-        own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in names)
+        missing = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
+        own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in missing)
         where, remedy = origin.default_path, f"; give the VM its own {own}"
-    message = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
-    raise CloudError(message)
+    text = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
+    names = (refusal.key, *refusal.beside)
+    to_blame = next((name for name in names if name not in origin.inherited), refusal.key)
+    yield Problem(f"{origin.path}.{to_blame}".removeprefix("cloud_properties."), text)
 
 
 def _refusal(volume: EbsVolume) -> Refusal | None:
     """Why EBS would refuse a volume; None when EBS accepts it."""
-    name = volume.type
-    if volume.throughput is not None and name not in TAKES_THROUGHPUT:
+    name, limits = volume.type, volume.limits
+    if volume.throughput is not None and not limits.takes_throughput:
         return Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")
-    if volume.iops is not None and name not in TAKES_IOPS:
+    if volume.iops is not None and limits.least_iops is None:
         return Refusal("iops", f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
-    if volume.iops is None and name in NEEDS_IOPS:
+    if volume.iops is None and limits.needs_iops:
         return Refusal("iops", f"is needed for type {name}")
     return _size_refusal(volume) or _iops_refusal(volume) or _throughput_refusal(volume)
 
 
 def _size_refusal(volume: EbsVolume) -> Refusal | None:
     """Why the type can't be that small; the type is named, because a disk's size may be no property."""
-    least = LEAST_GIB.get(volume.type, 0)
+    least = volume.limits.least_gib
     if volume.size_gib is None or volume.size_gib >= least:
         return None
     needed = f"{volume.type} needs a size of at least {least} GiB"
@@ -120,13 +156,13 @@ def _size_refusal(volume: EbsVolume) -> Refusal | None:
 
 
 def _iops_refusal(volume: EbsVolume) -> Refusal | None:
-    iops, size_gib = volume.iops, volume.size_gib
-    if iops is None:
+    iops, size_gib, limits = volume.iops, volume.size_gib, volume.limits
+    least = limits.least_iops
+    if iops is None or least is None:
         return None
-    least, ratio = _LEAST_IOPS[volume.type], _MOST_IOPS_PER_GIB[volume.type]
     if iops < least:
         return Refusal("iops", f"is {iops}, but type {volume.type} needs at least {least}")
-    if size_gib is not None and iops > (most := max(size_gib * ratio, least)):
+    if size_gib is not None and iops > (most := max(size_gib * limits.iops_per_gib, least)):
         why = f"is {iops}, but a {size_gib} GiB volume of type {volume.type} allows at most {most}"
         return Refusal("iops", why, ("type", "size"))
     return None

@@ -132,14 +132,3 @@ def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
             f"{' and '.join(sorted(facts.architectures))}: use a matching type or stemcell"
         )
         raise CloudError(message)
-
-
-def check_ebs_optimized(facts: InstanceTypeFacts, *, is_asked: bool) -> None:
-    """Check that a type can be EBS-optimised if that is requested.
-
-    Raises:
-        CloudError: It can't.
-    """
-    if is_asked and facts.ebs_optimized == "unsupported":
-        message = f"ebs_optimized requested for instance type '{facts.name}' that can't be EBS-optimised"
-        raise CloudError(message)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
-class LaunchSpec(Record):
+class InstanceSpec(Record):
     """The VM's settings for RunInstances that are the same for all launch options."""
 
     ami_id: str
@@ -35,7 +35,7 @@ class LaunchSpec(Record):
 
 
 def arguments(
-    launch_spec: LaunchSpec,
+    spec: InstanceSpec,
     option: LaunchOption,
     *,
     interfaces: Sequence[Json],
@@ -45,25 +45,25 @@ def arguments(
     """All arguments of RunInstances except the counts.
 
     Args:
-        launch_spec: The VM.
+        spec: The VM.
         option: The instance type and the market.
         interfaces: The network interfaces, each with its device index.
         user_data: The agent's settings as JSON; the SDK encodes them in Base64.
         client_token: Lets EC2 recognise a retry.
     """
-    properties = launch_spec.properties
-    key_name = properties.key_name or launch_spec.default_key_name
-    profile = properties.iam_instance_profile or launch_spec.default_iam_instance_profile
+    properties = spec.properties
+    key_name = properties.key_name or spec.default_key_name
+    profile = properties.iam_instance_profile or spec.default_iam_instance_profile
     creates_interface = any("SubnetId" in interface for interface in interfaces)
     tagged = ["instance", "volume"]
     if creates_interface:
         tagged.append("network-interface")
-    if option.is_spot and launch_spec.tags_spot_request:
+    if option.is_spot and spec.tags_spot_request:
         tagged.append("spot-instances-request")
     optional = {
         "KeyName": key_name,
         "IamInstanceProfile": {"Name": profile} if profile else None,
-        "MetadataOptions": _camel_keys(launch_spec.metadata_options),
+        "MetadataOptions": _camel_keys(spec.metadata_options),
         "InstanceMarketOptions": _market(option, properties),
         "CapacityReservationSpecification": _reservation(properties.capacity_reservation, option),
         "CpuOptions": _given(properties.cpu_options),
@@ -78,15 +78,15 @@ def arguments(
     optimized = {} if properties.ebs_optimized is None else {"EbsOptimized": properties.ebs_optimized}
     return {
         "ClientToken": client_token,
-        "ImageId": launch_spec.ami_id,
+        "ImageId": spec.ami_id,
         "InstanceType": option.facts.name,
         "UserData": user_data,
         "BlockDeviceMappings": list(option.devices.mappings),
         "NetworkInterfaces": list(interfaces),
-        "Placement": _placement(launch_spec),
+        "Placement": _placement(spec),
         **{name: value for name, value in optional.items() if value},
         **optimized,
-        **tag_plan.specifications(launch_spec.tags, *tagged),
+        **tag_plan.specifications(spec.tags, *tagged),
     }
 
 
@@ -129,8 +129,8 @@ def _reservation(reservation: CapacityReservation | None, option: LaunchOption) 
     return {"CapacityReservationTarget": group}
 
 
-def _placement(launch_spec: LaunchSpec) -> Json:
-    properties, spread = launch_spec.properties, launch_spec.spread
+def _placement(spec: InstanceSpec) -> Json:
+    properties, spread = spec.properties, spec.spread
     host = properties.dedicated_host
     is_dedicated = properties.tenancy == "dedicated"
     optional = {
@@ -141,6 +141,6 @@ def _placement(launch_spec: LaunchSpec) -> Json:
         "HostResourceGroupArn": host.resource_group_arn if host else None,
     }
     return {
-        "AvailabilityZone": launch_spec.zone,
+        "AvailabilityZone": spec.zone,
         **{name: value for name, value in optional.items() if value},
     }

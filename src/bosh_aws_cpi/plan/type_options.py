@@ -1,45 +1,53 @@
-"""The launch options that not every instance type supports, and what hibernation needs."""
+"""What not every instance type can do for a VM, and what hibernation needs."""
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, BlockDevices, Image, InstanceTypeFacts, TypeOption
+from bosh_aws_cpi.plan import block_devices, ebs
 from bosh_aws_cpi.plan.block_devices import EPHEMERAL_NAME, root_device_name
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
+from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
 
-_HIBERNATING: Final = frozenset({"gp2", "gp3", "io1", "io2"})
-"""The volume types that a hibernated VM can have."""
 
-
-def check(properties: VmProperties, image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> None:
-    """Check that a type supports the requested options; EC2 checks what is not known.
+def planned(
+    properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
+) -> tuple[BlockDevices, list[Problem]]:
+    """Plan the block devices for an instance type, and find out why it can't be launched.
 
     Args:
         properties: The VM's cloud properties.
         image: The stemcell's AMI.
-        facts: The instance type to launch.
-        devices: Its block devices.
+        facts: The instance type to launch; EC2 checks what is not known of it.
+        defaults: The configuration's.
 
-    Raises:
-        CloudError: It lacks one, or its disks don't allow hibernation.
+    Returns:
+        The block devices, and the problems: EBS would refuse a disk, or the type lacks something that the
+        properties request.
     """
+    problems = []
+    if properties.ebs_optimized and facts.ebs_optimized == "unsupported":
+        text = f"ebs_optimized requested for instance type '{facts.name}' that can't be EBS-optimised"
+        problems.append(Problem("ebs_optimized", text))
+    devices, of_devices = block_devices.planned(properties, image, facts, defaults)
+    problems += of_devices
     for name in asked(properties):
         if name in facts.lacks:
-            message = (
+            text = (
                 f"{name} requested for instance type '{facts.name}' that does not support it: use other "
                 "types (including fallbacks), or remove the property"
             )
-            raise CloudError(message)
+            problems.append(Problem(name, text))
     if properties.hibernation:
-        _check_hibernation(image, facts, devices)
+        problems += _of_hibernation(image, facts, devices)
+    return devices, problems
 
 
 def hibernation_warning(
     properties: VmProperties, image: Image, facts: InstanceTypeFacts, devices: BlockDevices
 ) -> str:
-    """Why a launch with hibernation may fail, though `check` accepts it; empty if no reason is known.
+    """Why a launch with hibernation may fail, though `planned` finds no problem; empty if no reason is known.
 
     EC2 wants room for the memory and for "OS or applications", without a number (EC2 user guide,
     "Prerequisites for EC2 instance hibernation"). The stemcell's files rarely fill its disk.
@@ -77,8 +85,8 @@ def weighting(properties: VmProperties) -> str | None:
     return None if properties.bandwidth_weighting == "default" else properties.bandwidth_weighting
 
 
-def _check_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> None:
-    """Check the disks (EC2 user guide, "Prerequisites for EC2 instance hibernation").
+def _of_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> Iterator[Problem]:
+    """What its disks lack (EC2 user guide, "Prerequisites for EC2 instance hibernation").
 
     An account may encrypt all volumes by default, which the CPI can't see; ``encrypted`` is needed even then.
     """
@@ -90,15 +98,14 @@ def _check_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDev
     else:
         problem = _unfit_type(volumes) or _too_small(_root_mib(root, image), image, facts)
     if problem:
-        message = f"hibernation needs {problem}"
-        raise CloudError(message)
+        yield Problem("hibernation", f"hibernation needs {problem}")
 
 
 def _unfit_type(volumes: Mapping[str, Json]) -> str | None:
-    for name, ebs in volumes.items():
-        if ebs["VolumeType"] not in _HIBERNATING:
+    for name, volume in volumes.items():
+        if not ebs.limits_of(volume["VolumeType"]).hibernates:
             key = "ephemeral_disk" if name == EPHEMERAL_NAME else "root_disk"
-            return f"disks of type gp3, gp2, io2 or io1: change {key}.type from {ebs['VolumeType']}"
+            return f"disks of type gp3, gp2, io2 or io1: change {key}.type from {volume['VolumeType']}"
     return None
 
 

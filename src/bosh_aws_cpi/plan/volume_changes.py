@@ -6,6 +6,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.records import Record
 
 
@@ -52,7 +53,7 @@ def change(volume: Volume, size_gib: int, properties: DiskProperties, default: E
     encryption = properties.encryption(default)
     _check_decryption(volume, properties, encryption)
     wanted = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, size_gib)
-    ebs.check(wanted, "disk", ebs.Origin("cloud_properties"))
+    refuse(ebs.problems(wanted, "disk", ebs.Origin("cloud_properties")))
     figures = {"Size": size_gib, "VolumeType": properties.type, **wanted.figures()}
     differing = _differing(volume, figures)
     obstacle = _obstacle_of_encryption(volume, encryption)

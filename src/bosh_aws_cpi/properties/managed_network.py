@@ -1,13 +1,13 @@
 """The definition of a managed network that the Director passes to create_network."""
 
+from collections.abc import Iterator
 from ipaddress import IPv4Network, ip_network
 from typing import Annotated, Any, Final, Self
 
 from pydantic import Field
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Cidr, Properties, Truth, parsed
+from bosh_aws_cpi.properties.types import Cidr, Problem, Properties, Truth, parsed, refuse
 
 _LENGTHS: Final = range(16, 29)
 """The prefix lengths that EC2 allows for a subnet (EC2 API reference, CreateSubnet)."""
@@ -58,15 +58,18 @@ class ManagedNetwork(Properties):
                 other; the message names the key.
         """
         network = parsed(cls, values, "network")
-        if network.type != "manual":
-            message = f"network.type: only manual networks can be managed, not '{network.type}'"
-            raise CloudError(message)
-        if not network.cloud_properties.vpc_id:
-            message = "Missing properties: network.cloud_properties.vpc_id, the VPC of the managed network"
-            raise CloudError(message)
-        network.check_range()
-        network.check_gateway()
+        refuse(network.problems())
         return network
+
+    def problems(self) -> Iterator[Problem]:
+        """Why create_network refuses it, though each value has the right type."""
+        if self.type != "manual":
+            yield Problem("type", f"network.type: only manual networks can be managed, not '{self.type}'")
+        if not self.cloud_properties.vpc_id:
+            key = "cloud_properties.vpc_id"
+            yield Problem(key, f"Missing properties: network.{key}, the VPC of the managed network")
+        yield from self._of_range()
+        yield from self._of_gateway()
 
     @property
     def vpc_id(self) -> str:
@@ -79,39 +82,29 @@ class ManagedNetwork(Properties):
         found = None if self.range is None else ip_network(self.range)
         return found if isinstance(found, IPv4Network) else None
 
-    def check_range(self) -> None:
-        """Check ``range`` and ``netmask_bits``.
-
-        Raises:
-            CloudError: EC2 allows no subnet of that size, or the two contradict each other.
-        """
+    def _of_range(self) -> Iterator[Problem]:
+        """EC2 allows no subnet of that size, or ``range`` and ``netmask_bits`` contradict each other."""
         wanted, bits = self.subnet_range, self.netmask_bits
         if self.range is not None and wanted is None:
-            message = (
-                f"network.range must be IPv4, not {self.range}. For IPv6, also set cloud_properties.ipv6"
-            )
-            raise CloudError(message)
+            text = f"network.range must be IPv4, not {self.range}. For IPv6, also set cloud_properties.ipv6"
+            yield Problem("range", text)
         given = None if wanted is None else wanted.prefixlen
         for key, length in (("range", given), ("netmask_bits", bits)):
             if length is not None and length not in _LENGTHS:
-                message = f"network.{key}: AWS allows subnets from /16 to /28, not /{length}"
-                raise CloudError(message)
+                yield Problem(key, f"network.{key}: AWS allows subnets from /16 to /28, not /{length}")
         if given is not None and bits is not None and bits != given:
-            message = f"network.range is {wanted}, but network.netmask_bits is {bits}: remove one of them"
-            raise CloudError(message)
+            text = f"network.range is {wanted}, but network.netmask_bits is {bits}: remove one of them"
+            yield Problem("range", text)
 
-    def check_gateway(self) -> None:
-        """Check ``gateway``: AWS's router has the second address (VPC user guide, "Subnet sizing").
-
-        Raises:
-            CloudError: It is another address, or there is no ``range``.
-        """
+    def _of_gateway(self) -> Iterator[Problem]:
+        """AWS's router has the second address (VPC user guide, "Subnet sizing")."""
         if self.gateway is None:
             return
+        if self.range is None:
+            yield Problem("gateway", "network.gateway needs network.range: set both, or remove gateway")
         if self.subnet_range is None:
-            message = "network.gateway needs network.range: set both, or remove gateway"
-            raise CloudError(message)
+            return
         router = str(self.subnet_range[1])
         if self.gateway != router:
-            message = f"network.gateway must be {router}, where AWS's router is, not '{self.gateway}'"
-            raise CloudError(message)
+            text = f"network.gateway must be {router}, where AWS's router is, not '{self.gateway}'"
+            yield Problem("gateway", text)

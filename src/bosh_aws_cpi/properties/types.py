@@ -24,9 +24,10 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterable, Iterator
 
 
 def _truth(value: object) -> bool:
@@ -82,6 +83,28 @@ _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
 """For these, null is a value: no encryption, no key, whatever the defaults say."""
 
 
+class Problem(Record):
+    """Why a method refuses properties that are right one by one.
+
+    Attributes:
+        key: The property that is to blame, in the hash that the caller gave: "ephemeral_disk.iops".
+        text: What is wrong with it, and the remedy: the error's message.
+    """
+
+    key: str
+    text: str
+
+
+def refuse(problems: "Iterable[Problem]") -> None:
+    """Refuse what has a problem; `cpi check` lists all problems.
+
+    Raises:
+        CloudError: There is one; the first is the message.
+    """
+    for first in problems:
+        raise CloudError(first.text)
+
+
 class Properties(BaseModel):
     """A hash of properties; one that is null is as good as absent."""
 
@@ -93,6 +116,21 @@ class Properties(BaseModel):
         if not isinstance(values, dict):
             return values
         return {key: value for key, value in values.items() if value is not None or key in _NULL_COUNTS}
+
+    @classmethod
+    def alternatives(cls) -> tuple[str, ...]:
+        """Properties of which exactly one is given: a method, since pydantic looks at every attribute."""
+        return ()
+
+    def not_chosen(self, key: str) -> "Iterator[Problem]":
+        """The problem that none of its `alternatives` is given, or several.
+
+        Args:
+            key: Where the hash stands in the cloud properties.
+        """
+        names = self.alternatives()
+        if sum(getattr(self, name) is not None for name in names) != 1:
+            yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {', '.join(names)}")
 
     def unknown(self) -> "Iterator[tuple[Route, str | None]]":
         """What leads to each unknown key, and the nearest known name if there is one.
@@ -156,25 +194,6 @@ class Encryptable(Properties):
         return "has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
 
 
-def chosen(properties: Properties | None, path: str, beside: "Collection[str]" = ()) -> None:
-    """Check that exactly one of the known properties is given, when any hash is.
-
-    Args:
-        properties: The hash; None when the manifest holds none.
-        path: Where it stands, for messages.
-        beside: The names of properties that may be given in addition.
-
-    Raises:
-        CloudError: None is given, or several.
-    """
-    if properties is None:
-        return
-    names = [name for name in type(properties).model_fields if name not in beside]
-    if sum(getattr(properties, name) is not None for name in names) != 1:
-        message = f"{path} must hold exactly one of: {', '.join(names)}"
-        raise CloudError(message)
-
-
 _Parsed = TypeVar("_Parsed", bound=Properties)
 
 
@@ -192,7 +211,7 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
     try:
         properties = model.model_validate(values)
     except ValidationError as error:
-        raise CloudError(_explained(error, path)) from None
+        raise CloudError(wrong_values(error, path).text) from None
     unknown = [
         _dotted(path, route) + (f" (did you mean {near}?)" if near else "")
         for route, near in properties.unknown()
@@ -210,9 +229,16 @@ def mistakes(error: ValidationError) -> "Iterator[tuple[Route, str]]":
         yield entry["loc"], said + got
 
 
-def _explained(error: ValidationError, path: str) -> str:
-    problems = [f"{_dotted(path, route)}: {said}" for route, said in mistakes(error)]
-    return f"Invalid properties: {'; '.join(problems)}"
+def wrong_values(error: ValidationError, path: str) -> Problem:
+    """The values of wrong types as one problem, which blames the first.
+
+    Args:
+        error: What the model says.
+        path: Where the properties stand, for messages.
+    """
+    found = [*mistakes(error)]
+    explained = "; ".join(f"{_dotted(path, route)}: {said}" for route, said in found)
+    return Problem(".".join(map(str, found[0][0])), f"Invalid properties: {explained}")
 
 
 def _dotted(path: str, route: Route) -> str:

@@ -1,19 +1,20 @@
 """create_vm's cloud properties as manifests give them; networks are in `properties.network`."""
 
+from collections.abc import Iterator
 from typing import Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import (
     Count,
     Price,
+    Problem,
     Properties,
     Text,
     Truth,
-    chosen,
     parsed,
+    refuse,
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.properties.vm_traffic import AdvertisedRoute, TargetGroup
@@ -51,6 +52,7 @@ class CreditSpecification(Properties):
         return {"cpu_credits": values} if isinstance(values, str) else values
 
 
+REQUIRED: Final = ("instance_type", "availability_zone")
 NEEDS: Final = (("placement_partition", "placement_group"),)
 """Properties that mean nothing without another one."""
 _EITHER: Final = "remove one of them"
@@ -58,7 +60,7 @@ EXCLUSIVE: Final = (
     ("spot_bid_price", "capacity_reservation", _EITHER),
     # EC2 user guide, "Capacity Reservations", limitations.
     ("capacity_reservation", "dedicated_host", "a VM on a Dedicated Host can't use a Capacity Reservation"),
-    ("tenancy: dedicated", "dedicated_host", _EITHER),
+    ("tenancy", "dedicated_host", _EITHER),
     # EC2 API reference, SpotPlacement: host tenancy "is not supported for Spot Instances".
     ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
     # EC2 user guide, "Placement groups", rules and limitations.
@@ -66,13 +68,17 @@ EXCLUSIVE: Final = (
     # The same page, spread placement groups. It allows Dedicated Instances in no spread placement group.
     ("spread", "placement_group", "a VM can be in only one placement group"),
     ("spread", "dedicated_host", "a Dedicated Host can't be in a placement group"),
-    ("spread", "tenancy: dedicated", "EC2 spreads no VMs on dedicated hardware"),
+    ("spread", "tenancy", "EC2 spreads no VMs on dedicated hardware"),
     # EC2 user guide, "Launch instances into Capacity Reservations in a group". Instances in any placement
     # group can use other reservations (the same guide, "Placement group rules and limitations").
-    ("market: capacity-block", "placement_group", "a Capacity Block can't be used with a placement group"),
-    ("market: capacity-block", "spread", "a Capacity Block can't be used with a placement group"),
+    (
+        "capacity_reservation.market",
+        "placement_group",
+        "a Capacity Block can't be used with a placement group",
+    ),
+    ("capacity_reservation.market", "spread", "a Capacity Block can't be used with a placement group"),
     # The same guide, "Capacity Blocks for ML", supported platforms.
-    ("market: capacity-block", "tenancy: dedicated", "Capacity Blocks have the tenancy default"),
+    ("capacity_reservation.market", "tenancy", "Capacity Blocks have the tenancy default"),
     # EC2 API reference, HibernationOptionsRequest and RunInstances: EC2 can't terminate an interrupted spot
     # instance with hibernation, as BOSH needs it; enclaves and hibernation exclude each other.
     (
@@ -83,6 +89,8 @@ EXCLUSIVE: Final = (
     ("hibernation", "enclave", _EITHER),
 )
 """Properties of which a VM can have one, and why."""
+_SHOWN: Final = {"capacity_reservation.market": "market: capacity-block", "tenancy": "tenancy: dedicated"}
+"""Properties that exclude others only with this value."""
 
 
 HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
@@ -143,17 +151,18 @@ class CapacityReservation(Properties):
     `instance_type` is launched in them; the fallback types are launched on demand. Default: ordinary
     reservations."""
 
-    def check(self) -> None:
-        """Check that it chooses one way, and names the reservations of a market.
+    @classmethod
+    def alternatives(cls) -> tuple[str, ...]:
+        """The ways to choose a reservation."""
+        return "id", "resource_group_arn", "preference"
 
-        Raises:
-            CloudError: It does not.
-        """
-        path = "cloud_properties.capacity_reservation"
-        chosen(self, path, beside={"market"})
+    def problems(self) -> Iterator[Problem]:
+        """Why create_vm refuses it: it must choose one way, and name the reservations of a market."""
+        yield from self.not_chosen("capacity_reservation")
         if self.market and self.preference:
-            message = f"{path}.market needs {path}.id or {path}.resource_group_arn, not a preference"
-            raise CloudError(message)
+            path = "cloud_properties.capacity_reservation"
+            text = f"{path}.market needs {path}.id or {path}.resource_group_arn, not a preference"
+            yield Problem("capacity_reservation.market", text)
 
 
 class DedicatedHost(Properties):
@@ -163,6 +172,11 @@ class DedicatedHost(Properties):
     """Id of a host, `h-…`."""
     resource_group_arn: str | None = None
     """ARN of a host resource group."""
+
+    @classmethod
+    def alternatives(cls) -> tuple[str, ...]:
+        """The ways to choose a host."""
+        return "id", "resource_group_arn"
 
 
 class VmProperties(Properties):
@@ -253,42 +267,33 @@ class VmProperties(Properties):
             CloudError: A required one is missing, one has the wrong type, or two exclude each other.
         """
         properties = parsed(cls, values, "cloud_properties")
-        properties.check()
+        refuse(properties.problems())
         return properties
 
-    def check(self) -> None:
-        """Check that nothing is missing, and what the properties say together.
-
-        Raises:
-            CloudError: A required one is missing, or some exclude each other.
-        """
-        required = ("instance_type", "availability_zone")
-        missing = [f"cloud_properties.{name}" for name in required if not getattr(self, name)]
-        if missing:
-            message = f"Missing properties: {', '.join(missing)}. {HELP}"
-            raise CloudError(message)
-        chosen(self.dedicated_host, "cloud_properties.dedicated_host")
+    def problems(self) -> Iterator[Problem]:
+        """Why create_vm refuses the properties, whatever the instance type: some are missing, or disagree."""
+        if missing := [name for name in REQUIRED if not getattr(self, name)]:
+            names = ", ".join(f"cloud_properties.{name}" for name in missing)
+            yield Problem(missing[0], f"Missing properties: {names}. {HELP}")
+        if self.dedicated_host:
+            yield from self.dedicated_host.not_chosen("dedicated_host")
         if self.capacity_reservation:
-            self.capacity_reservation.check()
+            yield from self.capacity_reservation.problems()
         for one, other in NEEDS:
             if getattr(self, one) and not getattr(self, other):
-                message = f"cloud_properties.{one} needs {other}"
-                raise CloudError(message)
-        given = {
-            "enclave": self.enclave,
-            "hibernation": self.hibernation,
-            "spot_bid_price": self.spot_bid_price is not None,
-            "capacity_reservation": self._is_reserved,
-            "market: capacity-block": self._is_in_block,
-            "dedicated_host": self.dedicated_host is not None,
-            "placement_group": bool(self.placement_group),
-            "spread": self.spread,
-            "tenancy: dedicated": self.tenancy == "dedicated",
-        }
+                yield Problem(one, f"cloud_properties.{one} needs {other}")
         for one, other, why in EXCLUSIVE:
-            if given[one] and given[other]:
-                message = f"{one} and {other} exclude each other: {why}"
-                raise CloudError(message)
+            if self._excludes(one) and self._excludes(other):
+                first, second = (_SHOWN.get(name, name) for name in (one, other))
+                yield Problem(one, f"{first} and {second} exclude each other: {why}")
+
+    def _excludes(self, key: str) -> bool:
+        """Whether a property has a value with which it excludes others: by default any, except false."""
+        if key == "capacity_reservation":
+            return self._is_reserved
+        if key == "capacity_reservation.market":
+            return self._is_in_block
+        return self.tenancy == "dedicated" if key == "tenancy" else bool(getattr(self, key))
 
     @property
     def _is_reserved(self) -> bool:

@@ -3,20 +3,41 @@
 from __future__ import annotations
 
 from errno import ENOMEM
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.log import logger, redact, set_request_id
-from bosh_aws_cpi.rpc import request, versions
-from bosh_aws_cpi.rpc.methods import METHODS
+from bosh_aws_cpi.rpc import methods, request
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any
+    from typing import Any, Protocol, TypeVar
 
-    from bosh_aws_cpi.rpc.host import Host
+    from bosh_aws_cpi.rpc.request import Request
+
+    Session_co = TypeVar("Session_co", covariant=True)
+
+    class Host(Protocol[Session_co]):
+        """The protocol's interface to the cloud behind it."""
+
+        def open(self, call: Request) -> Session_co:
+            """Read and check the configuration; the result is each method's first argument.
+
+            Raises:
+                BoshError: The configuration can't be used.
+            """
+
+        def function(self, target: str) -> Callable[..., Any]:
+            """The function behind "module:function"."""
+
+        def translate(self, error: Exception) -> BoshError | None:
+            """A typed error for one that a library raised; None for an unexpected one."""
+
+        def summary(self) -> str:
+            """The call's AWS calls, for the last line of the log."""
+
 
 _OUT_OF_MEMORY = (
     "The call needs more memory than this process may have: raise its limits (ulimit -v, ulimit -d, or those "
@@ -80,14 +101,14 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float], reserve: lis
     set_request_id(context.get("request_id") if isinstance(context, dict) else None)
     call = request.check(document)
     session = host.open(call)
-    target = METHODS[call.method].target
-    arguments = versions.bind(call.method, call.arguments, call.api_version)
+    target = methods.METHODS[call.method].target
+    arguments = methods.bind(call.method, call.arguments, call.api_version)
     logger.info("Starting %s...", call.method)
     try:
-        result = host.verb(target)(session, *arguments)
+        result = host.function(target)(session, *arguments)
         interrupts.close()
-        return versions.shape(call.method, call.api_version, result)
-    except Exception as error:  # noqa: BLE001 - every failure of a verb becomes a typed error
+        return methods.shape(call.method, call.api_version, result)
+    except Exception as error:  # noqa: BLE001 - every failure of a method becomes a typed error
         reserve.clear()
         interrupts.close()
         typed = _typed(error, host)

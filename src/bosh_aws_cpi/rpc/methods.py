@@ -1,39 +1,70 @@
-"""All methods of the CPI, one row each.
+"""All methods of the CPI, one row each, and what a contract version changes of arguments and results.
 
 A method's module is imported only when the method is called, because every call pays for its imports.
 """
 
 from __future__ import annotations
 
-from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.rpc.arguments import CID, CIDS, DISK_SIZE, HASH, OPTIONAL_CID, OPTIONAL_HASH, PATH
+from typing import TYPE_CHECKING
 
-TYPE_CHECKING = False
+from bosh_aws_cpi.errors import not_correct
+from bosh_aws_cpi.jsontext import is_integer, type_name
+from bosh_aws_cpi.records import Record
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
-    from bosh_aws_cpi.rpc.arguments import Kind
+
+class Kind(Record):
+    """A kind of argument: its name in errors, the check of a value, and the value that replaces null."""
+
+    noun: str
+    accepts: Callable[[Any], bool]
+    of_null: Callable[[], Any] | None = None
+    complaint: str | None = None
+
+
+def _is_cid(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _is_strings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+
+
+def _is_hash(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _none() -> None:
+    return None
+
+
+CID = Kind("a String that is not empty", _is_cid)
+OPTIONAL_CID = Kind("a String that is not empty, or null", _is_cid, _none)
+PATH = Kind("a String", lambda value: isinstance(value, str))
+HASH = Kind("a Hash", _is_hash, dict)
+OPTIONAL_HASH = Kind("a Hash or null", _is_hash, _none)
+CIDS = Kind("an Array of Strings", _is_strings, list)
+DISK_SIZE = Kind("an Integer", is_integer, complaint="disk size needs to be an integer")
 
 
 class Method(Record):
-    """A method of the contract.
-
-    Attributes:
-        target: Where it is implemented, "module:function" below `cpi`.
-        arguments: Its positional arguments, by name.
-        optional: The number of arguments at the end that may be omitted.
-        last_since: The contract version that introduced the last argument.
-        result: Converts the function's result to the form of V2 and later.
-        result_in_v1: The same for V1, where it differs.
-    """
+    """A method of the contract."""
 
     target: str
+    """Where it is implemented, "module:function" below `cpi`."""
     arguments: tuple[tuple[str, Kind], ...] = ()
+    """Its positional arguments, by name."""
     optional: int = 0
+    """The number of arguments at the end that may be omitted."""
     last_since: int = 1
+    """The contract version that introduced the last argument."""
     result: Callable[[Any], Any] | None = None
+    """Converts the function's result to the form of V2 and later."""
     result_in_v1: Callable[[Any], Any] | None = None
+    """The same for V1, where it differs."""
 
 
 _VM = ("vm_cid", CID)
@@ -51,7 +82,7 @@ _CREATE_VM = (
 )
 
 
-def _vm_and_networks(created: Any) -> list[Any]:  # noqa: ANN401 - the protocol knows no verb's types
+def _vm_and_networks(created: Any) -> list[Any]:  # noqa: ANN401 - the protocol knows no method's types
     return [created.vm_cid, created.networks]
 
 
@@ -105,3 +136,43 @@ METHODS: Final[dict[str, Method]] = {
     "create_network": Method("networks:create_network", (("network", HASH),)),
     "delete_network": Method("networks:delete_network", (("subnet_id", CID),)),
 }
+
+
+def bind(method: str, arguments: list[Any], api_version: int) -> list[Any]:
+    """Check a call's arguments, and fill in those that were omitted.
+
+    Returns:
+        One value per argument of the method.
+
+    Raises:
+        InvalidCall: There are too few or too many arguments, or one is of the wrong kind; the message
+            names it.
+    """
+    row = METHODS[method]
+    expected, optional = row.arguments, row.optional
+    if api_version < row.last_since:
+        expected, optional = expected[:-1], optional - 1
+    most = len(expected)
+    least = most - optional
+    if not least <= len(arguments) <= most:
+        numbers = f"{least}" if least == most else f"{least} to {most}"
+        raise not_correct(f"{method} takes {numbers} arguments, got {len(arguments)}")
+    missing = [None] * (most - len(arguments))
+    given = zip(expected, [*arguments, *missing], strict=True)
+    return [_checked(method, name, kind, value) for (name, kind), value in given]
+
+
+def _checked(method: str, name: str, kind: Kind, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    if value is None and kind.of_null is not None:
+        return kind.of_null()
+    if not kind.accepts(value):
+        default = f"{method}: {name} must be {kind.noun}, got {type_name(value)}"
+        raise not_correct(kind.complaint or default)
+    return value
+
+
+def shape(method: str, api_version: int, result: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Give a method's result the shape of a contract version."""
+    row = METHODS[method]
+    convert = row.result_in_v1 if api_version == 1 and row.result_in_v1 else row.result
+    return convert(result) if convert else result

@@ -4,7 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.findings import Finding, json_lines, lines, ordered, status
+from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,16 +27,8 @@ exit status:
 
 
 def main(arguments: list[str]) -> int:
-    """Check, and print a report.
-
-    Args:
-        arguments: The arguments after ``check`` on the command line.
-
-    Returns:
-        The exit status.
-    """
-    given = _parser().parse_args(arguments)
-    return command.carried_out(lambda: _check(given))
+    """Check, and print a report."""
+    return command.run(_parser(), arguments, _check)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -84,7 +76,7 @@ def _check(given: argparse.Namespace) -> int:
     found = ordered([*files.findings(), *asked])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
-    command.show(json_lines(found, {"files": names}) if given.json else lines(found, closing))
+    command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
     return status(found)
 
 
@@ -92,7 +84,7 @@ def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "I
     """What AWS says of the things that the files name."""
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account.inquiry import RETRIES  # noqa: PLC0415
+    from bosh_aws_cpi.tools.asking import RETRIES  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.account.survey import Extras, findings  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 

@@ -8,6 +8,7 @@ from typing import Final, NoReturn
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
+from bosh_aws_cpi.jsontext import Json, encode
 
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
@@ -40,6 +41,20 @@ def parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
     return created
 
 
+def run(
+    parser: argparse.ArgumentParser, arguments: list[str], body: Callable[[argparse.Namespace], int]
+) -> int:
+    """Run a command with its arguments; see `carried_out`.
+
+    Args:
+        parser: From `parser`, with the command's own arguments.
+        arguments: Those that follow the command's name.
+        body: Gets the arguments, and returns the exit status.
+    """
+    given = parser.parse_args(arguments)
+    return carried_out(lambda: body(given))
+
+
 def carried_out(body: Callable[[], int]) -> int:
     """Run a command's body; an error of the configuration or of AWS becomes one line on stderr.
 
@@ -70,13 +85,16 @@ def carried_out(body: Callable[[], int]) -> int:
     return status
 
 
-def show(lines: Iterable[str]) -> None:
+def show(document: Json, lines: Iterable[str], *, as_json: bool) -> None:
     """Write a report to stdout: the only place where a command does.
 
     Args:
-        lines: The report's lines, without secrets, or one line of JSON. Foreign text can't break them.
+        document: The report for scripts; its secrets are masked here.
+        lines: The report for a terminal, without secrets. Foreign text can't break the lines.
+        as_json: Whether to write the document.
     """
-    sys.stdout.write("".join(f"{log.printable(line)}\n" for line in lines))
+    shown = [log.redact(encode(document))] if as_json else lines
+    sys.stdout.write("".join(f"{log.printable(line)}\n" for line in shown))
 
 
 def _failed(message: str) -> int:

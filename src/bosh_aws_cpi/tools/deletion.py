@@ -4,15 +4,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from bosh_aws_cpi.aws import image_deletion, instances, inventory, snapshots, tags, volumes
+from bosh_aws_cpi.aws import (
+    image_deletion,
+    instances,
+    inventory,
+    network_interfaces,
+    placement_groups,
+    snapshots,
+    tags,
+    volumes,
+)
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described
 from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.actions import Action, Wish, action
-from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray, mark
+from bosh_aws_cpi.tools.strays import Action, Inventory, Removal, Stray, Wish, action, mark
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 
 if TYPE_CHECKING:
@@ -106,18 +114,18 @@ def _delete_snapshot(clients: "Clients", stray: Stray) -> bool:
 
 def _delete_volume(clients: "Clients", stray: Stray) -> bool:
     """Delete a volume; False when it is now in use. There is no retry: a volume in use is not a stray."""
-    if not inventory.delete_idle_volume(clients.ec2, stray.resource.resource_id):
+    if not volumes.delete_idle(clients.ec2, stray.resource.resource_id):
         return False
     volumes.wait_until_deleted(clients.ec2, stray.resource.resource_id)
     return True
 
 
 def _delete_interface(clients: "Clients", stray: Stray) -> bool:
-    return inventory.delete_idle_interface(clients.ec2, stray.resource.resource_id)
+    return network_interfaces.delete_unattached(clients.ec2, stray.resource.resource_id)
 
 
 def _delete_group(clients: "Clients", stray: Stray) -> bool:
-    return inventory.delete_idle_group(clients.ec2, stray.resource.group)
+    return placement_groups.delete_unused(clients.ec2, stray.resource.group)
 
 
 def _delete_instance(clients: "Clients", stray: Stray) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.findings import json_lines, status
+from bosh_aws_cpi.tools.findings import document, status
 
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
@@ -20,16 +20,8 @@ exit status:
 
 
 def main(arguments: list[str]) -> int:
-    """Look at a VM, and print what is wrong.
-
-    Args:
-        arguments: The arguments after ``diagnose`` on the command line.
-
-    Returns:
-        The exit status.
-    """
-    given = _parser().parse_args(arguments)
-    return command.carried_out(lambda: _diagnose(given))
+    """Look at a VM, and print what is wrong."""
+    return command.run(_parser(), arguments, _diagnose)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,5 +56,6 @@ def _diagnose(given: argparse.Namespace) -> int:
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
     facts = gathering.gather(without_retries, config, details, given.director_address or "")
     found = causes.of(facts)
-    command.show(json_lines(found, report.document(facts)) if given.json else report.lines(facts, found))
+    told = document(found, report.document(facts))
+    command.show(told, report.lines(facts, found), as_json=given.json)
     return status(found)

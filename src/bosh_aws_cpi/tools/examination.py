@@ -21,18 +21,8 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.asking import RETRIES, Asker, NoAnswer, of_aws, other_keys, speaks_of_keys
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, Probe, probes
-from bosh_aws_cpi.tools.unreachable import (
-    OUT_OF_REACH,
-    is_answer_of_aws,
-    is_error_of_aws,
-    other_keys,
-    reason,
-    refused_keys,
-    refused_role,
-    speaks_of_keys,
-    strange,
-)
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import AvailabilityZoneTypeDef
@@ -41,8 +31,6 @@ Result = TypeVar("Result", bound=Mapping[str, Any])
 State = Literal["allowed", "missing", "not checkable", "no verdict"]
 """Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
 
-_RETRIES: Final = 1
-"""So few that an unreachable service costs little time; throttled calls have a limit of their own."""
 _DRY_RUN: Final = "DryRunOperation"
 _ABOUT_AN_ID: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING | NIC_MISSING
 _NO_SUCH_ID: Final = ("NotFound", "Malformed")
@@ -61,7 +49,7 @@ _ALLOWED: Final = Verdict("allowed")
 _FAILS: Final = Verdict("not checkable", "its endpoint fails")
 
 
-class Findings(Record):
+class Examined(Record):
     """The results of all calls.
 
     Attributes:
@@ -83,7 +71,7 @@ class Findings(Record):
     verdicts: Mapping[str, Verdict]
 
 
-def examine(config: AwsConfig) -> Findings:
+def examine(config: AwsConfig) -> Examined:
     """Call AWS once for each action that can be checked; nothing is created or changed.
 
     Args:
@@ -93,7 +81,7 @@ def examine(config: AwsConfig) -> Findings:
         CloudError: There are no keys, AWS does not accept them, the role can't be assumed, or EC2 fails to
             list the zones for a reason other than a missing permission.
     """
-    return _Examination(config).findings()
+    return _Examination(config).results()
 
 
 class _Examination:
@@ -101,11 +89,11 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = CommandClients(config.replaced(max_retries=_RETRIES), CallStatistics())
+        self._clients = CommandClients(config.replaced(max_retries=RETRIES), CallStatistics())
         self._problems: dict[str, str] = {}
-        self._are_keys_taken = False
+        self._asker = Asker(config)
 
-    def findings(self) -> Findings:
+    def results(self) -> Examined:
         region = self._config.region
         account, caller = self._identity()
         zones, zones_verdict = self._zones()
@@ -117,7 +105,7 @@ class _Examination:
         }
         services = [service for names in SERVICES.values() for service in names]
         endpoints = {service: self._client(service).meta.endpoint_url for service in services}
-        return Findings(account, caller, region, tuple(zones), endpoints, self._problems, verdicts)
+        return Examined(account, caller, region, tuple(zones), endpoints, self._problems, verdicts)
 
     def _identity(self) -> tuple[str, str]:
         """Account and ARN; empty when STS does not answer. Without a role nothing else needs STS."""
@@ -163,35 +151,16 @@ class _Examination:
         self, service: str, call: Callable[[], Result], permitted: frozenset[str] = frozenset()
     ) -> tuple[Result | None, Verdict]:
         """Call once; return AWS's answer, unless it is an error, and the verdict."""
-        try:
-            answer = call()
-        except ClientError as error:
-            return None, self._refused(service, error, permitted)
-        except OUT_OF_REACH as error:
-            return None, self._failed(service, reason(service, error))
-        if not is_answer_of_aws(answer):
-            return None, self._failed(service, strange(service))
-        self._are_keys_taken = True
-        return answer, _ALLOWED
-
-    def _refused(self, service: str, error: ClientError, permitted: frozenset[str]) -> Verdict:
-        """The verdict for an error; after AWS has accepted the keys, no error is blamed on them."""
-        if not is_error_of_aws(error):
-            return self._failed(service, strange(service))
-        if role := refused_role(self._config, error):
-            raise role from error
-        if speaks_of_keys(error):
-            if not self._are_keys_taken:
-                raise refused_keys(self._config, error) from error
-            if service != "ec2":
-                return self._failed(service, other_keys(service, error))
-        else:
-            self._are_keys_taken = True
-        return judged(error, permitted)
-
-    def _failed(self, service: str, problem: str) -> Verdict:
+        answer = self._asker.attempt(service, lambda: of_aws(call()))
+        if not isinstance(answer, NoAnswer):
+            return answer, _ALLOWED
+        error, problem = answer.error, answer.problem
+        if isinstance(error, ClientError) and not problem:
+            if service == "ec2" or not speaks_of_keys(error):
+                return None, judged(error, permitted)
+            problem = other_keys(service, error)
         self._problems[service] = problem
-        return _FAILS
+        return None, _FAILS
 
 
 def judged(error: ClientError, permitted: frozenset[str]) -> Verdict:

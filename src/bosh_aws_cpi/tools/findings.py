@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 from typing import Final
 
-from bosh_aws_cpi.jsontext import Json, encode
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.records import Record
 
@@ -117,9 +117,9 @@ def lines(findings: Sequence[Finding], closing: str) -> list[str]:
     return [*map(str, findings), redact(f"{counts}. {closing}")]
 
 
-def json_lines(findings: Sequence[Finding], more: Json) -> list[str]:
-    """The report for scripts, in one line: ``findings``, and what else the command tells."""
-    return [redact(encode({**more, "findings": [each.document() for each in findings]}))]
+def document(findings: Iterable[Finding], more: Json) -> Json:
+    """The report for scripts: ``findings``, and what else the command tells."""
+    return {**more, "findings": [each.document() for each in findings]}
 
 
 def _count(severity: Severity, findings: Sequence[Finding]) -> str:

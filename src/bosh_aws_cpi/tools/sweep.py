@@ -14,12 +14,10 @@ from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
-from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.plan.tags import of_origin
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.actions import Wish
 from bosh_aws_cpi.tools.deletion import Run
-from bosh_aws_cpi.tools.strays import Inventory
+from bosh_aws_cpi.tools.strays import Inventory, Wish
 from bosh_aws_cpi.tools.sweep_report import NEEDLESS, Report
 
 if TYPE_CHECKING:
@@ -39,14 +37,7 @@ _BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "subnet", "instance
 
 
 def main(arguments: list[str]) -> int:
-    """List the stray resources of one Director, and delete them with ``--delete``.
-
-    Args:
-        arguments: The arguments after the command's name.
-
-    Returns:
-        The exit status: 0 if nothing is left to do, 1 if something is, 2 if the command failed.
-    """
+    """List the strays of one Director, and delete them with ``--delete``."""
     parser = _parser()
     given = parser.parse_args(arguments)
     for option, named in (("--disk", given.disk), ("--instance", given.instance)):
@@ -126,8 +117,7 @@ def _sweep(given: argparse.Namespace) -> int:
         report.is_complete = True
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
-        lines = [encode(report.document())] if given.json else report.lines()
-        command.show(map(log.redact, lines))
+        command.show(report.document(), map(log.redact, report.lines()), as_json=given.json)
     return report.status
 
 

@@ -9,8 +9,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import printable
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.actions import Action, Wish
-from bosh_aws_cpi.tools.strays import Inventory, Stray
+from bosh_aws_cpi.tools.strays import Action, Inventory, Stray, Wish
 
 _PER_GIB: Final = {
     "gp2": 0.10,

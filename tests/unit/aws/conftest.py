@@ -43,7 +43,7 @@ def aws(
 
 @pytest.fixture
 def clients(aws: AwsConfig) -> Clients:
-    """Return a verb's clients."""
+    """Return a method's clients."""
     return Clients(aws, CallStatistics())
 
 

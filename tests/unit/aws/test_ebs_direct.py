@@ -52,7 +52,7 @@ def start(ebs: Stub, find: Callable[[], str | None], encryption: Encryption) -> 
 
 
 def never() -> None:
-    """Be asked for a snapshot that is certain."""
+    """Fail: the snapshot is known, and must not be searched."""
     pytest.fail("it was looked for")
 
 
@@ -61,25 +61,10 @@ def put(ebs: Stub, is_stopped: Callable[[], bool] = lambda: False) -> bytes:
     return ebs_direct.put(ebs.client, SNAPSHOT, 5, BLOCK, is_stopped)
 
 
-@pytest.mark.parametrize(
-    ("encryption", "expected"),
-    [
-        (Encryption(), {}),
-        (Encryption(encrypted=False, kms_key_arn="arn:k"), {}),
-        (Encryption(encrypted=True), {"Encrypted": True}),
-        (Encryption(encrypted=True, kms_key_arn="arn:k"), {"Encrypted": True, "KmsKeyArn": "arn:k"}),
-    ],
-)
-def test_start(ebs: Stub, encryption: Encryption, expected: dict[str, Any]) -> None:
-    """A snapshot is begun under a client token, tagged, and encrypted when that is asked for."""
-    ebs.answers("start_snapshot", {"SnapshotId": SNAPSHOT}, **START, **expected)
-    assert start(ebs, never, encryption) == SNAPSHOT
-
-
 @pytest.mark.parametrize("how", ["lost", "fault"])
 @pytest.mark.parametrize("unseen", [0, 2])
 def test_start_without_an_answer(ebs: Stub, clock: Clock, how: str, unseen: int) -> None:
-    """A snapshot whose beginning was not answered is looked for until it is seen."""
+    """After a lost answer of StartSnapshot the snapshot is searched until it is found."""
     looks = [None] * unseen + [SNAPSHOT]
     lay_uncertain(ebs, how)
     assert start(ebs, lambda: looks.pop(0), Encryption()) == SNAPSHOT
@@ -88,7 +73,7 @@ def test_start_without_an_answer(ebs: Stub, clock: Clock, how: str, unseen: int)
 
 @pytest.mark.parametrize(("how", "error"), [("lost", ReadTimeoutError), ("fault", ClientError)])
 def test_start_in_vain(ebs: Stub, clock: Clock, how: str, error: type[Exception]) -> None:
-    """One that is not seen for a minute was not begun: the error goes on."""
+    """If the snapshot is not found for a minute, StartSnapshot's error is raised."""
     lay_uncertain(ebs, how)
     with pytest.raises(error):
         start(ebs, lambda: None, Encryption())
@@ -96,7 +81,7 @@ def test_start_in_vain(ebs: Stub, clock: Clock, how: str, error: type[Exception]
 
 
 def lay_uncertain(ebs: Stub, how: str) -> None:
-    """Lay out a beginning of which nobody knows whether it was made."""
+    """Lay out a call with an unknown result."""
     if how == "lost":
         ebs.loses("start_snapshot", **START)
     else:
@@ -104,21 +89,15 @@ def lay_uncertain(ebs: Stub, how: str) -> None:
 
 
 def test_start_refused(ebs: Stub) -> None:
-    """A refusal goes on as it is, without a search."""
+    """A refusal is raised unchanged, without a search."""
     ebs.refuses("start_snapshot", "AccessDeniedException", **START)
     with pytest.raises(ClientError, match="AccessDeniedException"):
         start(ebs, never, Encryption())
 
 
-def test_put(ebs: Stub) -> None:
-    """A block is put with its checksum, by which EBS knows that it arrived as it was sent."""
-    ebs.answers("put_snapshot_block", **PUT)
-    assert put(ebs) == DIGEST
-
-
 @pytest.mark.parametrize("how", ["throttled", "fault", "lost", "not there yet"])
 def test_put_again(ebs: Stub, clock: Clock, how: str) -> None:
-    """The same block twice is one block: it is put again until EBS takes or refuses it."""
+    """A block is sent again until EBS accepts or refuses it."""
     for _ in range(3):
         if how == "throttled":
             ebs.refuses("put_snapshot_block", "RequestThrottledException", **PUT)
@@ -135,7 +114,7 @@ def test_put_again(ebs: Stub, clock: Clock, how: str) -> None:
 
 @pytest.mark.parametrize("attempts", [0, 1, 3])
 def test_put_stopped(ebs: Stub, clock: Clock, attempts: int) -> None:
-    """Once the upload ends no attempt is made any more, however long EBS has throttled."""
+    """After the upload has ended, no further attempt is made."""
     for _ in range(attempts):
         ebs.refuses("put_snapshot_block", "RequestThrottledException", **PUT)
     with pytest.raises(ebs_direct.Stopped):
@@ -152,17 +131,8 @@ def test_put_pauses(ebs: Stub, clock: Clock) -> None:
     assert 2 <= max(clock.pauses) <= 2.25
 
 
-@pytest.mark.parametrize("code", ["ValidationException", "AccessDeniedException"])
-def test_put_refused(ebs: Stub, clock: Clock, code: str) -> None:
-    """A refusal goes on at once."""
-    ebs.refuses("put_snapshot_block", code, **PUT)
-    with pytest.raises(ClientError, match=code):
-        put(ebs)
-    assert clock.pauses == []
-
-
 def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So does a certificate that is not trusted."""
+    """A certificate that is not trusted ends the upload at once."""
 
     def fail(**_: Any) -> None:
         raise SSLError(
@@ -177,7 +147,7 @@ def test_put_untrusted(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_put_in_vain(ebs: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After five minutes without an answer the block is named."""
+    """After five minutes without an answer the error names the block."""
 
     def fail(**_: Any) -> None:
         raise EndpointConnectionError(endpoint_url="http://h/")
@@ -198,15 +168,9 @@ COMPLETE: dict[str, Any] = {
 }
 
 
-def test_complete(ebs: Stub) -> None:
-    """The end says how many blocks there are, and the checksum of their checksums in the order of blocks."""
-    ebs.answers("complete_snapshot", {"Status": "pending"}, **COMPLETE)
-    ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
-
-
 @pytest.mark.parametrize("code", ["ValidationException", "ConflictException"])
 def test_complete_whose_answer_was_lost(ebs: Stub, program_log: ProgramLog, code: str) -> None:
-    """A snapshot that the SDK's first attempt has completed is pending no more, and says so to the second."""
+    """If the SDK's first attempt has completed the snapshot, the refusal of its second one is no error."""
     ebs.refuses_repetition("complete_snapshot", code, **COMPLETE)
     ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
     said = f"Snapshot '{SNAPSHOT}' was completed by the call whose answer was lost"
@@ -217,7 +181,7 @@ def test_complete_whose_answer_was_lost(ebs: Stub, program_log: ProgramLog, code
     "code", ["AccessDeniedException", "ResourceNotFoundException", "RequestThrottledException"]
 )
 def test_complete_refused_again(ebs: Stub, code: str) -> None:
-    """Any other refusal of a repetition does not say that the snapshot is completed."""
+    """Other refusals of a repetition are errors."""
     ebs.refuses_repetition("complete_snapshot", code, **COMPLETE)
     with pytest.raises(ClientError, match=code):
         ebs_direct.complete(ebs.client, SNAPSHOT, DIGESTS)
@@ -225,7 +189,7 @@ def test_complete_refused_again(ebs: Stub, code: str) -> None:
 
 @pytest.mark.parametrize("how", ["refused", "in conflict", "throttled before", "fault"])
 def test_complete_refused(ebs: Stub, how: str) -> None:
-    """A refusal of the first attempt that was not throttled, or a fault to the last, goes on as it is."""
+    """A refusal of the first attempt that was not throttled, or a lasting fault, is raised unchanged."""
     if how == "refused":
         ebs.refuses("complete_snapshot", "ValidationException", **COMPLETE)
     elif how == "in conflict":

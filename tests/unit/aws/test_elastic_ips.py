@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import elastic_ips
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
-from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2, ProgramLog
@@ -49,14 +48,6 @@ def test_find(
     assert [record.text for record in program_log.records] == said
 
 
-def test_unknown(ec2: Ec2) -> None:
-    """An address that is not the account's, or not for VPCs, is an error with its name."""
-    lay(ec2)
-    with pytest.raises(CloudError) as caught:
-        elastic_ips.find(ec2.client, IP)
-    assert caught.value.message == f"Elastic IP with VPC scope not found with address '{IP}'"
-
-
 @pytest.mark.parametrize(
     "codes",
     [
@@ -75,7 +66,7 @@ def test_associate(ec2: Ec2, clock: Clock, codes: list[str]) -> None:
 
 
 def test_associate_one_address(ec2: Ec2) -> None:
-    """Of an interface with several addresses the one that is named gets it."""
+    """The elastic IP is associated with the named address of the interface."""
     associated = {"AssociationId": "eipassoc-1"}
     ec2.answers("associate_address", associated, **ARGUMENTS, PrivateIpAddress="10.0.0.5")
     elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1", "10.0.0.5")

@@ -37,7 +37,7 @@ def entry(state: str = "available", *snapshot_ids: str, **more: Any) -> dict[str
 
 
 def lay(ec2: Ec2, *looks: dict[str, Any] | str) -> None:
-    """Lay out one look at the AMI after the other; a code: EC2 refuses with it."""
+    """Lay out the answers of DescribeImages; a string is the code of a refusal."""
     for look in looks:
         if isinstance(look, str):
             ec2.refuses("describe_images", look, **IDS)
@@ -46,7 +46,7 @@ def lay(ec2: Ec2, *looks: dict[str, Any] | str) -> None:
 
 
 def test_find(ec2: Ec2) -> None:
-    """An AMI is read with the names of all its devices, their snapshots, and the size of its root disk."""
+    """An AMI has the names of all its devices, their snapshots, and the size of its root disk."""
     look = entry(RootDeviceName="/dev/sda1", VirtualizationType="paravirtual", Architecture="arm64")
     look["BlockDeviceMappings"] = [
         {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": "snap-1", "VolumeSize": 5}},
@@ -66,13 +66,13 @@ def test_find(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("look", [{}, GONE, "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable"])
 def test_find_none(ec2: Ec2, look: dict[str, Any] | str) -> None:
-    """An AMI that EC2 does not know is none, in each of the ways it says so."""
+    """Each of EC2's answers for an unknown AMI results in None."""
     lay(ec2, look)
     assert images.find(ec2.client, AMI) is None
 
 
 def test_find_refused(ec2: Ec2) -> None:
-    """Any other refusal goes on as it is."""
+    """Other refusals are raised."""
     lay(ec2, "UnauthorizedOperation")
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         images.find(ec2.client, AMI)
@@ -82,7 +82,7 @@ def test_find_refused(ec2: Ec2) -> None:
     ("found", "expected"), [(["ami-3", "ami-2"], "ami-2"), (["ami-3"], "ami-3"), ([], None)]
 )
 def test_find_first(ec2: Ec2, found: list[str], expected: str | None) -> None:
-    """All ids are asked for in one filter; the first that exists, in the order given, is it."""
+    """One call has a filter with all ids; the result is the first existing one in the given order."""
     filters = [{"Name": "image-id", "Values": ["ami-1", "ami-2", "ami-3"]}]
     answer = {"Images": [{"ImageId": ami_id} for ami_id in found]}
     ec2.answers("describe_images", answer, Filters=filters, IncludeDeprecated=True)
@@ -101,7 +101,9 @@ def test_wait_until_available(ec2: Ec2, clock: Clock, looks: list[dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    ("patience", "is_patient"), [(timing.IMAGE_AVAILABLE, False), (timing.IMAGE_COPIED, True)]
+    ("patience", "is_patient"),
+    [(timing.IMAGE_AVAILABLE, False), (timing.IMAGE_COPIED, True)],
+    ids=["available", "copied"],
 )
 def test_copies_in_turn(
     ec2: Ec2,
@@ -111,7 +113,7 @@ def test_copies_in_turn(
     *,
     is_patient: bool,
 ) -> None:
-    """The fifth of five time-based copies of one AMI is waited for."""
+    """The wait is long enough for the fifth of five time-based copies of an AMI."""
 
     def describe(*_: object) -> dict[str, Any]:
         return entry("available" if clock.now >= 5 * 45 * 60 else "pending")
@@ -127,7 +129,7 @@ def test_copies_in_turn(
     [({"StateReason": {"Code": "c", "Message": "no key"}}, "no key"), ({}, "no reason given")],
 )
 def test_image_that_fails(ec2: Ec2, clock: Clock, state: str, more: dict[str, Any], said: str) -> None:
-    """An AMI that EC2 could not make ends the wait at once, with EC2's reason."""
+    """An AMI that EC2 could not create ends the wait at once, with EC2's reason."""
     lay(ec2, entry("pending"), entry(state, **more))
     with pytest.raises(CloudError) as caught:
         images.wait_until_available(ec2.client, AMI)
@@ -148,7 +150,7 @@ def test_discard(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
 
 
 def test_discard_with_snapshots_in_use(ec2: Ec2, clock: Clock) -> None:
-    """A snapshot that EC2 still counts as the AMI's is tried again; one that is gone is fine."""
+    """The deletion of a snapshot that is still in use is retried; a missing snapshot is no error."""
     lay(ec2, entry("available", "snap-1", "snap-2"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
@@ -161,7 +163,7 @@ def test_discard_with_snapshots_in_use(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_discard_what_goes_meanwhile(ec2: Ec2) -> None:
-    """An AMI that somebody else deregisters meanwhile loses its snapshots all the same."""
+    """If the AMI is deregistered meanwhile, its snapshots are deleted all the same."""
     lay(ec2, entry("available", "snap-1"))
     ec2.refuses("deregister_image", "InvalidAMIID.Unavailable", **DEREGISTER)
     lay(ec2, GONE)
@@ -172,7 +174,7 @@ def test_discard_what_goes_meanwhile(ec2: Ec2) -> None:
 def snapshots_left(
     ec2: Ec2, *by_description: str, by_tag: tuple[str, ...] = (), own: Sequence[str] | None = None
 ) -> None:
-    """Answer the search for what an AMI left behind, a copy also by the tags that are its own."""
+    """Answer the searches for an AMI's snapshots: by description, by tag, and for a copy by its own tags."""
     searches = [
         ("description", f"Copied for DestinationAmi {AMI} *", by_description),
         ("tag:bosh_ami", AMI, by_tag),
@@ -189,7 +191,7 @@ def snapshots_left(
 
 
 def test_discard_what_is_gone(ec2: Ec2, program_log: ProgramLog) -> None:
-    """An AMI that is gone already is logged and is no error."""
+    """An AMI that is already gone is logged, and is no error."""
     lay(ec2, GONE)
     snapshots_left(ec2)
     image_deletion.delete(ec2.client, AMI)
@@ -197,7 +199,7 @@ def test_discard_what_is_gone(ec2: Ec2, program_log: ProgramLog) -> None:
 
 
 def test_discard_what_was_half_deleted(ec2: Ec2) -> None:
-    """An AMI that is gone loses the snapshots that an earlier call left, found by description and tag."""
+    """The snapshots of an AMI that is gone are found by description and tag, and deleted."""
     lay(ec2, GONE)
     snapshots_left(ec2, "snap-1", "snap-2", by_tag=("snap-2", "snap-3"))
     for number in (1, 2, 3):
@@ -206,7 +208,7 @@ def test_discard_what_was_half_deleted(ec2: Ec2) -> None:
 
 
 def test_discard_refused(ec2: Ec2) -> None:
-    """A refusal goes on as it is: the deletion is not certain."""
+    """A refusal is raised."""
     lay(ec2, entry("available", "snap-1"))
     ec2.refuses("deregister_image", "UnauthorizedOperation", **DEREGISTER)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
@@ -214,7 +216,7 @@ def test_discard_refused(ec2: Ec2) -> None:
 
 
 def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
-    """Every snapshot is tried; one that stays is tagged so that a repeated call finds it, and is an error."""
+    """A snapshot that can't be deleted is an error, and is tagged for a repeated call; the others go."""
     lay(ec2, entry("available", "snap-1", "snap-2"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
@@ -226,7 +228,7 @@ def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
 
 
 def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
-    """A copy that EC2 does not know yet is tried again, and loses the snapshots made for it."""
+    """The deregistration of a copy that EC2 does not know yet is retried; its snapshots are deleted."""
     lay(ec2, GONE)
     ec2.refuses("deregister_image", "InvalidAMIID.NotFound", **DEREGISTER)
     ec2.answers("deregister_image", **DEREGISTER)
@@ -238,7 +240,7 @@ def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
-    """A copy that EC2 shows loses each of its snapshots once."""
+    """Each snapshot of a copy is deleted once."""
     lay(ec2, entry("failed", "snap-1"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
@@ -249,7 +251,7 @@ def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
 
 
 def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
-    """A question that is refused does not keep the copy from being removed."""
+    """If the copy can't be described, it is deregistered all the same."""
     ec2.refuses("describe_images", "UnauthorizedOperation", **IDS)
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
@@ -258,7 +260,7 @@ def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
 
 
 def test_discard_copy_whose_snapshots_may_not_be_listed(ec2: Ec2) -> None:
-    """When its snapshots can't be looked for, the shown ones go, and the error names the others' tag."""
+    """If the snapshots can't be searched, the shown ones are deleted, and the error names the others' tag."""
     lay(ec2, entry("pending", "snap-1"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
@@ -271,7 +273,7 @@ def test_discard_copy_whose_snapshots_may_not_be_listed(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("is_copy", [True, False], ids=["copy", "stemcell"])
 def test_discard_what_may_not_be_waited_for(ec2: Ec2, *, is_copy: bool) -> None:
-    """A wait that is refused is an error, and each snapshot is tried all the same."""
+    """If DescribeImages is refused during the wait, the snapshots are deleted, and the refusal is raised."""
     lay(ec2, entry("available", "snap-1", "snap-2"))
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, "UnauthorizedOperation")

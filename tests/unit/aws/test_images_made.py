@@ -1,4 +1,4 @@
-"""AMIs that are registered, copies found again, and snapshots that EC2 deletes with an AMI."""
+"""AMIs that are registered, copied, found again, waited for and deregistered."""
 
 from __future__ import annotations
 
@@ -12,20 +12,14 @@ from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.test_images import AMI, DEREGISTER, GONE, entry, lay, snapshots_left
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2, ProgramLog
+    from tests.unit.conftest import Clock, Ec2
 
 SEARCH: dict[str, Any] = {"Owners": ["self"], "Filters": [{"Name": "name", "Values": ["BOSH-1"]}]}
 
 
-def test_register(ec2: Ec2) -> None:
-    """An AMI is registered with what is given."""
-    ec2.answers("register_image", {"ImageId": AMI}, Name="BOSH-1")
-    assert images.register(ec2.client, {"Name": "BOSH-1"}) == AMI
-
-
 @pytest.mark.parametrize("unseen", [0, 2])
 def test_register_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
-    """RegisterImage takes no client token: after a lost answer the AMI is looked for by its name."""
+    """After a lost answer of RegisterImage, which takes no client token, the AMI is searched by its name."""
     ec2.loses("register_image", Name="BOSH-1")
     for _ in range(unseen):
         ec2.answers("describe_images", {"Images": []}, **SEARCH)
@@ -35,7 +29,7 @@ def test_register_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None
 
 
 def test_register_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is not to be seen was not made: it is registered again."""
+    """If the AMI is not found, it is registered again."""
     monkeypatch.setattr(ec2.client, "describe_images", lambda **_: {"Images": []})
     ec2.fails("register_image", Name="BOSH-1")
     ec2.answers("register_image", {"ImageId": AMI}, Name="BOSH-1")
@@ -44,21 +38,10 @@ def test_register_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_register_refused(ec2: Ec2) -> None:
-    """A refusal goes on as it is."""
+    """A refusal is raised."""
     ec2.refuses("register_image", "InvalidAMIName.Duplicate", Name="BOSH-1")
     with pytest.raises(ClientError, match="Duplicate"):
         images.register(ec2.client, {"Name": "BOSH-1"})
-
-
-def test_kernels(ec2: Ec2) -> None:
-    """Amazon's kernel images of an architecture are found with where they are."""
-    filters = [
-        {"Name": "architecture", "Values": ["x86_64"]},
-        {"Name": "image-type", "Values": ["kernel"]},
-    ]
-    found = {"Images": [{"ImageId": "aki-1", "ImageLocation": "pv-grub-hd0_1.05"}, {"ImageId": "aki-2"}]}
-    ec2.answers("describe_images", found, Owners=["amazon"], Filters=filters)
-    assert images.kernels(ec2.client, "x86_64") == [("aki-1", "pv-grub-hd0_1.05"), ("aki-2", "")]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +55,7 @@ def test_kernels(ec2: Ec2) -> None:
     ],
 )
 def test_find_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | None) -> None:
-    """A copy is found by all its tags: one that is there before one in the making, the older one first."""
+    """A copy is found by all its tags: available ones before pending ones, then the oldest."""
     filters = [
         {"Name": "tag:a", "Values": ["1"]},
         {"Name": "tag:b", "Values": ["2"]},
@@ -93,7 +76,7 @@ MARKED: list[dict[str, Any]] = [
 @pytest.mark.parametrize("unseen", [None, 0, 2])
 @pytest.mark.parametrize("how", ["lost", "fault"])
 def test_copy(ec2: Ec2, clock: Clock, how: str, unseen: int | None) -> None:
-    """A copy is made with what is given; when the answer is lost, it is looked for by its tags."""
+    """A copy whose answer is lost is searched by its tags."""
     if unseen is None:
         ec2.answers("copy_image", {"ImageId": AMI}, **COPY)
     elif how == "lost":
@@ -108,7 +91,7 @@ def test_copy(ec2: Ec2, clock: Clock, how: str, unseen: int | None) -> None:
 
 
 def test_copy_that_is_not_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is not seen for a minute was not made: the error goes on, and nothing is repeated."""
+    """If the copy is not found for a minute, the error is raised, and the call is not repeated."""
     monkeypatch.setattr(ec2.client, "describe_images", lambda **_: {"Images": []})
     ec2.fails("copy_image", **COPY)
     with pytest.raises(ClientError, match="InternalError"):
@@ -117,7 +100,7 @@ def test_copy_that_is_not_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Monke
 
 
 def test_copy_refused(ec2: Ec2) -> None:
-    """A refusal goes on as it is, without a search."""
+    """A refusal is raised without a search."""
     ec2.refuses("copy_image", "InvalidRequest", **COPY)
     with pytest.raises(ClientError, match="InvalidRequest"):
         images.copy(ec2.client, COPY, {"a": "1"})
@@ -125,7 +108,7 @@ def test_copy_refused(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("last", [{}, GONE, "InvalidAMIID.Unavailable"])
 def test_image_that_vanishes(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
-    """An AMI that was seen and is gone, deregistered by somebody else, is not waited for."""
+    """The wait ends if the AMI disappears."""
     lay(ec2, GONE, entry("pending"), last)
     with pytest.raises(CloudError) as caught:
         images.wait_until_available(ec2.client, AMI)
@@ -134,7 +117,7 @@ def test_image_that_vanishes(ec2: Ec2, clock: Clock, last: dict[str, Any] | str)
 
 
 def test_image_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is one that EC2 does not show for a minute."""
+    """The wait ends if EC2 does not show the AMI for a minute."""
     monkeypatch.setattr(ec2.client, "describe_images", lambda **_: {"Images": []})
     with pytest.raises(CloudError, match=f"AMI '{AMI}' is gone"):
         images.wait_until_available(ec2.client, AMI)
@@ -142,36 +125,15 @@ def test_image_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Mo
 
 
 def results(*codes: tuple[str, str]) -> dict[str, Any]:
-    """Say what EC2 did with each snapshot."""
+    """EC2's results for the snapshots."""
     return {
         "DeleteSnapshotResults": [{"SnapshotId": each, "ReturnCode": code} for each, code in codes],
         "Return": True,
     }
 
 
-def test_snapshots_that_went_with_the_ami(ec2: Ec2) -> None:
-    """What EC2 deleted with the AMI, or left because another AMI uses it, is settled; the rest is deleted."""
-    lay(ec2, entry("available", "snap-1", "snap-2", "snap-3"))
-    said = results(("snap-1", "success"), ("snap-2", "skipped"), ("snap-3", "client-error"))
-    ec2.answers("deregister_image", said, **DEREGISTER)
-    lay(ec2, GONE)
-    ec2.answers("delete_snapshot", SnapshotId="snap-3")
-    image_deletion.delete(ec2.client, AMI)
-
-
-@pytest.mark.parametrize("code", ["missing-permissions", "internal-error", "warn"])
-def test_snapshot_of_which_ec2_says_nothing_good(ec2: Ec2, code: str) -> None:
-    """Any other word, or none, leaves a snapshot to be deleted here."""
-    lay(ec2, entry("available", "snap-1", "snap-2"))
-    ec2.answers("deregister_image", results(("snap-1", code)), **DEREGISTER)
-    lay(ec2, GONE)
-    for each in ("snap-1", "snap-2"):
-        ec2.answers("delete_snapshot", SnapshotId=each)
-    image_deletion.delete(ec2.client, AMI)
-
-
 def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
-    """So it is with a copy that was not finished."""
+    """A snapshot that EC2 deleted with an unfinished copy is not deleted again."""
     lay(ec2, entry("failed", "snap-1"))
     ec2.answers("deregister_image", results(("snap-1", "success")), **DEREGISTER)
     lay(ec2, GONE)
@@ -180,50 +142,10 @@ def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
     image_deletion.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
 
 
-def test_partition_without_it(ec2: Ec2) -> None:
-    """Where EC2 can't delete snapshots with an AMI yet, the AMI is deregistered without it."""
-    lay(ec2, entry("available", "snap-1"))
-    ec2.refuses("deregister_image", "UnknownParameter", **DEREGISTER)
-    ec2.answers("deregister_image", ImageId=AMI)
-    lay(ec2, GONE)
-    ec2.answers("delete_snapshot", SnapshotId="snap-1")
-    image_deletion.delete(ec2.client, AMI)
-
-
-def test_snapshot_of_another_ami(ec2: Ec2, program_log: ProgramLog) -> None:
-    """A snapshot that another AMI uses stays, with a warning; that is no error."""
-    lay(ec2, entry("available", "snap-1"))
-    ec2.answers("deregister_image", **DEREGISTER)
-    lay(ec2, GONE)
-    said = "The snapshot snap-1 is currently in use by ami-0b"
-    ec2.refuses("delete_snapshot", "InvalidSnapshot.InUse", said, SnapshotId="snap-1")
-    image_deletion.delete(ec2.client, AMI)
-    warnings = [record.text for record in program_log.records if record.level == "WARNING"]
-    assert warnings == [f"Snapshot 'snap-1' of AMI '{AMI}' is kept: another AMI uses it"]
-
-
 def test_deregister(ec2: Ec2, clock: Clock) -> None:
-    """An AMI that must not be is deregistered, also while it is not known yet; its snapshot stays."""
+    """An AMI is deregistered even if EC2 does not know it yet; its snapshot stays."""
     ec2.refuses("deregister_image", GONE, ImageId=AMI)
     ec2.answers("deregister_image", ImageId=AMI)
     lay(ec2, entry(), GONE)
     image_deletion.deregister(ec2.client, AMI)
     assert len(clock.pauses) == 2
-
-
-def test_left_snapshots_may_not_be_asked_for(ec2: Ec2, program_log: ProgramLog) -> None:
-    """Who may not look for what an AMI that is gone has left gets a warning and no error."""
-    lay(ec2, GONE)
-    filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
-    ec2.refuses("describe_snapshots", "UnauthorizedOperation", OwnerIds=["self"], Filters=filters)
-    image_deletion.delete(ec2.client, AMI)
-    (warning,) = [record.text for record in program_log.records if record.level == "WARNING"]
-    assert warning.startswith(f"Could not look for snapshots of AMI '{AMI}': DescribeSnapshots failed")
-
-
-@pytest.mark.parametrize("ami_id", ["ami-*", "ami-0?", "x"])
-def test_id_that_is_none(ec2: Ec2, ami_id: str) -> None:
-    """What is no AMI's id beyond doubt is not looked for: EC2's filters know * and ?."""
-    known = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
-    ec2.refuses("describe_images", "InvalidAMIID.Malformed", **known)
-    image_deletion.delete(ec2.client, ami_id)

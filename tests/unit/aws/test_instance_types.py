@@ -154,14 +154,14 @@ def test_unauthorised(ec2: Ec2, program_log: ProgramLog) -> None:
 
 
 def test_other_refusals(ec2: Ec2) -> None:
-    """Any other refusal goes on as it is."""
+    """Any other refusal is raised unchanged."""
     ec2.refuses("describe_instance_types", "AuthFailure", InstanceTypes=[NAME])
     with pytest.raises(ClientError, match="AuthFailure"):
         instance_types.facts(ec2.client, [NAME])
 
 
 def test_kept(ec2: Ec2) -> None:
-    """What was asked for within a day is not asked for again; of several only the others are."""
+    """Facts are kept for a day; only types without kept facts are asked for."""
     lay(ec2, [NAME], entry(EbsInfo={"NvmeSupport": "required"}))
     first = instance_types.facts(ec2.client, [NAME])
     assert instance_types.facts(ec2.client, [NAME]) == first
@@ -184,7 +184,7 @@ def test_unknown_is_not_kept(ec2: Ec2) -> None:
 
 
 def test_throttled(ec2: Ec2, clock: Clock) -> None:
-    """Throttling is the SDK's to wait out: it goes on as it is."""
+    """Throttling is raised unchanged: the SDK has waited already."""
     ec2.refuses("describe_instance_types", "RequestLimitExceeded", InstanceTypes=[NAME])
     with pytest.raises(ClientError, match="RequestLimitExceeded"):
         instance_types.facts(ec2.client, [NAME])

@@ -99,7 +99,7 @@ def test_pass_foreign_traffic(ec2: Ec2) -> None:
 
 
 def test_pass_foreign_traffic_of_what_is_not_seen_yet(ec2: Ec2, clock: Clock) -> None:
-    """What one call of EC2's shows, the next may not know yet."""
+    """The call is retried while EC2 does not know the instance."""
     change = {"InstanceId": VM, "SourceDestCheck": {"Value": False}}
     ec2.refuses("modify_instance_attribute", NOT_FOUND, **change)
     ec2.answers("modify_instance_attribute", **change)

@@ -136,7 +136,7 @@ def test_pages(
 
 
 def test_little_said(ec2: Ec2) -> None:
-    """What has no tags, iops or date is listed all the same."""
+    """Resources without tags, iops or date are listed, too."""
     ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, **PAGE_OF_VOLUMES, Filters=BY_TAG)
     ec2.answers("describe_images", {"Images": [{"ImageId": "ami-1", "State": "failed"}]}, **OWN)
     (volume,) = inventory.tagged(ec2.client, "volume", READ)
@@ -146,60 +146,8 @@ def test_little_said(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("shown", [[VOLUME], []])
 def test_again(ec2: Ec2, shown: list[Any]) -> None:
-    """Something is looked at again by its id alone; what is gone is none, and no error."""
+    """A resource is looked up again by its id alone; a deleted one is None."""
     volume = Resource("volume", "vol-1", "available", {}, THEN, size_gib=8, type="gp3")
     asked = [{"Name": "volume-id", "Values": ["vol-1"]}]
     ec2.answers("describe_volumes", {"Volumes": shown}, **PAGE_OF_VOLUMES, Filters=asked)
     assert inventory.reload(ec2.client, volume) == (volume if shown else None)
-
-
-@pytest.mark.parametrize(
-    ("code", "message", "is_gone"),
-    [
-        (None, "", True),
-        ("InvalidVolume.NotFound", "", True),
-        ("InvalidParameterValue", "Expected: 'vol-...'.", True),
-        ("VolumeInUse", "", False),
-    ],
-)
-def test_delete_idle_volume(ec2: Ec2, code: str | None, message: str, *, is_gone: bool) -> None:
-    """A volume is deleted by one call, unless something has it; one that is gone is fine."""
-    if code is None:
-        ec2.answers("delete_volume", VolumeId="vol-1")
-    else:
-        ec2.refuses("delete_volume", code, message, VolumeId="vol-1")
-    assert inventory.delete_idle_volume(ec2.client, "vol-1") is is_gone
-
-
-@pytest.mark.parametrize(
-    ("code", "is_gone"),
-    [
-        (None, True),
-        ("InvalidNetworkInterfaceID.NotFound", True),
-        ("InvalidNetworkInterface.InUse", False),
-        ("InvalidParameterValue", False),
-    ],
-)
-def test_delete_idle_interface(ec2: Ec2, code: str | None, *, is_gone: bool) -> None:
-    """So is an interface, also when EC2 is still detaching it."""
-    if code is None:
-        ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
-    else:
-        ec2.refuses("delete_network_interface", code, NetworkInterfaceId="eni-1")
-    assert inventory.delete_idle_interface(ec2.client, "eni-1") is is_gone
-
-
-@pytest.mark.parametrize("deletion", ["volume", "interface"])
-def test_deletion_that_is_refused(ec2: Ec2, deletion: str) -> None:
-    """Any other refusal is raised."""
-    delete, name, operation = {
-        "volume": (inventory.delete_idle_volume, "VolumeId", "delete_volume"),
-        "interface": (
-            inventory.delete_idle_interface,
-            "NetworkInterfaceId",
-            "delete_network_interface",
-        ),
-    }[deletion]
-    ec2.refuses(operation, "UnauthorizedOperation", **{name: "x-1"})
-    with pytest.raises(ec2.client.exceptions.ClientError, match="UnauthorizedOperation"):
-        delete(ec2.client, "x-1")

@@ -109,16 +109,6 @@ def test_run_without_capacity(ec2: Ec2, code: str) -> None:
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"
 
 
-@pytest.mark.parametrize(
-    "code", ["InsufficientInstanceCapacity", "InsufficientHostCapacity", "InsufficientQuantumCapacity"]
-)
-def test_run_without_capacity_as_a_fault(ec2: Ec2, code: str) -> None:
-    """EC2 sends some shortages as faults of its own: nothing was made all the same, nothing is repeated."""
-    ec2.fails("run_instances", code, **ONE)
-    with pytest.raises(launches.NoCapacity, match=code):
-        launches.run(ec2.client, {}, never, always)
-
-
 @pytest.mark.parametrize("code", sorted(AT_FAULT | {"RequestLimitExceeded", "Throttling"}))
 def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
     """When AWS is at fault or throttles, the same call may succeed later."""
@@ -142,7 +132,7 @@ def test_run_while_aws_is_at_fault(ec2: Ec2, code: str) -> None:
     ],
 )
 def test_run_in_a_full_subnet(ec2: Ec2, code: str, said: str, remedy: str) -> None:
-    """A full subnet is told apart, under whatever code EC2 reports it; the same call may succeed later."""
+    """A full subnet is SubnetFull, under whatever code EC2 reports it; the call may be retried."""
     ec2.refuses("run_instances", code, said, **ONE)
     with pytest.raises(launches.SubnetFull, match=remedy) as caught:
         launches.run(ec2.client, {}, never, always)
@@ -152,18 +142,10 @@ def test_run_in_a_full_subnet(ec2: Ec2, code: str, said: str, remedy: str) -> No
 
 @pytest.mark.parametrize("code", ["IdempotentInstanceTerminated", "IdempotentParameterMismatch"])
 def test_run_with_a_spent_token(ec2: Ec2, code: str) -> None:
-    """A client token that stands for another launch is told apart: it is no failure yet."""
+    """A client token that stands for another launch is TokenSpent."""
     ec2.refuses("run_instances", code, **ONE, ClientToken="t")
     with pytest.raises(launches.TokenSpent, match=code):
         launches.run(ec2.client, {"ClientToken": "t"}, never, always)
-
-
-@pytest.mark.parametrize("code", ["InvalidParameterValue", "InvalidIPAddress.InUse", "UnauthorizedOperation"])
-def test_run_refused(ec2: Ec2, code: str) -> None:
-    """Any other refusal goes on as it is."""
-    ec2.refuses("run_instances", code, **ONE)
-    with pytest.raises(ClientError, match=code):
-        launches.run(ec2.client, {}, never, always)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +194,7 @@ REFUSED_AFTER_IT = {
 @pytest.mark.parametrize("how", ["lost", "fault", *REFUSED_AFTER_IT])
 @pytest.mark.parametrize("unseen", [0, 3])
 def test_lost_answer_found(ec2: Ec2, clock: Clock, how: str, unseen: int) -> None:
-    """An instance whose launch was not answered is looked for until it is seen, and none is made again."""
+    """An instance whose launch was not answered is looked for until it is seen, and not launched again."""
     find = Finder(unseen)
     lay_uncertain(ec2, how)
     assert launches.run(ec2.client, {}, find, always) == MADE
@@ -243,7 +225,7 @@ def test_lost_answer_not_found(
 
 
 def test_lost_answer_and_spent_token(ec2: Ec2, clock: Clock) -> None:
-    """A token that is spent says what became of the launch: that is told apart first."""
+    """After a lost answer, too, a spent token is TokenSpent."""
     lay_uncertain(ec2, "token spent")
     with pytest.raises(launches.TokenSpent, match="IdempotentInstanceTerminated"):
         launches.run(ec2.client, {}, Finder(1000), always)
@@ -251,7 +233,7 @@ def test_lost_answer_and_spent_token(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_unreadable_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An answer that can't be read, as of a proxy in between, is none."""
+    """An answer that can't be read, as of a proxy in between, counts as lost."""
 
     def garble(**_: object) -> None:
         raise ResponseParserError("<html>")

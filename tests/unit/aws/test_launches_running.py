@@ -147,7 +147,7 @@ def test_never_runs(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An earlier call's instance that EC2 does not show for minutes is gone: that is told apart."""
+    """An earlier call's instance that EC2 does not show for minutes is NeverSeen."""
 
     def unknown(_: object, vm_cid: str) -> Instance:
         raise VMNotFound(vm_cid)
@@ -172,7 +172,7 @@ def test_new_and_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """EC2 that does not answer for minutes has not said that there is no such instance."""
+    """Minutes without an answer don't mean that there is no such instance."""
     answer_late(monkeypatch, ec2.client, "describe_instances", clock, 3 * INSTANCE_SEEN.seconds)
     lay(ec2, "pending", None, "running")
     assert launches.wait_until_running(ec2.client, VM).state == "running"
@@ -180,7 +180,7 @@ def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_answer_at_all(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor has one that does not answer to the end: the instance may run, and is no earlier call's."""
+    """If EC2 never answers, the instance may run: the error is not NeverSeen."""
     answer_late(monkeypatch, ec2.client, "describe_instances", clock, math.inf)
     with pytest.raises(VMCreationFailed, match=f"instance '{VM}' to run; last seen: Unavailable") as caught:
         launches.wait_until_running(ec2.client, VM)

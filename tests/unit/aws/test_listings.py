@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.aws.listings import listed, unpaged
+from bosh_aws_cpi.aws.listings import listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,9 +54,7 @@ def test_every_value(count: int, asked: list[int], *, is_paged: bool) -> None:
     ec2 = KeyPairs()
     names = [f"key-{number:03}" for number in range(count)]
     twice = chain(reversed(names), names)
-    if is_paged:
-        found = listed(ec2, "describe_key_pairs", "KeyPairs", "key-name", twice)
-    else:
-        found = unpaged(ec2.describe_key_pairs, "KeyPairs", "key-name", twice)
+    page = 1000 if is_paged else None
+    found = listed(ec2, "describe_key_pairs", "KeyPairs", "key-name", twice, page=page)
     assert [entry["KeyName"] for entry in found] == names
     assert ec2.asked == asked

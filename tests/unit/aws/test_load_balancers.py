@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws:elasticloadbalancing:us-east-1:1:targetgroup/web/1"
-OTHER_KIND = "Target group 'web' has target type {}. Use a target group of type instance or ip"
 VM_IN_GROUP = Target(ARN, VM)
 TARGET = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
 NAMED = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
@@ -34,7 +33,7 @@ def wanted(*names: str) -> list[TargetGroup]:
 
 
 def lay_groups(elbv2: Stub, *found: tuple[str, dict[str, Any]]) -> None:
-    """Lay out the question for one target group after the other, by its name."""
+    """Lay out DescribeTargetGroups for each name."""
     for name, entry in found:
         elbv2.answers("describe_target_groups", {"TargetGroups": [entry]}, Names=[name])
 
@@ -70,58 +69,8 @@ def test_ports(elbv2: Stub, of_group: dict[str, str], port: int | None, expected
     assert (found.port, found.family) == expected
 
 
-def test_missing_target_group(elbv2: Stub) -> None:
-    """A target group that is not there is named."""
-    lay_groups(elbv2, ("web", group()))
-    elbv2.refuses("describe_target_groups", "TargetGroupNotFound", Names=["gone"])
-    with pytest.raises(CloudError) as caught:
-        load_balancers.target_groups(elbv2.client, wanted("web", "gone"), VPC, "us-east-1")
-    assert caught.value.message == "Could not find ALB target group `gone'"
-    assert caught.value.ok_to_retry is False
-
-
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        *(({"TargetType": kind}, OTHER_KIND.format(kind)) for kind in ("lambda", "alb", "new")),
-        ({"VpcId": "vpc-2"}, "Target group 'web' is in VPC 'vpc-2', but the VM is in 'vpc-1'"),
-    ],
-)
-def test_target_group_that_takes_no_such_vm(elbv2: Stub, more: dict[str, str], message: str) -> None:
-    """A target group of another kind, or of another VPC, is refused before there is a VM."""
-    lay_groups(elbv2, ("web", group(**more)))
-    with pytest.raises(CloudError) as caught:
-        load_balancers.target_groups(elbv2.client, wanted("web"), VPC, "us-east-1")
-    assert caught.value.message == message
-
-
-def lay_balancer(elb: Stub, name: str, **more: str) -> None:
-    """Lay out the question for a classic load balancer."""
-    answer = {"LoadBalancerDescriptions": [{"LoadBalancerName": name, **more}]}
-    elb.answers("describe_load_balancers", answer, LoadBalancerNames=[name])
-
-
-def test_check(elb: Stub) -> None:
-    """Each classic load balancer is looked for once; one that is not there is named."""
-    lay_balancer(elb, "b", VPCId=VPC)
-    lay_balancer(elb, "a")  # one from before there were VPCs
-    elb.refuses("describe_load_balancers", "LoadBalancerNotFound", LoadBalancerNames=["gone"])
-    load_balancers.check(elb.client, ["b", "a", "b"], VPC)
-    with pytest.raises(CloudError) as caught:
-        load_balancers.check(elb.client, ["gone"], VPC)
-    assert caught.value.message == "Could not find classic load balancer `gone'"
-
-
-def test_load_balancer_of_another_vpc(elb: Stub) -> None:
-    """A classic load balancer of another VPC would refuse the VM: it is refused before there is one."""
-    lay_balancer(elb, "web", VPCId="vpc-2")
-    with pytest.raises(CloudError) as caught:
-        load_balancers.check(elb.client, ["web"], VPC)
-    assert caught.value.message == "Load balancer 'web' is in VPC 'vpc-2', but the VM is in 'vpc-1'"
-
-
 def test_refused(elb: Stub, elbv2: Stub) -> None:
-    """Any other refusal goes on as it is."""
+    """Other refusals are raised."""
     elb.refuses("describe_load_balancers", "AccessDenied", LoadBalancerNames=["a"])
     elbv2.refuses("describe_target_groups", "AccessDenied", Names=["a"])
     elbv2.refuses("deregister_targets", "AccessDenied", **TARGET)
@@ -136,20 +85,8 @@ def test_refused(elb: Stub, elbv2: Stub) -> None:
         load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP])
 
 
-def test_register_and_deregister(elb: Stub, elbv2: Stub) -> None:
-    """An instance is registered and deregistered by its id."""
-    elb.answers("register_instances_with_load_balancer", **NAMED)
-    elb.answers("deregister_instances_from_load_balancer", **NAMED)
-    elbv2.answers("register_targets", **TARGET)
-    elbv2.answers("deregister_targets", **TARGET)
-    load_balancers.add(elb.client, "web", VM)
-    load_balancers.remove(elb.client, "web", VM)
-    load_balancers.add_target(elbv2.client, VM_IN_GROUP)
-    load_balancers.remove_target(elbv2.client, VM_IN_GROUP)
-
-
 def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) -> None:
-    """ELB learns from EC2 with a delay that an instance runs: it is asked again until it knows."""
+    """Registration is retried while ELB does not know the instance."""
     for _ in range(3):
         elb.refuses("register_instances_with_load_balancer", "InvalidInstance", **NAMED)
         elbv2.refuses("register_targets", "InvalidTarget", **TARGET)
@@ -162,7 +99,7 @@ def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) ->
 
 @pytest.mark.parametrize("code", ["LoadBalancerNotFound", "InvalidInstance"])
 def test_register_in_vain(elb: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch, code: str) -> None:
-    """After a minute what ELB says goes on; any other refusal goes on at once."""
+    """After a minute ELB's error is raised; other refusals are raised at once."""
     answer: Any = {"Error": {"Code": code, "Message": "no"}}
 
     def refuse(**_: Any) -> None:
@@ -178,7 +115,7 @@ def test_register_in_vain(elb: Stub, clock: Clock, monkeypatch: pytest.MonkeyPat
 
 
 def test_deregister_what_is_not_registered(elb: Stub) -> None:
-    """An instance that ELB does not know is no longer registered; any other refusal goes on."""
+    """An instance that is not registered is no error; other refusals are."""
     elb.refuses("deregister_instances_from_load_balancer", "InvalidInstance", **NAMED)
     elb.refuses("deregister_instances_from_load_balancer", "LoadBalancerNotFound", **NAMED)
     load_balancers.remove(elb.client, "web", VM)
@@ -199,7 +136,7 @@ def health(state: str, reason: str | None = None) -> dict[str, Any]:
 
 
 def lay_health(elbv2: Stub, *answers: dict[str, Any] | str | None, arn: str = ARN) -> None:
-    """Lay out one question for the target's health after the other; a word: ELB refuses with it."""
+    """Lay out the answers of DescribeTargetHealth; a string is the code of a refusal."""
     arguments = {**TARGET, "TargetGroupArn": arn}
     for answer in answers:
         if isinstance(answer, str):
@@ -218,14 +155,14 @@ NOT_REGISTERED = health("unused", "Target.NotRegistered")
 def test_drained(
     elbv2: Stub, clock: Clock, before: list[dict[str, Any]], last: dict[str, Any] | str | None
 ) -> None:
-    """The wait ends when the instance is no target any more, or its group is gone."""
+    """The wait ends when the target is no longer registered, or its group is gone."""
     lay_health(elbv2, *before, last)
     load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP])
     assert len(clock.pauses) == len(before)
 
 
 def test_several_drained(elbv2: Stub, clock: Clock) -> None:
-    """All groups are waited for together; one that has drained is not asked about again."""
+    """The wait covers all groups; a drained one is not asked again."""
     lay_health(elbv2, DRAINING, NOT_REGISTERED)
     lay_health(elbv2, DRAINING, None, arn="arn:b")
     load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP, Target("arn:b", VM)])
@@ -234,7 +171,7 @@ def test_several_drained(elbv2: Stub, clock: Clock) -> None:
 
 
 def test_never_drained(elbv2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wait for draining is bounded, once for all groups."""
+    """The wait has one time limit for all groups."""
     answer = {"TargetHealthDescriptions": [DRAINING]}
     monkeypatch.setattr(elbv2.client, "describe_target_health", lambda **_: answer)
     with pytest.raises(CloudError, match=f"'{VM}' to be drained; last seen: draining"):

@@ -153,7 +153,7 @@ def test_unknown_volume(ec2: Ec2, code: str) -> None:
 
 @pytest.mark.parametrize("operation", ["describe_volumes_modifications", "modify_volume"])
 def test_refused(ec2: Ec2, operation: str) -> None:
-    """Any other refusal goes on as it is."""
+    """Any other refusal is raised unchanged."""
     if operation == "modify_volume":
         lay(ec2, None)
         lay_modify(ec2, "UnauthorizedOperation")

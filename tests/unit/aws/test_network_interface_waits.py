@@ -76,7 +76,7 @@ def test_gone_before_it_was_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Mon
 
 
 def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """EC2 that does not answer for a minute has not said that there is no such interface."""
+    """A minute without an answer doesn't mean that there is no such interface."""
     answer_late(monkeypatch, ec2.client, "describe_network_interfaces", clock, 6 * NIC_SEEN.seconds)
     lay(ec2, ("pending", None), ("available", None))
     assert wait(ec2).status == "available"
@@ -84,7 +84,7 @@ def test_no_answer_at_first(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_answer_at_all(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor has one that does not answer to the end: the interface may be there."""
+    """If EC2 never answers, the interface may exist: the error is not NicGone."""
     answer_late(monkeypatch, ec2.client, "describe_network_interfaces", clock, math.inf)
     with pytest.raises(CloudError, match="to be available; last seen: Unavailable") as caught:
         wait(ec2)
@@ -214,7 +214,7 @@ def test_holder_by_prefix(ec2: Ec2, address: str, held: dict[str, Any]) -> None:
     ],
 )
 def test_held_by_nobody(ec2: Ec2, address: str, held: list[dict[str, Any]]) -> None:
-    """An address that nobody has any more is held by nobody."""
+    """An address without a holder has the holder None."""
     name = "ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"
     if "/" not in address:
         lay_filtered(ec2, name, address, [])

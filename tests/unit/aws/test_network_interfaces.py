@@ -68,15 +68,8 @@ def test_create_in_vain(ec2: Ec2, clock: Clock) -> None:
     assert 60 <= clock.now <= 66
 
 
-def test_create_refused(ec2: Ec2) -> None:
-    """A refusal is certain: nothing is looked for."""
-    ec2.refuses("create_network_interface", "InvalidSubnetID.NotFound", SubnetId="subnet-1")
-    with pytest.raises(ClientError, match=r"InvalidSubnetID\.NotFound"):
-        network_interfaces.create(ec2.client, {"SubnetId": "subnet-1"}, never)
-
-
 def test_of_agent(ec2: Ec2) -> None:
-    """What was made for an agent in a subnet is found by all its tags, over all pages."""
+    """The agent's interfaces in a subnet are found by all their tags, over all pages."""
     filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}]
     filters += [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
     first = {"NetworkInterfaces": [entry("available")], "NextToken": "n"}
@@ -89,23 +82,11 @@ def test_of_agent(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("code", [NOT_FOUND, "InvalidNetworkInterfaceId.Malformed"])
 def test_find(ec2: Ec2, code: str) -> None:
-    """An interface that EC2 does not know is none."""
+    """An interface that EC2 does not know is None."""
     ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [entry("available")]}, **IDS)
     ec2.refuses("describe_network_interfaces", code, **IDS)
     assert network_interfaces.find(ec2.client, ID) == Nic(ID, MAC, "available")
     assert network_interfaces.find(ec2.client, ID) is None
-
-
-def test_delete_on_termination(ec2: Ec2) -> None:
-    """Each interface is told to end with its instance."""
-    for number in (1, 2):
-        ec2.answers(
-            "modify_network_interface_attribute",
-            NetworkInterfaceId=f"eni-{number}",
-            Attachment={"AttachmentId": f"eni-attach-{number}", "DeleteOnTermination": True},
-        )
-    pairs = [("eni-1", "eni-attach-1"), ("eni-2", "eni-attach-2")]
-    network_interfaces.delete_on_termination(ec2.client, pairs)
 
 
 @pytest.mark.parametrize(
@@ -150,24 +131,10 @@ def test_discard_what_is_never_seen(ec2: Ec2, clock: Clock, program_log: Program
 
 
 def test_discard_refused(ec2: Ec2) -> None:
-    """Any other refusal goes on as it is: the removal is not certain."""
+    """Any other refusal is raised unchanged: the removal is not certain."""
     ec2.refuses("delete_network_interface", "UnauthorizedOperation", NetworkInterfaceId=ID)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         network_interfaces.discard(ec2.client, ID, was_seen=True)
-
-
-def test_request_public_ip(ec2: Ec2) -> None:
-    """An interface made before the launch is told to get a public address in it."""
-    change = {"NetworkInterfaceId": ID, "AssociatePublicIpAddress": True}
-    ec2.answers("modify_network_interface_attribute", **change)
-    network_interfaces.request_public_ip(ec2.client, ID)
-
-
-def test_pass_foreign_traffic(ec2: Ec2) -> None:
-    """A router's source/destination check is taken off its interface."""
-    change = {"NetworkInterfaceId": ID, "SourceDestCheck": {"Value": False}}
-    ec2.answers("modify_network_interface_attribute", **change)
-    network_interfaces.pass_foreign_traffic(ec2.client, ID)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +198,7 @@ CHANGES: list[tuple[Callable[[Any], None], dict[str, Any]]] = [
 def test_change_what_is_not_seen_yet(
     ec2: Ec2, clock: Clock, change: Callable[[Any], None], sent: dict[str, Any]
 ) -> None:
-    """What one call of EC2's shows, the next may not know yet; it is asked again for a minute."""
+    """A change is retried for a minute while EC2 does not know the interface."""
     for _ in range(2):
         ec2.refuses("modify_network_interface_attribute", NOT_FOUND, NetworkInterfaceId=ID, **sent)
     ec2.answers("modify_network_interface_attribute", NetworkInterfaceId=ID, **sent)
@@ -240,7 +207,7 @@ def test_change_what_is_not_seen_yet(
 
 
 def test_delegate_to_what_is_not_seen_yet(ec2: Ec2, clock: Clock) -> None:
-    """So is the delegation of a prefix."""
+    """The delegation of a prefix is retried while EC2 does not know the interface."""
     ec2.refuses("assign_private_ip_addresses", NOT_FOUND, **ASSIGN)
     ec2.answers("assign_private_ip_addresses", **ASSIGN)
     network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available"), PREFIX)

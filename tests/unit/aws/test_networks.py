@@ -45,17 +45,6 @@ def test_addresses_of_a_subnet(ec2: Ec2, more: dict[str, bool], families: set[st
     assert networks.subnets(ec2.client, ["subnet-1"])["subnet-1"].families == families
 
 
-def test_missing_subnets(ec2: Ec2) -> None:
-    """All subnets that EC2 does not know are named."""
-    lay_subnets(ec2)
-    with pytest.raises(CloudError) as caught:
-        networks.subnets(ec2.client, ["subnet-2", "subnet-1"])
-    assert caught.value.message == (
-        "Subnet not found: subnet-1, subnet-2. "
-        "Check subnet and subnet_fallbacks in the networks' cloud_properties"
-    )
-
-
 def lay_groups(ec2: Ec2, *pages: list[tuple[str, str]]) -> None:
     """Lay out the question for the groups "a" and "b", page by page."""
     filters = [{"Name": "vpc-id", "Values": ["vpc-1"]}, {"Name": "group-name", "Values": ["a", "b"]}]
@@ -71,24 +60,6 @@ def test_security_groups(ec2: Ec2) -> None:
     lay_groups(ec2, [("b", "sg-2")], [("a", "sg-1")])
     found = networks.security_group_ids(ec2.client, "vpc-1", ["b", "a", "b"])
     assert found == {"a": "sg-1", "b": "sg-2"}
-
-
-@pytest.mark.parametrize(
-    ("groups", "message"),
-    [
-        ([("a", "sg-1")], "Security group not found with name 'b'"),
-        (
-            [("a", "sg-1"), ("b", "sg-2"), ("b", "sg-3")],
-            "Found multiple matching security groups with name 'b': sg-2, sg-3",
-        ),
-    ],
-)
-def test_no_security_group(ec2: Ec2, groups: list[tuple[str, str]], message: str) -> None:
-    """A name needs exactly one group."""
-    lay_groups(ec2, groups)
-    with pytest.raises(CloudError) as caught:
-        networks.security_group_ids(ec2.client, "vpc-1", ["a", "b"])
-    assert caught.value.message == message
 
 
 @pytest.mark.parametrize("names", [["us-east-1b", "us-east-1a"], []])

@@ -95,7 +95,7 @@ def test_create(ec2: Ec2, destination: str, name: str) -> None:
 
 @DESTINATIONS
 def test_replace(ec2: Ec2, destination: str, name: str) -> None:
-    """A route is led elsewhere, unless there is none, which EC2 says in one of two ways."""
+    """A route's target is replaced; without the route, which EC2 reports in two ways, the result is False."""
     arguments = {"RouteTableId": TABLE, name: destination, **TO_NIC}
     ec2.answers("replace_route", **arguments)
     said = f"There is no route defined for '{destination}' in the route table. Use CreateRoute instead."
@@ -126,7 +126,7 @@ def test_delete(ec2: Ec2, destination: str, name: str) -> None:
 
 @pytest.mark.parametrize("operation", ["create_route", "replace_route", "delete_route"])
 def test_refused(ec2: Ec2, operation: str) -> None:
-    """Any other refusal goes on as it is."""
+    """Any other refusal is raised unchanged."""
     target = {} if operation == "delete_route" else TO_NIC
     arguments = {"RouteTableId": TABLE, "DestinationCidrBlock": "10.0.0.0/8", **target}
     ec2.refuses(operation, "UnauthorizedOperation", **arguments)

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import snapshots
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
-from bosh_aws_cpi.errors import CloudError, DiskNotFound
+from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import ago
 
 if TYPE_CHECKING:
@@ -26,19 +26,13 @@ IN_USE = "InvalidSnapshot.InUse"
 
 
 def create(ec2: Ec2) -> str:
-    """Make a snapshot."""
+    """Create a snapshot."""
     return snapshots.create(ec2.client, DISK, {"Description": "d"}, MARK)
-
-
-def test_create(ec2: Ec2) -> None:
-    """A snapshot is made with what is given."""
-    ec2.answers("create_snapshot", {"SnapshotId": SNAPSHOT}, VolumeId=DISK, Description="d")
-    assert create(ec2) == SNAPSHOT
 
 
 @pytest.mark.parametrize("unseen", [0, 2])
 def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
-    """CreateSnapshot takes no client token: after a lost answer the snapshot is looked for by its mark."""
+    """After a lost answer the snapshot is searched by its tag: CreateSnapshot takes no client token."""
     ec2.loses("create_snapshot", VolumeId=DISK, Description="d")
     for _ in range(unseen):
         ec2.answers("describe_snapshots", {"Snapshots": []}, **OF_DISK)
@@ -48,7 +42,7 @@ def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
 
 
 def test_create_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is not to be seen was not made: it is made again."""
+    """If the snapshot is not found, it is created again."""
     monkeypatch.setattr(ec2.client, "describe_snapshots", lambda **_: {"Snapshots": []})
     ec2.fails("create_snapshot", VolumeId=DISK, Description="d")
     ec2.answers("create_snapshot", {"SnapshotId": SNAPSHOT}, VolumeId=DISK, Description="d")
@@ -56,16 +50,8 @@ def test_create_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -
     assert 60 <= clock.now <= 66
 
 
-@pytest.mark.parametrize("code", ["InvalidVolume.NotFound", "InvalidVolumeID.Malformed"])
-def test_create_of_unknown_volume(ec2: Ec2, code: str) -> None:
-    """A disk that EC2 does not know is not found."""
-    ec2.refuses("create_snapshot", code, VolumeId=DISK, Description="d")
-    with pytest.raises(DiskNotFound, match=DISK):
-        create(ec2)
-
-
 def lay(ec2: Ec2, *looks: dict[str, Any] | None) -> None:
-    """Lay out one look at the snapshot after the other; none: EC2 does not know it."""
+    """Lay out the answers of DescribeSnapshots; None is a refusal as unknown."""
     for look in looks:
         if look is None:
             ec2.refuses("describe_snapshots", NOT_FOUND, **IDS)
@@ -81,7 +67,7 @@ HALF = {"State": "pending", "Progress": "50%"}
     "looks", [[DONE], [{"State": "pending"}, HALF, DONE], [None, None, HALF, DONE]], ids=len
 )
 def test_wait_until_completed(ec2: Ec2, clock: Clock, looks: list[dict[str, Any] | None]) -> None:
-    """A new snapshot is waited for, also while EC2 does not know it yet."""
+    """The wait goes on while EC2 does not know a new snapshot."""
     lay(ec2, *looks)
     snapshots.wait_until_completed(ec2.client, SNAPSHOT)
     assert len(clock.pauses) == len(looks) - 1
@@ -89,7 +75,7 @@ def test_wait_until_completed(ec2: Ec2, clock: Clock, looks: list[dict[str, Any]
 
 @pytest.mark.parametrize(("more", "said"), [({"StateMessage": "no key"}, "no key"), ({}, "no reason given")])
 def test_snapshot_that_fails(ec2: Ec2, clock: Clock, more: dict[str, str], said: str) -> None:
-    """One that EBS could not make ends the wait at once, with EBS's reason."""
+    """A snapshot that EBS could not create ends the wait at once, with EBS's reason."""
     lay(ec2, HALF, {"State": "error", **more})
     with pytest.raises(CloudError) as caught:
         snapshots.wait_until_completed(ec2.client, SNAPSHOT)
@@ -98,7 +84,7 @@ def test_snapshot_that_fails(ec2: Ec2, clock: Clock, more: dict[str, str], said:
 
 
 def test_never_completed(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A large volume's takes hours; after four it is given up, with how far it was."""
+    """The wait ends after four hours, with the progress."""
     monkeypatch.setattr(ec2.client, "describe_snapshots", lambda **_: {"Snapshots": [HALF]})
     with pytest.raises(CloudError, match=r"to be completed; last seen: pending 50%"):
         snapshots.wait_until_completed(ec2.client, SNAPSHOT)
@@ -107,7 +93,7 @@ def test_never_completed(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("before", [[], [None, None]], ids=["at first", "unseen before"])
 def test_snapshot_that_vanishes(ec2: Ec2, clock: Clock, before: list[None]) -> None:
-    """One that was seen and is gone, deleted by somebody else, is not waited for."""
+    """The wait ends if the snapshot disappears."""
     lay(ec2, *before, HALF, None)
     with pytest.raises(CloudError) as caught:
         snapshots.wait_until_completed(ec2.client, SNAPSHOT)
@@ -116,7 +102,7 @@ def test_snapshot_that_vanishes(ec2: Ec2, clock: Clock, before: list[None]) -> N
 
 
 def test_snapshot_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is one that EC2 does not know for a minute."""
+    """The wait ends if EC2 does not know the snapshot for a minute."""
 
     def refuse(**_: Any) -> None:
         raise ClientError({"Error": {"Code": NOT_FOUND}}, "DescribeSnapshots")
@@ -128,14 +114,14 @@ def test_snapshot_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest
 
 
 def test_wait_refused(ec2: Ec2) -> None:
-    """Any other refusal ends the wait."""
+    """Other refusals end the wait."""
     ec2.refuses("describe_snapshots", "UnauthorizedOperation", **IDS)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         snapshots.wait_until_completed(ec2.client, SNAPSHOT)
 
 
 def lay_delete(ec2: Ec2, *answers: str | None) -> None:
-    """Lay out one deletion after the other; a text: an AMI uses the snapshot, a code: EC2 refuses."""
+    """Lay out the answers of DeleteSnapshot: None, the AMI that uses the snapshot, or an error code."""
     for answer in answers:
         if answer is None:
             ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
@@ -149,13 +135,13 @@ def lay_delete(ec2: Ec2, *answers: str | None) -> None:
 @pytest.mark.parametrize("answer", [None, NOT_FOUND, "InvalidSnapshotID.Malformed"])
 @pytest.mark.parametrize("of_ami", [None, AMI])
 def test_delete(ec2: Ec2, answer: str | None, of_ami: str | None) -> None:
-    """A snapshot is deleted; one that is gone is fine."""
+    """A snapshot is deleted; a missing one is no error."""
     lay_delete(ec2, answer)
     assert snapshots.delete(ec2.client, SNAPSHOT, of_ami) is True
 
 
 def test_delete_by_an_id_that_is_none(ec2: Ec2) -> None:
-    """EC2 calls what is no snapshot's id at all an invalid value; any other invalid value is an error."""
+    """EC2's error for a malformed snapshot id is no error; for another invalid value it is."""
     code, said = "InvalidParameterValue", "Value (x) for parameter snapshotId is invalid. Expected: '{}-...'."
     for kind in ("snap", "vol"):
         ec2.refuses("delete_snapshot", code, said.format(kind), SnapshotId="x")
@@ -166,7 +152,7 @@ def test_delete_by_an_id_that_is_none(ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("code", [IN_USE, AMI])
 def test_delete_of_an_ami(ec2: Ec2, clock: Clock, code: str) -> None:
-    """While EC2 still counts it as the AMI's that was just deregistered it is tried again."""
+    """The deletion is retried while EC2 shows the snapshot in use by the AMI that was just deregistered."""
     lay_delete(ec2, code, code, None)
     assert snapshots.delete(ec2.client, SNAPSHOT, AMI) is True
     assert len(clock.pauses) == 2
@@ -174,14 +160,14 @@ def test_delete_of_an_ami(ec2: Ec2, clock: Clock, code: str) -> None:
 
 @pytest.mark.parametrize("before", [[], [AMI]])
 def test_delete_of_another_ami(ec2: Ec2, before: list[str]) -> None:
-    """One that another AMI uses stays, and that is told."""
+    """A snapshot that another AMI uses stays, and the result says so."""
     lay_delete(ec2, *before, OTHER_AMI)
     assert snapshots.delete(ec2.client, SNAPSHOT, AMI) is False
 
 
 @pytest.mark.parametrize("code", [IN_USE, OTHER_AMI])
 def test_delete_what_is_used(ec2: Ec2, clock: Clock, code: str) -> None:
-    """A disk's snapshot that an AMI uses stays for good: the error goes on at once."""
+    """For a disk's snapshot that an AMI uses, the error is raised at once."""
     lay_delete(ec2, code)
     with pytest.raises(ClientError, match=r"InvalidSnapshot\.InUse"):
         snapshots.delete(ec2.client, SNAPSHOT)
@@ -189,7 +175,7 @@ def test_delete_what_is_used(ec2: Ec2, clock: Clock, code: str) -> None:
 
 
 def test_delete_what_is_never_released(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After five minutes what EC2 says is the error."""
+    """After five minutes the error quotes EC2."""
     answer: Any = {"Error": {"Code": IN_USE, "Message": f"in use by {AMI}"}}
 
     def refuse(**_: Any) -> None:
@@ -202,21 +188,21 @@ def test_delete_what_is_never_released(ec2: Ec2, clock: Clock, monkeypatch: pyte
 
 
 def test_delete_refused(ec2: Ec2) -> None:
-    """Any other refusal goes on as it is."""
+    """Other refusals are raised."""
     lay_delete(ec2, "UnauthorizedOperation")
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
         snapshots.delete(ec2.client, SNAPSHOT, AMI)
 
 
 def test_discard(ec2: Ec2, clock: Clock) -> None:
-    """One made a moment ago that EC2 does not know yet is not taken for one that is gone."""
+    """The deletion of a new snapshot that EC2 does not know yet is retried."""
     lay_delete(ec2, NOT_FOUND, NOT_FOUND, None)
     snapshots.discard(ec2.client, SNAPSHOT)
     assert len(clock.pauses) == 2
 
 
 def test_discard_what_is_not_released_yet(ec2: Ec2, clock: Clock) -> None:
-    """For a moment EC2 counts it as that of an AMI which was deregistered just before."""
+    """The deletion of a snapshot that is still in use is retried."""
     lay_delete(ec2, IN_USE, NOT_FOUND, IN_USE, None)
     snapshots.discard(ec2.client, SNAPSHOT)
     assert len(clock.pauses) == 3
@@ -224,7 +210,7 @@ def test_discard_what_is_not_released_yet(ec2: Ec2, clock: Clock) -> None:
 
 @pytest.mark.parametrize("found", [[], [SNAPSHOT], [SNAPSHOT, "snap-2"]], ids=len)
 def test_find_marked(ec2: Ec2, found: list[str]) -> None:
-    """A snapshot is found by the tag that tells it from all others."""
+    """A snapshot is found by its tag."""
     ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": each} for each in found]}, **SEARCH)
     assert snapshots.find_marked(ec2.client, MARK) == (SNAPSHOT if found else None)
 
@@ -238,7 +224,7 @@ NEW, OLD = timedelta(minutes=5), RECENT + timedelta(minutes=5)
     ids=["old", "new", "both", "without a time"],
 )
 def test_find_marked_and_new(ec2: Ec2, begun: list[timedelta | None], found: str | None) -> None:
-    """One that was begun long ago belongs to another request, which had the same id by chance."""
+    """An old snapshot with the same tag belongs to another request."""
     entries: list[dict[str, Any]] = [
         {"SnapshotId": f"snap-{n}", **({"StartTime": ago(age)} if age else {})} for n, age in enumerate(begun)
     ]

@@ -32,12 +32,6 @@ def errors(log: ProgramLog) -> list[str]:
     return [record.text for record in log.records if record.level == "ERROR"]
 
 
-def test_create(ec2: Ec2) -> None:
-    """One call tags all resources."""
-    ec2.answers("create_tags", **call("i-1", "vol-1"))
-    tags.create(ec2.client, ["i-1", "vol-1"], TAGS)
-
-
 @pytest.mark.parametrize(("resources", "given"), [(["i-1"], {}), ([], TAGS)])
 def test_nothing_to_do(ec2: Ec2, clock: Clock, resources: list[str], given: dict[str, str]) -> None:
     """Without tags or resources there is no call."""
@@ -74,7 +68,7 @@ def test_never_found(ec2: Ec2, clock: Clock) -> None:
 
 
 def test_no_id(ec2: Ec2, clock: Clock) -> None:
-    """An id that EC2 calls none is raised at once: waiting would not make it one."""
+    """An invalid id is raised at once: waiting would not help."""
     ec2.refuses("create_tags", "InvalidID", **call("x"))
     with pytest.raises(ClientError, match="InvalidID"):
         tags.create(ec2.client, ["x"], TAGS)
@@ -83,7 +77,7 @@ def test_no_id(ec2: Ec2, clock: Clock) -> None:
 
 @pytest.mark.parametrize("code", [NOT_FOUND, "UnauthorizedOperation"])
 def test_mark_deleted(ec2: Ec2, clock: Clock, program_log: ProgramLog, code: str) -> None:
-    """What is being deleted is named so, tried once; failing to is logged."""
+    """A resource that is being deleted is named so by one attempt; a failure is logged."""
     named = {"Resources": ["vol-1"], "Tags": [{"Key": "Name", "Value": "to be deleted"}]}
     ec2.answers("create_tags", **named)
     ec2.refuses("create_tags", code, **named)
@@ -221,7 +215,7 @@ def test_other_refusals(ec2: Ec2, resources: list[str]) -> None:
 
 
 def test_other_refusal_of_one_among_several(ec2: Ec2) -> None:
-    """So is one that comes while each is tagged by itself."""
+    """Another refusal is also raised while the resources are tagged one by one."""
     ec2.refuses("create_tags", "TagLimitExceeded", **call("i-1", "vol-1"))
     ec2.refuses("create_tags", "UnauthorizedOperation", **call("i-1"))
     with pytest.raises(ClientError, match="UnauthorizedOperation"):

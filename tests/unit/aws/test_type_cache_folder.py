@@ -155,7 +155,7 @@ def test_full_disk(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, pro
 
 
 def test_no_temporary_folder(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where there is no folder for temporary files at all, the others serve, and without them none."""
+    """Without a folder for temporary files the other places are used, or nothing is kept."""
 
     def fail() -> str:
         raise FileNotFoundError(2, "No usable temporary directory found")

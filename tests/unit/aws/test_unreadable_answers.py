@@ -116,7 +116,7 @@ def test_attempts(clients: Clients, status: int, asked: int, *, is_perhaps_done:
 
 
 def test_debug_log(clients: Clients, program_log: ProgramLog) -> None:
-    """Nor does the log of the calls hold a page."""
+    """The log of the calls does not contain a page."""
     Proxy(clients.ec2, 200, PAGES["html"])
     met(clients, "ec2")
     assert "AWS did not answer: AWS could not be called: its answer can't be read" in program_log.text
@@ -125,14 +125,14 @@ def test_debug_log(clients: Clients, program_log: ProgramLog) -> None:
 
 @pytest.mark.usefixtures("signals")
 def test_log_of_the_answer(clients: Clients) -> None:
-    """What is answered names a page among the causes, and has not the whole of it."""
+    """The response's log names the page among the causes, shortened."""
     Proxy(clients.ec2, 200, f"<p>{'x' * 600}{SECRET}")
 
-    def verb(*_: Any) -> None:
+    def method(*_: Any) -> None:
         error = met(clients, "ec2")
         message = "outer"
         raise CloudError(message) from error
 
-    log = ask(Host(verb), "has_vm", "i-1")["log"]
+    log = ask(Host(method), "has_vm", "i-1")["log"]
     assert "; caused by Unreadable: " in log
     assert SECRET not in log

@@ -20,7 +20,7 @@ EXPECTED = "Value (x) for parameter volume is invalid. Expected: 'vol-...'."
 
 
 def test_find(ec2: Ec2) -> None:
-    """A volume is read with its attachments; one that has ended is none."""
+    """A volume is read with its attachments, except ended ones."""
     lay(ec2, entry("in-use", DISK, (VM, "attached"), (OTHER_VM, "detached")))
     found = volumes.find(ec2.client, DISK)
     assert (found.disk_cid, found.state, found.availability_zone) == (DISK, "in-use", "z")
@@ -194,7 +194,7 @@ def test_time_out(
 
 
 def test_answers_that_were_lost(ec2: Ec2) -> None:
-    """What an attempt without an answer has deleted or detached is gone at the next one."""
+    """After a lost answer, a missing volume or attachment means success."""
     pair = {"VolumeId": DISK, "InstanceId": VM}
     ec2.refuses_repetition("delete_volume", NOT_FOUND, VolumeId=DISK)
     ec2.refuses_repetition("detach_volume", "IncorrectState", **pair)
@@ -242,7 +242,7 @@ def test_detach_by_force(ec2: Ec2, clock: Clock, code: str | None) -> None:
 
 
 def test_detach_by_force_refused(ec2: Ec2) -> None:
-    """Any other refusal goes on as it is."""
+    """Any other refusal is raised unchanged."""
     arguments = {"VolumeId": DISK, "InstanceId": VM, "Force": True}
     ec2.refuses("detach_volume", "UnauthorizedOperation", **arguments)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):

@@ -1,4 +1,4 @@
-"""Making EBS volumes: by a client token and a mark there is one of them."""
+"""Creating EBS volumes: with a client token and a tag, only one is created."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from tests.unit.aws.timing_script import ago
 from tests.unit.aws.volume_looks import DISK, OTHER, attached, entry, lay
 
@@ -25,30 +25,30 @@ NOW, NEW, OLD = timedelta(0), timedelta(minutes=5), RECENT + timedelta(minutes=5
 
 
 def create(ec2: Ec2) -> str:
-    """Make a volume."""
+    """Create a volume."""
     return volumes.create(ec2.client, ARGUMENTS, MARK)
 
 
 def made(disk_cid: str, age: timedelta | None) -> dict[str, Any]:
-    """Describe a volume of this age; EC2 may not say it."""
+    """Describe a volume of this age; without an age EC2 shows no time."""
     return {"VolumeId": disk_cid, **({} if age is None else {"CreateTime": ago(age)})}
 
 
 def lay_search(ec2: Ec2, *entries: dict[str, Any]) -> None:
-    """Lay out the question for the volumes of this call."""
+    """Lay out the search for the volumes of this call."""
     ec2.answers("describe_volumes", {"Volumes": list(entries)}, **SEARCH)
 
 
 @pytest.mark.parametrize("age", [NEW, NOW, None], ids=["before", "now", "without a time"])
 def test_create(ec2: Ec2, age: timedelta | None) -> None:
-    """A volume is made with what is given; by its token EC2 answers with what the same call made before."""
+    """The answer of CreateVolume is the volume, even if an earlier call with the same token created it."""
     ec2.answers("create_volume", made(DISK, age), **ARGUMENTS)
     assert create(ec2) == DISK
 
 
 @pytest.mark.parametrize("code", sorted(TOKEN_SPENT))
 def test_create_under_a_spent_token(ec2: Ec2, clock: Clock, code: str) -> None:
-    """A token that stands for a call with other arguments makes nothing."""
+    """A token that was used with other arguments is an error of its own type."""
     ec2.refuses("create_volume", code, **ARGUMENTS)
     with pytest.raises(volumes.NotCreated, match=f"CreateVolume failed with {code}"):
         create(ec2)
@@ -58,7 +58,7 @@ def test_create_under_a_spent_token(ec2: Ec2, clock: Clock, code: str) -> None:
 @pytest.mark.parametrize("unseen", [0, 2])
 @pytest.mark.parametrize("then", [None, "RequestLimitExceeded", "InsufficientVolumeCapacity"])
 def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int, then: str | None) -> None:
-    """After a lost answer the volume is looked for by its mark, whatever other attempts were answered."""
+    """After a lost answer the volume is searched by its tag, whatever a repetition was answered."""
     if then:
         ec2.refuses_repetition("create_volume", then, **ARGUMENTS)
     else:
@@ -71,7 +71,7 @@ def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int, then: str
 
 
 def test_not_made(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is not to be seen was not made: the SDK has repeated the call with its token already."""
+    """If the volume is not found, the error is raised: the SDK has already repeated the call."""
     monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": []})
     ec2.loses("create_volume", **ARGUMENTS)
     with pytest.raises(ReadTimeoutError):
@@ -80,7 +80,7 @@ def test_not_made(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_refused(ec2: Ec2, clock: Clock) -> None:
-    """A refusal goes on as it is, also when the call was throttled before."""
+    """A refusal is raised unchanged, also after throttling."""
     ec2.refuses("create_volume", "VolumeLimitExceeded", **ARGUMENTS)
     ec2.refuses_after_throttling("create_volume", "VolumeLimitExceeded", **ARGUMENTS)
     for _ in range(2):
@@ -100,7 +100,7 @@ def test_refused(ec2: Ec2, clock: Clock) -> None:
     ids=["none", "old", "both", "without a time"],
 )
 def test_find_marked(ec2: Ec2, entries: list[tuple[str, timedelta | None]], found: str | None) -> None:
-    """A volume is found by the tag that tells it from others, when it was made a while ago at most."""
+    """A recent volume is found by its tag."""
     lay_search(ec2, *(made(disk_cid, age) for disk_cid, age in entries))
     assert volumes.find_marked(ec2.client, MARK) == found
 
@@ -121,9 +121,13 @@ def tagged(*keys: str, state: str = "available") -> dict[str, Any]:
         *((look, True) for look in attached("attaching", "attached", "busy", "detaching")),
         *((look, False) for look in attached("detached")),
     ],
+    ids=[
+        *("untagged", "marked", "tags-of-others", "attached-before", "metadata"),
+        *("attaching", "attached", "busy", "detaching", "detached"),
+    ],
 )
 def test_used(ec2: Ec2, look: dict[str, Any], *, is_used: bool) -> None:
-    """A volume was used when a VM has it, or when it was given a disk's metadata: other tags tell nothing."""
+    """A volume with an attachment or a disk's metadata counts as used; other tags don't matter."""
     lay(ec2, look)
     assert volumes.is_used(volumes.find(ec2.client, DISK)) is is_used
 
@@ -138,7 +142,7 @@ def test_used(ec2: Ec2, look: dict[str, Any], *, is_used: bool) -> None:
     ids=["attached", "tagged", "old"],
 )
 def test_wait_for_anothers(ec2: Ec2, clock: Clock, look: dict[str, Any], age: timedelta) -> None:
-    """One that is used or old is no new one: the wait ends at once, where its token may be another call's."""
+    """The wait for a volume that is used or old ends at once: it belongs to another call."""
     lay(ec2, {**look, "CreateTime": ago(age)})
     with pytest.raises(volumes.NotCreated) as caught:
         volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
@@ -147,30 +151,37 @@ def test_wait_for_anothers(ec2: Ec2, clock: Clock, look: dict[str, Any], age: ti
 
 
 def test_wait_for_an_unused_one(ec2: Ec2, clock: Clock) -> None:
-    """One that is as it was made is waited for."""
+    """The wait for an unused volume goes on."""
     lay(ec2, None, tagged("a", "bosh_call", state="creating"), tagged("a", "bosh_call"))
     volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
     assert len(clock.pauses) == 2
 
 
 def test_wait_without_a_request(ec2: Ec2) -> None:
-    """Where the token can be no other call's, nobody else can have used it."""
+    """Without a request id the token is this call's alone, and the use of the volume does not matter."""
     lay(ec2, tagged("attached_at"))
     volumes.wait_until_available(ec2.client, DISK)
 
 
 @pytest.mark.parametrize("looks", [[entry("error")], [entry("creating"), None]], ids=["failed", "gone"])
 def test_wait_in_vain(ec2: Ec2, looks: list[dict[str, Any] | None]) -> None:
-    """One that EBS could not make, or that is gone, is not made: another token may do."""
+    """A volume that failed or is gone is an error after which another token can be used."""
     lay(ec2, *looks)
     with pytest.raises(volumes.NotCreated):
         volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
 
 
 def test_wait_that_times_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that takes too long may still be made: that is another error."""
+    """A timeout is another error: the volume may still be created."""
     monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": [entry("creating")]})
     with pytest.raises(CloudError) as caught:
         volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
     assert not isinstance(caught.value, volumes.NotCreated)
     assert clock.now >= 600
+
+
+def test_copy_of_an_unknown_volume(ec2: Ec2) -> None:
+    """A volume that EC2 no longer knows when it is copied is DiskNotFound."""
+    ec2.refuses("copy_volumes", "InvalidVolume.NotFound", SourceVolumeId=DISK, ClientToken="t")
+    with pytest.raises(DiskNotFound):
+        volumes.copy(ec2.client, DISK, {"ClientToken": "t"}, MARK)

@@ -8,6 +8,7 @@ import pytest
 
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.errors import InvalidCall
 
 AWS: dict[str, Any] = {
     "max_retries": 8,
@@ -34,7 +35,7 @@ def parse(
 
 
 def test_defaults() -> None:
-    """What a configuration leaves out has its default."""
+    """Absent keys have their defaults."""
     parsed = parse()
     expected = {
         "max_retries": 8,
@@ -129,16 +130,6 @@ def test_aws_section(key: str, value: object, attribute: str, expected: object) 
     assert getattr(parse(context={key: value}).aws, attribute) == expected
 
 
-def test_context_wins() -> None:
-    """A key of the context replaces the file's whole value; others stay."""
-    parsed = parse(
-        {"metadata_options": {"a": 1}, "default_key_name": "kept"},
-        {"region": "eu-west-1", "metadata_options": {"b": 2}, "director_uuid": "d", "request_id": "r"},
-    ).aws
-    assert (parsed.region, parsed.metadata_options) == ("eu-west-1", {"b": 2})
-    assert parsed.default_key_name == "kept"
-
-
 @pytest.mark.parametrize(
     ("aws", "environ", "region"),
     [
@@ -154,14 +145,19 @@ def test_region(aws: dict[str, Any], environ: dict[str, str], region: str) -> No
     assert parse(aws, environ=environ).aws.region == region
 
 
-def test_credentials_of_the_profile() -> None:
-    """Keys that are null are none."""
-    aws = parse({"credentials_source": "env_or_profile", "access_key_id": None, "secret_access_key": ""}).aws
-    assert (aws.credentials_source, aws.access_key_id, aws.secret_access_key) == (
-        "env_or_profile",
-        None,
-        None,
-    )
+@pytest.mark.parametrize(
+    ("aws", "environ"),
+    [
+        ({}, {"AWS_REGION": "us-west-1"}),
+        ({"ec2_endpoint": "ec2.eu-west-3.amazonaws.com"}, {}),
+        ({"elb_endpoint": "h"}, {"AWS_REGION": "us-west-1"}),
+        ({**ENDPOINTS, "ec2_endpoint": "ec2.amazonaws.com"}, {}),
+    ],
+)
+def test_no_region(aws: dict[str, Any], environ: dict[str, str]) -> None:
+    """Without both endpoints neither the environment nor a host's name gives the region."""
+    with pytest.raises(InvalidCall, match="missing configuration parameters > aws:region, or "):
+        parse({"region": ABSENT, **aws}, environ=environ)
 
 
 @pytest.mark.parametrize(
@@ -179,14 +175,6 @@ def test_registry_endpoint(endpoint: str, base_url: str) -> None:
     assert registry == cpi_config.RegistryConfig(endpoint, base_url, None, None)
 
 
-@pytest.mark.parametrize(
-    ("version", "expected"), [(None, 3), (1, 1), (2, 2), (3, 3), (4, 3), (99, 3)], ids=str
-)
-def test_supported_version(version: int | None, expected: int) -> None:
-    """The announced contract version is the lower of 3 and the configured one."""
-    assert parse(debug={"cpi": {"api_version": version}}).supported_api_version == expected
-
-
 def test_other_sections() -> None:
     """Agent, registry and log level are taken as they are; an empty endpoint is no registry."""
     parsed = parse(
@@ -199,25 +187,6 @@ def test_other_sections() -> None:
     assert parsed.log_level == "debug"
     assert parse(registry={"endpoint": "", "user": "u"}).registry is None
     assert parse(agent=None, registry=None, debug=None).agent == {}
-
-
-@pytest.mark.parametrize(
-    ("context", "expected"),
-    [
-        ({}, 1),
-        ({"vm": None}, 1),
-        ({"vm": []}, 1),
-        ({"vm": {"stemcell": "x"}}, 1),
-        ({"vm": {"stemcell": {}}}, 1),
-        ({"vm": {"stemcell": {"api_version": 3}}}, 3),
-        ({"vm": {"stemcell": {"api_version": None}}}, None),
-    ],
-)
-def test_stemcell_version(context: dict[str, Any], expected: object) -> None:
-    """The stemcell's version comes through the context; 1 when it is absent, null stays null."""
-    parsed = parse(context=context)
-    assert parsed.stemcell == expected
-    assert parsed.is_stemcell_given is (expected != 1)
 
 
 def test_secrets_in_sight() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.config import cpi_config, resource_keys, values
+from bosh_aws_cpi.config import cpi_config, keys, values
 from bosh_aws_cpi.config.keys import KEYS
 from bosh_aws_cpi.errors import InvalidCall
 from bosh_aws_cpi.redact import Redactor
@@ -101,15 +101,12 @@ def test_template(key: values.Key[Any]) -> None:
 
 def test_drained_targets() -> None:
     """The time that a drained target is waited for is the one that the text gives."""
-    assert (
-        f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds"
-        in resource_keys.DEREGISTER_ON_DELETE.description
-    )
+    assert f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds" in keys.DEREGISTER_ON_DELETE.description
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
 def test_secret(key: values.Key[Any]) -> None:
-    """A secret is masked in the log once the configuration was read, and what is no secret is not."""
+    """A secret is masked in the log once the configuration was read; other values are not."""
     redact = Redactor()
     redact.learn(configuration(key.path, f"nats://u:{SECRET}@h" if key.path in URLS else SECRET))
     assert (SECRET not in redact(f"about {SECRET} here")) == key.is_secret

@@ -33,25 +33,25 @@ class Ebs:
     """
 
     def __init__(self) -> None:
-        """Hold nothing."""
+        """Begin empty."""
         self.started: dict[str, Any] = {}
         self.blocks: dict[int, bytes] = {}
         self.completed: dict[str, Any] = {}
         self.before_put: Callable[[int], None] = lambda _: None
 
     def start_snapshot(self, **arguments: Any) -> dict[str, str]:
-        """Begin a snapshot."""
+        """StartSnapshot."""
         self.started = arguments
         return {"SnapshotId": SNAPSHOT}
 
     def put_snapshot_block(self, **arguments: Any) -> None:
-        """Take a block."""
+        """PutSnapshotBlock."""
         self.before_put(arguments["BlockIndex"])
         assert (arguments["SnapshotId"], arguments["DataLength"]) == (SNAPSHOT, len(arguments["BlockData"]))
         self.blocks[arguments["BlockIndex"]] = arguments["BlockData"]
 
     def complete_snapshot(self, **arguments: Any) -> None:
-        """End the snapshot."""
+        """CompleteSnapshot."""
         self.completed = arguments
 
 
@@ -82,6 +82,6 @@ class Image:
 
 
 def lay_completed(ec2: Ec2) -> None:
-    """Lay out a look at the snapshot, which is completed."""
+    """Lay out DescribeSnapshots: the snapshot is completed."""
     found = {"Snapshots": [{"SnapshotId": SNAPSHOT, "State": "completed"}]}
     ec2.answers("describe_snapshots", found, SnapshotIds=[SNAPSHOT])

@@ -12,7 +12,7 @@ from tests.unit.cpi.launches import AGENT, NICS, ON_DEMAND, TAGS, instance, plan
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+    from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
     from bosh_aws_cpi.model import NicPlan
     from tests.unit.conftest import Ec2
 
@@ -20,7 +20,7 @@ NOT_FOUND = "InvalidNetworkInterfaceID.NotFound"
 FIRST, SECOND = NICS
 
 
-def wanted(*plans: NicPlan) -> LaunchPlan:
+def wanted(*plans: NicPlan) -> VmPlan:
     """Plan a VM with these interfaces."""
     return plan(ON_DEMAND).replaced(nic_plans=plans, creates_nics_first=True)
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from botocore.stub import ANY
 
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation, Launched
-from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
+from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts, NicPlan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.launch_options import LaunchOption, Market
-from bosh_aws_cpi.plan.run_instances import LaunchSpec
+from bosh_aws_cpi.plan.run_instances import InstanceSpec
 from bosh_aws_cpi.plan.tokens import client_token
 from bosh_aws_cpi.properties.vm import VmProperties
 from tests.unit.conftest import DIRECTOR
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.model import Nic
+    from bosh_aws_cpi.model import Instance, Nic
     from tests.unit.conftest import Ec2
 
 AGENT = "agent-1"
@@ -45,11 +45,11 @@ def option(name: str = "m5.large", market: Market = "on-demand") -> LaunchOption
 ON_DEMAND, OTHER, SPOT = option(), option("c5.large"), option(market="spot")
 
 
-def plan(*options: LaunchOption, nic_count: int = 1) -> LaunchPlan:
+def plan(*options: LaunchOption, nic_count: int = 1) -> VmPlan:
     """Plan a VM that may be launched in these ways."""
     given = {"instance_type": "m5.large", "availability_zone": "z", "spot_bid_price": 0.1}
-    return LaunchPlan(
-        launch_spec=LaunchSpec("ami-1", VmProperties.parse(given), None, None, {}, {}, "z"),
+    return VmPlan(
+        spec=InstanceSpec("ami-1", VmProperties.parse(given), None, None, {}, {}, "z"),
         settings_input=AgentSettingsInput(AGENT, {"a": {}, "b": {}}, None, {}, None, "/dev/xvda"),
         options=options,
         nic_plans=NICS[:nic_count],
@@ -60,7 +60,7 @@ def plan(*options: LaunchOption, nic_count: int = 1) -> LaunchPlan:
     )
 
 
-def launch(cloud: Cloud, *options: LaunchOption, made: Sequence[Nic] = ()) -> Launched:
+def launch(cloud: Cloud, *options: LaunchOption, made: Sequence[Nic] = ()) -> tuple[Instance, LaunchOption]:
     """Launch the VM, with an interface of its own or with those that were made before."""
     return InstanceCreation(cloud, plan(*options, nic_count=len(made) or 1), made, Undo()).run()
 

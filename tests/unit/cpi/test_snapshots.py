@@ -1,4 +1,4 @@
-"""snapshot_disk made again: what became of the snapshot that the first one took."""
+"""snapshot_disk, called again: the state of the first call's snapshot."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def lay_volume(ec2: Ec2) -> None:
 
 
 def lay_create(ec2: Ec2, tags: dict[str, str], description: str) -> None:
-    """Lay out the snapshot's making."""
+    """Lay out the snapshot's creation."""
     listed = [{"Key": key, "Value": value} for key, value in tags.items()]
     ec2.answers(
         "create_snapshot",
@@ -45,14 +45,14 @@ def lay_create(ec2: Ec2, tags: dict[str, str], description: str) -> None:
 
 
 def lay_state(ec2: Ec2, *states: str) -> None:
-    """Lay out one look at the snapshot after the other."""
+    """Lay out the answers of DescribeSnapshots."""
     for state in states:
         found = {"Snapshots": [{"SnapshotId": SNAPSHOT, "State": state}]}
         ec2.answers("describe_snapshots", found, SnapshotIds=[SNAPSHOT])
 
 
 def lay_search(cloud: Cloud, ec2: Ec2, *entries: dict[str, Any]) -> str:
-    """Lay out the question for the snapshot of a request that has a number; returns the request's id."""
+    """Lay out the search for the snapshot of a request with an id; returns the id of the call."""
     cloud.config = cloud.config.replaced(request_id="cpi-1")
     call = call_id(cloud, "snapshot_disk", DISK, METADATA)
     filters = [{"Name": "tag:bosh_call", "Values": [call]}, {"Name": "volume-id", "Values": [DISK]}]
@@ -61,7 +61,7 @@ def lay_search(cloud: Cloud, ec2: Ec2, *entries: dict[str, Any]) -> str:
 
 
 def test_again_and_in_vain(cloud: Cloud, ec2: Ec2) -> None:
-    """One that was found and fails while it is waited for stays: the next request takes another."""
+    """A snapshot that is found and then fails is not deleted."""
     lay_volume(ec2)
     lay_search(cloud, ec2, {"SnapshotId": SNAPSHOT, "StartTime": datetime.now(UTC), "State": "pending"})
     lay_state(ec2, "pending", "error")
@@ -71,7 +71,7 @@ def test_again_and_in_vain(cloud: Cloud, ec2: Ec2) -> None:
 
 @pytest.mark.usefixtures("signals")
 def test_again_and_interrupted(cloud: Cloud, ec2: Ec2, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal removes nothing that an earlier request may have been answered with."""
+    """A signal does not delete the snapshot of an earlier request."""
 
     def wait(*_: object) -> None:
         signal.raise_signal(signal.SIGTERM)
@@ -89,7 +89,7 @@ def test_again_and_interrupted(cloud: Cloud, ec2: Ec2, monkeypatch: pytest.Monke
     ids=["an old one", "a failed one"],
 )
 def test_another_snapshot(cloud: Cloud, ec2: Ec2, age: timedelta, state: str) -> None:
-    """Beside another request's, or one that EBS could not make, a snapshot is taken."""
+    """Beside another request's snapshot, or a failed one, a new one is created."""
     lay_volume(ec2)
     there = {"SnapshotId": "snap-0", "StartTime": datetime.now(UTC) - age, "State": state}
     call = lay_search(cloud, ec2, there)

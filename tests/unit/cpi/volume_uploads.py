@@ -38,7 +38,7 @@ def image_source(folder: Path, content: bytes, kept: float = 1) -> ImageSource:
 
 
 def install(folder: Path, body: str, name: str = "stemcell-copy") -> Path:
-    """Install a program that does what is given."""
+    """Install a program with this body."""
     program = folder / name
     program.write_text(f"#!{sys.executable}\nimport sys\nfrom pathlib import Path\n{body}\n")
     program.chmod(0o755)
@@ -46,7 +46,7 @@ def install(folder: Path, body: str, name: str = "stemcell-copy") -> Path:
 
 
 def lay_volume(ec2: Ec2, state: str, *attached: str) -> None:
-    """Lay out a look at the volume."""
+    """Lay out DescribeVolumes."""
     attachments = [{"InstanceId": VM, "State": how, "Device": "/dev/sdf"} for how in attached]
     kind = {"Size": 2, "VolumeType": "gp3", "Encrypted": True, "AvailabilityZone": "z"}
     entry = {"VolumeId": DISK, "State": state, "Attachments": attachments, **kind}
@@ -54,7 +54,7 @@ def lay_volume(ec2: Ec2, state: str, *attached: str) -> None:
 
 
 def lay_attached(ec2: Ec2) -> None:
-    """Lay out all up to the attachment."""
+    """Lay out all calls up to the attachment."""
     devices = [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeId": "vol-0", "Status": "attached"}}]
     own = {"InstanceId": VM, "State": {"Name": "running"}, "InstanceType": "t"}
     more = {"Placement": {"AvailabilityZone": "z"}, "BlockDeviceMappings": devices}
@@ -70,7 +70,7 @@ def lay_attached(ec2: Ec2) -> None:
 
 
 def lay_snapshot(ec2: Ec2, *states: str) -> None:
-    """Lay out the snapshot's making."""
+    """Lay out the snapshot's creation."""
     tags = [{"ResourceType": "snapshot", "Tags": NAMED}]
     arguments = {"VolumeId": DISK, "Description": "d", "TagSpecifications": tags}
     ec2.answers("create_snapshot", {"SnapshotId": SNAPSHOT}, **arguments)
@@ -86,12 +86,12 @@ def lay_removed(ec2: Ec2) -> None:
 
 
 def lay_detached(ec2: Ec2) -> None:
-    """Lay out how the volume comes off."""
+    """Lay out the volume's detachment."""
     ec2.answers("detach_volume", **PAIR, Force=True)
     lay_volume(ec2, "available")
 
 
 def lay_deleted(ec2: Ec2) -> None:
-    """Lay out how the volume goes."""
+    """Lay out the volume's deletion."""
     ec2.answers("delete_volume", VolumeId=DISK)
     ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=[DISK])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import uuid
 from typing import Any
 
 import pytest
@@ -33,9 +31,7 @@ SETTLED: dict[str, Any] = {
 }
 ENVIRONMENT = {"bosh": {"password": "p", "tags": {"a": 1}}}
 AGENT = {"mbus": "nats://m", "ntp": ["n"]}
-ENDPOINT = "http://user:password@10.0.0.6:25777"
 DEVICES = BlockDevices([], "/dev/sdb")
-MINIMAL: dict[str, Any] = {"dns": {"nameserver": ["10.0.0.2"]}, "networks": SETTLED}
 
 
 def facts(**given: Any) -> AgentSettingsInput:
@@ -65,45 +61,9 @@ def full(**given: Any) -> dict[str, Any]:
     }
 
 
-def unnamed(settings: dict[str, Any]) -> dict[str, Any]:
-    """Take the VM's name off; it must be "vm-" and a UUID of version 5."""
-    name = settings["vm"].pop("name")
-    assert name.startswith("vm-")
-    assert uuid.UUID(name.removeprefix("vm-")).version == 5
-    assert settings.pop("vm") == {}
-    return settings
-
-
-def test_full_settings() -> None:
-    """A registry document holds the whole settings, without dns and registry."""
-    assert unnamed(agent_settings.full(facts(registry_endpoint=ENDPOINT), DEVICES, MACS)) == full()
-
-
-def test_full_settings_of_little() -> None:
-    """No environment is no key, no ephemeral device is no key; without MACs the networks have none."""
-    given = facts(environment=None, agent={}, networks={"a": {"ip": "10.0.0.5"}})
-    assert unnamed(agent_settings.full(given, BlockDevices([], None), {})) == {
-        "agent_id": "agent-1",
-        "networks": {"a": {"ip": "10.0.0.5", "use_dhcp": True}},
-        "disks": {"system": "/dev/sda1", "persistent": {}},
-    }
-
-
 def test_empty_environment() -> None:
     """An empty environment is there all the same."""
     assert agent_settings.full(facts(environment={}), DEVICES, {})["env"] == {}
-
-
-def test_agent_section_wins() -> None:
-    """Every key of the agent section is taken over, also over the settings' own."""
-    section = {"agent_id": "other", "env": {}, "disks": 1, "blobstore": {"provider": "dav"}}
-    assert unnamed(agent_settings.full(facts(agent=section), DEVICES, MACS)) == {
-        "agent_id": "other",
-        "networks": SETTLED,
-        "disks": 1,
-        "env": {},
-        "blobstore": {"provider": "dav"},
-    }
 
 
 def test_name_of_the_vm() -> None:
@@ -114,17 +74,6 @@ def test_name_of_the_vm() -> None:
     )
     assert first == again
     assert first != other
-
-
-@pytest.mark.parametrize(
-    ("endpoint", "registry"), [(None, {}), (ENDPOINT, {"registry": {"endpoint": ENDPOINT}})]
-)
-def test_minimal_settings(endpoint: str | None, registry: dict[str, Any]) -> None:
-    """The minimal settings are dns, networks and, when one is configured, the registry's endpoint."""
-    given = facts(registry_endpoint=endpoint)
-    assert agent_settings.minimal(given, MACS) == {**MINIMAL, **registry}
-    text = agent_settings.user_data(given, DEVICES, MACS, is_registry_used=True)
-    assert json.loads(text) == {**MINIMAL, **registry}
 
 
 @pytest.mark.parametrize(
@@ -140,19 +89,6 @@ def test_minimal_settings(endpoint: str | None, registry: dict[str, Any]) -> Non
 def test_dns(networks: dict[str, Any], dns: dict[str, Any] | None) -> None:
     """The servers are those of the first manual network that has any; else null."""
     assert agent_settings.minimal(facts(networks=networks), {})["dns"] == dns
-
-
-@pytest.mark.parametrize("endpoint", [None, ENDPOINT])
-def test_user_data(endpoint: str | None) -> None:
-    """Without a registry user_data holds everything, and dns, networks and registry are the real ones."""
-    section = {"mbus": "nats://m", "dns": "x", "networks": "y", "registry": {"endpoint": "z"}}
-    text = agent_settings.user_data(
-        facts(agent=section, registry_endpoint=endpoint), DEVICES, MACS, is_registry_used=False
-    )
-    registry = {"registry": {"endpoint": endpoint}} if endpoint else {}
-    expected = {**full(), **MINIMAL, **registry}
-    del expected["ntp"]
-    assert unnamed(json.loads(text)) == expected
 
 
 @pytest.mark.parametrize("filler", ["x", "ü"], ids=["ASCII", "two bytes"])
@@ -171,13 +107,6 @@ def test_size_limit(filler: str) -> None:
         "The agent's settings are too large for EC2's user_data: 16385 bytes, the limit is 16384."
     )
     assert caught.value.ok_to_retry is False
-
-
-def test_given_networks_stay() -> None:
-    """The caller's networks are answered as they came: settings never write into them."""
-    networks = {"a": dict(MANUAL)}
-    agent_settings.full(facts(networks=networks), DEVICES, MACS)
-    assert networks == {"a": MANUAL}
 
 
 def test_placeholder() -> None:

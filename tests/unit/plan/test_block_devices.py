@@ -9,9 +9,10 @@ import pytest
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import BlockDevices, Image
-from bosh_aws_cpi.plan.block_devices import block_devices, root_device_name
+from bosh_aws_cpi.plan.block_devices import planned, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import static_facts
+from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
@@ -25,7 +26,9 @@ def plan(default: Encryption = PLAIN, instance_type: str = "m5.large", **given: 
     """Plan the devices of a VM with these disks."""
     image = Image("ami-1", "/dev/xvda", "hvm", "x86_64", ["/dev/xvda", "/dev/sdb"], ["snap-1"])
     properties = VmProperties.parse({"instance_type": "t3.nano", "availability_zone": "z", **given})
-    return block_devices(properties, image, static_facts(instance_type), DiskDefaults(default))
+    devices, problems = planned(properties, image, static_facts(instance_type), DiskDefaults(default))
+    refuse(problems)
+    return devices
 
 
 def ephemeral(**ebs: Any) -> dict[str, Any]:
@@ -37,11 +40,6 @@ def ephemeral(**ebs: Any) -> dict[str, Any]:
 def root(**ebs: Any) -> dict[str, Any]:
     """Describe the root disk, as it is by default but for what is given."""
     return {"DeviceName": "/dev/xvda", "Ebs": {"VolumeType": "gp3", "DeleteOnTermination": True, **ebs}}
-
-
-def test_default_devices() -> None:
-    """Without properties there is an ephemeral disk of 10 GiB and a root disk of the AMI's size, both gp3."""
-    assert plan() == BlockDevices([ephemeral(), root()], "/dev/sdb", [], [])
 
 
 @pytest.mark.parametrize(
@@ -96,21 +94,6 @@ def test_root_disk(disk: dict[str, Any], expected: dict[str, Any], left_out: lis
     assert plan(root_disk=disk) == BlockDevices([ephemeral(), root(**expected)], "/dev/sdb", [], left_out)
 
 
-@pytest.mark.parametrize("kind", ["io1", "io2"])
-def test_refused_root_disk(kind: str) -> None:
-    """A root disk without the figure that its type needs is refused before EC2 is asked."""
-    with pytest.raises(CloudError) as caught:
-        plan(root_disk={"type": kind, "size": 10240})
-    assert caught.value.message == (
-        f"EBS would refuse the root disk: cloud_properties.root_disk.iops is needed for type {kind}"
-    )
-
-
-def test_root_disk_is_not_encrypted() -> None:
-    """The configured encryption is for the ephemeral disk alone: a root disk is encrypted by its AMI."""
-    assert plan(ENCRYPTED).mappings[1] == root()
-
-
 @pytest.mark.parametrize(
     ("disk", "expected"),
     [
@@ -150,12 +133,6 @@ def test_default_iops_and_throughput(
     ephemeral_disk = defaults.ephemeral(EphemeralDisk(**own)).disk
     assert (root_disk.type, root_disk.iops, root_disk.throughput) == expected
     assert (ephemeral_disk.type, ephemeral_disk.iops, ephemeral_disk.throughput) == expected
-
-
-def test_ephemeral_data_on_the_root_disk() -> None:
-    """With use_root_disk there is no other device, and the agent is told of none."""
-    disk = {"use_root_disk": True, "size": 4096}
-    assert plan(ephemeral_disk=disk) == BlockDevices([root()], None, (), [])
 
 
 @pytest.mark.parametrize(

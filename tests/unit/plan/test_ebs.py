@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.plan.ebs import EbsVolume, Origin, check
+from bosh_aws_cpi.plan.ebs import EbsVolume, Origin, problems
 
 Case = tuple[str, int | None, int | None]
 OPENING = "EBS would refuse the disk: cloud_properties."
@@ -15,11 +14,9 @@ def refusal(
     volume_type: str, iops: int | None, throughput: int | None, size_gib: int | None = None
 ) -> str | None:
     """Return why a disk would be refused, without the message's opening."""
-    try:
-        check(EbsVolume(volume_type, iops, throughput, size_gib), "disk", Origin("cloud_properties"))
-    except CloudError as error:
-        return error.message.removeprefix(OPENING)
-    return None
+    volume = EbsVolume(volume_type, iops, throughput, size_gib)
+    found = [each.text.removeprefix(OPENING) for each in problems(volume, "disk", Origin("cloud_properties"))]
+    return next(iter(found), None)
 
 
 @pytest.mark.parametrize(
@@ -33,7 +30,7 @@ def refusal(
     ],
 )
 def test_taken(given: Case) -> None:
-    """What EBS takes is let through, up to the border of each rule; an unknown type is left to EBS."""
+    """Values up to the border of each rule are accepted; an unknown type is left to EBS."""
     assert refusal(*given) is None
 
 
@@ -57,7 +54,7 @@ def test_taken(given: Case) -> None:
     ],
 )
 def test_refused(given: Case, reason: str) -> None:
-    """What EBS would refuse is told by the property's name, with the border or the remedy."""
+    """Values that EBS would refuse are named, with the border or the remedy."""
     assert refusal(*given) == reason
 
 
@@ -141,9 +138,18 @@ def test_least_size(given: Case, least: int) -> None:
 )
 def test_inherited(volume: EbsVolume, inherited: set[str], reason: str) -> None:
     """A property that comes from a default is named as such, whether it is wrong itself or beside another."""
-    with pytest.raises(CloudError) as caught:
-        check(volume, "disk", Origin("own", "default", inherited))
-    assert caught.value.message == f"EBS would refuse the disk: {reason}"
+    (found,) = problems(volume, "disk", Origin("own", "default", inherited))
+    assert found.text == f"EBS would refuse the disk: {reason}"
+
+
+@pytest.mark.parametrize(
+    ("inherited", "key"),
+    [(set(), "root_disk.type"), ({"type"}, "root_disk.size"), ({"type", "size"}, "root_disk.type")],
+)
+def test_blamed(inherited: set[str], key: str) -> None:
+    """The blame is on the wrong property, or on one of the VM's own that does not fit a default."""
+    origin = Origin("cloud_properties.root_disk", "aws.default_root_disk", inherited)
+    assert [each.key for each in problems(EbsVolume("st1", size_gib=10), "root disk", origin)] == [key]
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,16 @@ from botocore.loaders import create_loader
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import (
     check_architecture,
-    check_ebs_optimized,
     default_ephemeral_gib,
     static_facts,
 )
+from bosh_aws_cpi.plan.type_options import planned
 from bosh_aws_cpi.plan.type_table import names
 from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES
+from bosh_aws_cpi.properties.vm import VmProperties
 
 FIRST_DISK_GIB = """
 m1.small 160  m1.medium 410  m1.large 420  m1.xlarge 420  c1.medium 350  c1.xlarge 420  cc2.8xlarge 840
@@ -112,12 +114,12 @@ def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
     ["not-made-yet.large", "nonsense", "", " ", "\n", "\n[", "]\n[", "]\n", "m5.", "c5.large c5a.large"],
 )
 def test_types_of_no_table(name: str) -> None:
-    """Of a type that no table has only its way of showing volumes is known: Nitro's. EC2 says the rest."""
+    """A type that is in no table counts as Nitro; EC2 knows the rest."""
     assert static_facts(name) == nitro(name)
 
 
 def test_types_that_ec2_lists_no_more() -> None:
-    """What the generated table lacks is in a table of its own, and in one of both only."""
+    """Types that the generated table lacks are in another table; no type is in both."""
     assert UNLISTED_TYPES.keys().isdisjoint(names())
     assert static_facts("i3.metal") == nitro(
         "i3.metal",
@@ -186,11 +188,8 @@ def test_ebs_optimized() -> None:
     """Only a type that can't be EBS-optimised refuses it, and only when it is asked for."""
     for support in ("default", "supported", "unsupported"):
         facts = InstanceTypeFacts("t2.micro", ebs_needs_nvme_path=False, ebs_optimized=support)
-        check_ebs_optimized(facts, is_asked=False)
-        if support != "unsupported":
-            check_ebs_optimized(facts, is_asked=True)
-    with pytest.raises(CloudError) as caught:
-        check_ebs_optimized(facts, is_asked=True)
-    assert caught.value.message == (
-        "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised"
-    )
+        for is_asked in (False, True):
+            properties = VmProperties(ebs_optimized=is_asked)
+            texts = [each.text for each in planned(properties, image("x86_64"), facts, DiskDefaults())[1]]
+            wanted = ["ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised"]
+            assert texts == (wanted if is_asked and support == "unsupported" else [])

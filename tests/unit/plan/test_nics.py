@@ -175,7 +175,7 @@ def test_networks_without_an_interface(networks: dict[str, dict[str, Any]]) -> N
 def test_security_groups(
     of_vm: list[str], of_networks: list[list[str]], defaults: list[str], expected: list[str]
 ) -> None:
-    """The VM's groups win over the networks', which win over the defaults; none is there twice."""
+    """The VM's groups win over the networks', which win over the defaults; each is listed once."""
     networks = read(
         {f"n{i}": {"cloud_properties": {"security_groups": g}} for i, g in enumerate(of_networks)}
     )
@@ -221,27 +221,3 @@ def test_no_security_groups() -> None:
 def test_group_ids(entry: str, expected: bool) -> None:  # noqa: FBT001 - a column of the table
     """Only "sg-" with 8 or more hex digits and nothing else is an id: a group may be named sg-frontend."""
     assert nics.is_group_id(entry) is expected
-
-
-ADDRESSED = NicPlan("g", ["a", "b"], "subnet-1", "manual", "10.0.0.5", IPV6)
-ADDRESSES = {"PrivateIpAddress": "10.0.0.5", "Ipv6Addresses": [{"Ipv6Address": IPV6}]}
-BARE = NicPlan("d", ["d"], "subnet-1", "dynamic")
-
-
-@pytest.mark.parametrize(("plan", "addresses"), [(ADDRESSED, ADDRESSES), (BARE, {})], ids=["both", "none"])
-def test_interface_arguments(plan: NicPlan, addresses: dict[str, Any]) -> None:
-    """An interface gets its subnet, groups and addresses; one made inside RunInstances is public or not."""
-    common = {"SubnetId": "subnet-1", "Groups": ["sg-1", "sg-2"], **addresses}
-    assert nics.create_arguments(plan, ("sg-1", "sg-2")) == common
-    for is_public in (False, True):
-        assert nics.inline_specification(plan, ("sg-1", "sg-2"), is_public=is_public) == {
-            "DeviceIndex": 0,
-            "AssociatePublicIpAddress": is_public,
-            "DeleteOnTermination": True,
-            **common,
-        }
-
-
-def test_attached_interface() -> None:
-    """An interface that is there already is named by its id and its place."""
-    assert nics.attached_specification(1, "eni-1") == {"DeviceIndex": 1, "NetworkInterfaceId": "eni-1"}

@@ -161,7 +161,7 @@ def test_elastic_ip_by_a_number() -> None:
 
 
 def test_no_elastic_ip() -> None:
-    """Without a vip network there is none."""
+    """Without a vip network there is no elastic IP."""
     assert vip_plan(TWO) is None
 
 
@@ -198,7 +198,7 @@ def test_made_first(networks: dict[str, Any], *, expected: bool) -> None:
 
 
 def test_mac_addresses() -> None:
-    """Each manual network has the MAC of its interface; a dynamic one has none."""
+    """Each manual network has the MAC of its interface; dynamic networks have no MAC."""
     named: dict[str, Network] = parse_networks(
         {"a": IPV4, "b": manual("10.0.1.5"), "c": IPV6, "d": dynamic()}
     )

@@ -35,37 +35,14 @@ def root(device: str) -> dict[str, Any]:
     return {"DeviceName": device, "Ebs": {"SnapshotId": "snap-1", "DeleteOnTermination": True}}
 
 
-def test_hvm() -> None:
-    """By default it is an hvm AMI for Intel; encryption is the snapshot's and not asked for here."""
-    assert arguments(encrypted=True) == {
-        "Name": "BOSH-1",
-        "Architecture": "x86_64",
-        "VirtualizationType": "hvm",
-        "RootDeviceName": "/dev/xvda",
-        "SriovNetSupport": "simple",
-        "EnaSupport": True,
-        "BootMode": "legacy-bios",
-        "BlockDeviceMappings": [root("/dev/xvda"), EPHEMERAL],
-    }
-
-
-def test_own_properties() -> None:
-    """Architecture and boot mode are the stemcell's."""
-    made = arguments(architecture="arm64", boot_mode="uefi", root_device_name="/dev/sda1")
-    assert (made["Architecture"], made["BootMode"], made["RootDeviceName"]) == ("arm64", "uefi", "/dev/xvda")
-
-
-@pytest.mark.parametrize("name", ["/dev/sda1", None])
-def test_paravirtual(name: str | None) -> None:
-    """A paravirtual one boots through a kernel image, from its own root device."""
-    given: dict[str, Any] = {"root_device_name": name} if name else {}
-    made = arguments("aki-1", virtualization_type="paravirtual", **given)
+def test_paravirtual_without_root_device() -> None:
+    """Without a root device name a paravirtual AMI is registered without one."""
+    made = arguments("aki-1", virtualization_type="paravirtual")
     assert made == {
         "Name": "BOSH-1",
         "Architecture": "x86_64",
         "VirtualizationType": "paravirtual",
         "KernelId": "aki-1",
-        **({"RootDeviceName": name} if name else {}),
         "BlockDeviceMappings": [root("/dev/sda"), EPHEMERAL],
     }
 
@@ -75,7 +52,7 @@ def test_paravirtual(name: str | None) -> None:
     [(NAMED, "bosh-aws 1.2"), ({"name": "bosh-aws"}, None), ({"version": 1.2}, None), ({}, None)],
 )
 def test_names(given: dict[str, Any], text: str | None) -> None:
-    """Name and version are the description and the name tag, when both are there; other tags stay."""
+    """Name and version, if both are given, are the description and the tag Name; other tags stay."""
     made = arguments(tags={"a": "1", "Name": "theirs"}, **given)
     assert made.get("Description") == text
     assert register_image.description(parsed(**given)) == text
@@ -84,7 +61,7 @@ def test_names(given: dict[str, Any], text: str | None) -> None:
 
 
 def test_long_name() -> None:
-    """EC2 takes 255 characters: a longer description is cut, and the name tag with it."""
+    """The description and the tag Name are cut at 255 characters, EC2's limit."""
     given: dict[str, Any] = {"name": "n" * 250, "version": "1.23456"}
     made = arguments(**given)
     assert made["Description"] == f"{'n' * 250} 1.23"
@@ -100,7 +77,7 @@ def test_long_name() -> None:
     ],
 )
 def test_unknown_words(given: dict[str, Any], said: str) -> None:
-    """A word that EC2 would refuse after the upload is refused before it, with those that it takes."""
+    """An unknown word is refused with the known ones, before the upload."""
     with pytest.raises(CloudError, match=rf"cloud_properties\.{said}"):
         parsed(**given)
 
@@ -128,13 +105,13 @@ KERNELS = [
     ],
 )
 def test_newest_kernel(kernels: list[tuple[str, str]], name: str | None, expected: str) -> None:
-    """The newest for a partition (/dev/sda1) or else a disk, by major and minor number."""
+    """The newest kernel image for a partition (/dev/sda1) or a disk, by major and minor number."""
     assert register_image.newest_kernel(kernels, name) == expected
     assert register_image.newest_kernel(reversed(kernels), name) == expected
 
 
 @pytest.mark.parametrize("name", ["/dev/sda1", None])
 def test_no_kernel(name: str | None) -> None:
-    """Without one the stemcell can't boot."""
+    """Without a matching kernel image the stemcell is refused."""
     with pytest.raises(CloudError, match="unable to find AKI"):
         register_image.newest_kernel([KERNELS[0], *KERNELS[6:]], name)

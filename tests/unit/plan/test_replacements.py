@@ -60,7 +60,7 @@ HELD = {"i-1": ("attached", "/dev/sdf")}
     ids=["unknown", "known", "no tag", "no copy", "of another volume", "attached", "stale", "used"],
 )
 def test_unknown_copy(copy: Volume, *, expected: bool) -> None:
-    """Only what EC2 and the tag call a copy of the volume, and nobody has used, may be discarded as one."""
+    """Only an unused copy, by EC2 and by its tag, may be discarded as unknown."""
     assert replacements.is_unknown_copy(copy, OLD.replaced(tags=USED)) is expected
 
 
@@ -124,6 +124,6 @@ def test_tags_of_a_copy() -> None:
 
 
 def test_tags_without_a_director() -> None:
-    """Without a Director's UUID in the request the copy has none: anybody may have written the volume's."""
+    """Without a Director's UUID in the request the copy has no such tag: the volume's may be forged."""
     volume = OLD.replaced(tags={"bosh_director_uuid": "b"})
     assert "bosh_director_uuid" not in replacements.of_volume_copy(volume, None, "call-1")

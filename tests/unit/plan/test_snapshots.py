@@ -1,4 +1,4 @@
-"""What a disk's snapshot is called."""
+"""The description and the tags of a disk's snapshot, where the Director's metadata are incomplete or long."""
 
 from __future__ import annotations
 
@@ -8,22 +8,10 @@ import pytest
 
 from bosh_aws_cpi.plan import snapshots
 
-METADATA = {
-    "deployment": "d",
-    "job": "j",
-    "index": 0,
-    "instance_id": "id",
-    "director_name": "my",
-    "director_uuid": "uuid",
-    "agent_id": "a",
-}
-
 
 @pytest.mark.parametrize(
     ("metadata", "device", "expected"),
     [
-        (METADATA, "/dev/sdf", "d/j/0/sdf"),
-        (METADATA, None, "d/j/0"),
         ({"deployment": "d", "index": "1"}, "/dev/xvdba", "d/1/xvdba"),
         ({"deployment": "", "job": None, "index": 0}, "/dev/sdf", "0/sdf"),
         ({}, "/dev/sdf", "sdf"),
@@ -31,33 +19,17 @@ METADATA = {
     ],
 )
 def test_description(metadata: dict[str, Any], device: str | None, expected: str) -> None:
-    """Deployment, job and index, and the device's last part; what is not there is left out."""
+    """Deployment, job, index and the device's last part; missing ones are left out."""
     assert snapshots.description(metadata, device) == expected
 
 
 @pytest.mark.parametrize("device", ["/dev/sdf", None])
 def test_long_description(device: str | None) -> None:
-    """EC2 takes 255 characters: a longer description is cut, and the name with it."""
+    """The description and the tag Name are cut at 255 characters, EC2's limit."""
     metadata = {"deployment": "d" * 200, "job": "j" * 200, "index": 0}
     cut = f"{'d' * 200}/{'j' * 54}"
     assert snapshots.description(metadata, device) == cut
     assert snapshots.tags(metadata, device)["Name"] == cut
-
-
-def test_tags() -> None:
-    """Metadata are tags, some under names that operators know; the name is the description."""
-    assert snapshots.tags({**METADATA, "note": 1, "nothing": None}, "/dev/sdf") == {
-        "deployment": "d",
-        "instance_id": "id",
-        "director_uuid": "uuid",
-        "agent_id": "a",
-        "note": "1",
-        "director": "my",
-        "instance_index": "0",
-        "instance_name": "j/id",
-        "device": "/dev/sdf",
-        "Name": "d/j/0/sdf",
-    }
 
 
 @pytest.mark.parametrize(
@@ -70,5 +42,5 @@ def test_tags() -> None:
     ],
 )
 def test_tags_of_less(metadata: dict[str, Any], expected: dict[str, str]) -> None:
-    """No key is certain; of a disk that is not attached there is no device."""
+    """Every key is optional."""
     assert snapshots.tags(metadata, None) == expected

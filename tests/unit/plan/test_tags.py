@@ -106,7 +106,7 @@ def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: d
     ],
 )
 def test_tags_of_origin(director: str | None, agent: str | None, expected: dict[str, str]) -> None:
-    """What is made carries who asked for it, as far as that is known."""
+    """Resources have the tags of the Director and the agent, as far as they are known."""
     assert tags.of_origin(director, agent) == expected
 
 
@@ -143,7 +143,7 @@ def test_most_tags() -> None:
 
 
 def test_reserved_keys() -> None:
-    """Keys that AWS keeps for itself are refused, all that there are, however they are written."""
+    """All of AWS's reserved keys are refused, whatever their case."""
     tags.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
     with pytest.raises(CloudError) as caught:
         tags.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})

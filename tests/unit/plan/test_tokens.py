@@ -45,7 +45,7 @@ def test_each_part_counts(index: int) -> None:
     list(combinations([("ab", "c"), ("a", "bc"), ("abc",), ("abc", ""), ("", "abc"), ("a", "b", "c")], 2)),
 )
 def test_parts_do_not_run_together(one: tuple[str, ...], other: tuple[str, ...]) -> None:
-    """Where one part ends and the next one begins is part of the token."""
+    """The borders between the parts are part of the token."""
     assert client_token(*one) != client_token(*other)
 
 

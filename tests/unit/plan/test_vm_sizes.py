@@ -35,7 +35,7 @@ def test_table() -> None:
 
 @pytest.mark.parametrize(("name", "cpu", "ram"), SIZES)
 def test_exact_sizes(name: str, cpu: int, ram: int) -> None:
-    """Whoever wants exactly a type's size gets that type."""
+    """A wish for exactly a type's size results in that type."""
     assert cloud_properties(wanted(cpu, ram)) == {"instance_type": name, "ephemeral_disk": {"size": 1024}}
 
 
@@ -61,7 +61,7 @@ def test_sizes_between(cpu: float, ram: float, name: str) -> None:
 
 @pytest.mark.parametrize(("cpu", "ram"), [(65, 512), (1, 524289)])
 def test_too_large(cpu: int, ram: int) -> None:
-    """What no known type can hold is refused, with the largest one's name."""
+    """A size beyond all known types is refused, with the largest one's name."""
     with pytest.raises(CloudError) as caught:
         cloud_properties(wanted(cpu, ram))
     assert caught.value.message == (
@@ -98,7 +98,7 @@ def test_missing_keys(given: dict[str, Any], missing: str) -> None:
     ],
 )
 def test_wrong_types(given: dict[str, Any], key: str, kind: str) -> None:
-    """What is no number, 0 or more, is refused by its name."""
+    """A value that is not a number, 0 or more, is refused by its name."""
     with pytest.raises(CloudError) as caught:
         cloud_properties(given)
     assert caught.value.message == f"VM cloud property '{key}' must be a number, 0 or more, got {kind}"

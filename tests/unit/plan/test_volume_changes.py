@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.encryption import Encryption
-from bosh_aws_cpi.errors import CloudError, NotSupported
+from bosh_aws_cpi.errors import NotSupported
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.properties.disk import DiskProperties
@@ -70,15 +70,6 @@ def test_changes(volume: Volume, given: dict[str, Any], expected: dict[str, Any]
     """
     assert changes(volume, **given) == expected
     assert changes(volume, 11, **given) == {"Size": 11, **expected}
-
-
-@pytest.mark.parametrize("size", [1, 9])
-def test_smaller(size: int) -> None:
-    """EBS can't make a volume smaller: the Director copies."""
-    with pytest.raises(NotSupported) as caught:
-        changes(GP3, size)
-    assert caught.value.message == f"Cannot resize volume to a smaller size from 10 GiB to {size} GiB"
-    volume_changes.check_not_smaller(GP3, 10)
 
 
 @pytest.mark.parametrize(
@@ -184,14 +175,3 @@ def test_copy(volume: Volume, default: Encryption, given: dict[str, Any], expect
     """A copy gets all figures, changed or not, and keeps its key unless another one is set."""
     figures = {"Size": 10, "VolumeType": "gp3", "Iops": 3000, "Throughput": 125}
     assert change(volume, default=default, **given).by_copy == {**figures, **expected}
-
-
-def test_refused() -> None:
-    """Figures that EBS would refuse are an error of the properties: a copy would meet it too."""
-    with pytest.raises(CloudError) as caught:
-        changes(GP3, type="gp2", iops=3000)
-    assert not isinstance(caught.value, NotSupported)
-    assert caught.value.message == (
-        "EBS would refuse the disk: cloud_properties.iops can't be set for type gp2: "
-        "remove it, or use gp3, io1 or io2"
-    )

@@ -11,7 +11,6 @@ from bosh_aws_cpi.rpc import dispatch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from bosh_aws_cpi.rpc.host import Verb
     from bosh_aws_cpi.rpc.request import Request
 
 
@@ -20,18 +19,18 @@ class Foreign(Exception):
 
 
 class Host:
-    """A cloud whose verb does what the test wants.
+    """A cloud whose method does what the test wants.
 
     Attributes:
         opened: The calls that it was opened for.
-        targets: The verbs that were asked for.
+        targets: The methods that were asked for.
     """
 
-    def __init__(self, verb: Callable[..., Any], opening: BaseException | None = None) -> None:
-        """Do this for every verb; opening fails with the error given."""
+    def __init__(self, method: Callable[..., Any], opening: BaseException | None = None) -> None:
+        """Do this for every method; opening fails with the error given."""
         self.opened: list[Request] = []
         self.targets: list[str] = []
-        self._verb = verb
+        self._method = method
         self._opening = opening
 
     def open(self, call: Request) -> str:
@@ -41,10 +40,10 @@ class Host:
             raise self._opening
         return "session"
 
-    def verb(self, target: str) -> Verb:
-        """Find the verb."""
+    def function(self, target: str) -> Callable[..., Any]:
+        """Find the method's function."""
         self.targets.append(target)
-        return self._verb
+        return self._method
 
     def translate(self, error: Exception) -> BoshError | None:
         """Translate what the library raised."""
@@ -66,9 +65,9 @@ def ask(host: Host, method: str = "has_vm", *arguments: Any, **given: Any) -> di
 
 
 def failing(error: BaseException) -> Callable[..., Any]:
-    """Make a verb that fails."""
+    """Make a method that fails."""
 
-    def verb(*_: Any) -> None:
+    def method(*_: Any) -> None:
         raise error
 
-    return verb
+    return method

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from errno import EACCES, ENOMEM
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached, InvalidCall
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached
 from bosh_aws_cpi.redact import MASK, Redactor
 from bosh_aws_cpi.rpc import dispatch
 from tests.unit.rpc.standin import Foreign, Host, ask, failing
@@ -29,7 +28,7 @@ def redactor(monkeypatch: pytest.MonkeyPatch) -> Redactor:
 
 
 def test_result(program_log: ProgramLog) -> None:
-    """A verb gets the session and the arguments; its result is answered, and begin and end are logged."""
+    """A method gets the session and the arguments; its result is answered, and begin and end are logged."""
     host = Host(lambda *arguments: [*arguments, "ü"])
     assert ask(host, "set_vm_metadata", "i-1", None) == {
         "result": ["session", "i-1", {}, "ü"],
@@ -42,13 +41,6 @@ def test_result(program_log: ProgramLog) -> None:
         "Starting set_vm_metadata...",
         "Finished set_vm_metadata in 1.250 seconds, 2 AWS calls",
     ]
-
-
-def test_shape() -> None:
-    """The result has the shape of the request's contract."""
-    host = Host(lambda *_: "/dev/sdf")
-    assert ask(host, "attach_disk", "i-1", "vol-1", api_version=1)["result"] is None
-    assert ask(host, "attach_disk", "i-1", "vol-1", api_version=2)["result"] == "/dev/sdf"
 
 
 OUT_OF_MEMORY = (
@@ -89,12 +81,12 @@ def test_error(
     *,
     ok_to_retry: bool,
 ) -> None:
-    """Whatever a verb raises is answered by its name, and logged; the response's log says where."""
+    """Whatever a method raises is answered by its name, and logged; the response's log says where."""
     document = ask(Host(failing(error)), "has_vm", "i-1")
     assert document["result"] is None
     assert document["error"] == {"type": wire_type, "message": message, "ok_to_retry": ok_to_retry}
     assert document["log"].startswith(f"Rescued {wire_type}: {message}. backtrace: ")
-    assert document["log"].endswith(":in verb\n")
+    assert document["log"].endswith(":in method\n")
     errors = [record.text for record in program_log.records if record.level == "ERROR"]
     assert errors == [f"{wire_type}: {message}"]
     debug = [record.text for record in program_log.records if record.level == "DEBUG"]
@@ -106,19 +98,19 @@ def test_error(
 def test_causes() -> None:
     """The response's log names the causes of an error, innermost last, without any source line."""
 
-    def verb(*_: Any) -> None:
+    def method(*_: Any) -> None:
         try:
             int("inner")
         except ValueError as error:
             message = "outer"
             raise CloudError(message) from error
 
-    log = ask(Host(verb), "has_vm", "i-1")["log"]
+    log = ask(Host(method), "has_vm", "i-1")["log"]
     before, _, after = log.partition(
         "; caused by ValueError: invalid literal for int() with base 10: 'inner'; "
     )
     assert before.startswith("Rescued Bosh::Clouds::CloudError: outer. backtrace: ")
-    assert after.endswith(":in verb\n")
+    assert after.endswith(":in method\n")
     assert "raise" not in log
     assert "\n" not in log.removesuffix("\n")
 
@@ -126,14 +118,14 @@ def test_causes() -> None:
 def test_hidden_causes() -> None:
     """A cause that was cut off is not named: it may hold what must not be seen."""
 
-    def verb(*_: Any) -> None:
+    def method(*_: Any) -> None:
         try:
             int("no number")
         except ValueError:
             message = "outer"
             raise CloudError(message) from None
 
-    assert "caused by" not in ask(Host(verb), "has_vm", "i-1")["log"]
+    assert "caused by" not in ask(Host(method), "has_vm", "i-1")["log"]
 
 
 def test_secrets(redactor: Redactor) -> None:
@@ -160,36 +152,8 @@ def test_result_that_is_no_json(result: object, message: str) -> None:
     assert message in document["error"]["message"]
 
 
-@pytest.mark.parametrize(
-    ("raw", "said"),
-    [
-        (b"no JSON", "Request cannot be deserialized, details: Expecting value: line 1 column 1 (char 0)"),
-        (b"{}", "Method must be a String, got: ''"),
-    ],
-)
-def test_bad_request(raw: bytes, said: str) -> None:
-    """A bad request is answered without opening anything, and its log is empty."""
-    host = Host(failing(AssertionError()))
-    document = json.loads(dispatch.answer(lambda: raw, host, lambda: 0.0))
-    assert document == {
-        "result": None,
-        "error": {"type": "InvalidCall", "message": said, "ok_to_retry": False},
-        "log": "",
-    }
-    assert host.opened == []
-
-
-def test_configuration_that_is_refused() -> None:
-    """A configuration that can't be used is answered for every method, before its arguments are looked at."""
-    host = Host(failing(AssertionError()), InvalidCall("bad configuration"))
-    document = ask(host, "info", "one argument too many")
-    assert document["error"]["message"] == "bad configuration"
-    assert document["log"] == ""
-    assert host.targets == []
-
-
 def test_wrong_arguments() -> None:
-    """Arguments are looked at before the verb is loaded."""
+    """Arguments are looked at before the method is loaded."""
     host = Host(failing(AssertionError()))
     document = ask(host, "has_vm")
     assert document["error"]["type"] == "InvalidCall"

@@ -24,7 +24,7 @@ def ended_by(document: dict[str, Any], name: str) -> bool:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signal(number: signal.Signals) -> None:
-    """A signal while a verb runs ends the call with an answer that names it."""
+    """A signal while a method runs ends the call with an answer that names it."""
     host = Host(lambda *_: signal.raise_signal(number))
     assert ended_by(ask(host, "has_vm", "i-1"), number.name)
 

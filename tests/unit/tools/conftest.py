@@ -1,4 +1,4 @@
-"""What the tests of the sweep share: a run of it, and what it is told of all there is."""
+"""What the tests of the sweep share: a run, and EC2's answers to its listings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AWS = SimpleNamespace(region="us-east-1")
 
 @pytest.fixture
 def run(ec2: Ec2, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Return a function that sweeps, and lists what became of each stray."""
+    """Return a function that runs the sweep and lists the kind and outcome of each stray."""
     monkeypatch.setattr(sweep, "load", lambda _path, _context: SimpleNamespace(aws=AWS))
     monkeypatch.setattr(sweep, "Clients", lambda _aws, _statistics: SimpleNamespace(ec2=ec2.client))
     monkeypatch.setattr("bosh_aws_cpi.tools.command.carried_out", lambda body: body())
@@ -36,7 +36,7 @@ def run(ec2: Ec2, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 
 @pytest.fixture
 def there(ec2: Ec2) -> Callable[..., None]:
-    """Return a function that lays out the questions for all there is."""
+    """Return a function that sets EC2's answers to all listings."""
 
     def show(**things: dict[str, Any]) -> None:
         def shown(name: str) -> list[dict[str, Any]]:

@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.tools.actions import Wish
-from bosh_aws_cpi.tools.strays import Inventory
+from bosh_aws_cpi.tools.strays import Inventory, Wish
 from bosh_aws_cpi.tools.sweep_report import Report
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ OWN_IMAGES = {**PAGE, "Owners": ["self"], "IncludeDeprecated": True, "IncludeDis
 
 
 def hours_ago(hours: float) -> datetime:
-    """Tell the time so many hours ago."""
+    """Return the time so many hours ago."""
     return NOW - timedelta(hours=hours)
 
 
@@ -38,7 +37,7 @@ def thing(
     hours: float | None = 100,
     **more: Any,
 ) -> Resource:
-    """Write a resource of the director's, with what else its tags say, that is so many hours old."""
+    """Return a resource of the Director with these further tags, that is so many hours old."""
     return Resource(
         kind,
         more.pop("resource_id", f"{kind}-1"),
@@ -57,7 +56,7 @@ def report(
     is_complete: bool = True,
     region: str = "eu-west-1",
 ) -> Report:
-    """Write the report of a run."""
+    """Return the report of a run."""
     inventory = Inventory(DIRECTOR, there)
     made = Report(inventory, region, wish or Wish(), NOW, not_listed)
     made.rows, made.is_complete = list(rows), is_complete
@@ -65,6 +64,6 @@ def report(
 
 
 def tags(director: str = DIRECTOR, **more: str) -> list[dict[str, str]]:
-    """Write tags as EC2 shows them."""
+    """Return tags as EC2 shows them."""
     whole = {"bosh_director_uuid": director, **more}
     return [{"Key": key, "Value": value} for key, value in whole.items()]

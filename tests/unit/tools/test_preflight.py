@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
-from bosh_aws_cpi.tools import preflight, preflight_report
-from bosh_aws_cpi.tools.examination import Findings, Verdict
+from bosh_aws_cpi.tools import preflight
+from bosh_aws_cpi.tools.examination import Examined, Verdict
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
 
 NEEDED = len(FEATURES[BASELINE].actions)
@@ -21,15 +22,15 @@ HOSTS = {service: f"{service}.us-east-1" for service in SERVICES} | {
 }
 
 
-def found(problems: dict[str, str], **states: Verdict) -> Findings:
-    """Make findings in which all is allowed but for these, by the action's name without its prefix."""
+def found(problems: dict[str, str], **states: Verdict) -> Examined:
+    """Return results in which all actions are allowed except these, named without their prefix."""
     verdicts = {
         action: states.get(action.partition(":")[2], Verdict("allowed"))
         for feature in FEATURES.values()
         for action in feature.actions
     }
     endpoints = dict.fromkeys(SERVICES, "https://example.test")
-    return Findings(
+    return Examined(
         "1", "arn:aws:iam::1:user/cpi", "us-east-1", ("us-east-1a",), endpoints, problems, verdicts
     )
 
@@ -88,23 +89,23 @@ def found(problems: dict[str, str], **states: Verdict) -> Findings:
     ],
 )
 def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: list[str], ending: str) -> None:
-    """Ready is who misses nothing of what is needed, at endpoints that answer."""
-    report = preflight_report.document(found(problems, **states), chosen, None)
-    assert preflight_report.lines(report)[-1] == ending
-    assert preflight_report.status(report) == (0 if ending.startswith("Ready") else 1)
+    """The report says "ready" if no needed permission is missing and the needed endpoints answer."""
+    report = preflight.document(found(problems, **states), chosen, None)
+    assert preflight.lines(report)[-1] == ending
+    assert preflight.status(report) == (0 if ending.startswith("Ready") else 1)
 
 
 def test_actions_are_grouped_by_reason() -> None:
-    """What could not be checked for one reason stands on one line."""
+    """Actions that could not be checked for the same reason share a line."""
     verdict = Verdict("not checkable", "because")
-    report = preflight_report.document(found({}, CreateRoute=verdict, DeleteRoute=verdict), [], "arn:role")
-    lines = [line.strip() for line in preflight_report.lines(report)]
+    report = preflight.document(found({}, CreateRoute=verdict, DeleteRoute=verdict), [], "arn:role")
+    lines = [line.strip() for line in preflight.lines(report)]
     assert "not checkable: ec2:CreateRoute, ec2:DeleteRoute: because" in lines
     assert any(line.split() == ["Role", "arn:role", "was", "assumed"] for line in lines)
 
 
 def test_unknown_feature(capsys: pytest.CaptureFixture[str]) -> None:
-    """A feature that is none is refused with the list of those that there are."""
+    """An unknown feature is refused with the list of all features."""
     with pytest.raises(SystemExit) as ended:
         preflight.main(["cpi.json", "--feature", "Snapshot"])
     said = capsys.readouterr().err
@@ -114,7 +115,7 @@ def test_unknown_feature(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """The help says what the exit status is about, and names the features."""
+    """The help explains the exit status and names the features."""
     with pytest.raises(SystemExit) as ended:
         preflight.main(["--help"])
     said = capsys.readouterr().out
@@ -124,9 +125,9 @@ def test_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_no_verdict() -> None:
-    """An action on which AWS gave no verdict is told by its own word, with the answer."""
-    report = preflight_report.document(found({}, RunInstances=Verdict("no verdict", "why")), [], None)
-    lines = [" ".join(line.split()) for line in preflight_report.lines(report)]
+    """An action without a verdict is listed as such, with AWS's answer."""
+    report = preflight.document(found({}, RunInstances=Verdict("no verdict", "why")), [], None)
+    lines = [" ".join(line.split()) for line in preflight.lines(report)]
     assert lines[lines.index("* Baseline NO VERDICT") + 1] == "no verdict: ec2:RunInstances: why"
     assert (report["unverified"], report["features"][0]["no_verdict"]) == (1, {"ec2:RunInstances": "why"})
 
@@ -145,7 +146,7 @@ def test_bad_configuration(tmp_path: Path, capfd: pytest.CaptureFixture[str], te
 
 
 def test_example_of_the_documentation() -> None:
-    """The example in docs/preflight.md is what the command prints."""
+    """The example in docs/preflight.md is what the command prints; an ellipsis stands for any lines."""
     nic = "answered with InvalidNetworkInterfaceID.NotFound, which proves nothing"
     subnet = "answered with InvalidSubnetID.NotFound, which proves nothing"
     untold = {
@@ -166,7 +167,9 @@ def test_example_of_the_documentation() -> None:
         zones=("us-east-1a", "us-east-1b"),
         endpoints={service: f"https://{HOSTS[service]}.amazonaws.com" for service in SERVICES},
     )
-    shown = preflight_report.lines(preflight_report.document(findings, ["ResizeUpdate"], None))
-    text = "\n".join(shown)
+    shown = preflight.lines(preflight.document(findings, ["ResizeUpdate"], None))
     page = (Path(__file__).parents[3] / "docs/preflight.md").read_text()
-    assert f"```\n{text}\n```" in page, text
+    (example,) = re.findall(r"^```\n(Credentials .+?)```", page, re.MULTILINE | re.DOTALL)
+    pattern = re.escape(example).replace(re.escape("…\n"), r"(?:.*\n)*")
+    text = "\n".join(shown)
+    assert re.fullmatch(pattern, f"{text}\n"), text

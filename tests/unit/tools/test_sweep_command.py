@@ -12,7 +12,7 @@ from tests.unit.tools.sweep_things import DIRECTOR
 def test_fault_of_the_program(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], signals: None, error: Exception
 ) -> None:
-    """Whatever happens that nobody foresaw is told, masked, and is status 2."""
+    """An unexpected error is reported without secrets; the exit status is 2."""
     assert signals is None
 
     def fail(_path: str, _context: object) -> None:
@@ -45,7 +45,7 @@ def test_fault_of_the_program(
     ],
 )
 def test_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wrong arguments are named; one that removes is never guessed from its beginning."""
+    """Wrong arguments are refused with the reason; options can't be abbreviated."""
     with pytest.raises(SystemExit) as ended:
         sweep.main(["cpi.json", *arguments])
     printed = capsys.readouterr()

@@ -15,9 +15,8 @@ from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import sweep
-from bosh_aws_cpi.tools.actions import Action
 from bosh_aws_cpi.tools.deletion import _DELETERS
-from bosh_aws_cpi.tools.strays import SEEN_TAG, Removal, Stray
+from bosh_aws_cpi.tools.strays import SEEN_TAG, Action, Removal, Stray
 from bosh_aws_cpi.tools.sweep_report import FAILED, GONE, NOT_CERTAIN, SPARED, Row
 from tests.unit.tools.sweep_things import hours_ago, report, thing
 
@@ -27,7 +26,7 @@ POLICY = json.loads((ROOT / "docs/iam-policy.json").read_text())["Statement"]
 
 
 def test_arguments(capsys: pytest.CaptureFixture[str]) -> None:
-    """The page's first block has all options, and no other."""
+    """The page's first block has all options, and no others."""
     with pytest.raises(SystemExit):
         sweep.main(["--help"])
     known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out.partition("\n\n")[0]))
@@ -36,14 +35,14 @@ def test_arguments(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_outcomes() -> None:
-    """The table of outcomes has all that there are."""
+    """The table has all outcomes."""
     table = PAGE.partition("## Outcomes")[2].partition("\n\n| status")[0]
     said = {name for line in table.splitlines() for name in re.findall(r"`([^`]+)`", line.split("|")[:2][-1])}
     assert said == {*(action.value for action in Action), GONE, SPARED, NOT_CERTAIN, f"{FAILED}: …"}
 
 
 def test_document() -> None:
-    """All keys of the JSON document are told."""
+    """The page names all keys of the JSON document."""
     stray = Stray(thing("volume"), "why", Removal.DELETE, hours_ago(1))
     document = report(Row(stray, "stray")).document()
     told = set(re.findall(r"`(\w+)`", PAGE.partition("`--json` writes")[2].partition("## ")[0]))
@@ -51,7 +50,7 @@ def test_document() -> None:
 
 
 def test_tags() -> None:
-    """All tags that are told are those that the code knows."""
+    """The page names all tags that the code uses, and no others."""
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
         *(tags.NETWORK_TAG, tags.SPREAD_TAG, tags.KEY_TAG, tags.STEMCELL_NAME_TAG),
@@ -129,7 +128,7 @@ def test_example() -> None:
 
 
 def test_permissions() -> None:
-    """The page names each listing that is asked for and a removal for each kind; the policy allows them."""
+    """The page names the calls that list and delete each kind; the policy allows them."""
     allowed = {action for statement in POLICY for action in statement["Action"]}
     asked = set(re.findall(r"ec2:\w+", PAGE))
     listings = {f"ec2:{''.join(map(str.title, way.operation.split('_')))}" for way in _KINDS.values()}

@@ -1,4 +1,4 @@
-"""What becomes of a stray, what it costs, and how that is told."""
+"""What a sweep does with a stray, what the stray costs, and the report."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.tools.actions import Action, Wish, action
-from bosh_aws_cpi.tools.strays import Removal, Stray
+from bosh_aws_cpi.tools.strays import Action, Removal, Stray, Wish, action
 from bosh_aws_cpi.tools.sweep_report import Row, monthly
 from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, report, thing
 
@@ -50,20 +49,22 @@ LOOKED = (
     ],
 )
 def test_actions(hours: float, removal: Removal, wish: Wish, expected: Action | None) -> None:
-    """What is old enough goes when that is asked for; a clock that is ahead of ours makes nothing old."""
+    """A stray that is old enough is deleted on request; one from the future has the age 0."""
     assert action(VOLUME.replaced(removal=removal, since=hours_ago(hours)), wish, NOW) is expected
 
 
-@pytest.mark.parametrize("wish", [DELETING, Wish(0, delete=True)])
-def test_first_seen(wish: Wish) -> None:
-    """What is first seen is marked, whatever age is asked for, and is not removed."""
-    assert action(INTERFACE, wish, NOW) is Action.MARK
-
-
-def test_unknown_age() -> None:
-    """Nothing is written when it is not asked for, and what can't have a mark and has no age stays."""
-    assert action(INTERFACE, LISTING, NOW) is Action.UNKNOWN
-    assert action(VOLUME.replaced(since=None), DELETING, NOW) is Action.UNKNOWN
+@pytest.mark.parametrize(
+    ("stray", "wish", "expected"),
+    [
+        (INTERFACE, LISTING, Action.UNKNOWN),
+        (INTERFACE, DELETING, Action.MARK),
+        (INTERFACE, Wish(0, delete=True), Action.MARK),
+        (VOLUME.replaced(since=None), DELETING, Action.UNKNOWN),
+    ],
+)
+def test_unknown_age(stray: Stray, wish: Wish, expected: Action) -> None:
+    """With --delete, a stray whose age only a mark can tell is marked; without an age, nothing is deleted."""
+    assert action(stray, wish, NOW) is expected
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_unknown_age() -> None:
     ],
 )
 def test_prices(kind: Any, more: dict[str, Any], price: float | None) -> None:
-    """A volume and a snapshot have a price a month; a type that is not known, and all else, has none."""
+    """Volumes and snapshots have a monthly price; other kinds and unknown volume types have none."""
     assert monthly(thing(kind, **more)) == (None if price is None else pytest.approx(price))
 
 
@@ -105,21 +106,12 @@ def test_prices(kind: Any, more: dict[str, Any], price: float | None) -> None:
     ],
 )
 def test_status(outcome: str, status: int) -> None:
-    """The status is 1 when something asks for somebody; what is new, as in a deployment, does not."""
+    """The exit status is 1 if something is left to do; strays that are too young don't count."""
     assert report(Row(VOLUME, Action.REMOVE.value), Row(VOLUME, outcome)).status == status
 
 
-def test_nothing() -> None:
-    """Nothing stray is said in one line, with what was looked at and where, and is 0."""
-    there = [thing("volume"), thing("instance", "running"), thing("instance", "stopped")]
-    nothing = report(there=there)
-    looked = LOOKED.replace("0 volumes", "1 volume").replace("0 instances", "2 instances")
-    assert nothing.lines() == [f"No strays of director {DIRECTOR}", looked]
-    assert (nothing.status, nothing.document()["strays"]) == (0, [])
-
-
 def test_not_everything() -> None:
-    """What may not be listed may be stray: that is never nothing, and never 0."""
+    """If a kind can't be listed, the report says so, and the exit status is 1."""
     partly = report(not_listed=["snapshot"])
     said = f"No strays of director {DIRECTOR}, but some kinds of resources could not be listed"
     allow = "snapshots: not listed. Allow ec2:DescribeSnapshots to list them"
@@ -128,14 +120,14 @@ def test_not_everything() -> None:
 
 
 def test_not_complete() -> None:
-    """A run that was ended says so."""
+    """The report of an interrupted run says that it is incomplete."""
     ended = report(Row(VOLUME, "not certain"), is_complete=False)
     assert ended.lines()[-1] == "INCOMPLETE: the run was interrupted"
     assert ended.document()["is_complete"] is False
 
 
 def test_table() -> None:
-    """Each stray has a line with its age, its price and what became of it; the sum counts what is left."""
+    """Each stray has a line with its age, its cost and its outcome; the sum counts those that are left."""
     rows = [
         Row(VOLUME, "removed"),
         Row(VOLUME.replaced(resource=thing("volume", size_gib=5, type="gp9")), "failed", "AWS said no"),
@@ -174,7 +166,7 @@ def test_table() -> None:
 
 
 def test_document() -> None:
-    """Scripts get the same, with null for what is not known."""
+    """The JSON document says the same; unknown values are null."""
     rows = [Row(VOLUME, "stray"), Row(INTERFACE, "failed", "no")]
     wish = Wish(1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}), instances=frozenset({"i-1"}))
     common = {"why": "lost", "removal": "--delete"}

@@ -1,4 +1,4 @@
-"""What is a stray, and what is none because BOSH may know it or something may use it."""
+"""Which resources are strays, and which are not, because BOSH may know them or something may use them."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def ids(*resources: Resource) -> list[str]:
 
 @pytest.mark.parametrize(("resource", "removal"), STRAYS)
 def test_strays(resource: Resource, removal: Removal) -> None:
-    """What is certainly left over may be removed; what only may be is left to a person."""
+    """A certain stray can be deleted; one in doubt only by its name or by a person."""
     (stray,) = found(resource)
     assert (stray.resource, stray.removal, stray.since) == (resource, removal, resource.created)
     assert not stray.is_marked
@@ -124,14 +124,14 @@ def test_strays(resource: Resource, removal: Removal) -> None:
 
 @pytest.mark.parametrize(("why", "resource"), NO_STRAYS)
 def test_no_strays(why: str, resource: Resource) -> None:
-    """What is used, may be known to BOSH, or is on its way is no stray."""
+    """A resource that is used, that BOSH may know or that is being created or deleted is no stray."""
     assert found(resource) == [], why
 
 
 @pytest.mark.parametrize("other", [{"bosh_director_uuid": "director-10"}, {"bosh_director_uuid": "*"}, {}])
 @pytest.mark.parametrize("resource", [*(resource for resource, _ in STRAYS), OF_VM, GROUP])
 def test_other_directors(resource: Resource, other: dict[str, str]) -> None:
-    """What EC2's filter let through is looked at again: another director's tag, or none, spares it."""
+    """EC2's filter has wildcards: a resource with another Director's tag, or with none, is no stray."""
     tags = {key: value for key, value in resource.tags.items() if key != "bosh_director_uuid"}
     assert found(resource.replaced(tags={**tags, **other})) == []
 
@@ -139,7 +139,7 @@ def test_other_directors(resource: Resource, other: dict[str, str]) -> None:
 @pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])
 @pytest.mark.parametrize("kind", ["volume", "interface"])
 def test_instance_that_is_there(kind: Any, state: str) -> None:
-    """What was made for an agent stays as long as the agent's instance is there, in whatever state."""
+    """A resource of an agent whose instance exists, in whatever state, is no stray."""
     assert found(VM.replaced(state=state), thing(kind, tags=AGENT)) == []
 
 
@@ -148,41 +148,41 @@ def test_instance_that_is_there(kind: Any, state: str) -> None:
     [VM.replaced(state="terminated"), VM.replaced(tags={**VM.tags, "bosh_director_uuid": "director-2"})],
 )
 def test_instance_that_is_not_there(instance: Resource) -> None:
-    """An instance that has ended, or is another director's, keeps nothing."""
+    """An instance that is terminated, or another Director's, does not count."""
     assert ids(instance, thing("interface", tags=AGENT)) == ["interface-1"]
 
 
 @pytest.mark.parametrize("tags", [STEMCELL, {}, {"bosh_director_uuid": "director-2"}])
 @pytest.mark.parametrize("state", ["available", "pending", "disabled"])
 def test_snapshot_that_an_image_needs(state: str, tags: dict[str, str]) -> None:
-    """A snapshot that any AMI of the account is made of stays, whoever made the AMI."""
+    """A snapshot that any AMI of the account uses is no stray, whoever created the AMI."""
     image = thing("AMI", state, snapshot_ids=MADE_OF).replaced(tags=tags)
     assert found(SNAPSHOT, image) == []
 
 
 def test_snapshot_of_a_failed_image() -> None:
-    """An AMI that failed goes first, then its snapshot, whose age is that of the younger one."""
+    """A failed AMI comes before its snapshot, whose age is that of the younger one of both."""
     first, second = found(SNAPSHOT, FAILED.replaced(created=hours_ago(2)))
     assert (first.resource.kind, second.resource.kind) == ("AMI", "snapshot")
     assert (second.since, second.images) == (hours_ago(2), ("AMI-1",))
 
 
 def test_snapshot_of_a_failed_image_and_another() -> None:
-    """A snapshot of an AMI that failed stays when another AMI is made of it too."""
+    """A snapshot of a failed AMI that another AMI uses too is no stray."""
     other = thing("AMI", resource_id="AMI-2", snapshot_ids=MADE_OF)
     assert ids(SNAPSHOT, FAILED, other) == ["AMI-1"]
 
 
 @pytest.mark.parametrize(("source", "expected"), [("ami-0", []), ("ami-9", ["snapshot-1"])])
 def test_snapshot_of_a_copy_in_the_making(source: str, expected: list[str]) -> None:
-    """While an AMI is copied EC2 does not show its snapshots with it: those of the same source stay."""
+    """EC2 does not list the snapshots of a pending copy: those of the same source are no strays."""
     copy = thing("AMI", "pending", {"bosh_source_ami": source})
     assert ids(thing("snapshot", "completed", COPY, is_for_image=True), copy) == expected
 
 
 @pytest.mark.parametrize(("tags", "count"), [(STEMCELL, 1), (DONE, 0)])
 def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
-    """A whole AMI is a person's to judge when its snapshot does not say that its making ended, else none."""
+    """An available AMI is left to a person if its snapshot lacks the tag of a finished stemcell."""
     strays = found(IMAGE, SNAPSHOT.replaced(tags={**SNAPSHOT.tags, **tags, **({} if count else DONE)}))
     assert [(stray.resource, stray.removal) for stray in strays] == [(IMAGE, Removal.HAND)] * count
 
@@ -200,7 +200,7 @@ def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
 )
 @pytest.mark.parametrize("resource", [OF_VM, GROUP])
 def test_first_seen(resource: Resource, value: str | None, since: datetime | None) -> None:
-    """An interface or group is a stray since its mark, which names it; any other mark counts as none."""
+    """An interface or group is a stray since its mark; a mark that names another resource does not count."""
     mark = {} if value is None else {"bosh_sweep_seen": value.format(id=resource.resource_id)}
     (stray,) = found(resource.replaced(tags={**resource.tags, **mark}))
     assert (stray.since, stray.is_marked, stray.removal) == (since, True, Removal.DELETE)
@@ -210,13 +210,13 @@ def test_first_seen(resource: Resource, value: str | None, since: datetime | Non
     "description", ["", OURS.replace("agent-1", "agent-2"), OURS.replace(DIRECTOR, "another")]
 )
 def test_interface_of_another(description: str) -> None:
-    """An interface that create_vm did not describe so is left to a person."""
+    """An interface without create_vm's description is left to a person."""
     (stray,) = found(OF_VM.replaced(description=description))
     assert (stray.why, stray.removal) == ("perhaps of a VM that is gone", Removal.HAND)
 
 
 def test_looked_at() -> None:
-    """What is the director's own is counted by kind, stray or not."""
+    """All of the Director's resources are counted by kind."""
     other = VM.replaced(tags={"bosh_director_uuid": "director-2"})
     there = Inventory(DIRECTOR, [VM, other, IMAGE, OF_VM, thing("volume", tags=AGENT)])
     assert there.looked_at == {
@@ -243,7 +243,7 @@ def test_looked_at() -> None:
     ids=["later", "earlier", "much earlier", "another call", "of a stemcell", "of another director"],
 )
 def test_snapshots_of_equal_calls(hours: float, tags: dict[str, str], *, is_twin: bool) -> None:
-    """Two snapshots with one call's id, taken at about the same time, are left to the operator, both."""
+    """Two snapshots with the id of one call, taken at about the same time, are both left to a person."""
     one = thing("snapshot", "completed", CALL)
     other = thing("snapshot", "pending", tags, hours=hours, resource_id="snapshot-2")
     twins = [(one, other), (other, one)] if is_twin else []

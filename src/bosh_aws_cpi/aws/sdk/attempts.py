@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws.sdk.call_hooks import failure_of
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
@@ -19,7 +20,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     is_uncertain,
     is_untrusted,
 )
-from bosh_aws_cpi.aws.sdk.parsing import failure_of
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ def watch(
     it is the number of seconds until the next attempt, or False to stop retrying.
 
     Args:
-        client: The client.
         max_retries: How often a call is retried after a fault of AWS or of the connection.
-        statistics: Counts each attempt.
         allowance: Limits the pauses for throttling; without one, each call is retried for `THROTTLED_CALL`.
     """
     events: Any = client.meta.events  # its stubs only allow handlers that return nothing

@@ -1,29 +1,31 @@
 """Hooks on every AWS call: count it, attach it to its error, log it without its secrets, note AWS's time.
 
-A call that is missing from the table of permissions raises an error that names the table.
+An answer that can't be read, or lacks what it must contain, is an error, not empty. A call that is missing
+from the table of permissions raises an error that names the table.
 """
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, Final
 
 from botocore.client import BaseClient
+from botocore.parsers import PROTOCOL_PARSERS, ResponseParser, ResponseParserFactory
 from botocore.session import Session
 
-from bosh_aws_cpi.aws.sdk import parsing
-from bosh_aws_cpi.aws.sdk.errors import CALL, Call, described, is_page, remember_call
+from bosh_aws_cpi.aws.sdk import clock
+from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, Call, Unreadable, described, is_page, remember_call
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.redact import MASK
 
+_METADATA: Final = "ResponseMetadata"
+_READS: Final = ("Describe", "Get", "List")
+"""How the names of calls that only read begin."""
+
 
 def install(session: Session, statistics: CallStatistics) -> None:
-    """Install the hooks for all clients that the session creates from now on.
-
-    Args:
-        session: The botocore session.
-        statistics: Counts each call.
-    """
+    """Install the hooks for all clients that the session creates from now on."""
 
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = _name(event["model"])
@@ -45,7 +47,7 @@ def install(session: Session, statistics: CallStatistics) -> None:
             metadata.get("RequestId"),
             metadata.get("RetryAttempts", 0),
         )
-        if failure := parsing.failure_of(event["parsed"], event["context"][CALL]):
+        if failure := failure_of(event["parsed"], event["context"][CALL]):
             failed(exception=failure, context=event["context"])
             raise failure
 
@@ -54,7 +56,7 @@ def install(session: Session, statistics: CallStatistics) -> None:
         setattr(exception, CALL, event["context"][CALL])
         logger.debug("AWS did not answer: %s", described(exception))
 
-    session.register_component("response_parser_factory", parsing.Parsers())
+    session.register_component("response_parser_factory", Parsers())
     session.register("before-parameter-build", before)
     session.register("after-call", after)
     session.register("after-call-error", failed)
@@ -67,8 +69,13 @@ class _Listed(BaseClient):
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - nothing: it raises
         if name.startswith("_"):  # Python itself looks these up, for example for pickle
             raise AttributeError(name)
+        from bosh_aws_cpi.aws.sdk.permissions import ACTIONS  # noqa: PLC0415 - only for this error
+
         action = f"{self.meta.service_model.signing_name}:{name.title().replace('_', '')}"
-        message = f"There is no operation '{name}': add {action} to FEATURES in aws/sdk/permissions.py"
+        remedy = f"add {action} to ACTIONS"
+        if action in ACTIONS:  # it is there, but not for those who build this client
+            remedy = f"methods may not call {action}: add one of their features to its row of ACTIONS"
+        message = f"There is no operation '{name}': {remedy} in aws/sdk/permissions.py"
         raise AttributeError(message)
 
     def get_paginator(self, operation_name: str) -> Any:  # noqa: ANN401 - the SDK's
@@ -162,3 +169,111 @@ def _name(model: Any) -> str:  # noqa: ANN401 - botocore's operation model
 def _action(model: Any) -> str:  # noqa: ANN401
     """IAM's name for an operation: the service's signing name is the prefix that policies use."""
     return f"{model.service_model.signing_name}:{model.name}"
+
+
+class Answer(dict[str, Any]):
+    """A structure in an answer of AWS; to read a member that AWS left out raises `Unreadable`."""
+
+    def __init__(self, content: dict[str, Any], parser: "AnswerParser") -> None:
+        super().__init__(content)
+        self.parser = parser
+
+    def __missing__(self, member: str) -> Any:  # noqa: ANN401 - nothing: it raises
+        """Raise the error of a member that is not there."""
+        raise self.parser.lacks(f"'{member}'")
+
+
+class Entries(list[Any]):
+    """A list in an answer of AWS; to read an entry that AWS left out raises `Unreadable`."""
+
+    def __init__(self, content: list[Any], parser: "AnswerParser") -> None:
+        super().__init__(content)
+        self.parser = parser
+
+    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401 - a number or a slice
+        """Return the entry."""
+        try:
+            return super().__getitem__(index)
+        except IndexError:
+            raise self.parser.lacks("an entry of a list") from None
+
+
+class AnswerParser(ResponseParser):
+    """Parses one answer; a mixin for the SDK's parsers.
+
+    Attributes:
+        call: The call, once `failure_of` was told.
+        failure: Why the answer can't be read; None if it can.
+    """
+
+    call: Call | None = None
+    failure: Unreadable | None = None
+
+    def parse(self, response: Any, shape: Any) -> Answer:  # noqa: ANN401 - the SDK's
+        """Parse an answer; one that can't be read becomes an empty answer with a `failure`.
+
+        The SDK itself would raise its error past its own retries, and quote the whole answer.
+        """
+        try:
+            parsed = super().parse(response, shape)
+            is_failed = response["status_code"] < REFUSED and (
+                is_page(response["headers"])
+                or _is_hollow(parsed, response["context"]["operation_name"], shape)
+            )
+        except Exception:  # noqa: BLE001 - what the SDK's parsers raise depends on what they are given
+            is_failed = True
+        if is_failed:
+            self.failure = Unreadable()
+            parsed = {_METADATA: {"HTTPStatusCode": response["status_code"], "HTTPHeaders": {}}}
+        elif response["status_code"] < REFUSED:
+            clock.hear(response["headers"])
+        return Answer(parsed, self)
+
+    def lacks(self, what: str) -> Unreadable:
+        """The error for what is not in the answer."""
+        error = Unreadable(f"its answer lacks {what}")
+        setattr(error, CALL, self.call)
+        return error
+
+    def _handle_structure(self, shape: Any, node: Any) -> Any:  # noqa: ANN401
+        found = super()._handle_structure(shape, node)  # type: ignore[misc] # not in the stubs
+        return Answer(found, self) if isinstance(found, dict) else found
+
+    def _handle_list(self, shape: Any, node: Any) -> Entries:  # noqa: ANN401
+        found = super()._handle_list(shape, node)  # type: ignore[misc] # not in the stubs
+        return Entries(found, self)
+
+
+def _is_hollow(parsed: dict[str, Any], operation: str, shape: Any) -> bool:  # noqa: ANN401
+    """Whether an answer has no content: another program's document, which the SDK takes for an empty answer.
+
+    A call that reads has a member of its own in its answer, even if that is an empty list. The answer to
+    another call may have none, but "every response contains a request ID" (EC2 API Reference, "Query
+    requests"; the samples of the other services have one, too).
+    """
+    if parsed.keys() - {_METADATA}:
+        return False
+    is_read = operation.startswith(_READS) and shape is not None
+    return is_read or not parsed.get(_METADATA, {}).get("RequestId")
+
+
+class Parsers(ResponseParserFactory):
+    """Creates the parsers of a session."""
+
+    def create_parser(self, protocol_name: str) -> ResponseParser:
+        """Create the parser of one answer."""
+        defaults = vars(self)["_defaults"]  # which botocore's stubs lack
+        return _parser_of(PROTOCOL_PARSERS[protocol_name])(**defaults)
+
+
+@cache
+def _parser_of(kind: type[ResponseParser]) -> type[ResponseParser]:
+    return type(kind.__name__, (AnswerParser, kind), {})
+
+
+def failure_of(parsed: dict[str, Any], call: Call) -> Unreadable | None:
+    """Why the answer to a call can't be read; None if it can. Its later errors will name the call."""
+    if not isinstance(parsed, Answer):
+        return None
+    parsed.parser.call = call
+    return parsed.parser.failure

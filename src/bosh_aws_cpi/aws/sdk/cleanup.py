@@ -8,9 +8,6 @@ from bosh_aws_cpi.log import logger
 def in_turn(*steps: Callable[[], object]) -> None:
     """Run every step, even after one has failed.
 
-    Args:
-        steps: The steps, in their order.
-
     Raises:
         Exception: The first error, after all steps have run; further errors are logged.
     """

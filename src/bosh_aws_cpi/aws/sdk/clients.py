@@ -44,7 +44,6 @@ class Clients:
     operator's laptop, which may have such files for other purposes.
 
     Args:
-        config: The ``aws`` section.
         statistics: Counts the calls that the clients make.
         allowance: Limits the pauses for throttling; without one, each call has a limit of its own.
 

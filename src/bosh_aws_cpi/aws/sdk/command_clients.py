@@ -23,7 +23,6 @@ class CommandClients(Clients):
     All calls together pause for throttling as long as `THROTTLED_COMMAND` says.
 
     Args:
-        config: The ``aws`` section.
         statistics: Counts the calls that the clients make.
     """
 

@@ -14,11 +14,13 @@ from typing import Any, Final
 
 import botocore
 
-from bosh_aws_cpi.aws.sdk import data_cut, permissions, private_files
+from bosh_aws_cpi.aws.sdk import data_cut, private_files
 from bosh_aws_cpi.log import logger
 
 MAX_AGE: Final = 30 * 86_400
 """Seconds after which a copy is deleted, since botocore may have been upgraded."""
+ACTIONS: Final = Path(__file__).with_stem("permissions")
+"""The file of the table of AWS calls: to read it takes less than to load it."""
 
 
 def needed(path: Path, read: Callable[[Path], Any], *, for_commands: bool) -> Any:  # noqa: ANN401 - any JSON value
@@ -50,15 +52,14 @@ def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - any JSON value
 
 
 def _copy_of(path: Path, *, for_commands: bool) -> Path | None:
-    """The copy's path. Its name depends on the large file, the CPI's AWS calls and the copy's format."""
+    """The copy's path. Its name depends on the large file, the table of AWS calls and the copy's format."""
     folder = private_files.folder()
     if folder is None:
         return None
     found = path.stat()
     source = [botocore.__version__, str(path), found.st_size, found.st_mtime_ns]
-    called = sorted(permissions.operations(for_commands=for_commands))
-    text = json.dumps([data_cut.FORMAT, source, called])
-    return folder / f"sdk-{sha256(text.encode()).hexdigest()[:16]}.json"
+    text = json.dumps([data_cut.FORMAT, source, for_commands])
+    return folder / f"sdk-{sha256(text.encode() + ACTIONS.read_bytes()).hexdigest()[:16]}.json"
 
 
 def _leave(copy: Path, document: object) -> None:

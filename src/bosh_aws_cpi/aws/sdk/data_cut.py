@@ -8,8 +8,6 @@ data, so what only operators' commands need is in a second, larger cut.
 from collections.abc import Collection
 from typing import Any, Final
 
-from bosh_aws_cpi.aws.sdk.permissions import operations
-
 SERVICES: Final = {
     "ebs": "ebs",
     "ec2": "ec2",
@@ -34,6 +32,8 @@ def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa
         document: Its content, which is not modified.
         for_commands: Whether operators' commands read it, and not only the methods.
     """
+    from bosh_aws_cpi.aws.sdk.permissions import operations  # noqa: PLC0415 - a copy needs no cut
+
     if kind == "service-2":
         return {**document, **_called_only(document, operations(for_commands=for_commands))}
     if kind == "endpoints":

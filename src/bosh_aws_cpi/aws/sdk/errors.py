@@ -179,7 +179,6 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
 
     Args:
         what: What is looked up, for the log: "the instances of placement group 'x'".
-        ask: The look-up.
     """
     try:
         return ask()

@@ -1,6 +1,7 @@
-"""The AWS actions that the CPI calls, and those that its policy must allow, by feature.
+"""The AWS actions that the CPI calls, and those that its policy must allow: one row for each.
 
-The policies in docs, `cpi preflight` and the cut of the SDK's data are derived from it.
+The policies in docs, the table in docs/operators.md, the calls of `cpi preflight` and the cut of the SDK's
+data are derived from the rows.
 """
 
 from collections.abc import Mapping
@@ -8,117 +9,421 @@ from typing import Any, Final
 
 from bosh_aws_cpi.records import EMPTY, Record
 
+OWN: Final = "own"
+"""It exists, has the Director's tag since its creation, and IAM compares aws:ResourceTag."""
+NEW: Final = "new"
+"""The call creates it with the Director's tag, and IAM compares aws:RequestTag."""
+EITHER: Final = "new or own"
+"""Both: one resource of the type exists, and the call creates another."""
+ANY: Final = "any"
+"""It may have any tags: the CPI also uses those of operators and others, without the Director's tag, or IAM
+does not compare its tags for this action."""
+
+
+class Action(Record):
+    """An action, by its name in IAM: "ec2:RunInstances"."""
+
+    features: str
+    """The names of the features that need it, separated by blanks."""
+    probe: Mapping[str, Any] | str = EMPTY
+    """The parameters of preflight's call, or the reason why no harmless call can check the action.
+
+    The call changes nothing: its ids are well formed but can't exist, so that nothing would happen even if
+    a dry run were ignored. Most actions that read need no parameters.
+    """
+    resources: Mapping[str, str] = EMPTY
+    """What IAM compares, by resource type, for docs/iam-policy-restricted.json.
+
+    The source is AWS's Service Authorization Reference: "Actions, resources, and condition keys" of Amazon
+    EC2 and of Amazon Elastic Block Store, as of May 2026. Without it the action is restricted to the region
+    alone: it only reads; or its resources are the operator's (routes, target groups, load balancers); or,
+    for CopyImage, the source is a resource as well, and mostly somebody else's (EC2 guide, "Grant
+    permissions to copy Amazon EC2 AMIs").
+    """
+    use: str = ""
+    """Which part of its features needs it, in Markdown."""
+    is_new: bool = False
+    """Whether a policy for the Ruby release may lack it."""
+
 
 class Feature(Record):
-    """The actions that a feature needs beyond Baseline. No other feature depends on its statement."""
+    """What needs permissions beyond Baseline. No other feature depends on its statement."""
 
-    called: str = ""
-    """The actions that the program calls."""
-    by_hand: str = ""
-    """The actions that AWS checks during other calls: no test can see them, so they are listed by hand."""
+    name: str
+    """The name of its statement in the policies."""
+    purpose: str
+    """What it is, in Markdown, for docs/operators.md."""
     condition: Mapping[str, Any] = EMPTY
     resource: str = ""
     """What the operator must name in docs/iam-policy-restricted.json; words in capitals are placeholders."""
     is_for_commands: bool = False
     """Whether only operators' commands call them, which load more of the SDK's data than the methods."""
+    is_by_hand: bool = False
+    """Whether AWS checks the actions during other calls: no test can see them."""
 
     @property
     def actions(self) -> list[str]:
-        """All of them, sorted, as IAM writes them: "ec2:RunInstances"."""
-        return sorted([*self.called.split(), *self.by_hand.split()])
+        """The actions, sorted, as IAM writes them."""
+        return sorted(action for action, row in ACTIONS.items() if self.name in row.features.split())
+
+    @property
+    def called(self) -> list[str]:
+        """Those of them that the program calls."""
+        return [] if self.is_by_hand else self.actions
 
 
-_MADE: Final = "ec2:DeleteSnapshot ec2:DeregisterImage ec2:DescribeSnapshots"
-"""Needed for every stemcell that the CPI creates, and for its deletion."""
+_NONE: Final = "0" * 17
+_INSTANCE: Final = f"i-{_NONE}"
+_VOLUME: Final = f"vol-{_NONE}"
+_SNAPSHOT: Final = f"snap-{_NONE}"
+_IMAGE: Final = f"ami-{_NONE}"
+_NIC: Final = f"eni-{_NONE}"
+_SUBNET: Final = f"subnet-{_NONE}"
+_TABLE: Final = f"rtb-{_NONE}"
+_NAME: Final = "cpi-preflight"
+_GROUP: Final = {"GroupName": f"{_NAME}-{_NONE}"}
+_ROUTE: Final = {
+    "RouteTableId": _TABLE,
+    "DestinationCidrBlock": "192.0.2.0/24",
+}  # an address range that is reserved for documentation
+_ROUTE_TO_NIC: Final = {**_ROUTE, "NetworkInterfaceId": _NIC}
+_TO_BALANCER: Final = {"LoadBalancerName": f"no-{_NAME}", "Instances": [{"InstanceId": _INSTANCE}]}
+_TARGET_GROUP: Final = {
+    "TargetGroupArn": "arn:{partition}:elasticloadbalancing:{region}:{account}:targetgroup/"
+    f"{_NAME}/{'0' * 16}"
+}
+_TARGET: Final = {**_TARGET_GROUP, "Targets": [{"Id": _INSTANCE}]}
+_ROOT: Final = {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": _SNAPSHOT}}
+
+_OWN_INSTANCE: Final = {"instance": OWN}
+_OWN_NIC: Final = {"network-interface": OWN}
+_OWN_SNAPSHOT: Final = {"snapshot": OWN}
+_OWN_SUBNET: Final = {"subnet": OWN}
+_OWN_VOLUME: Final = {"volume": OWN}
+
+_MADE: Final = "CopiedStemcells HeavyStemcells HeavyStemcellsByVolume"
+"""The stemcells that the CPI creates, and deletes."""
+BASELINE: Final = "Baseline"
+_KEY_OF_DISK: Final = "AWS checks it when a disk with a key of your own is"
+_NICS: Final = "several networks"
+
+# Placeholders of probes: {region}, {zone}, one of its zones, {partition} and {account}, those of the keys.
+ACTIONS: Final[Mapping[str, Action]] = {
+    # The two Assign… and ModifySubnetAttribute have no dry run: they do nothing only because the interface
+    # or subnet does not exist.
+    "ec2:AssignIpv6Addresses": Action(
+        "DelegatedPrefixes", {"NetworkInterfaceId": _NIC, "Ipv6PrefixCount": 1}, _OWN_NIC, is_new=True
+    ),
+    "ec2:AssignPrivateIpAddresses": Action(
+        "DelegatedPrefixes", {"NetworkInterfaceId": _NIC, "Ipv4PrefixCount": 1}, _OWN_NIC, is_new=True
+    ),
+    "ec2:AssociateAddress": Action(
+        "ElasticIps",
+        {"AllocationId": f"eipalloc-{_NONE}", "InstanceId": _INSTANCE},
+        {"elastic-ip": ANY, **_OWN_INSTANCE, **_OWN_NIC},  # the operator's address
+    ),
+    "ec2:AssociateRouteTable": Action(
+        "ManagedNetworks",
+        {"RouteTableId": _TABLE, "SubnetId": _SUBNET},
+        {"route-table": ANY, **_OWN_SUBNET},
+        "`route_table`",
+        is_new=True,
+    ),
+    # A stemcell may be uploaded through a volume on the Director's VM, which `bosh create-env` created.
+    "ec2:AttachVolume": Action(
+        BASELINE,
+        {"VolumeId": _VOLUME, "InstanceId": _INSTANCE, "Device": "/dev/sdf"},
+        {"instance": ANY, **_OWN_VOLUME},
+    ),
+    "ec2:CopyImage": Action(
+        "CopiedStemcells", {"Name": _NAME, "SourceImageId": _IMAGE, "SourceRegion": "{region}"}
+    ),
+    # It needs the old and the new volume as resources (AWS's policy AmazonEBSCSIDriverPolicyV2). The
+    # reference lists no aws:ResourceTag for it, but AWS's ROSAAmazonEBSCSIDriverOperatorPolicy compares it in
+    # the statement CopyManagedVolumes.
+    "ec2:CopyVolumes": Action(
+        "UpdateByCopy",
+        {"SourceVolumeId": _VOLUME, "VolumeType": "gp3"},
+        {"volume": EITHER},
+        is_new=True,
+    ),
+    "ec2:CreateNetworkInterface": Action(
+        BASELINE,
+        {"SubnetId": _SUBNET},
+        {"network-interface": NEW, "security-group": ANY, "subnet": ANY},
+        _NICS,
+        is_new=True,
+    ),
+    "ec2:CreatePlacementGroup": Action(
+        "SpreadGroups", {**_GROUP, "Strategy": "spread"}, {"placement-group": NEW}, is_new=True
+    ),
+    "ec2:CreateRoute": Action("Routes", _ROUTE_TO_NIC),
+    "ec2:CreateSnapshot": Action(
+        "HeavyStemcellsByVolume Snapshots", {"VolumeId": _VOLUME}, {"snapshot": NEW, **_OWN_VOLUME}
+    ),
+    "ec2:CreateSubnet": Action(
+        "ManagedNetworks",
+        {"VpcId": f"vpc-{_NONE}", "CidrBlock": "192.0.2.0/24"},
+        {"subnet": NEW, "vpc": ANY},
+        is_new=True,
+    ),
+    # Tags at creation have statements of their own.
+    "ec2:CreateTags": Action(
+        BASELINE, {"Resources": [_INSTANCE], "Tags": [{"Key": _NAME, "Value": ""}]}, {"*": OWN}
+    ),
+    "ec2:CreateVolume": Action(
+        BASELINE,
+        {"AvailabilityZone": "{zone}", "SnapshotId": _SNAPSHOT, "VolumeType": "gp3"},
+        {"volume": NEW},
+    ),
+    "ec2:DeleteNetworkInterface": Action(
+        BASELINE, {"NetworkInterfaceId": _NIC}, _OWN_NIC, f"{_NICS}, addresses in use", is_new=True
+    ),
+    "ec2:DeletePlacementGroup": Action(
+        "SpreadGroups", _GROUP, {"placement-group": OWN}, "`cpi sweep`", is_new=True
+    ),
+    "ec2:DeleteRoute": Action("Routes", _ROUTE, use="after a failed `create_vm`", is_new=True),
+    "ec2:DeleteSnapshot": Action(f"{_MADE} Snapshots", {"SnapshotId": _SNAPSHOT}, _OWN_SNAPSHOT, is_new=True),
+    "ec2:DeleteSubnet": Action("ManagedNetworks", {"SubnetId": _SUBNET}, _OWN_SUBNET, is_new=True),
+    "ec2:DeleteVolume": Action(BASELINE, {"VolumeId": _VOLUME}, _OWN_VOLUME),
+    "ec2:DeregisterImage": Action(_MADE, {"ImageId": _IMAGE}, {"image": OWN}, is_new=True),
+    "ec2:DescribeAddresses": Action("ElasticIps"),
+    "ec2:DescribeAvailabilityZones": Action(BASELINE),
+    "ec2:DescribeCapacityReservations": Action("Check"),
+    "ec2:DescribeDhcpOptions": Action("Diagnose"),
+    "ec2:DescribeHosts": Action("Check"),
+    "ec2:DescribeImages": Action(BASELINE),
+    # It reads, but user data with secrets.
+    "ec2:DescribeInstanceAttribute": Action(
+        "Diagnose", {"InstanceId": _INSTANCE, "Attribute": "userData"}, _OWN_INSTANCE
+    ),
+    "ec2:DescribeInstanceStatus": Action("Diagnose"),
+    "ec2:DescribeInstanceTypeOfferings": Action("Check"),
+    "ec2:DescribeInstanceTypes": Action(
+        BASELINE, use="optional; see `aws.enable_describe_instance_types`", is_new=True
+    ),
+    "ec2:DescribeInstances": Action(BASELINE),
+    "ec2:DescribeKeyPairs": Action("Check"),
+    "ec2:DescribeNetworkAcls": Action("ManagedNetworks Check Diagnose", is_new=True),
+    "ec2:DescribeNetworkInterfaces": Action(BASELINE, use=f"{_NICS}, addresses in use", is_new=True),
+    "ec2:DescribePlacementGroups": Action("SpreadGroups Check", is_new=True),
+    "ec2:DescribeRouteTables": Action("Routes ManagedNetworks Check Diagnose"),
+    "ec2:DescribeSecurityGroupVpcAssociations": Action("Check"),
+    "ec2:DescribeSecurityGroups": Action(BASELINE, use="security groups by name"),
+    "ec2:DescribeSnapshots": Action(f"{_MADE} Snapshots", is_new=True),
+    "ec2:DescribeSubnets": Action(BASELINE),
+    "ec2:DescribeVolumes": Action(BASELINE),
+    "ec2:DescribeVolumesModifications": Action("ResizeUpdate", is_new=True),
+    "ec2:DescribeVpcAttribute": Action(
+        "Diagnose", {"VpcId": f"vpc-{_NONE}", "Attribute": "enableDnsSupport"}
+    ),
+    "ec2:DescribeVpcs": Action("ManagedNetworks Check Diagnose", is_new=True),
+    "ec2:DetachVolume": Action(BASELINE, {"VolumeId": _VOLUME}, {"instance": ANY, **_OWN_VOLUME}),
+    "ec2:GetAllowedImagesSettings": Action("AllowedAmis", is_new=True),
+    # It reads, but perhaps secrets.
+    "ec2:GetConsoleOutput": Action("Diagnose", {"InstanceId": _INSTANCE}, _OWN_INSTANCE),
+    "ec2:ModifyInstanceAttribute": Action(
+        "SourceDestCheck", {"InstanceId": _INSTANCE, "SourceDestCheck": {"Value": True}}, _OWN_INSTANCE
+    ),
+    "ec2:ModifyNetworkInterfaceAttribute": Action(
+        BASELINE,
+        {"NetworkInterfaceId": _NIC, "SourceDestCheck": {"Value": True}},
+        {**_OWN_INSTANCE, **_OWN_NIC},
+        _NICS,
+        is_new=True,
+    ),
+    "ec2:ModifySubnetAttribute": Action(
+        "ManagedNetworks",
+        {"SubnetId": _SUBNET, "MapPublicIpOnLaunch": {"Value": False}},
+        _OWN_SUBNET,
+        "`auto_assign_public_ip`",
+        is_new=True,
+    ),
+    "ec2:ModifyVolume": Action("ResizeUpdate", {"VolumeId": _VOLUME, "Size": 1}, _OWN_VOLUME, is_new=True),
+    "ec2:RebootInstances": Action(BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, is_new=True),
+    "ec2:RegisterImage": Action(
+        "HeavyStemcells HeavyStemcellsByVolume",
+        {"Name": _NAME, "RootDeviceName": "/dev/sda1", "BlockDeviceMappings": [_ROOT]},
+        {"image": NEW, **_OWN_SNAPSHOT},
+    ),
+    "ec2:ReplaceNetworkAclAssociation": Action(
+        "ManagedNetworks",
+        {"AssociationId": f"aclassoc-{_NONE}", "NetworkAclId": f"acl-{_NONE}"},
+        {"network-acl": ANY, **_OWN_SUBNET},
+        "`network_acl`",
+        is_new=True,
+    ),
+    "ec2:ReplaceRoute": Action("Routes", _ROUTE_TO_NIC),
+    "ec2:RunInstances": Action(
+        BASELINE,
+        # Without a subnet, EC2 would first look for a default VPC, which many accounts lack.
+        {"ImageId": _IMAGE, "SubnetId": _SUBNET, "MinCount": 1, "MaxCount": 1},
+        {
+            "instance": NEW,
+            "volume": NEW,
+            "capacity-reservation": ANY,
+            "group": ANY,
+            "image": ANY,
+            "key-pair": ANY,
+            # An interface that exists, as for several networks: IAM does not compare its tags here.
+            "network-interface": ANY,
+            "placement-group": ANY,
+            "security-group": ANY,
+            "snapshot": ANY,  # those of a light stemcell's AMI are somebody else's
+            # Compared only if it is tagged, which it is with aws.tags (EC2 guide, "Tag Spot Instance
+            # requests").
+            "spot-instances-request": ANY,
+            "subnet": ANY,
+        },
+    ),
+    "ec2:StartInstances": Action(
+        BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, "`reboot_vm` of a stopped VM", is_new=True
+    ),
+    "ec2:TerminateInstances": Action(BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE),
+    "ebs:CompleteSnapshot": Action(
+        "HeavyStemcells", {"SnapshotId": _SNAPSHOT, "ChangedBlocksCount": 0}, _OWN_SNAPSHOT, is_new=True
+    ),
+    # The block itself is added: a short one would be refused before the permission is checked.
+    "ebs:PutSnapshotBlock": Action(
+        "HeavyStemcells", {"SnapshotId": _SNAPSHOT, "BlockIndex": 0}, _OWN_SNAPSHOT, is_new=True
+    ),
+    "ebs:StartSnapshot": Action(
+        "HeavyStemcells", "it has no dry run, and would create a snapshot", {"snapshot": NEW}, is_new=True
+    ),
+    "elasticloadbalancing:DeregisterInstancesFromLoadBalancer": Action(
+        "LoadBalancers", _TO_BALANCER, use="`elbs`", is_new=True
+    ),
+    "elasticloadbalancing:DeregisterTargets": Action(
+        "LoadBalancers", _TARGET, use="`lb_target_groups`", is_new=True
+    ),
+    "elasticloadbalancing:DescribeLoadBalancers": Action(
+        "LoadBalancers Check", {"PageSize": 1}, use="`elbs`", is_new=True
+    ),
+    "elasticloadbalancing:DescribeTargetGroups": Action(
+        "LoadBalancers Check", {"PageSize": 1}, use="`lb_target_groups`"
+    ),
+    "elasticloadbalancing:DescribeTargetHealth": Action(
+        "LoadBalancers", _TARGET_GROUP, use="`deregister_on_delete`", is_new=True
+    ),
+    "elasticloadbalancing:RegisterInstancesWithLoadBalancer": Action(
+        "LoadBalancers", _TO_BALANCER, use="`elbs`"
+    ),
+    "elasticloadbalancing:RegisterTargets": Action("LoadBalancers", _TARGET, use="`lb_target_groups`"),
+    "iam:CreateServiceLinkedRole": Action(
+        "SpotInstances", "AWS checks it when the account's first spot instance is launched", is_new=True
+    ),
+    "iam:ListInstanceProfiles": Action("Check", {"MaxItems": 1}),
+    "iam:PassRole": Action(
+        "InstanceProfiles", "AWS checks it when a VM with an instance profile is launched"
+    ),
+    "kms:CreateGrant": Action("EncryptionGrants", f"{_KEY_OF_DISK} attached", is_new=True),
+    "kms:Decrypt": Action(
+        "Encryption", "AWS checks it when a disk or snapshot with a key of your own is used", is_new=True
+    ),
+    "kms:DescribeKey": Action(
+        "Check Encryption", f"it depends on the key; {_KEY_OF_DISK} created", is_new=True
+    ),
+    "kms:Encrypt": Action(
+        "Encryption", "AWS checks it when a snapshot with a key of your own is written", is_new=True
+    ),
+    "kms:GenerateDataKey*": Action(
+        "Encryption", "AWS checks it when a disk or snapshot with a key of your own is created", is_new=True
+    ),
+    "kms:ReEncrypt*": Action(
+        "Encryption", "AWS checks it when an image or a volume is copied with a key of your own", is_new=True
+    ),
+    "servicequotas:ListServiceQuotas": Action("Check", {"ServiceCode": "ec2", "MaxResults": 1}),
+    "sts:AssumeRole": Action("Roles", is_new=True),  # preflight's first call is made with the role
+    "sts:TagSession": Action(
+        "SessionTags", "AWS checks it when a role is assumed with aws.session_tags", is_new=True
+    ),
+}
+
 _KEY: Final = "arn:*:kms:REGION:ACCOUNT_ID:key/KEY_ID"
 _ROLE: Final = "arn:*:iam::ACCOUNT_ID:role/CPI_ROLE"
-BASELINE: Final = "Baseline"
-FEATURES: Final = {
-    BASELINE: Feature(
-        "ec2:AttachVolume ec2:CreateNetworkInterface ec2:CreateTags ec2:CreateVolume "
-        "ec2:DeleteNetworkInterface ec2:DeleteVolume ec2:DescribeAvailabilityZones ec2:DescribeImages "
-        "ec2:DescribeInstanceTypes ec2:DescribeInstances ec2:DescribeNetworkInterfaces "
-        "ec2:DescribeSecurityGroups ec2:DescribeSubnets ec2:DescribeVolumes ec2:DetachVolume "
-        "ec2:ModifyNetworkInterfaceAttribute ec2:RebootInstances ec2:RunInstances ec2:StartInstances "
-        "ec2:TerminateInstances"
+_FEATURES: Final = (
+    Feature(BASELINE, "every deployment"),
+    Feature("CopiedStemcells", "encrypted and copied stemcells"),
+    # Whether the account's Allowed AMIs setting may hide it.
+    Feature("AllowedAmis", "a better error when an AMI is not found"),
+    Feature(
+        "HeavyStemcells",
+        "heavy stemcells; without the `ebs:` actions the CPI uploads through a volume, if it runs on EC2",
     ),
-    "CopiedStemcells": Feature(f"ec2:CopyImage {_MADE}"),
-    # For the message when an AMI is not found: whether the account's Allowed AMIs setting may hide it.
-    "AllowedAmis": Feature("ec2:GetAllowedImagesSettings"),
-    "HeavyStemcells": Feature(
-        f"ebs:CompleteSnapshot ebs:PutSnapshotBlock ebs:StartSnapshot ec2:RegisterImage {_MADE}"
+    Feature("HeavyStemcellsByVolume", "heavy stemcells through a volume"),
+    Feature("Snapshots", "`snapshot_disk`, `delete_snapshot`"),
+    Feature("ResizeUpdate", "`resize_disk`, `update_disk`"),
+    Feature(
+        "UpdateByCopy",
+        "`update_disk` by a copy; without it the Director copies the data. Don't allow it if the Director is "
+        "older than 282.1.7 and has [`enable_cpi_update_disk`](cloud-properties.md#changing-a-disk)",
     ),
-    "HeavyStemcellsByVolume": Feature(f"ec2:CreateSnapshot ec2:RegisterImage {_MADE}"),
-    "Snapshots": Feature("ec2:CreateSnapshot ec2:DeleteSnapshot ec2:DescribeSnapshots"),
-    "ResizeUpdate": Feature("ec2:DescribeVolumesModifications ec2:ModifyVolume"),
-    # CopyVolumes needs the old and the new volume as resources (AWS's policy AmazonEBSCSIDriverPolicyV2).
-    "UpdateByCopy": Feature("ec2:CopyVolumes"),
-    "ElasticIps": Feature("ec2:AssociateAddress ec2:DescribeAddresses"),
-    "DelegatedPrefixes": Feature("ec2:AssignIpv6Addresses ec2:AssignPrivateIpAddresses"),
-    "Routes": Feature("ec2:CreateRoute ec2:DeleteRoute ec2:DescribeRouteTables ec2:ReplaceRoute"),
-    "ManagedNetworks": Feature(
-        "ec2:AssociateRouteTable ec2:CreateSubnet ec2:DeleteSubnet ec2:DescribeNetworkAcls "
-        "ec2:DescribeRouteTables ec2:DescribeVpcs ec2:ModifySubnetAttribute "
-        "ec2:ReplaceNetworkAclAssociation"
+    Feature("ElasticIps", "`vip` networks"),
+    Feature("DelegatedPrefixes", "delegated prefixes"),
+    Feature("Routes", "`advertised_routes`"),
+    Feature(
+        "ManagedNetworks",
+        "managed networks; DescribeRouteTables only for `route_table`, DescribeNetworkAcls only for "
+        "`network_acl`",
     ),
-    # For the property spread. DeletePlacementGroup is for `cpi sweep`.
-    "SpreadGroups": Feature("ec2:CreatePlacementGroup ec2:DeletePlacementGroup ec2:DescribePlacementGroups"),
-    "SourceDestCheck": Feature("ec2:ModifyInstanceAttribute"),
-    "LoadBalancers": Feature(
-        "elasticloadbalancing:DeregisterInstancesFromLoadBalancer elasticloadbalancing:DeregisterTargets "
-        "elasticloadbalancing:DescribeLoadBalancers elasticloadbalancing:DescribeTargetGroups "
-        "elasticloadbalancing:DescribeTargetHealth "
-        "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets"
+    Feature("SpreadGroups", "`spread`"),
+    Feature(
+        "SourceDestCheck",
+        "`source_dest_check: false`; not needed with several networks",
     ),
-    # For `cpi check`, which only reads.
-    "Check": Feature(
-        "ec2:DescribeCapacityReservations ec2:DescribeHosts ec2:DescribeInstanceTypeOfferings "
-        "ec2:DescribeKeyPairs ec2:DescribeNetworkAcls ec2:DescribePlacementGroups "
-        "ec2:DescribeRouteTables ec2:DescribeSecurityGroupVpcAssociations ec2:DescribeVpcs "
-        "elasticloadbalancing:DescribeLoadBalancers elasticloadbalancing:DescribeTargetGroups "
-        "iam:ListInstanceProfiles kms:DescribeKey servicequotas:ListServiceQuotas",
-        is_for_commands=True,
+    Feature(
+        "LoadBalancers",
+        "`elbs`, `lb_target_groups`; `aws.deregister_on_delete` needs all but Register…; "
+        "`cpi sweep --instance` needs DescribeTargetGroups and DeregisterTargets if the VM has addresses in "
+        "target groups",
     ),
-    # For `cpi diagnose`.
-    "Diagnose": Feature(
-        "ec2:DescribeDhcpOptions ec2:DescribeInstanceAttribute ec2:DescribeInstanceStatus "
-        "ec2:DescribeNetworkAcls ec2:DescribeRouteTables ec2:DescribeVpcAttribute ec2:DescribeVpcs "
-        "ec2:GetConsoleOutput",
-        is_for_commands=True,
-    ),
+    Feature("Check", "[`cpi check`](check.md)", is_for_commands=True),
+    Feature("Diagnose", "[`cpi diagnose`](diagnose.md)", is_for_commands=True),
     # EBS uses a customer managed key on behalf of the caller: it describes the key, generates data keys for
     # new volumes and snapshots, decrypts them to attach or read, and re-encrypts copies. The guide to the EBS
     # direct APIs also asks for kms:Encrypt.
-    "Encryption": Feature(
-        by_hand="kms:Decrypt kms:DescribeKey kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt*",
+    Feature(
+        "Encryption",
+        "a customer managed KMS key of disks, `root_disk` or stemcells",
         resource=_KEY,
+        is_by_hand=True,
     ),
     # While a volume is attached, EC2 decrypts it with a grant that is created on behalf of the caller.
-    "EncryptionGrants": Feature(
-        by_hand="kms:CreateGrant",
+    Feature(
+        "EncryptionGrants",
+        "attached disks with such a key",
         condition={"Bool": {"kms:GrantIsForAWSResource": "true"}},
         resource=_KEY,
+        is_by_hand=True,
     ),
-    # For role_arn.
-    "Roles": Feature("sts:AssumeRole", resource=_ROLE),
-    # For session_tags. The role's trust policy must allow it, too.
-    "SessionTags": Feature(by_hand="sts:TagSession", resource=_ROLE),
+    Feature("Roles", "`role_arn`", resource=_ROLE),
+    Feature(
+        "SessionTags",
+        "`aws.session_tags`; the role's trust policy must allow it, too",
+        resource=_ROLE,
+        is_by_hand=True,
+    ),
     # RunInstances hands the role of an instance profile to the VM.
-    "InstanceProfiles": Feature(
-        by_hand="iam:PassRole",
+    Feature(
+        "InstanceProfiles",
+        "VMs with an instance profile, on its role",
         condition={
             "StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]},
         },
         resource="arn:*:iam::ACCOUNT_ID:role/VM_ROLE",
+        is_by_hand=True,
     ),
     # The launch of the account's first spot instance creates the role with which EC2 runs all of them.
-    "SpotInstances": Feature(
-        by_hand="iam:CreateServiceLinkedRole",
+    Feature(
+        "SpotInstances",
+        "`spot_bid_price`, once per account",
         condition={"StringEquals": {"iam:AWSServiceName": "spot.amazonaws.com"}},
         resource="arn:*:iam::ACCOUNT_ID:role/aws-service-role/spot.amazonaws.com/*",
+        is_by_hand=True,
     ),
-}
-"""The features by the name of their statement in the policy; every configuration needs the first."""
+)
+FEATURES: Final = {each.name: each for each in _FEATURES}
+"""The features by their names; every configuration needs the first."""
 NEEDS_NO_PERMISSION: Final = {
     "sts:AssumeRoleWithWebIdentity": "it is not signed: the role's trust policy decides",
     "sts:GetCallerIdentity": "AWS answers it to everybody, even when a policy denies it",
@@ -132,6 +437,8 @@ def operations(*, for_commands: bool = False) -> frozenset[str]:
     Args:
         for_commands: Whether to add those that only operators' commands call.
     """
-    features = [each for each in FEATURES.values() if for_commands or not each.is_for_commands]
-    called = [action for feature in features for action in feature.called.split()]
+    names = {
+        each.name for each in _FEATURES if not each.is_by_hand and (for_commands or not each.is_for_commands)
+    }
+    called = [action for action, row in ACTIONS.items() if not names.isdisjoint(row.features.split())]
     return frozenset(action.partition(":")[2] for action in [*called, *NEEDS_NO_PERMISSION])

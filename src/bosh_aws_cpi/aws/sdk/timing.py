@@ -226,7 +226,7 @@ def discard(
 def _retrying(
     policy: Policy, what: str, is_transient: Callable[[BaseException], bool]
 ) -> "tenacity.Retrying":
-    import tenacity  # noqa: PLC0415 - many verbs import this module but never wait
+    import tenacity  # noqa: PLC0415 - many methods import this module but never wait
 
     minutes = 0
 

@@ -57,7 +57,6 @@ def translate(error: Exception, method: str) -> BoshError | None:
     """Return the typed error for an exception of the AWS SDK.
 
     Args:
-        error: The exception.
         method: The contract's method that failed: create_vm is the only one that the Director retries
             when AWS was busy.
 

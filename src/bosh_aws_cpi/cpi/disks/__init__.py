@@ -1,1 +1,1 @@
-"""The verbs for persistent disks."""
+"""The methods for persistent disks."""

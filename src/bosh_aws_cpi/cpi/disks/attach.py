@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.aws import attachments, instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.registry.kinds import NoRegistry
+from bosh_aws_cpi.cpi.registry import NoRegistry
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
@@ -14,7 +14,7 @@ from bosh_aws_cpi.plan import device_names
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.registry.interface import Registry
+    from bosh_aws_cpi.cpi.registry import Registry
 
 
 def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
@@ -96,12 +96,7 @@ def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
     """DetachVolume, and wait; returns the volume, or None when it was deleted.
 
     A VM that is gone has no disks, so the error is DiskNotAttached: the Director's job that detaches a
-    dynamic disk rescues no other.
-
-    Raises:
-        DiskNotAttached: It is not attached to that VM, or EC2 does not know the VM.
-        DiskNotFound: EC2 does not know the disk.
-        VMNotFound: EC2 does not know the VM, yet shows that the disk is attached to it.
+    dynamic disk rescues no other. It is VMNotFound only if EC2 shows the disk as attached to the VM.
     """
     try:
         attachments.detach(cloud.ec2, disk_cid, vm_cid)

@@ -17,7 +17,6 @@ def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
     """Enlarge a disk (contract: resize_disk).
 
     Args:
-        cloud: The call's cloud.
         disk_cid: The disk, which must not be attached.
         new_size: MiB.
 
@@ -46,7 +45,6 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     `encrypted` was removed stays encrypted.
 
     Args:
-        cloud: The call's cloud.
         disk_cid: The disk, attached or not.
         new_size: MiB.
         cloud_properties: See `DiskProperties`.

@@ -15,6 +15,7 @@ from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.records import Record
 
 
@@ -24,7 +25,6 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     A retry with the same request id finds the volume that the first attempt created.
 
     Args:
-        cloud: The call's cloud.
         size: MiB.
         cloud_properties: See `DiskProperties`.
         vm_cid: The VM that the disk is meant for: it is created in that VM's zone; in a random zone if null.
@@ -41,7 +41,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         raise CloudError(message)
     properties = DiskProperties.parse(cloud_properties)
     volume = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, gib(size))
-    ebs.check(volume, "disk", ebs.Origin("cloud_properties"))
+    refuse(ebs.problems(volume, "disk", ebs.Origin("cloud_properties")))
     tags = tag_plan.of_disk(
         properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
     )

@@ -1,4 +1,4 @@
-"""The verbs for an existing disk: delete, look up, tag."""
+"""The methods for an existing disk: delete, look up, tag."""
 
 from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk.errors import naming_disk

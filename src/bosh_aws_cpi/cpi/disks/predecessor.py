@@ -7,7 +7,7 @@ lack the data that is written from then on, but update_disk may just be answerin
 update_disk of the old volume discards it.
 """
 
-from bosh_aws_cpi.aws import inventory, tags, volumes
+from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -23,7 +23,6 @@ def follow_up(cloud: Cloud, volume: Volume) -> None:
     """Clean up after an update_disk by a copy. An error is only logged.
 
     Args:
-        cloud: The call's cloud.
         volume: The volume that was just attached or detached.
     """
     settle(cloud, volume)
@@ -38,7 +37,6 @@ def settle(cloud: Cloud, copy: Volume) -> None:
     """Delete the volume that a copy has replaced; an error is only logged.
 
     Args:
-        cloud: The call's cloud.
         copy: A volume that the Director knows, whether it is a copy or not.
     """
     source = replacements.pending_source(copy.tags)
@@ -82,7 +80,7 @@ def _delete(cloud: Cloud, source: str, copy_cid: str) -> Step | None:
         )
         return Step.KEPT
     logger.info("Deleting volume '%s', which '%s' has replaced", source, copy_cid)
-    return Step.DELETED if inventory.delete_idle_volume(cloud.ec2, source) else None
+    return Step.DELETED if volumes.delete_idle(cloud.ec2, source) else None
 
 
 def _take_back(cloud: Cloud, volume: Volume) -> None:

@@ -9,7 +9,7 @@ import uuid
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import inventory, tags, volumes
+from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, is_volume_missing
@@ -30,21 +30,18 @@ from bosh_aws_cpi.records import Record
 
 
 class Wish(Record):
-    """The wanted copy.
-
-    Attributes:
-        volume: The volume to copy.
-        arguments: CopyVolumes' figures and encryption.
-        why: Why the volume can't be changed in place, as a sentence.
-        call: The id of the call.
-        key_text: The KMS key that encrypts the copy, as `Encryption.key_text` shows it.
-    """
+    """The wanted copy."""
 
     volume: Volume
+    """The volume to copy."""
     arguments: Json
+    """CopyVolumes' figures and encryption."""
     why: str
+    """Why the volume can't be changed in place, as a sentence."""
     call: str
+    """The id of the call."""
     key_text: str
+    """The KMS key that encrypts the copy, as `Encryption.key_text` shows it."""
 
     def refusal(self, reason: str) -> NotSupported:
         """The error if a copy is not possible either: the Director then copies the data."""
@@ -87,7 +84,7 @@ def _replace(cloud: Cloud, wish: Wish, unknown: list[Volume], undo: Undo) -> str
             continue
         interrupts.check()
         logger.info("Deleting volume '%s', an earlier copy", copy.disk_cid)
-        if not inventory.delete_idle_volume(cloud.ec2, copy.disk_cid):
+        if not volumes.delete_idle(cloud.ec2, copy.disk_cid):
             return _in_use(wish.volume, copy)
         _arm_unlinking(cloud, wish.volume.disk_cid, copy.disk_cid, undo)
         volumes.wait_until_deleted(cloud.ec2, copy.disk_cid)
@@ -139,10 +136,7 @@ def _copy(cloud: Cloud, wish: Wish, own: str | None, undo: Undo) -> str:
     """Copy the volume. If the client token belongs to an earlier copy, use a random one.
 
     Args:
-        cloud: The call's cloud.
-        wish: The wanted copy.
         own: The copy that this request has already created, if any.
-        undo: Gets the undo steps.
     """
     try:
         return _copy_as(cloud, wish, wish.call, undo, own)
@@ -276,10 +270,7 @@ def _arm_unlinking(cloud: Cloud, old: str, copy_cid: str, undo: Undo, holder: st
     """Arm the step that empties the old volume's link if it still names a copy that is discarded.
 
     Args:
-        cloud: The call's cloud.
         old: The old volume.
-        copy_cid: The copy.
-        undo: Gets the step.
         holder: The copy's tag bosh_call unless another call has taken it; None for a copy that is deleted.
     """
 

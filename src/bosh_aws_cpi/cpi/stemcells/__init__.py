@@ -1,1 +1,1 @@
-"""The verbs for stemcells."""
+"""The methods for stemcells."""

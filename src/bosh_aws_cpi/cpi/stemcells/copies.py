@@ -35,9 +35,6 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     """Copy an AMI into the configured region, or find the stemcell's copy.
 
     Args:
-        cloud: The call's cloud.
-        source: The AMI.
-        properties: The stemcell's cloud properties.
         wanted_tags: For the copy and its snapshots.
 
     Returns:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import images, tags
+from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.stemcells import copies
-from bosh_aws_cpi.cpi.stemcells.delete import LIGHT_SUFFIX
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -22,7 +22,6 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     """Make a stemcell's AMI usable in the configured region (contract: create_stemcell).
 
     Args:
-        cloud: The call's cloud.
         image_path: A heavy stemcell's image: a gzipped tar that contains root.img. Not used for a light one.
         cloud_properties: See `StemcellProperties`; ``aws.stemcell`` overrides them.
         env: ``tags``, since contract V3.

@@ -1,16 +1,9 @@
-"""delete_stemcell, and the form of a stemcell's id."""
+"""delete_stemcell."""
 
 from bosh_aws_cpi.aws import image_deletion
+from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.log import logger
-
-LIGHT_SUFFIX = " light"
-"""Marks the id of a stemcell whose AMI belongs to someone else and must not be deleted."""
-
-
-def ami_id(stemcell_cid: str) -> str:
-    """The id of a stemcell's AMI."""
-    return stemcell_cid.removesuffix(LIGHT_SUFFIX)
 
 
 def delete_stemcell(cloud: Cloud, stemcell_cid: str) -> None:

@@ -34,9 +34,7 @@ def create(
     """Create an AMI from a stemcell's image.
 
     Args:
-        cloud: The call's cloud.
         image_path: A gzipped tar that contains root.img.
-        properties: The stemcell's cloud properties.
         wanted_tags: For the snapshot and the AMI.
 
     Returns:

@@ -144,8 +144,6 @@ def upload(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
     """Write an image into a new snapshot and wait until it is completed.
 
     Args:
-        cloud: The call's cloud.
-        source: The image.
         undo: Gets the step that discards the snapshot.
 
     Returns:

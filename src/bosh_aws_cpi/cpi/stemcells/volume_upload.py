@@ -40,8 +40,6 @@ def upload(cloud: Cloud, source: ImageSource, vm_cid: str, undo: Undo) -> str:
     """Write an image to a new volume and take a snapshot of it; the volume is deleted in any case.
 
     Args:
-        cloud: The call's cloud.
-        source: The image.
         vm_cid: The VM that this process runs on.
         undo: Gets the step that discards the snapshot.
 
@@ -75,7 +73,6 @@ def discard_earlier(cloud: Cloud, mark: tuple[str, str]) -> None:
     """Discard the volume of an earlier, killed upload.
 
     Args:
-        cloud: The call's cloud.
         mark: The key and value of its tag.
     """
     disk_cid = volumes.find_marked(cloud.ec2, mark)

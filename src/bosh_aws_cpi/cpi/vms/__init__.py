@@ -1,1 +1,1 @@
-"""The verbs for VMs."""
+"""The methods for VMs."""

@@ -27,7 +27,6 @@ def is_own(clients: "Clients", instance: Instance, target: Target) -> bool:
     """Whether a recorded target is certainly the VM's own; if not, the log says why, and how to remove it.
 
     Args:
-        clients: The AWS clients.
         instance: The VM, as it was before its termination if possible.
         target: A target that its tags record.
 
@@ -167,7 +166,6 @@ def deregister_addresses(
     certainly the VM's own stays.
 
     Args:
-        clients: The AWS clients.
         instance: The VM, after TerminateInstances.
         deregistered: Targets that need no attempt.
 

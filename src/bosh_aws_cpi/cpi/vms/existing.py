@@ -1,4 +1,4 @@
-"""The verbs for an existing VM: look up, reboot, tag; `delete` has delete_vm."""
+"""The methods for an existing VM: look up, reboot, tag; `delete` has delete_vm."""
 
 from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud

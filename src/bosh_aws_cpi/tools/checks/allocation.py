@@ -21,7 +21,8 @@ from bosh_aws_cpi.tools.checks.interfaces import Attachment, any_address
 from bosh_aws_cpi.tools.checks.network_properties import entries_of
 from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, Blocks, overlaps, ranges_of, shared
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
-from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, wrong_types
+from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, wrong_keys
+from bosh_aws_cpi.tools.checks.shapes import NETWORK_OF_GROUP
 from bosh_aws_cpi.tools.checks.subnets import Addresses, delegated_length, kept_by_aws
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -37,10 +38,8 @@ def _of_networks(group: Group, config: CloudConfig) -> Iterator[Finding]:
         yield refused(listed, "must not be empty", "Name a network")
     entries = hashes(listed)
     for entry in entries:
-        yield from wrong_types(entry, name=str, default=list, nic_group=str)
-        if entry.child("name") is None:
-            yield refused(entry, "has no name", "Add name")
-        yield from config.missing(entry.get("name"), "networks")
+        yield from wrong_keys(entry, NETWORK_OF_GROUP)
+        yield from config.missing_names(entry, NETWORK_OF_GROUP)
     yield from network_defaults.findings(listed, entries, _OPTIONAL_DEFAULTS)
     yield from _vip(group, listed)
 

@@ -12,31 +12,21 @@ from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, VmSize
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.rules import (
-    DIRECTOR,
     hashes,
     name_of,
     refused,
     text_of,
     unknown_key,
+    unknown_keys,
     unknown_name,
     unlike,
-    wrong_types,
+    wrong_keys,
 )
+from bosh_aws_cpi.tools.checks.shapes import CLOUD_CONFIG, EXTRA, LISTS, NETWORK_TYPES, Shape
 from bosh_aws_cpi.tools.findings import Finding
 
-LISTS: Final = ("azs", "vm_types", "vm_extensions", "disk_types", "networks")
-_KEYS: Final = (*LISTS, "compilation")
-NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
 _DNS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
 """What the Director keeps of a network's name in DNS."""
-_OF_ENTRY: Final = {
-    "azs": ("name", "cpi", "cloud_properties"),
-    "vm_types": ("name", "cloud_properties"),
-    "vm_extensions": ("name", "cloud_properties"),
-    "disk_types": ("name", "disk_size", "cloud_properties"),
-}
-_EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
-"""Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
 
 
 class CloudConfig(Record):
@@ -125,6 +115,17 @@ class CloudConfig(Record):
         if self.named(key, name := text_of(node)) is None:
             yield unknown_name(node, name, self.names(key), key)
 
+    def missing_names(self, node: Node, shape: Shape) -> Iterator[Finding]:
+        """A finding for each name in a hash, or in its lists, that no entry of the section has."""
+        for name, key in shape.keys.items():
+            value = node.get(name)
+            if not key.names or value is None or (key.may_be_empty and value.value == ""):
+                continue
+            is_list = isinstance(value.value, list)
+            if is_list == (key.kind is list):
+                for each in value.entries() if is_list else [value]:
+                    yield from self.missing(each, key.names)
+
 
 def _is_open(node: Node) -> bool:
     entries = node.entries() if isinstance(node.value, list) else []
@@ -138,9 +139,9 @@ def _top(root: Node) -> Iterator[Finding]:
         return
     for entry in root.entries() if not root.is_unknown else ():
         key = str(entry.route[-1])
-        if key not in _KEYS and not key.startswith(_EXTRA):
-            yield unknown_key(entry, key, _KEYS)
-    yield from wrong_types(root, DIRECTOR, compilation=dict, **dict.fromkeys(LISTS, list))
+        if key not in CLOUD_CONFIG.keys and not key.startswith(EXTRA):
+            yield unknown_key(entry, key, list(CLOUD_CONFIG.keys))
+    yield from wrong_keys(root, CLOUD_CONFIG)
 
 
 def _no_hashes(node: Node) -> Iterator[Finding]:
@@ -150,14 +151,13 @@ def _no_hashes(node: Node) -> Iterator[Finding]:
 
 
 def _of_entries(key: str, entries: Sequence[Node]) -> Iterator[Finding]:
-    """Each entry has a name of its own, and values of the right types."""
+    """Each entry has a name of its own, and values of the right types (networks.py: those of networks)."""
+    shape = CLOUD_CONFIG.keys[key].entries
     seen: dict[str, Node] = {}
     for entry in entries:
-        if entry.child("name") is None:
-            yield refused(entry, "has no name", "Add name")
-        yield from wrong_types(entry, name=str)
-        if key == "azs":
-            yield from wrong_types(entry, cpi=str)
+        if shape is not None:
+            yield from wrong_keys(entry, shape)
+            yield from unknown_keys(entry, shape)
         name = canonical(name_of(entry)) if key == "networks" else name_of(entry)
         if key == "networks" and name != name.strip("-"):
             yield refused(
@@ -170,34 +170,11 @@ def _of_entries(key: str, entries: Sequence[Node]) -> Iterator[Finding]:
                 entry.at("name"), f"the name is already used in {key}{as_text}, at {first.file}:{first.line}"
             )
         seen.setdefault(name, entry)
-        if key != "networks":
-            yield from wrong_types(entry, cloud_properties=dict)
-            yield from unknown_keys(entry, _OF_ENTRY[key])
-        if key == "disk_types":
-            yield from _of_disk_type(entry)
 
 
 def canonical(name: str) -> str:
     """A network's name in DNS, which must be unique (BOSH: dns/canonicalizer.rb)."""
     return "".join(each for each in name.lower().replace("_", "-") if each in _DNS)
-
-
-def unknown_keys(node: Node, known: Sequence[str]) -> Iterator[Finding]:
-    """A warning for each key that BOSH ignores."""
-    for entry in node.entries() if not node.is_unknown else ():
-        if (key := str(entry.route[-1])) not in known:
-            yield unknown_key(entry, key, known)
-
-
-def _of_disk_type(entry: Node) -> Iterator[Finding]:
-    """The size; that of 0 the Director accepts, and create_disk refuses (deployment_plan/disk_type.rb)."""
-    size = entry.child("disk_size")
-    if size is None:
-        yield refused(entry, "has no disk_size", "Add disk_size, in MiB")
-    elif wrong := unlike(size, int):
-        yield wrong
-    elif isinstance(size.value, int) and size.value < 0:
-        yield refused(size, f"must not be negative, got {size.value}", "Give the size in MiB, more than 0")
 
 
 def zones_of(subnet: Node) -> list[str] | None:

@@ -6,18 +6,14 @@ from typing import Final
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unknown_keys, unserved
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unserved
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import read
-from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, unlike, wrong_types
+from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, unknown_keys, unlike, wrong_keys
+from bosh_aws_cpi.tools.checks.shapes import COMPILATION, VM_RESOURCES
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_KEYS: Final = (
-    *("workers", "network", "az", "vm_type", "vm_resources", "vm_extensions", "cloud_properties", "env"),
-    *("reuse_compilation_vms", "orphan_workers"),
-)
 _KINDS: Final = ("vm_type", "vm_resources", "cloud_properties")
-_SIZES: Final = ("cpu", "ram", "ephemeral_disk_size")
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
@@ -25,20 +21,9 @@ def findings(config: CloudConfig) -> Iterator[Finding]:
     node = config.compilation
     if node is None or not isinstance(node.value, dict):
         return
-    yield from unknown_keys(node, _KEYS)
-    yield from wrong_types(node, workers=int, network=str, az=str, vm_type=str, vm_resources=dict)
-    yield from wrong_types(node, cloud_properties=dict, env=dict, vm_extensions=list)
-    yield from wrong_types(node, reuse_compilation_vms=bool, orphan_workers=bool)
-    workers = node.get("workers")
-    if node.child("workers") is None:
-        yield refused(node, "has no workers", "Add workers, the number of VMs that compile")
-    elif workers is not None and isinstance(workers.value, int) and workers.value < 1:
-        yield refused(workers, f"must be at least 1, got {workers.value}", "Give a number of VMs")
-    if node.child("network") is None:
-        yield refused(node, "has no network", "Add network, the name of one of networks")
-    for key, target in (("network", "networks"), ("az", "azs"), ("vm_type", "vm_types")):
-        if key != "az" or node.value.get(key) != "":
-            yield from config.missing(node.get(key), target)
+    yield from unknown_keys(node, COMPILATION)
+    yield from wrong_keys(node, COMPILATION)
+    yield from config.missing_names(node, COMPILATION)
     yield from _kind(config, node)
     yield from _zone(config, node)
 
@@ -54,8 +39,6 @@ def _kind(config: CloudConfig, node: Node) -> Iterator[Finding]:
         yield from of_resources(resources, config)
     extensions = node.get("vm_extensions")
     names = extensions.entries() if extensions is not None and isinstance(extensions.value, list) else []
-    for each in names:
-        yield from config.missing(each, "vm_extensions")
     if extensions is not None and names and not {"vm_type", "vm_resources"} & set(given):
         yield refused(extensions, "vm_extensions need a vm_type or vm_resources", "Add vm_type")
 
@@ -64,13 +47,9 @@ def of_resources(node: Node, config: CloudConfig) -> Iterator[Finding]:
     """Check ``vm_resources`` (BOSH: deployment_plan/vm_resources.rb), and that there is such a type."""
     if not isinstance(node.value, dict):
         return
-    for key in _SIZES:
-        if node.child(key) is None:
-            yield refused(node, f"has no {key}", f"Add {key}")
-    wrong = list(wrong_types(node, cpu=int, ram=int, ephemeral_disk_size=int))
+    wrong = list(wrong_keys(node, VM_RESOURCES))
     yield from wrong
-    is_known = not node.has_variables and all(node.get(key) is not None for key in _SIZES)
-    if config.sizes and is_known and not wrong:
+    if config.sizes and not node.has_variables and not wrong:
         yield from _chosen(node, config)
 
 

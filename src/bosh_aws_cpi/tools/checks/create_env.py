@@ -10,7 +10,7 @@ from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.tools.checks import interfaces, network_defaults
-from bosh_aws_cpi.tools.checks.cloud_config import NETWORK_TYPES, CloudConfig, type_of
+from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment
 from bosh_aws_cpi.tools.checks.ranges import address_of, aws_addresses, overlaps, parsed, range_of
@@ -21,10 +21,18 @@ from bosh_aws_cpi.tools.checks.rules import (
     name_of,
     refused,
     text_of,
-    unknown_key,
+    unknown_keys,
     unknown_name,
     unlike,
-    wrong_types,
+    wrong_keys,
+)
+from bosh_aws_cpi.tools.checks.shapes import (
+    CREATE_ENV,
+    CREATE_ENV_GROUP,
+    CREATE_ENV_GROUP_NETWORK,
+    CREATE_ENV_SUBNET,
+    NETWORK_TYPES,
+    Shape,
 )
 from bosh_aws_cpi.tools.checks.subnets import CIDR, WITHIN, gateway, kept_by_aws
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -33,11 +41,6 @@ _SIGNS: Final = ("cloud_provider", "resource_pools", "disk_pools")
 _LISTS: Final = {"resource_pools": "vm_types", "disk_pools": "disk_types", "networks": "networks"}
 """The lists, and those of a cloud config that have the same cloud properties."""
 _GROUPS: Final = ("instance_groups", "jobs")
-_KEYS: Final = {
-    "resource_pools": ("name", "network", "size", "cloud_properties", "env", "stemcell"),
-    "disk_pools": ("name", "disk_size", "cloud_properties"),
-    "networks": ("name", "type", "cloud_properties", "subnets", "ip", "netmask", "gateway", "dns"),
-}
 _SERVICE: Final = "service"
 """The only lifecycle that bosh-cli takes."""
 
@@ -70,10 +73,11 @@ def findings(document: Document, config: CloudConfig, aws: AwsConfig) -> Iterato
             yield wrong
     for key, target in _LISTS.items():
         for entry in config.lists[target]:
-            yield from _of_entry(key, entry)
-    for pool in config.lists["vm_types"]:
-        if (node := pool.get("network")) is not None:
-            yield from _missing(config, node, "networks", "networks")
+            yield from unknown_keys(entry, CREATE_ENV[key], BOSH_CLI)
+            yield from wrong_keys(entry, CREATE_ENV[key], BOSH_CLI)
+            yield from _missing_names(entry, CREATE_ENV[key], config)
+            if key == "networks":
+                yield from _network(entry)
     yield from _groups(root, config, aws)
 
 
@@ -82,37 +86,15 @@ def _is_blank(node: Node | None) -> bool:
     return node is None or (isinstance(node.value, str) and not node.value.strip())
 
 
-def _missing(config: CloudConfig, node: Node, key: str, where: str) -> Iterator[Finding]:
-    name = text_of(node)
-    if name and key not in config.open_lists and config.named(key, name) is None:
-        yield unknown_name(node, name, config.names(key), where, BOSH_CLI)
-
-
-def _of_entry(key: str, entry: Node) -> Iterator[Finding]:
-    for each in entry.entries():
-        if (name := str(each.route[-1])) not in _KEYS[key]:
-            yield unknown_key(each, name, _KEYS[key], BOSH_CLI)
-    if entry.get("name") is None:
-        yield refused(entry, "has no name", "Add name", BOSH_CLI)
-    yield from wrong_types(entry, BOSH_CLI, name=str)
-    if entry.get("cloud_properties") is not None:
-        yield from wrong_types(entry, BOSH_CLI, cloud_properties=dict)
-    if key == "resource_pools" and entry.get("network") is None:
-        yield refused(entry, "has no network", "Add network, the name of one of networks", BOSH_CLI)
-    if key == "disk_pools":
-        yield from _size(entry)
-    if key == "networks":
-        yield from _network(entry)
-
-
-def _size(entry: Node) -> Iterator[Finding]:
-    size = entry.get("disk_size")
-    if size is None:
-        yield refused(entry, "has no disk_size", "Add disk_size, in MiB", BOSH_CLI)
-    elif wrong := unlike(size, int, BOSH_CLI):
-        yield wrong
-    elif isinstance(size.value, int) and size.value < 0:  # 0 is a finding of disks.py
-        yield refused(size, f"must not be negative, got {size.value}", "Give the size in MiB", BOSH_CLI)
+def _missing_names(node: Node, shape: Shape, config: CloudConfig) -> Iterator[Finding]:
+    """A finding for each name that no entry of its list has."""
+    for key, found in shape.keys.items():
+        value, name = node.get(key), text_of(node.get(key))
+        if not found.names or value is None or not name:
+            continue
+        target = _LISTS[found.names]
+        if target not in config.open_lists and config.named(target, name) is None:
+            yield unknown_name(value, name, config.names(target), found.names, BOSH_CLI)
 
 
 def _network(network: Node) -> Iterator[Finding]:
@@ -134,9 +116,7 @@ def _network(network: Node) -> Iterator[Finding]:
 
 
 def _subnet(subnet: Node) -> Iterator[Finding]:
-    for key in ("range", "gateway"):
-        if subnet.get(key) is None:
-            yield refused(subnet, f"has no {key}", f"Add {key}", BOSH_CLI)
+    yield from wrong_keys(subnet, CREATE_ENV_SUBNET, BOSH_CLI)
     node = subnet.get("range")
     if node is None or node.is_unknown:
         return
@@ -165,24 +145,12 @@ def _group(group: Node, config: CloudConfig) -> Iterator[Finding]:
     """The keys of an instance group, apart from its networks."""
     if _is_blank(group.get("name")):
         yield refused(group, "has no name", "Add name", BOSH_CLI)
-    pool, disk = group.get("resource_pool"), group.get("persistent_disk_pool")
-    if pool is None:
-        yield refused(group, "has no resource_pool", "Add resource_pool", BOSH_CLI)
-    else:
-        yield from _missing(config, pool, "vm_types", "resource_pools")
-    if disk is not None:
-        yield from _missing(config, disk, "disk_types", "disk_pools")
+    yield from wrong_keys(group, CREATE_ENV_GROUP, BOSH_CLI)
+    yield from _missing_names(group, CREATE_ENV_GROUP, config)
     lifecycle = group.get("lifecycle")
     if lifecycle is not None and not lifecycle.is_unknown and lifecycle.value not in {"", _SERVICE}:
         what = f"lifecycle '{lifecycle.value}' is not supported"
         yield refused(lifecycle, what, f"Use {_SERVICE}, or remove lifecycle", BOSH_CLI)
-    for key in ("instances", "persistent_disk"):
-        number = group.get(key)
-        if wrong := unlike(number, int, BOSH_CLI):
-            yield wrong
-        elif number is not None and not number.is_unknown and number.value < 0:
-            what = f"must not be negative, got {number.value}"
-            yield refused(number, what, "Use 0 or more", BOSH_CLI)
 
 
 def _networks_of(group: Node, config: CloudConfig) -> Iterator[Finding]:
@@ -193,12 +161,9 @@ def _networks_of(group: Node, config: CloudConfig) -> Iterator[Finding]:
     entries = hashes(listed)
     yield from network_defaults.findings(listed, entries, source=BOSH_CLI)
     for entry in entries:
-        name = entry.get("name")
-        if name is None:
-            yield refused(entry, "has no name", "Add name", BOSH_CLI)
-            continue
-        yield from _missing(config, name, "networks", "networks")
-        if (network := config.named("networks", text_of(name))) is not None:
+        yield from wrong_keys(entry, CREATE_ENV_GROUP_NETWORK, BOSH_CLI)
+        yield from _missing_names(entry, CREATE_ENV_GROUP_NETWORK, config)
+        if (network := config.named("networks", name_of(entry))) is not None:
             yield from _static(entry, network)
 
 

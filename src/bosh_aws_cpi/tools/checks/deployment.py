@@ -15,17 +15,10 @@ from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.instance_groups import Group, is_errand
 from bosh_aws_cpi.tools.checks.quotas import OPEN, UNKNOWN, Demand, InstanceKind
 from bosh_aws_cpi.tools.checks.reading import properties_of
-from bosh_aws_cpi.tools.checks.rules import DIRECTOR, hashes, refused, text_of, unlike, wrong_types
+from bosh_aws_cpi.tools.checks.rules import DIRECTOR, hashes, refused, text_of, unlike, wrong_keys
+from bosh_aws_cpi.tools.checks.shapes import MANIFEST
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_ELSEWHERE: Final = {
-    **dict.fromkeys(
-        ("azs", "vm_types", "disk_types", "compilation", "networks"), "Move it to the cloud config"
-    ),
-    **dict.fromkeys(("disk_pools", "resource_pools"), "Use disk_types and vm_types of the cloud config"),
-    "jobs": "Use instance_groups",
-}
-"""Keys that the Director refuses, and what to do."""
 _BLOCK: Final = "capacity-block"
 
 
@@ -45,13 +38,10 @@ def findings(document: Document, groups: Sequence[Group], config: CloudConfig) -
         yield refused(root, what, remedy)
         return
     yield from instance_groups.dns_name(root)
-    for key, remedy in _ELSEWHERE.items():
-        if (node := root.child(key)) is not None:
-            yield refused(node, f"{key} is not allowed in a deployment manifest", remedy)
+    yield from wrong_keys(root, MANIFEST)
     if root.child("instance_groups") is None:
         what = "has no instance_groups: it deploys nothing"
         yield Finding(Severity.WARNING, what, "Add instance_groups", root.place, DIRECTOR)
-    yield from wrong_types(root, instance_groups=list)
     listed = root.get("instance_groups")
     for entry in listed.entries() if listed is not None and isinstance(listed.value, list) else ():
         if wrong := unlike(entry, dict):

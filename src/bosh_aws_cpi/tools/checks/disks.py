@@ -1,6 +1,5 @@
 """Disk types and the configuration's disks: read with the models and plans of create_disk and create_vm."""
 
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final, TypeAlias
 
@@ -10,7 +9,7 @@ from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs, tags
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.types import Encryptable
+from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import words
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
@@ -60,13 +59,14 @@ def _of_disk_type(entry: Node, common: Mapping[str, str]) -> Iterator[Finding]:
         return
     size = entry.value.get("disk_size")
     size_gib = gib(size) if isinstance(size, int) and size > 0 else None
-    checks = [said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR, common))]
+    problems = []
+    if text := said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR, common)):
+        problems.append(Problem("tags", text))
     if not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
         volume = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, size_gib)
-        checks.append(said(lambda: ebs.check(volume, "disk", ebs.Origin("cloud_properties"))))
-    for text in filter(None, checks):
-        match = re.search(r"cloud_properties\.(\w+)", text)
-        yield Finding(Severity.ERROR, text, "", section.at(match[1] if match else "tags").place)
+        problems += ebs.problems(volume, "disk", ebs.Origin("cloud_properties"))
+    for each in problems:
+        yield Finding(Severity.ERROR, each.text, "", section.at(each.key).place)
 
 
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.config.file import content
+from bosh_aws_cpi.config.loading import content
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.records import EMPTY, Entity, Record

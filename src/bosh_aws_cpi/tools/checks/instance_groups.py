@@ -12,22 +12,11 @@ from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, canonical, unserved
 from bosh_aws_cpi.tools.checks.compilation import of_resources
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, wrong_types
+from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, wrong_keys
+from bosh_aws_cpi.tools.checks.shapes import ERRAND, INSTANCE_GROUP
 from bosh_aws_cpi.tools.findings import Finding
 
-ERRAND: Final = "errand"
-"""The lifecycle of groups whose VMs a deployment does not create."""
 _DISKS: Final = ("persistent_disk", "persistent_disk_type", "persistent_disks")
-_GONE: Final = {
-    "resource_pool": "Use vm_type",
-    "persistent_disk_pool": "Use persistent_disk_type",
-    **dict.fromkeys(("template", "templates"), "Use jobs"),
-}
-"""Keys that the Director refuses, and what to do."""
-_WORDS: Final = {
-    "lifecycle": ("service", ERRAND),
-    "state": ("started", "stopped", "detached", "recreate", "restart"),
-}
 
 
 class Group(Record):
@@ -80,7 +69,8 @@ def findings(groups: Sequence[Group], config: CloudConfig) -> Iterator[Finding]:
     seen: dict[str, Node] = {}
     for group in groups:
         yield from _name(group.node, seen)
-        yield from _keys(group.node)
+        yield from wrong_keys(group.node, INSTANCE_GROUP)
+        yield from config.missing_names(group.node, INSTANCE_GROUP)
         yield from _kind(group.node, config)
         yield from _disks(group.node, config)
         yield from _zones(group, config)
@@ -103,32 +93,13 @@ def dns_name(node: Node) -> Iterator[Finding]:
         yield refused(node.at("name"), what, "Use another name")
 
 
-def _keys(node: Node) -> Iterator[Finding]:
-    for key in ("name", "instances", "networks"):
-        if node.child(key) is None:
-            yield refused(node, f"has no {key}", f"Add {key}")
-    yield from wrong_types(node, name=str, instances=int, networks=list, vm_type=str, vm_resources=dict)
-    yield from wrong_types(node, vm_extensions=list, azs=list, persistent_disk=int, persistent_disk_type=str)
-    yield from wrong_types(node, persistent_disks=list, lifecycle=str, state=str)
-    for key, remedy in _GONE.items():
-        if (gone := node.get(key)) is not None:
-            yield refused(gone, f"{key} is not allowed in an instance group", remedy)
-    for key, words in _WORDS.items():
-        if (text := text_of(node.get(key))) and text not in words:
-            yield refused(node.at(key), f"'{text}' is not a {key}", f"Use {' or '.join(words)}")
-
-
 def _kind(node: Node, config: CloudConfig) -> Iterator[Finding]:
     given = [key for key in ("vm_type", "vm_resources") if node.get(key) is not None]
     if len(given) != 1:
         what = "has both vm_type and vm_resources" if given else "has neither vm_type nor vm_resources"
         yield refused(node.at(*given[1:]), what, "Keep one of them" if given else "Add vm_type")
-    yield from config.missing(node.get("vm_type"), "vm_types")
     if (resources := node.get("vm_resources")) is not None:
         yield from of_resources(resources, config)
-    extensions = node.get("vm_extensions")
-    for each in extensions.entries() if extensions is not None else ():
-        yield from config.missing(each, "vm_extensions")
 
 
 def _disks(node: Node, config: CloudConfig) -> Iterator[Finding]:
@@ -136,11 +107,6 @@ def _disks(node: Node, config: CloudConfig) -> Iterator[Finding]:
     if len(given) > 1:
         names = " and ".join(str(each.route[-1]) for each in given)
         yield refused(given[1], f"has {names}: only one is allowed", "Keep one of them")
-    size = node.get("persistent_disk")
-    if size is not None and isinstance(size.value, int) and size.value < 0:
-        what = f"must not be negative, got {size.value}"
-        yield refused(size, what, "Give the size in MiB, or 0 for no disk")
-    yield from config.missing(node.get("persistent_disk_type"), "disk_types")
     names_seen: set[str] = set()
     for each in hashes(node.get("persistent_disks")):
         yield from _named_disk(each, names_seen)

@@ -13,14 +13,14 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import instance_types, tags, type_options
-from bosh_aws_cpi.plan.block_devices import block_devices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
-from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.vm import REQUIRED, MetadataOptions, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, shown, vms
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, read, said
+from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
 from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
@@ -28,11 +28,10 @@ _ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is
 """Stands for the stemcell, which a cloud config does not name; whether it is encrypted is not known."""
 _UNKNOWN: Final = "a variable"
 """Stands for a required value that is not known."""
-_REQUIRED: Final = ("instance_type", "availability_zone")
 _ENOUGH: Final = 16 * 1024 * 1024
 """The size in MiB of a disk that has the most iops at any size."""
 Contradiction = tuple[str, Node]
-"""What create_vm says, and the property that it names."""
+"""What create_vm says, and the property that is to blame."""
 
 
 def findings(config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = None) -> Iterator[Finding]:
@@ -106,15 +105,13 @@ class _Machines:
         if merged.is_open or any(self._is_wrong(node) for node in merged.nodes.values()):
             return []
         if merged.identity not in self.contradictions:
-            nodes = dict(merged.nodes)
             self.contradictions[merged.identity] = [
-                (text, named_in(text, nodes, nodes.get(key, merged.entry)))
-                for text, key in self._said_of(_values(merged)).items()
+                (each.text, _blamed(each, merged)) for each in self._problems(_values(merged))
             ]
         return self.contradictions[merged.identity]
 
-    def _said_of(self, values: Json) -> dict[str, str]:
-        return _said_of(values, self.defaults, self.common_tags)
+    def _problems(self, values: Json) -> list[Problem]:
+        return _problems(values, self.defaults, self.common_tags)
 
     def _missing(self, merged: Merged) -> Iterator[Finding]:
         """The required properties that nothing sets; an unknown extension may do so."""
@@ -144,7 +141,7 @@ class _Machines:
         extension = merged.extensions[0]
         place = (node if node.is_within(extension) else extension.at("cloud_properties")).place
         named = f"with vm_extension '{name_of(extension)}'"
-        if text in self._said_of(_values_alone(extension)):
+        if text in {each.text for each in self._problems(_values_alone(extension))}:
             return Finding(Severity.ERROR, f"{named}: {text}", "", place)
         entries = list({identity(each.entry): each.entry for each, _ in cases}.values())
         is_all = len(entries) == len(self.config.lists["vm_types"])
@@ -177,7 +174,7 @@ def _values(merged: Merged) -> Json:
     values = {**merged.sized, **known}
     if "instance_type" not in values and not (known.get("ephemeral_disk") or {}).get("size"):
         values.pop("ephemeral_disk", None)  # its default size depends on the type
-    return {**dict.fromkeys(_REQUIRED, _UNKNOWN), **values}
+    return {**dict.fromkeys(REQUIRED, _UNKNOWN), **values}
 
 
 def _values_alone(extension: Node) -> Json:
@@ -186,38 +183,30 @@ def _values_alone(extension: Node) -> Json:
     known = {key: node.known() for key, node in own if not node.has_variables}
     if isinstance(disk := known.get("ephemeral_disk"), dict):
         known["ephemeral_disk"] = {"size": _ENOUGH, **disk}
-    return {**dict.fromkeys(_REQUIRED, _UNKNOWN), **known}
+    return {**dict.fromkeys(REQUIRED, _UNKNOWN), **known}
 
 
-def _said_of(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, str]) -> dict[str, str]:
-    """What create_vm would refuse, though each property alone is right; with a property that it concerns."""
+def _problems(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, str]) -> list[Problem]:
+    """Why create_vm would refuse properties, though each of them alone is right."""
     try:
         properties = VmProperties.model_validate(values)
     except ValidationError:
-        return {}  # the sizes of vm_resources are no whole numbers, which the Director refuses
-    of_tags = said(lambda: _check_tags({**common_tags, **tags.checked(properties.tags)}))
-    found = [said(properties.check)]
+        return []  # the sizes of vm_resources are no whole numbers, which the Director refuses
+    found = [*properties.problems()]
     if properties.instance_type == _UNKNOWN and properties.ephemeral_disk.size is None:
         defaults = defaults.replaced(ephemeral_disk=EphemeralDisk())  # their size may depend on the type
     for name in properties.instance_types:
         tabled = instance_types.tabled_facts(name)
         facts = tabled or instance_types.static_facts(name).replaced(store_disks=1)
-        found += _said_of_type(properties, facts, defaults)
-    others = dict.fromkeys(filter(None, found), "instance_type")
-    return {**others, **({of_tags: "tags"} if of_tags is not None else {})}
+        found += type_options.planned(properties, _ANY_IMAGE, facts, defaults)[1]
+    if of_tags := said(lambda: _check_tags({**common_tags, **tags.checked(properties.tags)})):
+        found.append(Problem("tags", of_tags))
+    return found
 
 
-def _said_of_type(
-    properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults
-) -> Iterator[str | None]:
-    is_asked = bool(properties.ebs_optimized)
-    yield said(lambda: instance_types.check_ebs_optimized(facts, is_asked=is_asked))
-    yield said(lambda: _check_devices(properties, facts, defaults))
-
-
-def _check_devices(properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults) -> None:
-    devices = block_devices(properties, _ANY_IMAGE, facts, defaults)
-    type_options.check(properties, _ANY_IMAGE, facts, devices)
+def _blamed(problem: Problem, merged: Merged) -> Node:
+    """Where the property is that is to blame; the instance type if a default of cpi.json is."""
+    return blamed(problem, merged.nodes, merged.nodes.get("instance_type", merged.entry))
 
 
 def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfig) -> Iterator[Finding]:
@@ -233,14 +222,14 @@ def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfi
     except ValidationError:
         return
     defaults = disk_defaults(aws)
-    nodes = dict(merged.nodes)
     for facts in types if not merged.is_open else ():
         tabled = instance_types.tabled_facts(facts.name)
-        known = [*_said_of_type(properties, tabled, defaults)] if tabled is not None else []
-        said_now = filter(None, _said_of_type(properties, facts, defaults))
-        for text in (each for each in said_now if each not in known):
-            node = named_in(text, nodes, nodes.get("instance_type", merged.entry))
-            yield Finding(Severity.ERROR, text, "", node.place)
+        known, now = (
+            type_options.planned(properties, _ANY_IMAGE, each, defaults)[1] if each is not None else []
+            for each in (tabled, facts)
+        )
+        for problem in (each for each in now if each not in known):
+            yield Finding(Severity.ERROR, problem.text, "", _blamed(problem, merged).place)
 
 
 def disk_defaults(aws: AwsConfig) -> DiskDefaults:

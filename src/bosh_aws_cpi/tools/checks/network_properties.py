@@ -2,14 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from pydantic import ValidationError
+
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork, ManagedNetworkProperties
 from bosh_aws_cpi.properties.network import Network, NetworkCloudProperties
+from bosh_aws_cpi.properties.types import Problem, wrong_values
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import texts
-from bosh_aws_cpi.tools.checks.reading import is_open, named_in, properties_of, read, said
+from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
 from bosh_aws_cpi.tools.checks.rules import hashes, name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -84,20 +87,17 @@ def _of_managed(entry: Node, config: CloudConfig, common: Mapping[str, str]) -> 
     if properties is None or None in zones or any(node.is_unknown for node in nodes.values()):
         return
     known = {each.route[-1]: each for each in entry.entries() if not each.has_variables}
-    values: dict[str, object] = {
-        str(key): known[key].value for key in ("range", "gateway", "netmask_bits") if key in known
-    }
-    for text in filter(
-        None,
-        (
-            said(lambda: ManagedNetwork.parse({**values, "cloud_properties": own})),
-            said(lambda: tags.check_for_ec2({**common, **tags.of_request(tags.checked(properties.tags))})),
-        ),
-    ):
-        place = named_in(
-            text.replace("network.", ""), {**{str(k): n for k, n in known.items()}, **nodes}, section
-        )
-        yield Finding(Severity.ERROR, text, "", place.place)
+    given: dict[str, Node] = {key: known[key] for key in ("range", "gateway", "netmask_bits") if key in known}
+    values = {**{key: node.value for key, node in given.items()}, "cloud_properties": own}
+    try:
+        problems = [*ManagedNetwork.model_validate(values).problems()]
+    except ValidationError as error:
+        problems = [wrong_values(error, "network")]
+    if text := said(lambda: tags.check_for_ec2({**common, **tags.of_request(tags.checked(properties.tags))})):
+        problems.append(Problem("cloud_properties.tags", text))
+    for each in problems:
+        node = blamed(each, {**given, "cloud_properties": section}, section)
+        yield Finding(Severity.ERROR, each.text, "", node.place)
 
 
 def _without_groups(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:

@@ -8,30 +8,25 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.tools.checks.cloud_config import (
-    NETWORK_TYPES,
     CloudConfig,
     type_of,
-    unknown_keys,
     zones_of,
 )
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.ranges import address_of, range_of, ranges_of, shared
-from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, unlike, wrong_types
+from bosh_aws_cpi.tools.checks.rules import (
+    hashes,
+    name_of,
+    refused,
+    text_of,
+    unknown_keys,
+    unlike,
+    wrong_keys,
+)
+from bosh_aws_cpi.tools.checks.shapes import NETWORK, NETWORK_TYPES, NETWORKS, Shape
 from bosh_aws_cpi.tools.checks.subnets import manual_subnet
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_COMMON: Final = ("name", "type", "subnets")
-_OF_SUBNET: Final = ("az", "azs", "name", "prefix")
-_KEYS: Final = {
-    "manual": (
-        (*_COMMON, "managed"),
-        (*_OF_SUBNET, "dns", "cloud_properties", "range", "gateway", "reserved", "static", "netmask_bits"),
-    ),
-    "dynamic": ((*_COMMON, "dns", "cloud_properties"), (*_OF_SUBNET, "dns", "cloud_properties")),
-    "vip": ((*_COMMON, "cloud_properties"), (*_OF_SUBNET, "static")),
-}
-"""The keys of a network and of its subnets, by type."""
-_NOT_IN_DYNAMIC: Final = ("az", "azs", "managed", "prefix")
 _SINGLE: Final = 32
 """The length of the prefix that is one IPv4 address."""
 _SAME_LENGTH: Final = "Use one prefix length, or put the subnet into another network"
@@ -49,31 +44,22 @@ def findings(config: CloudConfig) -> Iterator[Finding]:
 
 
 def _network(network: Node, config: CloudConfig) -> Iterator[Finding]:
-    yield from wrong_types(network, type=str)
     kind = type_of(network)
     if not kind:
+        yield from wrong_keys(network, NETWORK)
         wrong_type = network.at("type")
         if not wrong_type.is_unknown and unlike(wrong_type, str) is None:
             what = f"'{wrong_type.value}' is not a network type"
             yield refused(wrong_type, what, f"Use {', '.join(NETWORK_TYPES)}")
         return
-    forbidden = _NOT_IN_DYNAMIC if kind == "dynamic" else ()
-    yield from unknown_keys(network, (*_KEYS[kind][0], *forbidden))
-    for key in forbidden:
-        if (node := network.child(key)) is not None:
-            yield refused(
-                node, f"{key} is not allowed in a dynamic network", "Move it into the subnets, or remove it"
-            )
-    subnets = network.child("subnets")
-    if subnets is None and kind == "manual":
-        yield refused(network, "a manual network needs subnets", "Add subnets")
-    if wrong := unlike(subnets, list):
-        yield wrong
-        return
-    yield from _of_type(network, kind, config)
+    shape = NETWORKS["managed" if kind == "manual" and network.value.get("managed") else kind]
+    yield from unknown_keys(network, shape)
+    yield from wrong_keys(network, shape)
+    if unlike(network.child("subnets"), list) is None:
+        yield from _of_type(network, kind, shape.keys["subnets"].entries, config)
 
 
-def _of_type(network: Node, kind: str, config: CloudConfig) -> Iterator[Finding]:
+def _of_type(network: Node, kind: str, shape: Shape | None, config: CloudConfig) -> Iterator[Finding]:
     subnets = network.get("subnets")
     entries = subnets.entries() if subnets is not None else []
     for entry in entries:
@@ -81,13 +67,14 @@ def _of_type(network: Node, kind: str, config: CloudConfig) -> Iterator[Finding]
             yield wrong
     known = hashes(subnets)
     for subnet in known:
-        yield from unknown_keys(subnet, _KEYS[kind][1])
+        if shape is not None:
+            yield from unknown_keys(subnet, shape)
+            yield from wrong_keys(subnet, shape)
         yield from _zones(subnet, config)
         yield from _subnet(subnet, kind, is_managed=bool(network.value.get("managed")))
     if kind == "manual":
         yield from _together(known)
         return
-    yield from wrong_types(network, cloud_properties=dict)
     if kind == "dynamic":
         yield from _dns(network)
     if kind == "dynamic" and subnets is not None:
@@ -98,15 +85,12 @@ def _of_type(network: Node, kind: str, config: CloudConfig) -> Iterator[Finding]
 
 def _subnet(subnet: Node, kind: str, *, is_managed: bool) -> Iterator[Finding]:
     if kind == "vip":
-        yield from wrong_types(subnet, static=list)
         yield from ranges_of(subnet.get("static"))[1]
         return
-    yield from wrong_types(subnet, cloud_properties=dict)
     yield from _dns(subnet)
     if kind == "manual":
         yield from manual_subnet(subnet, is_managed=is_managed)
         return
-    yield from wrong_types(subnet, prefix=int)
     prefix = subnet.get("prefix")
     if prefix is not None and isinstance(prefix.value, int) and prefix.value != _SINGLE:
         yield refused(prefix, "a dynamic network gives no prefixes", "Remove prefix")
@@ -117,7 +101,6 @@ def _zones(subnet: Node, config: CloudConfig) -> Iterator[Finding]:
     if many is not None and single is not None:
         yield refused(single, "has both az and azs", "Keep one of them")
         return
-    yield from wrong_types(subnet, az=str, azs=list)
     if many is not None and many.value == []:
         yield refused(many, "must not be empty", "Name an az, or remove azs")
     for node in many.entries() if many is not None and isinstance(many.value, list) else ():
@@ -142,7 +125,6 @@ def _zones_without_subnet(config: CloudConfig, used: set[str]) -> Iterator[Findi
 
 
 def _dns(node: Node) -> Iterator[Finding]:
-    yield from wrong_types(node, dns=list)
     servers = node.get("dns")
     for each in servers.entries() if servers is not None and isinstance(servers.value, list) else ():
         if not each.is_unknown and address_of(each.value) is None:

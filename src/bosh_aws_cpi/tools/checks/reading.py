@@ -1,24 +1,22 @@
-"""Reads cloud properties with the models of the verbs, and turns what is wrong with them into findings."""
+"""Reads cloud properties with the models of the methods, and turns what is wrong with them into findings."""
 
-import re
-from collections.abc import Callable, Iterator
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeVar
 
 from pydantic import ValidationError
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Properties, Route, mistakes
+from bosh_aws_cpi.properties.types import Problem, Properties, Route, mistakes
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Model = TypeVar("Model", bound=Properties)
 At = Callable[..., Node]
-_NAMED: Final = re.compile(r"\b(?:cloud_properties\.)?([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)*)\b")
 
 
 def read(model: type[Model], values: Json, at: At) -> tuple[Model | None, list[Finding]]:
-    """Read properties as the verbs do; returns them unless one is wrong, and the findings.
+    """Read properties as the methods do; returns them unless one is wrong, and the findings.
 
     Args:
         model: What they are.
@@ -71,22 +69,16 @@ def said(check: Callable[[], object]) -> str | None:
     return None
 
 
-def named_in(text: str, nodes: dict[str, Node], other: Node) -> Node:
-    """Where the property is that a message names.
+def blamed(problem: Problem, nodes: Mapping[str, Node], other: Node) -> Node:
+    """Where the property is that is to blame for a problem.
 
     Args:
-        text: The message.
+        problem: The problem.
         nodes: The properties, by key.
-        other: What is named if the message names none of them.
+        other: Stands for a property that is absent.
     """
-    for match in _NAMED.finditer(text):
-        route = match[1].split(".")
-        if route[0] in nodes:
-            return nodes[route[0]].at(*route[1:])
-        for node in nodes.values():
-            if isinstance(node.value, dict) and route[0] in node.value:
-                return node.at(*route)
-    return other
+    key, *rest = problem.key.split(".")
+    return nodes[key].at(*rest) if key in nodes else other
 
 
 def properties_of(entry: Node) -> dict[str, Node]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from bosh_aws_cpi.jsontext import type_name
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.shapes import Key, Shape
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 DIRECTOR: Final = "Director"
@@ -51,11 +52,40 @@ def unlike(node: Node | None, kind: type, source: str = DIRECTOR) -> Finding | N
     return refused(node, f"must be {_NOUNS[kind]}, got {type_name(node.value)}", "", source)
 
 
-def wrong_types(parent: Node, source: str = DIRECTOR, **kinds: type) -> Iterator[Finding]:
-    """A finding for each key whose value has another type; null is one, too."""
-    for key, kind in kinds.items():
-        if wrong := unlike(parent.child(key), kind, source):
-            yield wrong
+def unknown_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
+    """A warning for each key that BOSH ignores."""
+    known = list(shape.keys)
+    for entry in node.entries() if not node.is_unknown else ():
+        if (key := str(entry.route[-1])) not in known and key not in shape.refused:
+            yield unknown_key(entry, key, known, source)
+
+
+def wrong_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
+    """What BOSH refuses of a hash's keys, each looked at alone: see `Key`.
+
+    For the Director, a key whose value is null is there, and has the wrong type; for bosh-cli it is absent.
+    """
+    for name, remedy in shape.refused.items():
+        if (found := node.child(name)) is not None:
+            yield refused(found, f"{name} is not allowed in {shape.what}", remedy, source)
+    for name, key in shape.keys.items():
+        value = node.child(name) if source == DIRECTOR else node.get(name)
+        if value is not None:
+            yield from _wrong_value(value, name, key, source)
+        elif key.is_required:
+            hint = f", {key.hint}" if key.hint else ""
+            yield refused(node, key.absent or f"has no {name}", f"Add {name}{hint}", source)
+
+
+def _wrong_value(value: Node, name: str, key: Key, source: str) -> Iterator[Finding]:
+    number, text = value.value, text_of(value)
+    if key.kind is not None and (wrong := unlike(value, key.kind, source)):
+        yield wrong
+    elif key.least is not None and isinstance(number, int) and number < key.least:
+        limit = f"be at least {key.least}" if key.least else "not be negative"
+        yield refused(value, f"must {limit}, got {number}", key.amount, source)
+    elif key.words and text and text not in key.words:
+        yield refused(value, f"'{text}' is not a {name}", f"Use {' or '.join(key.words)}", source)
 
 
 def _is(value: object, kind: type) -> bool:

@@ -23,7 +23,7 @@ from bosh_aws_cpi.tools.checks.ranges import (
     ranges_of,
     within,
 )
-from bosh_aws_cpi.tools.checks.rules import DIRECTOR, refused, text_of, unlike, wrong_types
+from bosh_aws_cpi.tools.checks.rules import DIRECTOR, refused, text_of, unlike
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 CIDR: Final = "Write it like 10.0.1.0/24"
@@ -83,12 +83,6 @@ class Addresses(Record):
 
 def manual_subnet(subnet: Node, *, is_managed: bool) -> Iterator[Finding]:
     """Check the range of a manual network's subnet, and the addresses in it."""
-    yield from wrong_types(subnet, range=str, gateway=str, netmask_bits=int)
-    if is_managed and subnet.get("name") is None:
-        yield refused(subnet, "has no name, which a subnet of a managed network needs", "Add name")
-    for key in ("range", "gateway"):
-        if subnet.child(key) is None and not is_managed:
-            yield refused(subnet, f"has no {key}", f"Add {key}")
     node, addresses = subnet.get("range"), Addresses.of(subnet)
     if node is None or node.is_unknown or unlike(node, str):
         return

@@ -9,6 +9,17 @@ from difflib import get_close_matches
 from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.plan.ebs import VOLUME_TYPES, limits_of
+from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.types import Properties
+from bosh_aws_cpi.properties.vm import (
+    OTHER_SPELLINGS,
+    CapacityReservation,
+    CreditSpecification,
+    MetadataOptions,
+    VmProperties,
+)
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -23,31 +34,37 @@ PREFERENCES: Final = ("open", "none", "capacity-reservations-only")
 """CapacityReservationPreference."""
 CREDITS: Final = ("standard", "unlimited")
 """CreditSpecificationRequest, CpuCredits: the valid values of its documentation."""
-MOST_GIB: Final = {
-    "gp3": 65_536,
-    "gp2": 16_384,
-    "io1": 16_384,
-    "io2": 65_536,
-    "st1": 16_384,
-    "sc1": 16_384,
-    "standard": 1024,
-}
-"""VolumeType, and the largest size of each type in GiB: CreateVolumeRequest, Size."""
+_VOLUMES: Final = tuple(VOLUME_TYPES)
+"""VolumeType. What EBS accepts for each type is a row in `ebs`."""
 MOST_HOPS: Final = 64
 """InstanceMetadataOptionsRequest, HttpPutResponseHopLimit."""
-_DEFAULT_TYPE: Final = "gp3"
 _MIB: Final = 1024
+WORDS: Final[Mapping[tuple[type[Properties], str], tuple[str, ...]]] = {
+    (VmProperties, "tenancy"): TENANCIES,
+    (MetadataOptions, "http_tokens"): TOKENS,
+    (MetadataOptions, "http_endpoint"): STATES,
+    (MetadataOptions, "http_protocol_ipv6"): STATES,
+    (MetadataOptions, "instance_metadata_tags"): STATES,
+    (CreditSpecification, "cpu_credits"): CREDITS,
+    (CapacityReservation, "preference"): PREFERENCES,
+    (EphemeralDisk, "type"): _VOLUMES,
+    (RootDisk, "type"): _VOLUMES,
+    (DiskProperties, "type"): _VOLUMES,
+}
+"""The known words of properties, which the JSON Schema proposes, too."""
+_HASHES: Final[Mapping[type[Properties], str]] = {
+    MetadataOptions: "metadata_options",
+    CreditSpecification: "credit_specification",
+    CapacityReservation: "capacity_reservation",
+    EphemeralDisk: "ephemeral_disk",
+    RootDisk: "root_disk",
+}
+"""The keys of the hashes in a VM's properties."""
 _OF_VMS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
-    ("metadata_options", "http_tokens"): TOKENS,
-    ("metadata_options", "http_endpoint"): STATES,
-    ("metadata_options", "http_protocol_ipv6"): STATES,
-    ("metadata_options", "http_protocol_ipv_6"): STATES,
-    ("metadata_options", "instance_metadata_tags"): STATES,
+    **{(key, name): words for (kind, name), words in WORDS.items() if (key := _HASHES.get(kind))},
+    **{("metadata_options", other): WORDS[MetadataOptions, name] for other, name in OTHER_SPELLINGS.items()},
+    **{(name,): words for (kind, name), words in WORDS.items() if kind is VmProperties},
     ("credit_specification",): CREDITS,
-    ("credit_specification", "cpu_credits"): CREDITS,
-    ("capacity_reservation", "preference"): PREFERENCES,
-    ("ephemeral_disk", "type"): tuple(MOST_GIB),
-    ("root_disk", "type"): tuple(MOST_GIB),
 }
 
 
@@ -57,7 +74,7 @@ def findings(config: CloudConfig) -> Iterator[Finding]:
         yield from _of_vm(entry.at("cloud_properties"))
     for entry in config.lists["disk_types"]:
         kind = entry.get("cloud_properties", "type")
-        yield from _unknown(kind, tuple(MOST_GIB))
+        yield from _unknown(kind, _VOLUMES)
         yield from _too_large(entry.get("disk_size"), kind)
 
 
@@ -70,13 +87,12 @@ def of_default_disk(disk: Json, path: str) -> Iterator[Finding]:
     """
     root = Document("", disk).root
     kind = root.get("type")
-    for found in (*_unknown(kind, tuple(MOST_GIB)), *_too_large(root.get("size"), kind)):
+    for found in (*_unknown(kind, _VOLUMES), *_too_large(root.get("size"), kind)):
         key = found.place.path if found.place is not None else ""
         yield found.replaced(place=Place(f"{path}.{key}"))
 
 
 def _of_vm(properties: Node) -> Iterator[Finding]:
-    yield from _unknown(properties.get("tenancy"), TENANCIES)
     for route, words in _OF_VMS.items():
         yield from _unknown(properties.get(*route), words)
     hops = properties.get("metadata_options", "http_put_response_hop_limit")
@@ -97,8 +113,8 @@ def _unknown(node: Node | None, words: tuple[str, ...]) -> Iterator[Finding]:
 
 def _too_large(size: Node | None, kind: Node | None) -> Iterator[Finding]:
     """A size in MiB over the limit of the volume type; that of an unknown type is the largest of all."""
-    name = kind.value if kind is not None else _DEFAULT_TYPE
-    most = MOST_GIB.get(name, max(MOST_GIB.values())) if isinstance(name, str) else 0
+    name = kind.value if kind is not None else EphemeralDisk().type
+    most = limits_of(name).most_gib if isinstance(name, str) else 0
     if size is not None and _is_number(size) and most and size.value > most * _MIB:
         what = f"{size.value} MiB are more than EBS's limit of {most} GiB for a volume of this type"
         yield _warning(size, what, "Give the size in MiB")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from bosh_aws_cpi.tools import findings
-from bosh_aws_cpi.tools.diagnosis import network_causes, network_notes, vm_causes
+from bosh_aws_cpi.tools.diagnosis import network_causes, vm_causes
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.findings import Finding
 
@@ -21,7 +21,7 @@ _CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
     network_causes.director,
     network_causes.blobstore,
     network_causes.servers,
-    network_notes.notes,
+    network_causes.notes,
 )
 """The VM itself, its settings, the network from near to far, notes."""
 

@@ -1,31 +1,22 @@
 """Asks AWS and the registry about one VM, in a fixed number of calls, each of which may be refused."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, TypeVar
-
-from botocore.exceptions import ClientError, HTTPClientError
-from botocore.exceptions import ConnectionError as NotConnected
-from botocore.parsers import ResponseParserError
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws import firewalls, instance_details, interface_lookups, routes, vpc_settings
+from bosh_aws_cpi.aws import firewalls, instance_details, interface_details, routes, subnet_details, vpcs
 from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.interface_lookups import Interface
+from bosh_aws_cpi.aws.interface_details import Interface
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.errors import CloudError, VMNotFound
+from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis import settings as agent_settings
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Network, Side, is_in_vpc, own_interface, peer_interface
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
-from bosh_aws_cpi.tools.findings import Finding, Severity
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-
-Answer = TypeVar("Answer")
 
 _AGAIN: Final = "Repeat this command"
 _UNKNOWN: Final = (
@@ -71,13 +62,13 @@ class _Gathering:
         self._config = config
         self._details = details
         self._vm_cid = details.instance.vm_cid
-        self._not_checked: list[Finding] = []
+        self._asker = Asker(config.aws, again=_AGAIN, are_keys_taken=True)
 
     def facts(self, director: str) -> Facts:
         """Make all calls, in an order in which each answer is known before another call needs it."""
         client, vm_cid = self._client, self._vm_cid
         settings = self._settings()  # first, because it tells which secrets the console may show
-        text = self._ask("the console", lambda: instance_details.console(client, vm_cid))
+        text = self._asker.ask("the console", lambda: instance_details.console(client, vm_cid))
         mbus = (settings and settings.mbus) or agent_settings.address(self._config.agent.get("mbus"))
         remote = director or _host_of(mbus)
         holders = self._holders(remote)
@@ -103,12 +94,12 @@ class _Gathering:
             dns_servers=dns_servers,
             has_document=self._has_document(settings),
             registry=agent_settings.address(registry.base_url) if registry else None,
-            not_checked=tuple(self._not_checked),
+            not_checked=tuple(self._asker.not_checked),
         )
 
     def _settings(self) -> AgentSettings | None:
         """The agent settings in user data; from then on, their secrets are masked in all output."""
-        data = self._ask("user data", lambda: instance_details.user_data(self._client, self._vm_cid))
+        data = self._asker.ask("user data", lambda: instance_details.user_data(self._client, self._vm_cid))
         if data is None:
             return None
         document = agent_settings.parsed(data)
@@ -120,9 +111,9 @@ class _Gathering:
         """The interfaces with the other side's address: the Director's, or a jumpbox's."""
         if not remote:
             return None
-        found = self._ask(
+        found = self._asker.ask(
             "the interface with the Director's address",
-            lambda: interface_lookups.with_address(self._client, remote),
+            lambda: interface_details.with_address(self._client, remote),
         )
         return None if found is None else tuple(found)
 
@@ -131,7 +122,7 @@ class _Gathering:
         holders: tuple[Interface, ...] | None,
         gateway: str,
         remote: str,
-        vpc: vpc_settings.Vpc | None,
+        vpc: vpcs.Vpc | None,
     ) -> tuple[Side | None, Side | None]:
         """The VM's interface and the other side's, with what filters and routes their traffic."""
         client, own, is_local = self._client, self._details.interfaces, is_in_vpc(vpc, remote)
@@ -143,26 +134,27 @@ class _Gathering:
         vpc_ids = {each.vpc_id for each in both}
         group_ids = {group_id for each in both for group_id in each.group_ids}
         network = Network(
-            self._ask("security groups", lambda: firewalls.groups(client, group_ids)),
-            self._ask("network ACLs", lambda: firewalls.acls(client, vpc_ids)),
-            self._ask("routes", lambda: routes.of_vpcs(client, vpc_ids)),
+            self._asker.ask("security groups", lambda: firewalls.groups_by_id(client, group_ids)),
+            self._asker.ask("network ACLs", lambda: firewalls.acls_of_vpcs(client, vpc_ids)),
+            self._asker.ask("routes", lambda: routes.of_vpcs(client, vpc_ids)),
             self._block_modes(vpc, {each.subnet_id for each in both if vpc and each.vpc_id == vpc.vpc_id}),
-            vpc.block_mode if vpc else vpc_settings.NOT_BLOCKED,
+            vpc.block_mode if vpc else vpcs.NOT_BLOCKED,
         )
         return network.side(vm), network.side(peer) if peer else None
 
-    def _block_modes(self, vpc: vpc_settings.Vpc | None, subnet_ids: set[str]) -> dict[str, str]:
+    def _block_modes(self, vpc: vpcs.Vpc | None, subnet_ids: set[str]) -> dict[str, str]:
         """What exclusions leave of a VPC's VPC Block Public Access, by subnet; asked only if it has any."""
-        if vpc is None or vpc.block_mode == vpc_settings.NOT_BLOCKED:
+        if vpc is None or vpc.block_mode == vpcs.NOT_BLOCKED:
             return {}
         what = f"whether VPC Block Public Access (mode {vpc.block_mode}) applies"
-        return self._ask(what, lambda: vpc_settings.block_modes(self._client, subnet_ids)) or {}
+        found = self._asker.ask(what, lambda: subnet_details.by_id(self._client, subnet_ids)) or {}
+        return {subnet_id: subnet.block_mode for subnet_id, subnet in found.items()}
 
     def _health(self, peer: Side | None) -> tuple[Health | None, Health | None]:
         """The states and status checks of the VM and of the other side's instance."""
         vm_cid, peer_cid = self._vm_cid, peer.interface.vm_cid if peer else ""
         vm_cids = [vm_cid, *filter(None, [peer_cid])]
-        found = self._ask("status checks", lambda: instance_details.health(self._client, vm_cids)) or {}
+        found = self._asker.ask("status checks", lambda: instance_details.health(self._client, vm_cids)) or {}
         return found.get(vm_cid), found.get(peer_cid)
 
     def _forwarder(self, vm: Side | None, remote: str) -> Interface | None:
@@ -170,20 +162,20 @@ class _Gathering:
         nic_id = vm.forwarder_id(remote) if vm and remote else ""
         if not nic_id:
             return None
-        return self._ask(
-            f"network interface {nic_id}", lambda: interface_lookups.with_id(self._client, nic_id)
+        return self._asker.ask(
+            f"network interface {nic_id}", lambda: interface_details.with_id(self._client, nic_id)
         )
 
-    def _vpc(self) -> tuple[vpc_settings.Vpc | None, bool | None, tuple[str, ...] | None]:
+    def _vpc(self) -> tuple[vpcs.Vpc | None, bool | None, tuple[str, ...] | None]:
         """The VPC, whether it has DNS, and the DNS servers of its DHCP options."""
         client, vpc_id = self._client, self._details.instance.vpc_id
         if vpc_id is None:
             return None, None, None
-        vpc = self._ask("the VPC's address ranges", lambda: vpc_settings.find(client, vpc_id))
-        has_dns = self._ask("the VPC's DNS", lambda: vpc_settings.has_dns(client, vpc_id))
+        vpc = self._asker.ask("the VPC's address ranges", lambda: vpcs.find(client, vpc_id))
+        has_dns = self._asker.ask("the VPC's DNS", lambda: vpcs.has_dns(client, vpc_id))
         if vpc is None or not vpc.dhcp_options_id.startswith("dopt-"):
             return vpc, has_dns, None
-        servers = self._ask("DHCP options", lambda: vpc_settings.dns_servers(client, vpc.dhcp_options_id))
+        servers = self._asker.ask("DHCP options", lambda: vpcs.dns_servers(client, vpc.dhcp_options_id))
         return vpc, has_dns, servers
 
     def _has_document(self, settings: AgentSettings | None) -> bool | None:
@@ -192,29 +184,16 @@ class _Gathering:
             return None
         if self._config.registry is None:
             remedy = "Use the configuration of the Director that created the VM"
-            self._leave_out("the registry: the configuration has none", remedy)
+            self._asker.leave_out("the registry: the configuration has none", remedy)
             return None
-        from bosh_aws_cpi.cpi.registry.http import HttpRegistry  # noqa: PLC0415 - for old stemcells only
+        from bosh_aws_cpi.cpi.http_registry import HttpRegistry  # noqa: PLC0415 - for old stemcells only
 
         try:
             return HttpRegistry(self._config.registry).has(self._vm_cid)
         except CloudError as error:
-            self._leave_out(f"the registry: {error.message}", "Run this command where the registry answers")
+            remedy = "Run this command where the registry answers"
+            self._asker.leave_out(f"the registry: {error.message}", remedy)
             return None
-
-    def _ask(self, what: str, call: Callable[[], Answer]) -> Answer | None:
-        """Call once; None if AWS answers with an error or not at all, which becomes a finding."""
-        try:
-            return call()
-        except ClientError as error:
-            remedy = f"Allow ec2:{error.operation_name}" if has_code(error, UNAUTHORIZED) else _AGAIN
-            self._leave_out(f"{what}: {described(error)}", remedy)
-        except (HTTPClientError, NotConnected, ResponseParserError) as error:
-            self._leave_out(f"{what}: {described(error)}", _AGAIN)
-        return None
-
-    def _leave_out(self, what: str, remedy: str) -> None:
-        self._not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
 
 
 def _host_of(mbus: Address | None) -> str:

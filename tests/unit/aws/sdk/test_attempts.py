@@ -117,7 +117,7 @@ def instance(world: World) -> str:
 
 
 def test_detach_of_what_is_not_attached(world: World, fake_aws: FakeAws, client: Any) -> None:
-    """Nor is a disk detached that was not attached before."""
+    """Detaching is DiskNotAttached if the first attempt that was not throttled says so."""
     disk_cid, vm_cid = volume(world), instance(world)
     fake_aws.rule(action="DetachVolume", times=RETRIES + 2, error=THROTTLED)
     with pytest.raises(DiskNotAttached):
@@ -125,7 +125,7 @@ def test_detach_of_what_is_not_attached(world: World, fake_aws: FakeAws, client:
 
 
 def test_lost_removals(world: World, fake_aws: FakeAws, client: Any) -> None:
-    """What is detached and deleted without an answer is so, also when throttling follows."""
+    """A detachment or deletion whose answer was lost is a success, even if throttling follows."""
     disk_cid, vm_cid = volume(world), instance(world)
     world.ec2.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device="/dev/sdf")
     for action in ("DetachVolume", "DeleteVolume"):
@@ -165,7 +165,7 @@ def test_signal_before(fake_aws: FakeAws, client: Any, end: str) -> None:
 
 @pytest.mark.usefixtures("signals")
 def test_signal_and_success(fake_aws: FakeAws, client: Any) -> None:
-    """What is answered is answered, whatever waits."""
+    """A call that succeeds while a signal waits returns its answer."""
     answers: list[Any] = []
     with pytest.raises(Interrupted):
         while_a_signal_waits(lambda: answers.append(client.describe_instances()["Reservations"]))
@@ -195,7 +195,7 @@ def test_signal_meanwhile(
 
 @pytest.mark.usefixtures("signals")
 def test_signal_that_is_acted_upon(fake_aws: FakeAws, client: Any, clock: Clock) -> None:
-    """Once a signal has ended the call, what it removes waits out throttling as ever."""
+    """After the signal has ended the call, its removals are repeated as usual while they are throttled."""
     with pytest.raises(Interrupted):
         signal.raise_signal(signal.SIGTERM)
     fake_aws.rule(action="TerminateInstances", error=THROTTLED)

@@ -49,14 +49,14 @@ def test_masked() -> None:
 
 
 def test_parameters_stay() -> None:
-    """What is sent is not what is shown: the call's own parameters stay as they are."""
+    """Masking does not change the call's own parameters."""
     before = copy.deepcopy(RUN)
     masked(RUN)
     assert before == RUN
 
 
 def test_masked_tags() -> None:
-    """So are the values of tags that are given by themselves, as CreateTags and StartSnapshot take them."""
+    """The values of tags outside of tag specifications are masked, too."""
     tags = [{"Key": "a", "Value": "hunter2"}, {"Key": "b", "Value": "hunter2"}]
     shown = masked({"Resources": ["i-1"], "Tags": tags})
     assert shown == {"Resources": ["i-1"], "Tags": [{"Key": key, "Value": MASK} for key in ("a", "b")]}
@@ -65,7 +65,7 @@ def test_masked_tags() -> None:
 
 @pytest.mark.parametrize(("block", "said"), [(b"", "0 bytes"), (b"hunter2", "7 bytes")])
 def test_masked_block(block: bytes, said: str) -> None:
-    """Of a block of an image only its size is shown: half a MiB would fill the log."""
+    """Only the size of an image's block is shown: half a MiB would fill the log."""
     assert masked({"BlockIndex": 5, "BlockData": block}) == {"BlockIndex": 5, "BlockData": said}
 
 
@@ -106,7 +106,7 @@ ARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/01234
     ],
 )
 def test_ids(params: dict[str, Any], expected: tuple[str, ...]) -> None:
-    """What a call is about are the ids and names in its parameters: each once, in their order, a few."""
+    """A call's ids are the first few ids and names in its parameters, each once."""
     assert ids(params) == expected
 
 
@@ -200,17 +200,24 @@ def test_success(fake_aws: FakeAws, clients: Clients) -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "action"),
+    ("call", "remedy"),
     [
-        (lambda clients: clients.ec2.create_vpc(CidrBlock="10.0.0.0/16"), "ec2:CreateVpc"),
-        (lambda clients: clients.ec2.get_paginator("describe_fpga_images"), "ec2:DescribeFpgaImages"),
+        (lambda clients: clients.ec2.create_vpc(CidrBlock="10.0.0.0/16"), "add ec2:CreateVpc to ACTIONS"),
+        (
+            lambda clients: clients.ec2.get_paginator("describe_fpga_images"),
+            "add ec2:DescribeFpgaImages to ACTIONS",
+        ),
+        (
+            lambda clients: clients.ec2.describe_hosts(),
+            "methods may not call ec2:DescribeHosts: add one of their features to its row of ACTIONS",
+        ),
     ],
 )
-def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object], action: str) -> None:
-    """A call that the table of permissions lacks fails, and the error says what to add to which table."""
+def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object], remedy: str) -> None:
+    """A call that is not listed for methods fails, and the error says what to add to which table."""
     with pytest.raises(AttributeError) as caught:
         call(clients)
-    assert f"add {action} to FEATURES in aws/sdk/permissions.py" in str(caught.value)
+    assert f"': {remedy} in aws/sdk/permissions.py" in str(caught.value)
 
 
 def test_names_of_python(clients: Clients) -> None:

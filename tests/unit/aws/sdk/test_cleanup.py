@@ -39,7 +39,7 @@ def step(taken: list[str]) -> Callable[..., Callable[[], object]]:
 
 
 def test_order(step: Callable[..., Callable[[], object]], taken: list[str], program_log: ProgramLog) -> None:
-    """The steps are taken in their order; when all is well nothing is said, with none nothing is done."""
+    """The steps are taken in their order; nothing is logged when all succeed."""
     in_turn(step("b"), step("a"), step("c"))
     in_turn()
     assert taken == ["b", "a", "c"]
@@ -63,7 +63,7 @@ def test_first_error(
 
 
 def test_signal(step: Callable[..., Callable[[], object]], taken: list[str]) -> None:
-    """A signal is no error of a step: it ends the whole at once."""
+    """A signal ends the whole at once."""
     with pytest.raises(Interrupted):
         in_turn(step("a", Interrupted("SIGTERM")), step("b"))
     assert taken == ["a"]

@@ -100,7 +100,7 @@ def test_throttled_services(fake_aws: FakeAws, clients: Clients, call: Callable[
 
 
 def test_throttled_block(fake_aws: FakeAws, clients: Clients) -> None:
-    """Blocks of an image are left to their upload: it waits itself, and can be told to stop."""
+    """The upload of a block is not repeated here: the uploader waits itself, and can be stopped."""
     block: Any = {"DataLength": 1, "Checksum": "x", "ChecksumAlgorithm": "SHA256"}
     sent = attempts(
         fake_aws,
@@ -138,14 +138,6 @@ def test_no_retries(fake_aws: FakeAws, client: Any, clock: Clock) -> None:
     assert clock.pauses == []
 
 
-def test_throttling_that_passes(fake_aws: FakeAws, client: Any) -> None:
-    """Throttling that passes is not seen by the caller."""
-    error = {"code": "RequestLimitExceeded", "message": "sorry", "status": 503}
-    fake_aws.rule(action="DescribeInstances", times=RETRIES + 5, error=error)
-    assert client.describe_instances()["Reservations"] == []
-    assert fake_aws.actions() == ["DescribeInstances"] * (RETRIES + 6)
-
-
 def lay(fake_aws: FakeAws, *answers: str) -> None:
     """Lay out what is answered to one attempt after the other; all that follow are answered."""
     errors = {"throttled": ("RequestLimitExceeded", 503), "fault": ("InternalError", 500)}
@@ -165,7 +157,7 @@ def lay(fake_aws: FakeAws, *answers: str) -> None:
     ids=["faults after it", "one fault after it", "faults before it", "in turn"],
 )
 def test_faults_and_throttling(fake_aws: FakeAws, client: Any, answers: list[str]) -> None:
-    """Throttled attempts use up none of those that are there for faults."""
+    """Throttled attempts don't count against the retries of faults."""
     lay(fake_aws, *answers)
     assert client.describe_instances()["Reservations"] == []
     assert len(fake_aws.actions()) == len(answers) + 1
@@ -185,14 +177,6 @@ def test_other_calls(fake_aws: FakeAws, client: Any) -> None:
     assert attempts(fake_aws, code, 500, client.describe_instances) == RETRIES + 1
 
 
-def test_success_after_a_fault(fake_aws: FakeAws, client: Any) -> None:
-    """A fault that passes is not seen by the caller."""
-    error = {"code": "InternalError", "message": "sorry", "status": 500}
-    fake_aws.rule(action="DescribeInstances", nth=1, error=error)
-    assert client.describe_instances()["Reservations"] == []
-    assert fake_aws.actions() == ["DescribeInstances"] * 2
-
-
 MAKERS: dict[str, Any] = {
     "CreateSnapshot": lambda client: client.create_snapshot(VolumeId="vol-1"),
     "RegisterImage": lambda client: client.register_image(Name="BOSH-1"),
@@ -202,7 +186,7 @@ WITHOUT_TOKEN = pytest.mark.parametrize("call", MAKERS.values(), ids=MAKERS)
 
 @WITHOUT_TOKEN
 def test_without_a_token(fake_aws: FakeAws, client: Any, call: Callable[[Any], object]) -> None:
-    """What makes something each time it arrives is not repeated when it may have been done."""
+    """A call without a client token is not repeated when it may have been done."""
     for answer in (("InternalError", 500), ("Unavailable", 503), ("ServiceUnavailable", 503)):
         assert attempts(fake_aws, *answer, lambda: call(client)) == 1
 
@@ -216,7 +200,7 @@ def test_without_a_token_and_throttled(fake_aws: FakeAws, client: Any, call: Cal
 
 @WITHOUT_TOKEN
 def test_without_a_token_and_answer(fake_aws: FakeAws, client: Any, call: Callable[[Any], object]) -> None:
-    """Nor is it repeated when the connection breaks before there is an answer."""
+    """A call without a token is not repeated when the connection breaks before the answer."""
     fake_aws.forget_calls()
     fake_aws.rule(action="*", drop="before")
     with pytest.raises(HTTPClientError):

@@ -34,14 +34,14 @@ def test_plain_dicts(tmp_path: Path, ending: str) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    """A file that is not there is none, and no error."""
+    """A missing file is no error."""
     name = str(tmp_path / "data")
     assert not PlainJson().exists(name)
     assert PlainJson().load_file(name) is None
 
 
 def test_no_other_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What HOME or AWS_DATA_PATH hold in place of the SDK's data is not read."""
+    """SDK data in HOME or AWS_DATA_PATH is not read."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("AWS_DATA_PATH", str(tmp_path))
     assert loader().search_paths == [Loader.BUILTIN_DATA_PATH]

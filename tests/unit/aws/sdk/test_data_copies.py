@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import pytest
 from botocore.loaders import Loader
 
-from bosh_aws_cpi.aws.sdk import data_cut, permissions
+from bosh_aws_cpi.aws.sdk import data_copies, data_cut, permissions
 from bosh_aws_cpi.aws.sdk.data import LARGE, PlainJson, loader
 from bosh_aws_cpi.aws.sdk.data_copies import MAX_AGE
 
@@ -82,17 +82,27 @@ def test_broken_copy(own_cache: Path, cuts: list[str], content: bytes) -> None:
 
 @pytest.mark.parametrize("content", [b"null", b"{}"])
 def test_broken_endpoints(own_cache: Path, content: bytes) -> None:
-    """So is one of the endpoints."""
+    """A broken copy of the endpoints is made anew."""
     first = loader().load_data("endpoints")
     (copy,) = copies(own_cache)
     copy.write_bytes(content)
     assert loader().load_data("endpoints") == first
 
 
-def test_other_cut(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that cuts in another way has a copy of its own."""
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("bosh_aws_cpi.aws.sdk.data_cut.FORMAT", data_cut.FORMAT + 1),
+        ("botocore.__version__", "2"),
+    ],
+    ids=["program", "SDK"],
+)
+def test_other_version(
+    own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch, name: str, value: object
+) -> None:
+    """Another version of the program or of the SDK has a copy of its own."""
     ec2()
-    monkeypatch.setattr(data_cut, "FORMAT", data_cut.FORMAT + 1)
+    monkeypatch.setattr(name, value)
     ec2()
     assert (len(copies(own_cache)), len(cuts)) == (2, 2)
 
@@ -122,7 +132,7 @@ def test_file_of_another_size(endpoints: Path, cuts: list[str]) -> None:
 
 
 def test_file_of_another_time(endpoints: Path, cuts: list[str]) -> None:
-    """So is one that was changed and is as large as it was."""
+    """A data file that was changed without a change of its size is read again."""
     read(endpoints)
     os.utime(endpoints, ns=(1, 1))
     read(endpoints)
@@ -158,12 +168,17 @@ def test_full_disk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyP
     assert [path for path in own_cache.rglob("*") if path.is_file()] == []
 
 
-def test_other_program(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_program(
+    own_cache: Path, tmp_path: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A program that calls something else has a copy of its own."""
     ec2()
     names = frozenset({"RunInstances"})
-    for module in (permissions, data_cut):
-        monkeypatch.setattr(module, "operations", lambda **_: names)
+    table = tmp_path / "permissions.py"
+    table.write_text("another one")
+    assert data_copies.ACTIONS.samefile(permissions.__file__)
+    monkeypatch.setattr(data_copies, "ACTIONS", table)
+    monkeypatch.setattr(permissions, "operations", lambda **_: names)
     assert ec2()["operations"].keys() == names
     assert (len(copies(own_cache)), len(cuts)) == (2, 2)
 
@@ -175,16 +190,8 @@ def test_commands(own_cache: Path) -> None:
     assert len(copies(own_cache)) == 2
 
 
-def test_other_sdk(own_cache: Path, cuts: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another version of botocore has a copy of its own."""
-    ec2()
-    monkeypatch.setattr("botocore.__version__", "2")
-    ec2()
-    assert (len(copies(own_cache)), len(cuts)) == (2, 2)
-
-
 def test_old_copies(own_cache: Path) -> None:
-    """Whoever leaves a copy removes those that were left long ago, half ones too, and no other file."""
+    """A process that leaves a copy removes old and partial copies, and no other file."""
     ec2()
     folder = copies(own_cache)[0].parent
     names = ("sdk-old.json", "sdk-killed.json.x5b2", "sdk-young.json", "other.json")

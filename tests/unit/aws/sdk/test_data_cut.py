@@ -22,7 +22,7 @@ MODEL = {
 
 
 def test_service() -> None:
-    """Of a model stay the operations that are called, and the shapes that they lead to."""
+    """A model keeps the operations that are called, and their shapes."""
     before = copy.deepcopy(MODEL)
     assert cut("service-2", MODEL) == {
         "metadata": {"endpointPrefix": "ec2"},
@@ -41,7 +41,7 @@ def test_service_for_commands() -> None:
 
 
 def test_endpoints() -> None:
-    """Of the endpoints stay those of our services, in each partition."""
+    """The endpoints of our services stay, in each partition."""
     partitions = [{"partition": "aws", "services": {"ec2": {}, "s3": {}}}, {"services": {"sts": {"a": 1}}}]
     left = [{"partition": "aws", "services": {"ec2": {}}}, {"services": {"sts": {"a": 1}}}]
     assert cut("endpoints", {"version": 3, "partitions": partitions}) == {"version": 3, "partitions": left}

@@ -234,7 +234,7 @@ def test_call(make: Callable[[], Exception]) -> None:
 
 
 def test_call_of_a_success() -> None:
-    """What is no error stays as it is: callers get it as AWS answered it."""
+    """A successful answer stays unchanged."""
     answer: dict[str, Any] = {"Volumes": []}
     errors.remember_call(answer, Call("ec2:DoThis", ()))
     assert answer == {"Volumes": []}

@@ -31,7 +31,7 @@ def uncertain_before(error: Exception) -> Exception:
 
 
 def test_certain(clock: Clock) -> None:
-    """What is answered is made, and nothing is looked for."""
+    """After an answer, no search is made."""
     find = Script("found")
     assert create_once("it", Script("made"), find) == "made"
     assert (find.calls, clock.pauses) == (0, [])
@@ -46,7 +46,7 @@ NEVER_SENT = EndpointConnectionError(endpoint_url="http://h/")
     ids=repr,
 )
 def test_certainly_not_made(clock: Clock, error: Exception) -> None:
-    """What is refused, throttled or never sent was not made: the error goes on at once."""
+    """After a refusal, throttling or a failed connection the error is raised at once."""
     make, find = Script(error), Script("found")
     with pytest.raises(type(error)) as caught:
         create_once("it", make, find, WITHOUT_TOKEN)
@@ -57,7 +57,7 @@ def test_certainly_not_made(clock: Clock, error: Exception) -> None:
 @UNCERTAIN
 @pytest.mark.parametrize("unseen", [0, 3])
 def test_found(clock: Clock, program_log: ProgramLog, error: Exception, unseen: int) -> None:
-    """What was made although nothing said so is found, as soon as AWS shows it, and is not made again."""
+    """A resource whose creation was not answered is found as soon as AWS shows it, and not created again."""
     make, find = Script(error), Script(*[None] * unseen, "found")
     assert create_once("it", make, find, WITHOUT_TOKEN) == "found"
     assert (make.calls, find.calls, len(clock.pauses)) == (1, unseen + 1, unseen)
@@ -69,7 +69,7 @@ def test_found(clock: Clock, program_log: ProgramLog, error: Exception, unseen: 
 @pytest.mark.parametrize("unseen", [0, 3])
 @pytest.mark.parametrize("how", ["throttled", "refused", "unconnected"])
 def test_found_after_an_uncertain_attempt(clock: Clock, how: str, unseen: int) -> None:
-    """What an earlier attempt of the same call has made is found, too, however the last one ended."""
+    """A resource of an earlier attempt is found, too, however the last attempt ended."""
     endings = {
         "throttled": refusal("RequestLimitExceeded"),
         "refused": refusal("VolumeLimitExceeded"),
@@ -98,7 +98,7 @@ def test_refused_after_throttling(clock: Clock) -> None:
 
 @UNCERTAIN
 def test_not_found(clock: Clock, error: Exception) -> None:
-    """What carries a client token was repeated by the SDK: when it is not to be seen, the error goes on."""
+    """The SDK has repeated a call with a client token: if the resource is not found, the error is raised."""
     make = Script(error)
     with pytest.raises(type(error)) as caught:
         create_once("it", make, Script(None))
@@ -108,7 +108,7 @@ def test_not_found(clock: Clock, error: Exception) -> None:
 
 @UNCERTAIN
 def test_made_again(clock: Clock, error: Exception) -> None:
-    """What carries none is requested again once it was not seen for a minute."""
+    """A resource without a mark is requested again after a minute in which it was not seen."""
     make = Script(error, error, "made")
     assert create_once("it", make, Script(None), WITHOUT_TOKEN) == "made"
     assert make.calls == 3
@@ -157,7 +157,7 @@ def test_search_that_is_throttled(clock: Clock) -> None:
 
 
 def test_search_that_is_never_answered(clock: Clock) -> None:
-    """Whoever could not look has not seen that there is nothing: it is not made again."""
+    """A resource is not requested again if the search for it was never answered."""
     make = Script(LOST)
     with pytest.raises(ReadTimeoutError):
         create_once("it", make, Script(refusal("RequestLimitExceeded")), WITHOUT_TOKEN)
@@ -181,7 +181,7 @@ MINUTE = timedelta(minutes=1)
 )
 @pytest.mark.parametrize("hours", [0, -8, 5.5])
 def test_recent(age: timedelta, hours: float, *, recent: bool) -> None:
-    """What was older than half an hour at AWS's first answer is another call's, by AWS's clock."""
+    """A resource older than half an hour, by AWS's clock, belongs to another call."""
     began = datetime.now(UTC) - timedelta(hours=2)
     for later in (timedelta(0), timedelta(hours=1)):
         clock.hear({"date": format_datetime(began + later)})
@@ -191,7 +191,7 @@ def test_recent(age: timedelta, hours: float, *, recent: bool) -> None:
 
 
 def test_recent_without_a_time() -> None:
-    """What AWS shows without a time can be this call's."""
+    """A resource without a time can be this call's."""
     assert is_recent(None) is True
 
 
@@ -223,5 +223,5 @@ THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
     ],
 )
 def test_times(text: str, expected: datetime | None) -> None:
-    """A time without a zone is UTC, and what is no time is none."""
+    """A time without a zone is UTC; an invalid time is None."""
     assert parsed_time(text) == expected

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES, NEEDS_NO_PERMISSION
+from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES, NEEDS_NO_PERMISSION
 from tests.unit.called_operations import actions, calls
 
-LISTED = {action for feature in FEATURES.values() for action in feature.called.split()}
+LISTED = {action for feature in FEATURES.values() for action in feature.called}
 BY_THE_SDK = {"sts:AssumeRole", "sts:AssumeRoleWithWebIdentity"}
 """Called by botocore's credential providers, in no line of the program."""
 
 
 def test_baseline_is_first() -> None:
-    """What everybody needs comes first, in the policy and in the report."""
+    """The baseline comes first, in the policy and in the report."""
     assert next(iter(FEATURES)) == BASELINE
 
 
@@ -24,11 +24,18 @@ def test_needs_no_permission(action: str) -> None:
     assert all(action not in feature.actions for feature in FEATURES.values())
 
 
+def test_features() -> None:
+    """Each action names features that exist, and each feature has an action."""
+    named = {name for row in ACTIONS.values() for name in row.features.split()}
+    assert named == FEATURES.keys()
+    assert all(row.features for row in ACTIONS.values())
+
+
 def test_calls_are_listed() -> None:
     """Each operation that the source calls is in the table; one that is missing is named with its place."""
     known = LISTED | NEEDS_NO_PERMISSION.keys()
     missing = {
-        f"{place} calls {' or '.join(sorted(found))}: add it to FEATURES in aws/sdk/permissions.py"
+        f"{place} calls {' or '.join(sorted(found))}: add it to ACTIONS in aws/sdk/permissions.py"
         for name, place in calls().items()
         if not (found := actions(name)) & known
     }

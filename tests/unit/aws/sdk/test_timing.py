@@ -40,7 +40,7 @@ BOTH_WAYS = pytest.mark.parametrize("way", WAYS, ids=["until", "patiently"])
 
 @BOTH_WAYS
 def test_at_once(clock: Clock, way: Callable[..., Any]) -> None:
-    """What is so already costs one question and no pause."""
+    """If the condition is met at once, there is one question and no pause."""
     script = Script("answer")
     assert way(POLICY, script) == "answer"
     assert (script.calls, clock.pauses) == (1, [])
@@ -122,7 +122,7 @@ def test_timed_out(clock: Clock, last: Exception, seen: str) -> None:
 
 
 def test_own_time_out(clock: Clock) -> None:
-    """Who waits may choose the error of a time-out."""
+    """The caller may choose the error of a time-out."""
     with pytest.raises(VMCreationFailed, match="last seen: pending") as caught:
         timing.until(
             Policy(WHAT, 10),

@@ -45,21 +45,21 @@ def infos(program_log: ProgramLog) -> list[str]:
 
 
 def test_at_once(clock: Clock, program_log: ProgramLog) -> None:
-    """What is there is removed by one call, and nothing is said."""
+    """An existing resource is deleted by one call, without a log line."""
     deletion = Deletion("")
     discard(deletion)
     assert (deletion.calls, clock.pauses, infos(program_log)) == (1, [], [])
 
 
 def test_not_seen_yet(clock: Clock, program_log: ProgramLog) -> None:
-    """What AWS does not know yet is tried again until it is removed."""
+    """The deletion is retried while AWS does not know the resource yet."""
     deletion = Deletion(UNKNOWN, UNKNOWN, "")
     discard(deletion)
     assert (deletion.calls, len(clock.pauses), infos(program_log)) == (3, 2, [])
 
 
 def test_never_seen(clock: Clock, program_log: ProgramLog) -> None:
-    """What is unknown for a minute is taken as gone, and that is logged."""
+    """A resource that is unknown for a minute counts as gone, and that is logged."""
     deletion = Deletion(UNKNOWN)
     discard(deletion)
     assert 60 <= clock.now <= 66
@@ -68,7 +68,7 @@ def test_never_seen(clock: Clock, program_log: ProgramLog) -> None:
 
 
 def test_seen_before(clock: Clock, program_log: ProgramLog) -> None:
-    """What AWS has shown before is gone as soon as it is unknown."""
+    """A resource that AWS has shown before is gone as soon as it is unknown."""
     deletion = Deletion(UNKNOWN)
     discard(deletion, policy=timing.AT_ONCE)
     assert (deletion.calls, clock.pauses) == (1, [])

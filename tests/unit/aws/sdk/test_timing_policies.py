@@ -39,13 +39,13 @@ network_configurator.rb, tag_manager.rb, block_device_manager.rb, and the SDK's 
 
 @pytest.mark.parametrize("name", RUBY)
 def test_no_shorter_than_the_ruby_release(name: str) -> None:
-    """What the Ruby release waits for is waited for at least as long."""
+    """No wait is shorter than the Ruby release's."""
     policy: Policy = getattr(timing, name)
     assert policy.seconds >= RUBY[name]
 
 
 def test_pauses() -> None:
-    """What takes longest is asked for less often, what is soon over more often."""
+    """Long waits have longer pauses."""
     found = {name: policy for name, policy in vars(timing).items() if isinstance(policy, Policy)}
     slow = {name for name, policy in found.items() if policy.longest_pause > 5}
     assert slow == {
@@ -87,7 +87,7 @@ def test_promptness(clock: Clock, monkeypatch: pytest.MonkeyPatch, part: float, 
 
 
 def test_sight_of_what_is_new(clock: Clock) -> None:
-    """What was made a moment ago may stay unseen for a minute; then it is lost."""
+    """A new resource may stay unseen for a minute; then it counts as lost."""
     clock.now = 1000
     sight = timing.VisibilityWindow()
     for seconds, is_lost in ((0, False), (59, False), (60, False), (60.5, True), (600, True)):
@@ -104,7 +104,7 @@ def test_sight_of_another_patience(clock: Clock) -> None:
 
 
 def test_sight_of_what_was_seen(clock: Clock) -> None:
-    """What was seen before and is seen no more is lost at once, and never overdue."""
+    """A resource that was seen and is no longer shown is lost at once, and never overdue."""
     sight = timing.VisibilityWindow()
     for was_seen in (False, True):
         sight.was_seen = was_seen

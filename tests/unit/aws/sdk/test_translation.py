@@ -104,7 +104,7 @@ def test_missing_permission_of_an_unknown_call() -> None:
 @pytest.mark.parametrize("code", ["InsufficientInstanceCapacity", "RequestLimitExceeded", "InternalError"])
 @pytest.mark.parametrize("status", [400, 503])
 def test_busy(code: str, status: int) -> None:
-    """What may succeed later is retriable; a create_vm the Director makes again by itself."""
+    """A temporary error is retriable; the Director itself repeats a create_vm."""
     error = refusal(code, status=status)
     for method, kind in (("create_vm", VMCreationFailed), ("attach_disk", CloudError)):
         typed = translated(error, method)
@@ -123,7 +123,7 @@ def test_unknown_codes(code: str, status: int, *, is_busy: bool) -> None:
 
 @pytest.mark.parametrize("status", [400, 500])
 def test_the_row_counts(status: int) -> None:
-    """What a row says counts, whatever the HTTP status."""
+    """A code's row wins over the HTTP status."""
     assert translated(refusal("InvalidParameterValue", status=status)).ok_to_retry is False
 
 
@@ -167,7 +167,7 @@ def test_missing_disk(error: ClientError, method: str) -> None:
 @pytest.mark.parametrize("code", ["InvalidInstanceID.NotFound", "InvalidVolume.NotFound"])
 @pytest.mark.parametrize("said", ["gone", "eni-0123456789abcdef0, ami-0123 and my-vol are gone"])
 def test_missing_and_not_named(code: str, said: str, method: str) -> None:
-    """One that nobody names is no VM's or disk's error: callers would take the wrong one as gone."""
+    """A missing resource without an id is a CloudError: callers would forget one that is named wrongly."""
     error = refusal(code, said)
     typed = translated(error, method)
     assert (type(typed), typed.message, typed.ok_to_retry) == (CloudError, explained(error), False)
@@ -188,7 +188,7 @@ def test_missing_and_not_named(code: str, said: str, method: str) -> None:
     ],
 )
 def test_no_answer(error: Exception, message: str) -> None:
-    """What AWS did not answer may succeed later."""
+    """A call without an answer is retriable."""
     for method, kind in (("create_vm", VMCreationFailed), ("attach_disk", CloudError)):
         typed = translated(error, method)
         assert (type(typed), typed.ok_to_retry) == (kind, True)
@@ -240,7 +240,7 @@ def test_untrusted(certificates: str, where: str, method: str) -> None:
 
 
 def test_wrong_parameters() -> None:
-    """What the SDK refuses to send is not worth another try."""
+    """Parameters that the SDK refuses are not retriable."""
     typed = translated(ParamValidationError(report="no"), "create_vm")
     assert (type(typed), typed.ok_to_retry) == (CloudError, False)
 
@@ -248,7 +248,7 @@ def test_wrong_parameters() -> None:
 @METHODS
 @pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), OSError("x"), CloudError("x")])
 def test_others(error: Exception, method: str) -> None:
-    """What is not the SDK's is not translated."""
+    """Errors of others than the SDK are not translated."""
     assert translate(error, method) is None
 
 

@@ -24,7 +24,7 @@ def stream(*parts: bytes) -> GzipStream:
 
 @pytest.mark.parametrize("length", [1000, MIB, 5 * MIB])
 def test_read(length: int) -> None:
-    """It is read in parts of exactly the length asked for, the last of them excepted."""
+    """Each part has the requested length, except the last one."""
     unpacked = stream(WHOLE)
     parts = []
     while part := unpacked.read_up_to(length):
@@ -35,7 +35,7 @@ def test_read(length: int) -> None:
 
 
 def test_skip() -> None:
-    """What is skipped counts as unpacked."""
+    """Skipped bytes count as unpacked."""
     unpacked = stream(WHOLE)
     unpacked.skip(MIB - 10)
     assert unpacked.read(20) == DATA[MIB - 10 : MIB + 10]
@@ -45,7 +45,7 @@ def test_skip() -> None:
 
 
 def test_too_early() -> None:
-    """To read more than there is fails; to read up to that length does not."""
+    """`read` fails at an early end; `read_up_to` returns the rest."""
     assert stream(WHOLE).read_up_to(10 * MIB) == DATA
     with pytest.raises(Unusable, match="its tar ends too early"):
         stream(WHOLE).read(len(DATA) + 1)
@@ -53,7 +53,7 @@ def test_too_early() -> None:
 
 @pytest.mark.parametrize("zeros", [0, 1, MIB])
 def test_joined(zeros: int) -> None:
-    """Streams that follow each other are one, also with zeros between and behind them."""
+    """Consecutive gzip streams are read as one, with zeros between and behind them."""
     unpacked = stream(
         gzip.compress(b"ab"), bytes(zeros), gzip.compress(b""), gzip.compress(b"c"), bytes(zeros)
     )
@@ -61,7 +61,7 @@ def test_joined(zeros: int) -> None:
 
 
 def test_named() -> None:
-    """A stream may name the file that it was."""
+    """A gzip header with a file name is accepted."""
     file = io.BytesIO()
     with gzip.GzipFile("image.tar", "wb", fileobj=file) as packer:
         packer.write(b"abc")
@@ -86,16 +86,28 @@ def test_named() -> None:
         (WHOLE + b"\x1f", "is truncated or damaged: its gzip stream ends too early"),
         (WHOLE + WHOLE[:100], "is truncated or damaged: its gzip stream ends too early"),
     ],
-    ids=range(11),
+    ids=[
+        "empty",
+        "first-byte",
+        "zip",
+        "header-cut-off",
+        "trailer-cut-off",
+        "length",
+        "checksum",
+        "flags",
+        "byte-behind",
+        "start-behind",
+        "second-cut-off",
+    ],
 )
 def test_damaged(content: bytes, what: str) -> None:
-    """A damaged file is an error that says what is wrong with it."""
+    """The error for a damaged file says what is wrong with it."""
     with pytest.raises(Unusable, match=what):
         stream(content).read_up_to(10 * MIB)
 
 
 def test_few_streams(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So is one of more streams than any program writes."""
+    """A file of very many gzip streams is refused."""
     monkeypatch.setattr(gzip_stream, "_MAX_STREAMS", 3)
     one = gzip.compress(b"a")
     assert stream(one * 3).read_up_to(9) == b"aaa"
@@ -109,14 +121,14 @@ def test_few_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["zeros", "empty", "name"],
 )
 def test_idle(idle: bytes) -> None:
-    """So is one of which a large part unpacks to nothing; a small part does no harm."""
+    """A file of which a large part unpacks to nothing is refused; a small part is accepted."""
     assert stream(WHOLE, idle[: 20 * 1000]).read_up_to(len(DATA)) == DATA
     with pytest.raises(Unusable, match="4 MiB of its gzip stream unpack to almost nothing"):
         stream(WHOLE, idle, WHOLE).read_up_to(10 * MIB)
 
 
 def test_incompressible() -> None:
-    """Data that can't be packed is no such part, however much of it there is."""
+    """Incompressible data does not count as such a part."""
     data = random.Random(2).randbytes(12 * MIB)  # noqa: S311 - the same each time
     for level in (0, 1):
         assert stream(gzip.compress(data, level)).read_up_to(13 * MIB) == data

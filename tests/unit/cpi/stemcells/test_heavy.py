@@ -1,4 +1,4 @@
-"""create_stemcell with an image, made again after it was killed."""
+"""create_stemcell with an image, called again after it was killed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ UNAVAILABLE = fault("Unavailable")
 
 
 class Uploads:
-    """The uploads of the image, none of which takes any time.
+    """Uploads of the image that take no time.
 
     Attributes:
         sources: What was uploaded.
@@ -47,7 +47,7 @@ class Uploads:
         self.sources: list[ImageSource] = []
 
     def upload(self, cloud: Cloud, source: ImageSource, undo: Undo) -> str:
-        """Make the snapshot."""
+        """Create the snapshot."""
         self.sources.append(source)
         return undo.create(lambda: NEW_SNAPSHOT, lambda made: cloud.ec2.delete_snapshot(SnapshotId=made))
 
@@ -68,42 +68,42 @@ def path(tmp_path: Path) -> str:
 
 @pytest.fixture
 def call(cloud: Cloud) -> str:
-    """Give the request a number; returns what all that it makes is tagged with."""
+    """Give the request an id; return the call's id, with which its resources are tagged."""
     cloud.config = cloud.config.replaced(request_id="cpi-1")
     return call_id(cloud, "create_stemcell", PROPERTIES.model_dump(mode="json"), TAGS)
 
 
 def create(cloud: Cloud, path: str) -> str:
-    """Make an AMI of the image."""
+    """Create an AMI of the image."""
     return heavy.create(cloud, path, PROPERTIES, TAGS)
 
 
 def marked(call: str) -> dict[str, Any]:
-    """Return the filter that finds what the request has made."""
+    """Return the filter that finds the request's resources."""
     return {"Name": "tag:bosh_stemcell", "Values": [call]}
 
 
 def lay_snapshot(ec2: Ec2, call: str, *found: str) -> None:
-    """Lay out the question for the request's snapshot."""
+    """Lay out the search for the request's snapshot."""
     entries = [{"SnapshotId": each, "StartTime": ago(NOW)} for each in found]
     ec2.answers("describe_snapshots", {"Snapshots": entries}, OwnerIds=["self"], Filters=[marked(call)])
 
 
 def lay_volumes(ec2: Ec2, call: str, *found: str) -> None:
-    """Lay out the question for the request's volume."""
+    """Lay out the search for the request's volume."""
     entries = [{"VolumeId": each, "CreateTime": ago(NOW)} for each in found]
     ec2.answers("describe_volumes", {"Volumes": entries}, Filters=[marked(call)])
 
 
 def lay_ami(ec2: Ec2, call: str, *found: str) -> None:
-    """Lay out the question for the request's AMI."""
+    """Lay out the search for the request's AMI."""
     states = {"Name": "state", "Values": ["available", "pending"]}
     entries = [{"ImageId": each, "State": "pending"} for each in found]
     ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=[marked(call), states])
 
 
 def lay_state(ec2: Ec2, ami_id: str, *states: str, snapshot_id: str = OLD_SNAPSHOT) -> None:
-    """Lay out one look at the AMI after the other."""
+    """Lay out the answers of DescribeImages."""
     device = {"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": snapshot_id}}
     for state in states:
         found = {"Images": [{"ImageId": ami_id, "State": state, "BlockDeviceMappings": [device]}]}
@@ -129,7 +129,7 @@ def lay_registered(ec2: Ec2) -> None:
 def test_made_before_and_interrupted(
     cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A signal removes no AMI that an earlier request may have been answered with, nor its snapshot."""
+    """A signal deletes neither an earlier call's AMI nor its snapshot."""
 
     def wait(*_: object) -> None:
         signal.raise_signal(signal.SIGTERM)
@@ -144,7 +144,7 @@ def test_made_before_and_interrupted(
 def test_made_before_and_not_shown(
     cloud: Cloud, ec2: Ec2, path: str, call: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does an EC2 that does not answer: the AMI may be whole."""
+    """If EC2 does not answer, an earlier call's AMI stays."""
 
     def fail(**_: object) -> None:
         raise UNAVAILABLE
@@ -158,7 +158,7 @@ def test_made_before_and_not_shown(
 
 
 def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads) -> None:
-    """One that EC2 could not make is removed with its snapshot, as in the call that registered it."""
+    """An earlier call's AMI that EC2 could not create is deleted with its snapshot."""
     lay_snapshot(ec2, call, OLD_SNAPSHOT)
     lay_ami(ec2, call, OLD_AMI)
     lay_state(ec2, OLD_AMI, "failed")
@@ -176,7 +176,7 @@ def test_made_before_in_vain(cloud: Cloud, ec2: Ec2, path: str, call: str, uploa
 def test_volume_before(
     cloud: Cloud, ec2: Ec2, path: str, call: str, uploads: Uploads, attached: list[str]
 ) -> None:
-    """A volume that was being written is removed before the image is uploaded anew."""
+    """The volume of an earlier call is deleted before the image is uploaded again."""
     lay_snapshot(ec2, call)
     lay_volumes(ec2, call, DISK)
     lay_volume(ec2, "in-use" if attached else "available", *attached)

@@ -39,7 +39,7 @@ def ebs(cloud: Cloud) -> Ebs:
 
 
 def test_upload_again(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each upload has a client token of its own: EBS would answer with the snapshot that was removed."""
+    """Each upload has its own client token, so that EBS does not return a deleted snapshot."""
     tokens = set()
     for _ in range(2):
         lay_completed(ec2)
@@ -49,7 +49,7 @@ def test_upload_again(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.Monk
 
 
 def test_parallel(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many blocks are on their way at once as there are connections, each in a thread of its own."""
+    """One thread per connection uploads blocks at the same time."""
     image = Image(monkeypatch, 2 * MAX_CONNECTIONS)
     together = threading.Barrier(MAX_CONNECTIONS, timeout=WAIT)
     names = set()
@@ -65,7 +65,7 @@ def test_parallel(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPa
 
 
 def test_memory(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more than a few blocks are read before others are written: an image has gigabytes."""
+    """The blocks that are read but not yet written are limited."""
     image = Image(monkeypatch, 4 * IN_FLIGHT)
     go, waiting, collect = threading.Event(), [], Workers.collect
 
@@ -105,7 +105,7 @@ def test_progress(
     seconds: float,
     expected: list[str],
 ) -> None:
-    """After five seconds, ever later, and at the end the log says how far it is, and how long it takes."""
+    """The log has the progress after five seconds, at growing intervals, and at the end."""
     monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.MAX_CONNECTIONS", 0)
     image = Image(monkeypatch, 10)
     lay_completed(ec2)
@@ -123,7 +123,7 @@ def test_standstill(
     monkeypatch: pytest.MonkeyPatch,
     program_log: ProgramLog,
 ) -> None:
-    """While no block gets through, that is logged, too."""
+    """The progress is logged while no block is written, too."""
     image = Image(monkeypatch, 10)
     go = threading.Event()
     waits: list[float] = []
@@ -157,7 +157,7 @@ def threads_left() -> list[str]:
 
 
 def test_first_error(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first error ends it: no further block is read, no thread goes on, and undo removes the rest."""
+    """After the first error no block is read, all threads end, and undo deletes the snapshot."""
     image = Image(monkeypatch, 1000)
     failed = threading.Event()
 
@@ -202,7 +202,7 @@ def test_lost_caller(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.Monke
 
 
 def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An image that can't be read further ends it as well."""
+    """If the image can't be read to its end, the snapshot is deleted."""
     image = Image(monkeypatch, 10)
 
     def read(*_: object) -> Iterator[tuple[int, bytes]]:
@@ -282,7 +282,7 @@ def test_all_threads_end(
     is_signalled: bool,
     error: type[BaseException],
 ) -> None:
-    """EBS may throttle threads for minutes: after an error or a signal of the others none tries again."""
+    """After an error or a signal, throttled threads end without another attempt."""
     undo = Undo()
     if is_signalled:
         throttled.signal()

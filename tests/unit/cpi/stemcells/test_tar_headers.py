@@ -1,4 +1,4 @@
-"""The headers of a tar: what is right is read as it was written, and what is wrong is an error."""
+"""The headers of a tar: correct ones are read, and wrong ones are errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     ids=repr,
 )
 def test_number(field: bytes, value: int) -> None:
-    """Numbers are octal digits with blanks, or base-256; a blank one is zero."""
+    """Numbers are octal digits with blanks, or base-256; a blank field is zero."""
     assert tar_headers.number(field) == value
 
 
@@ -49,7 +49,7 @@ def test_number(field: bytes, value: int) -> None:
     ids=repr,
 )
 def test_no_number(field: bytes, shown: str) -> None:
-    """What is no number, is negative or is larger than any disk is quoted."""
+    """The error quotes a field that is not a number, and a size that is negative or larger than any disk."""
     with pytest.raises(Unusable) as caught:
         tar_headers.number(field)
     assert str(caught.value).startswith(f"is truncated or damaged: a tar header {shown}")
@@ -57,7 +57,7 @@ def test_no_number(field: bytes, shown: str) -> None:
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
 def test_header(form: Literal[0, 1, 2]) -> None:
-    """A header has a name, which may continue in the prefix of a ustar, a type and a size."""
+    """A header has a type, a size and a name, which may continue in the prefix of a ustar."""
     member = tarfile.TarInfo("root.img")
     member.size = 9 << 30 if form == tarfile.GNU_FORMAT else 7 << 30
     found = tar_headers.header(member.tobuf(form))
@@ -70,13 +70,13 @@ def test_header(form: Literal[0, 1, 2]) -> None:
 
 
 def test_end() -> None:
-    """A block of zeros is the end."""
+    """A block of zeros ends the tar."""
     assert tar_headers.header(bytes(512)) is None
 
 
 @pytest.mark.parametrize("signed", [False, True])
 def test_checksum(signed: bool) -> None:  # noqa: FBT001 - a case
-    """Old programs added bytes as signed numbers; any other sum is wrong."""
+    """The checksum may add bytes as signed numbers, as old programs do; any other sum is wrong."""
     block = crafted_tars.header("ü.img".encode(), 5)
     negative = sum(byte > 127 for byte in block)
     assert negative == 2
@@ -93,7 +93,7 @@ def test_checksum(signed: bool) -> None:  # noqa: FBT001 - a case
 
 
 def test_attributes() -> None:
-    """Records may contain anything, also line feeds and the sign that ends a key; zeros may follow them."""
+    """Values of records may contain line feeds and equals signs; zeros may follow the records."""
     records = [(b"path", b"root.img"), (b"comment", b"a=b\n12 c=d\n"), (b"empty", b""), (b"long", b"x" * 95)]
     content = b"".join(map(crafted_tars.attribute, records))
     assert tar_headers.attributes(content + bytes(5)) == records
@@ -115,9 +115,10 @@ def test_attributes() -> None:
         b"10 path=a\n\n",
         b"999999999 a=" + b"1" * 100,
     ],
+    ids=lambda content: content[:20],
 )
 def test_wrong_attributes(content: bytes) -> None:
-    """A record's length must be its own."""
+    """A record with a wrong length is refused."""
     with pytest.raises(Unusable, match="has a record of a wrong length"):
         tar_headers.attributes(content)
 
@@ -131,14 +132,14 @@ def test_no_decimal(text: bytes) -> None:
 
 
 def test_large_decimal() -> None:
-    """It is not larger than any disk."""
+    """The number must not exceed the largest disk."""
     assert tar_headers.decimal(b"%d" % MAX_SIZE) == MAX_SIZE
     with pytest.raises(Unusable, match="which no disk has"):
         tar_headers.decimal(b"%d" % (MAX_SIZE + 1))
 
 
 def test_old_sparse_fields() -> None:
-    """The map of GNU tar has four segments in the header, and 21 in each extension."""
+    """GNU tar's map has four segments in the header, and 21 in each extension."""
     segments = [(number * 1024, 512) for number in range(21)]
     block = crafted_tars.sparse(segments[:4], 10**9, 2048, more=True)
     assert tar_headers.sparse_fields(block) == (segments[:4], True)
@@ -150,14 +151,14 @@ def test_old_sparse_fields() -> None:
 
 
 def test_sparse_fields_of_another_format() -> None:
-    """Only GNU tar's own format has a map in its header: others have something else there."""
+    """A sparse header that is not in GNU's format is refused."""
     block = crafted_tars.sparse([(0, 512)], 512, 512).replace(b"ustar  \0", b"ustar\x0000")
     with pytest.raises(Unusable, match="a tar header has GNU's type S, but is not in GNU's format"):
         tar_headers.sparse_fields(block)
 
 
 def test_pairs() -> None:
-    """A map of text lists offsets and lengths in turn, and not too many."""
+    """A map of text lists offsets and lengths in turn, up to a limit."""
     assert tar_headers.pairs([b"0", b"512", b"1024", b"5"]) == [(0, 512), (1024, 5)]
     with pytest.raises(Unusable, match="is not complete"):
         tar_headers.pairs([b"0", b"512", b"1024"])
@@ -167,7 +168,7 @@ def test_pairs() -> None:
 
 
 def test_count_of_segments() -> None:
-    """So does the number in front of one."""
+    """The count in front of a map has the same limit."""
     assert tar_headers.count_of_segments(b"%d" % MAX_SEGMENTS) == MAX_SEGMENTS
     with pytest.raises(Unusable, match=f"more than {MAX_SEGMENTS} segments"):
         tar_headers.count_of_segments(b"%d" % (MAX_SEGMENTS + 1))
@@ -182,7 +183,7 @@ def test_count_of_segments() -> None:
     ],
 )
 def test_map(segments: Sequence[Segment], stored: int, full: Sequence[Segment]) -> None:
-    """Segments without data, such as the last one of tar, say nothing."""
+    """Segments without data, such as tar's last one, are left out."""
     assert tar_headers.checked_map(segments, 2000, stored) == full
 
 
@@ -199,6 +200,6 @@ def test_map(segments: Sequence[Segment], stored: int, full: Sequence[Segment]) 
     ],
 )
 def test_wrong_map(segments: Sequence[Segment], stored: int, what: str) -> None:
-    """Segments are in order, apart, within the image, all of the data; all but the last are whole records."""
+    """Segments that overlap, leave the image, or don't match the data are refused."""
     with pytest.raises(Unusable, match=f"its sparse map {what}"):
         tar_headers.checked_map(segments, 2000, stored)

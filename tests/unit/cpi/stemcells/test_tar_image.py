@@ -61,23 +61,40 @@ def read(tar: bytes) -> Image:
         member(b"notes", b"x" * 513, b"7"),
         member(b"notes", b"", b"\0"),
     ],
-    ids=range(12),
+    ids=[
+        "nothing",
+        "file",
+        "same-name-in-folder",
+        "no-data",
+        "links",
+        "long-name",
+        "long-link",
+        "pax-path",
+        "pax-size",
+        "global",
+        "contiguous",
+        "old-file",
+    ],
 )
-@pytest.mark.parametrize("end", [END, b"", bytes(512), bytes(10_240), END + b"something else"])
+@pytest.mark.parametrize(
+    "end",
+    [END, b"", bytes(512), bytes(10_240), END + b"something else"],
+    ids=["end", "no-end", "half-end", "padded-end", "more-behind"],
+)
 def test_found(before: bytes, end: bytes) -> None:
-    """The image is found behind whatever a tar may contain, and its end is the tar's or the file's."""
+    """The image is found behind other members; the tar ends with zeros or with the file."""
     assert read(before + member() + before + end) == TYPICAL
 
 
 def test_named_by_extended_headers() -> None:
-    """Its name and size may be in extended headers."""
+    """The image's name and size may be in extended headers."""
     assert read(member(b"l", ROOT + b"\0", b"L") + member(b"cut") + END) == TYPICAL
     assert read(attributes((b"path", b"./root.img")) + member(b"cut") + END) == TYPICAL
     assert read(attributes((b"size", b"512")) + header(ROOT) + DATA + END) == TYPICAL
 
 
 def test_sparse() -> None:
-    """Its map may go on behind the header; that of another member is skipped."""
+    """The image's map may continue behind the header; another member's map is skipped."""
     first = [(0, 512), (1024, 512), (2048, 512), (3072, 512)]
     more = [(4096, 512), (8192, 0)]
     other = sparse([(0, 512)], 512, 512, more=True, name=b"rest.img")
@@ -105,7 +122,7 @@ def test_sparse() -> None:
     ids=["0.1", "0.0", "1.0"],
 )
 def test_sparse_by_attributes(keys: list[tuple[bytes, bytes]], content: bytes) -> None:
-    """Its map may be in an extended header, or in front of its data."""
+    """The image's map may be in an extended header, or in front of its data."""
     records = [(b"GNU.sparse." + key, value) for key, value in [*keys, (b"name", ROOT)]]
     tar = attributes(*records) + member(b"GNUSparseFile.1/root.img", content + 2 * DATA) + END
     assert read(tar) == Image(4096, 1024, [(1024, 512), (2048, 512)])
@@ -127,7 +144,7 @@ def test_sparse_with_a_size(is_last: bool) -> None:  # noqa: FBT001 - a paramete
 
 @pytest.mark.parametrize("lines", [b"", b"0", b"2\n0\n512\n", b"1\n0\n512x\n", b"1\n\n512\n", b"-1\n"])
 def test_wrong_map(lines: bytes) -> None:
-    """A map in front of the data is complete, and consists of numbers."""
+    """An incomplete map in front of the data, or one without numbers, is refused."""
     keys = [(b"major", b"1"), (b"minor", b"0"), (b"realsize", b"4096"), (b"name", ROOT)]
     records = [(b"GNU.sparse." + key, value) for key, value in keys]
     with pytest.raises(Unusable, match="is truncated or damaged: "):
@@ -136,7 +153,7 @@ def test_wrong_map(lines: bytes) -> None:
 
 @pytest.mark.parametrize("missing", [b"size", b"map"])
 def test_missing_attribute(missing: bytes) -> None:
-    """An image with holes has a size and a map."""
+    """An image with holes that lacks its size or map is refused."""
     keys = {b"size": b"512", b"map": b"0,512", b"name": ROOT}
     del keys[missing]
     records = [(b"GNU.sparse." + key, value) for key, value in keys.items()]
@@ -148,7 +165,7 @@ def test_missing_attribute(missing: bytes) -> None:
     "name", [b"root.img", b"./root.img", b"././root.img", b"/root.img", b".//./root.img"]
 )
 def test_names(name: bytes) -> None:
-    """Each name that tar unpacks to root.img is the image's; so two of them are two images."""
+    """Each name that tar unpacks to root.img is the image's; two such members are refused."""
     assert read(member(name) + member(b"../root.img") + END) == TYPICAL
     with pytest.raises(Unusable, match=r"contains root\.img twice"):
         read(member() + member(name) + END)
@@ -156,13 +173,13 @@ def test_names(name: bytes) -> None:
 
 @pytest.mark.parametrize("kind", [b"0", b"\0"])
 def test_old_folder(kind: bytes) -> None:
-    """In old tars a slash at the end of a name makes a folder."""
+    """In old tars a name with a slash at its end is a folder."""
     with pytest.raises(Unusable, match=r"contains root\.img as a folder"):
         reader(header(ROOT + b"/", kind=kind) + IMAGE).find_image()
 
 
 def test_others_behind_an_odd_size() -> None:
-    """Members behind the image are read wherever its size ends."""
+    """Members behind the image are read, even if its size is not a multiple of 512."""
     assert read(member(ROOT, DATA + b"odd") + member(b"notes") + END) == Image(515, 515, [(0, 515)])
     with pytest.raises(Unusable, match=r"contains root\.img twice"):
         read(member(ROOT, DATA + b"odd") + IMAGE)
@@ -170,13 +187,13 @@ def test_others_behind_an_odd_size() -> None:
 
 @pytest.mark.parametrize("key", [b"path", b"size", b"GNU.sparse.map", b"GNU.sparse.name"])
 def test_global_header(key: bytes) -> None:
-    """What can't be true of all members is no attribute of all members."""
+    """A global header with a name or size is refused."""
     with pytest.raises(Unusable, match="a global tar header has a name or size for all files"):
         reader(member(b"x", attribute((key, b"0")), b"g") + IMAGE).find_image()
 
 
 def test_no_image() -> None:
-    """A tar may have no image."""
+    """Without an image in the tar the result is None."""
     assert reader(member(b"notes") + END).find_image() is None
     assert reader(END + member()).find_image() is None
     assert reader(b"").find_image() is None
@@ -184,7 +201,7 @@ def test_no_image() -> None:
 
 @pytest.mark.parametrize("count", [1000, 1001])
 def test_many_members(count: int) -> None:
-    """A tar with the image alone has few members."""
+    """More than 1000 members are refused."""
     tar = reader(member(b"a") * (count - 1) + IMAGE)
     if count == 1000:
         assert tar.find_image() == TYPICAL
@@ -195,7 +212,7 @@ def test_many_members(count: int) -> None:
 
 @pytest.mark.parametrize("size", [255, 256])
 def test_much_beside_it(size: int) -> None:
-    """It contains little else: members before and behind the image count together."""
+    """More than 256 MiB beside the image are refused; members before and behind it count together."""
     half = header(b"a", size * MIB // 2)
     tar = half + bytes(size * MIB // 2)
     if size < 256:

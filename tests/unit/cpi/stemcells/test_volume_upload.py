@@ -52,7 +52,7 @@ MARK = ("bosh_stemcell", "call-1")
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the only folder of programs, and call ourselves root: then there is no need of sudo."""
+    """Return the only folder of programs, and pretend to be root, who needs no sudo."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -62,7 +62,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def not_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Be a user who may become root, whatever confines these tests."""
+    """Pretend to be a user who may become root."""
     del folder  # makes us root, and comes first
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.volume_upload._is_confined", lambda: False)
@@ -89,7 +89,7 @@ def source(tmp_path: Path) -> ImageSource:
 def test_removal_that_is_cut_off(
     cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The volume's removal that a signal cut off is made again by undo."""
+    """Undo repeats a removal of the volume that a signal has interrupted."""
     really_discard, tries = volumes.discard, []
 
     def discard(client: Any, disk_cid: str) -> None:
@@ -124,7 +124,7 @@ def test_sudo(
     *,
     is_packaged: bool,
 ) -> None:
-    """Who is not root uses sudo, which must not ask; the package's own program comes first."""
+    """A user who is not root uses sudo without a prompt; the package's program has priority."""
     program = install(folder, WRITE)
     if is_packaged:
         program = install(folder.parent, WRITE, "packaged")
@@ -139,7 +139,7 @@ def test_sudo(
 
 @pytest.mark.usefixtures("not_root")
 def test_no_sudo(cloud: Cloud, source: ImageSource, folder: Path) -> None:
-    """Who is not root, on a machine without sudo, is told before anything is created."""
+    """Without sudo, a user who is not root gets an error before anything is created."""
     install(folder, WRITE)
     message = (
         "The program stemcell-copy must run as root, but sudo is not installed here: use the EBS direct APIs "
@@ -176,7 +176,7 @@ def test_device_that_comes_late(
 def test_device_that_never_comes(
     cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path, device: Path
 ) -> None:
-    """One that is not shown within a minute ends it, with where it was looked for."""
+    """The error for a device that does not appear within a minute lists the expected paths."""
     install(folder, WRITE)
     device.unlink()
     lay_attached(ec2)
@@ -188,18 +188,18 @@ def test_device_that_never_comes(
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("sys.exit('no room')", "stemcell-copy ended with 1: no room"),
         ("print('out'); sys.stderr.write('err'); sys.exit(3)", "stemcell-copy ended with 3: "),
         ("print('x' * 5000 + 'end'); sys.exit(2)", f"stemcell-copy ended with 2: {'x' * 1996}end"),
         ("sys.stdout.buffer.write(bytes([255])); sys.exit(2)", "stemcell-copy ended with 2: \ufffd"),
         ("import os; os.kill(os.getpid(), 9)", "stemcell-copy ended with -9: "),
     ],
+    ids=["stdout-and-stderr", "long", "not-utf-8", "killed"],
 )
 @pytest.mark.usefixtures("device")
 def test_program_that_fails(
     cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path, body: str, said: str
 ) -> None:
-    """What the program says when it fails is told, its end at most; the volume goes again."""
+    """The error has the end of the failed program's output; the volume is deleted."""
     install(folder, body)
     lay_attached(ec2)
     lay_removed(ec2)
@@ -211,7 +211,7 @@ def test_program_that_fails(
 
 @pytest.mark.usefixtures("device")
 def test_program_that_takes_no_more(cloud: Cloud, source: ImageSource, ec2: Ec2, folder: Path) -> None:
-    """A program that fails before it has read all tells why; the pipe that broke does not hide it."""
+    """The error of a program that ends early is the program's, not that of the broken pipe."""
     install(folder, f"{SOME}; sys.exit('no room')")
     lay_attached(ec2)
     lay_removed(ec2)
@@ -220,7 +220,7 @@ def test_program_that_takes_no_more(cloud: Cloud, source: ImageSource, ec2: Ec2,
 
 
 def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, folder: Path, device: Path) -> None:
-    """An image that can't be read further ends it: the program has ended, and there is no snapshot."""
+    """If the image can't be read to its end, the program is ended, and no snapshot is created."""
     install(folder, WRITE)
     lay_attached(ec2)
     lay_removed(ec2)
@@ -240,20 +240,20 @@ def lay_search(ec2: Ec2, *ages: timedelta) -> None:
 
 @pytest.mark.parametrize("ages", [[], [2 * RECENT]], ids=["none", "an old one"])
 def test_nothing(cloud: Cloud, ec2: Ec2, ages: list[timedelta]) -> None:
-    """Nothing is removed when there is none, or only another request's."""
+    """Without a volume of this request nothing is removed."""
     lay_search(ec2, *ages)
     discard_earlier(cloud, MARK)
 
 
 def test_going(cloud: Cloud, ec2: Ec2) -> None:
-    """One that is gone by the time that it is looked at was being removed when the call was killed."""
+    """A volume that disappears meanwhile is no error."""
     lay_search(ec2, NOW)
     ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=[DISK])
     discard_earlier(cloud, MARK)
 
 
 def test_refused(cloud: Cloud, ec2: Ec2) -> None:
-    """What can't be removed is told: nobody would look for it later."""
+    """A volume that can't be removed is an error."""
     lay_search(ec2, NOW)
     lay_volume(ec2, "in-use", "attached")
     ec2.refuses("detach_volume", "UnauthorizedOperation", **PAIR, Force=True)

@@ -47,7 +47,7 @@ def permit(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
 
 @pytest.mark.parametrize("most", [0, 1, 3, 8])
 def test_limit(permit: Callable[[int], None], program_log: ProgramLog, most: int) -> None:
-    """All jobs are done by as many threads as can be started, or by the caller's."""
+    """The threads that can be started do all jobs; without any, the caller's thread does them."""
     permit(most)
     names: set[str] = set()
 
@@ -76,7 +76,7 @@ def test_error(permit: Callable[[int], None], most: int) -> None:
 
 
 def test_thread_that_is_lost() -> None:
-    """A thread that can't even report its error is an error, and not an upload that never ends."""
+    """The loss of a thread that can't report its error is an error."""
     one: Workers[int, int] = Workers(lambda job: job, 1)
     one.submit(1)
     assert one.collect(PATIENCE) == [1]

@@ -1,4 +1,4 @@
-"""Taking a VM out of its load balancers before it is deleted."""
+"""Deregistering a VM from its load balancers before it is deleted."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def target(arn: str) -> dict[str, Any]:
 
 
 def lay_instance(ec2: Ec2, vpc_id: str | None = "vpc-1") -> None:
-    """Lay out a look at the VM; one that is ended has no VPC."""
+    """Lay out DescribeInstances; a terminated VM has no VPC."""
     more = {"VpcId": vpc_id} if vpc_id else {}
     entry = {"InstanceId": VM, "State": {"Name": "running"}, "InstanceType": "t", **more}
     ec2.answers("describe_instances", {"Reservations": [{"Instances": [entry]}]}, InstanceIds=[VM])
 
 
 def lay_load_balancers(elb: Stub, *names: str) -> None:
-    """Lay out that the VM is in these classic load balancers, and comes out of them."""
+    """Lay out that the VM is deregistered from these classic load balancers."""
     found = [{"LoadBalancerName": name, "Instances": [{"InstanceId": VM}]} for name in names]
     elb.answers("describe_load_balancers", {"LoadBalancerDescriptions": found})
     for name in names:
@@ -57,7 +57,7 @@ def errors(program_log: ProgramLog) -> list[str]:
 def test_one_of_several_refused(
     cloud: Cloud, ec2: Ec2, elb: Stub, elbv2: Stub, clock: Clock, program_log: ProgramLog
 ) -> None:
-    """The VM leaves the others all the same; only those that it left are waited for."""
+    """After a refusal the VM is deregistered from the others; the wait covers only those."""
     lay_instance(ec2)
     found = [{"LoadBalancerName": name, "Instances": [{"InstanceId": VM}]} for name in ("c", "d")]
     elb.answers("describe_load_balancers", {"LoadBalancerDescriptions": found})
@@ -85,7 +85,7 @@ def test_no_answer(
     program_log: ProgramLog,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """An endpoint that can't be reached is logged as well: the VM must go."""
+    """An endpoint that can't be reached is logged, and is no error."""
 
     def fail(*_: object) -> list[str]:
         raise EndpointConnectionError(endpoint_url="http://h/")
@@ -109,7 +109,7 @@ def test_never_drained(
     program_log: ProgramLog,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A group that never drains does not keep the VM for ever."""
+    """The end of the wait for draining is logged, and is no error."""
     answer = {"TargetHealthDescriptions": DRAINING}
     monkeypatch.setattr(elbv2.client, "describe_target_health", lambda **_: answer)
     lay_instance(ec2)

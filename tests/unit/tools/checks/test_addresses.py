@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from bosh_aws_cpi.aws.held_addresses import Held
+from bosh_aws_cpi.aws.interface_details import Held, from_entry
 from bosh_aws_cpi.tools.checks.account.addresses import is_of_director, joined, without
 
 
@@ -55,5 +55,7 @@ def test_joined(addresses: list[str], entries: list[str]) -> None:
 )
 def test_director(tags: dict[str, str], of_instance: dict[str, str], *, expected: bool) -> None:
     """Interfaces of a Director's VMs have the tags of this CPI or the Ruby release, but not create-env's."""
-    held = Held("subnet-1", ip_network("10.0.1.7/32"), "eni-1", "", tags, of_instance)
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    entry = {"NetworkInterfaceId": "eni-1", "SubnetId": "subnet-1", "VpcId": "vpc-1", "TagSet": listed}
+    held = Held(from_entry(entry), ip_network("10.0.1.7/32"), of_instance)
     assert is_of_director(held) is expected

@@ -141,6 +141,49 @@ def test_extension(check: Callable[..., Found], disk: dict[str, Any], severity: 
     assert found[0][1].startswith("vm_extensions/more/cloud_properties/ephemeral_disk")
 
 
+def test_all_contradictions(check: Callable[..., Found]) -> None:
+    """create_vm names the first contradiction; the check lists all, each at the property to blame."""
+    properties = {
+        "spread": True,
+        "tenancy": "dedicated",
+        "placement_partition": 1,
+        "raw_instance_storage": True,
+        "root_disk": {"type": "io1"},
+        "ephemeral_disk": {"size": 10240, "iops": 9000},
+        "tags": {"aws:a": "b"},
+    }
+    config = yaml.safe_load(OWN)
+    config["vm_types"][0]["cloud_properties"] |= properties
+    wanted = (
+        "placement_partition",
+        "spread",
+        "root_disk",
+        "ephemeral_disk/iops",
+        "tags",
+        "raw_instance_storage",
+    )
+    assert {path.removeprefix("vm_types/default/cloud_properties/") for _, path, _ in check(config)} == {
+        *wanted
+    }
+    assert {severity for severity, _, _ in check(config)} == {"error"}
+
+
+@pytest.mark.parametrize(
+    ("default", "own", "path"),
+    [
+        ({"type": "st1"}, {"size": 10240}, "root_disk/size"),
+        ({"type": "io1", "iops": 100}, {"size": 1024, "encrypted": True}, "root_disk/size"),
+    ],
+)
+def test_default_that_does_not_fit(
+    check: Callable[..., Found], default: dict[str, Any], own: dict[str, Any], path: str
+) -> None:
+    """What contradicts a default is at the VM's own property, whatever the message names first."""
+    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), own)
+    found = [place for severity, place, _ in check(config, default_root_disk=default) if severity == "error"]
+    assert f"vm_types/default/cloud_properties/{path}" in found
+
+
 TWO_TYPES: Any = changed(
     yaml.safe_load(OWN), ("vm_types", 1, "cloud_properties", "instance_type"), "m5a.large"
 )

@@ -7,6 +7,7 @@ from typing import Any, get_args
 import botocore.session
 import pytest
 
+from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
 from bosh_aws_cpi.properties.vm import State
 from bosh_aws_cpi.tools.checks import words
 from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
@@ -129,7 +130,7 @@ def test_silent() -> None:
     ("shape", "known"),
     [
         ("Tenancy", words.TENANCIES),
-        ("VolumeType", words.MOST_GIB),
+        ("VolumeType", VOLUME_TYPES),
         ("HttpTokensState", words.TOKENS),
         ("CapacityReservationPreference", words.PREFERENCES),
         ("InstanceMetadataEndpointState", words.STATES),

@@ -6,8 +6,8 @@ from typing import Any
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
 from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.interface_lookups import Interface
-from bosh_aws_cpi.aws.vpc_settings import Vpc
+from bosh_aws_cpi.aws.interface_details import Interface
+from bosh_aws_cpi.aws.vpcs import Vpc
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side
@@ -42,8 +42,8 @@ def side(name: str, address: str, *ingress: GroupRule, **more: Any) -> Side:
     """An interface in a subnet whose network ACL lets everything pass."""
     return Side(
         interface(name, address, **more),
-        (Group(f"sg-{name}", name, ingress, (OUT,)),),
-        Acl(f"acl-{name}", frozenset({f"subnet-{name}"}), ALLOWING),
+        (Group(f"sg-{name}", name, "vpc-1", ingress, (OUT,)),),
+        Acl(f"acl-{name}", "vpc-1", frozenset({f"subnet-{name}"}), ALLOWING),
         RouteTable(f"rtb-{name}", more.get("vpc_id", "vpc-1"), [LOCAL]),
     )
 
@@ -72,7 +72,7 @@ def healthy(**changes: Any) -> Facts:
         "vm": vm,
         "peer": director,
         "holders": (director.interface,),
-        "vpc": Vpc("vpc-1", "123456789012", "dopt-1", ("10.0.0.0/16",)),
+        "vpc": Vpc("vpc-1", ["10.0.0.0/16"], [], "123456789012", "dopt-1"),
         "has_dns": True,
         "dns_servers": ("AmazonProvidedDNS",),
     }

@@ -10,7 +10,7 @@ import pytest
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
 from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.vpc_settings import Vpc
+from bosh_aws_cpi.aws.vpcs import Vpc
 from bosh_aws_cpi.model import Instance, StateReason
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools import findings
@@ -27,11 +27,6 @@ PAGE = Path(__file__).parents[4] / "docs/diagnose.md"
 def told(facts: Facts) -> list[tuple[str, str]]:
     """The severity and text of each finding."""
     return [(finding.severity.value, finding.what) for finding in causes.of(facts)]
-
-
-def test_healthy() -> None:
-    """Nothing is found about a healthy VM."""
-    assert told(healthy()) == []
 
 
 def test_order() -> None:
@@ -73,7 +68,7 @@ def test_order() -> None:
 
 @pytest.mark.parametrize("state", ["terminated", "shutting-down"])
 def test_gone(state: str) -> None:
-    """Of a VM that is gone nothing but the reason is told."""
+    """About a VM that is gone, the only finding is the reason."""
     reason = StateReason("Client.VolumeLimitExceeded", "Client.VolumeLimitExceeded: Volume limit exceeded.")
     instance = Instance("i-1", state, "m5.large", "us-east-1a", {}, state_reason=reason)
     assert told(Facts(Details(instance, (), "", ""))) == [
@@ -93,13 +88,13 @@ def test_pending() -> None:
 
 
 def test_nothing_known() -> None:
-    """An instance about which AWS tells nothing else has no findings but those."""
+    """If nothing could be looked up, the findings say only that."""
     not_checked = Finding(Severity.NOT_CHECKED, "everything")
     assert causes.of(Facts(healthy().details, not_checked=(not_checked,))) == [not_checked]
 
 
 @pytest.mark.parametrize(
-    ("owner", "cidrs", "severity"),
+    ("owner", "ranges", "severity"),
     [
         ("123456789012", ("10.0.0.0/16",), "error"),
         ("999999999999", ("10.0.0.0/16",), "warning"),
@@ -107,11 +102,11 @@ def test_nothing_known() -> None:
         ("123456789012", ("10.1.0.0/16",), "note"),
     ],
 )
-def test_address_that_nobody_has(owner: str, cidrs: tuple[str, ...], severity: str) -> None:
-    """Nobody may have an address of a VPC of the account; in a shared VPC it may be another account's."""
+def test_address_that_nobody_has(owner: str, ranges: tuple[str, ...], severity: str) -> None:
+    """An unused address in the account's own VPC is an error; in a shared VPC another account may use it."""
     facts = healthy(peer=None, holders=())
     assert facts.vpc is not None
-    found = told(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, cidrs=cidrs)))
+    found = told(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, ranges=ranges)))
     assert [each for each, _ in found] == [severity]
     assert DIRECTOR in found[0][1]
 
@@ -144,7 +139,7 @@ def test_way_to_the_registry(host: str, *, is_minimal: bool, words: str) -> None
 
 
 def test_blobstore_elsewhere() -> None:
-    """A blobstore by name needs a way out; one with another address than the Director's is looked at."""
+    """A blobstore with a name needs a route out; one with an address of its own is checked."""
     facts = healthy()
     assert facts.settings is not None
     assert facts.vm is not None
@@ -153,7 +148,7 @@ def test_blobstore_elsewhere() -> None:
     assert (severity, "s3.amazonaws.com may be outside the VPC" in what) == ("note", True)
     by_endpoint = routed(facts.vm, "pl-63a5400a", VpcEndpointId="vpce-1")
     assert told(facts.replaced(settings=by_name, vm=by_endpoint)) == []
-    shut_in = facts.vm.replaced(groups=(Group("sg-vm", "vm", (), (NATS_ONLY,)),))
+    shut_in = facts.vm.replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), (NATS_ONLY,)),))
     ((severity, what), *_) = told(facts.replaced(settings=by_name, vm=shut_in))
     assert (severity, "no tcp 443 out to any address, for the blobstore" in what) == ("error", True)
     elsewhere = facts.settings.replaced(blobstore=Address("https", "10.9.0.9", 25250))
@@ -162,8 +157,8 @@ def test_blobstore_elsewhere() -> None:
 
 
 def test_groups_that_are_not_known() -> None:
-    """Without all of an interface's groups nothing is said of them; a load balancer's may have none."""
-    known = {"sg-1": Group("sg-1", "one", (), ())}
+    """The groups of an interface count only if all are known; a load balancer's interface may have none."""
+    known = {"sg-1": Group("sg-1", "one", "vpc-1")}
     network = Network(known, None, None)
     assert network.side(interface("a", DIRECTOR, group_ids=("sg-1",))).groups == (known["sg-1"],)
     for group_ids in (("sg-1", "sg-2"), ()):
@@ -186,7 +181,7 @@ def test_servers(servers: dict[str, Any], words: str) -> None:
     assert facts.settings is not None
     assert facts.vm is not None
     settings = facts.settings.replaced(mbus=None, blobstore=None, **servers)
-    vm = facts.vm.replaced(groups=(Group("sg-vm", "vm", (), ()),), acl=None, table=None)
+    vm = facts.vm.replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), ()),), acl=None, table=None)
     found = told(facts.replaced(mbus=None, remote="", peer=None, holders=None, settings=settings, vm=vm))
     assert [severity for severity, _ in found] == (["warning"] if words else [])
     assert all(words in what for _, what in found)
@@ -204,7 +199,7 @@ def test_servers(servers: dict[str, Any], words: str) -> None:
 def test_servers_by_name(
     destination: str, target: dict[str, Any], public: tuple[str, ...], *, is_told: bool
 ) -> None:
-    """An NTP server by name needs a way into the internet."""
+    """An NTP server with a name needs a route to the internet."""
     facts = healthy()
     assert facts.settings is not None
     vm = routed(side("vm", VM, public=public), destination, **target)
@@ -268,7 +263,7 @@ def test_own_interface() -> None:
 
 
 def test_peer_interface() -> None:
-    """Of several interfaces with an address the one in the VM's VPC is meant; else it is not certain."""
+    """Of several interfaces with an address, the VM reaches the one in its VPC, if there is one."""
     near, far, farther = (interface(str(n), DIRECTOR).replaced(vpc_id=f"vpc-{n}") for n in (1, 2, 3))
     assert peer_interface([far, near], {"vpc-1"}, is_local=True) is near
     assert peer_interface([far], {"vpc-1"}, is_local=False) is far
@@ -396,6 +391,7 @@ def test_ipv6_only() -> None:
     own, there = "2600:1f18::a", "2600:1f18::6"
     acl = Acl(
         "acl-6",
+        "vpc-1",
         frozenset(),
         tuple(AclRule(1, ALL, ANY_PORT, "::/0", is_allowing=True, is_egress=each) for each in (True, False)),
     )
@@ -410,7 +406,7 @@ def test_ipv6_only() -> None:
         mbus=mbus,
         remote=there,
         settings=only,
-        vpc=Vpc("vpc-1", "123456789012", "dopt-1", ("10.0.0.0/16", "2600:1f18::/56")),
+        vpc=Vpc("vpc-1", ["10.0.0.0/16"], ["2600:1f18::/56"], "123456789012", "dopt-1"),
     )
     assert told(facts) == []
     assert facts.peer is not None

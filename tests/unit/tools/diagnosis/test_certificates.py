@@ -16,7 +16,7 @@ BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def certificate(end: datetime, *, is_rsa: bool = False) -> str:
-    """Write a certificate."""
+    """Return a certificate."""
     key = (
         rsa.generate_private_key(public_exponent=65537, key_size=2048)
         if is_rsa
@@ -36,12 +36,12 @@ def certificate(end: datetime, *, is_rsa: bool = False) -> str:
     ],
 )
 def test_expiry(end: datetime, *, is_rsa: bool) -> None:
-    """The end is what the certificate says, whatever its key is."""
+    """The expiry is read from certificates with any kind of key."""
     assert certificates.expiry_of(certificate(end, is_rsa=is_rsa)) == end
 
 
 def test_last_of_several() -> None:
-    """While a certificate authority is rotated, the last end of several counts."""
+    """Of several certificates, as while an authority is rotated, the last expiry counts."""
     first, second = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
     assert certificates.expiry_of(f"old\n{certificate(second)}new\n{certificate(first)}") == second
 
@@ -63,5 +63,5 @@ WHOLE = certificate(datetime(2027, 1, 1, tzinfo=UTC))
     ],
 )
 def test_unreadable(pem: object) -> None:
-    """What is no certificate has no end."""
+    """Other text has no expiry."""
     assert certificates.expiry_of(pem) is None

@@ -105,7 +105,7 @@ def test_earlier_start() -> None:
     ],
 )
 def test_masked(text: str, secret: str) -> None:
-    """Secrets that nobody has told are masked by their form, even if control characters or EC2 cut them."""
+    """Unknown secrets are masked by their form, even if control characters or EC2 cut them."""
     assert secret not in console.masked(text, log.redact)
 
 
@@ -120,7 +120,7 @@ def test_masked(text: str, secret: str) -> None:
     ],
 )
 def test_not_masked(text: str) -> None:
-    """What an operator needs is shown."""
+    """Text that is no secret is shown."""
     assert console.masked(text, log.redact) == text
 
 

@@ -66,7 +66,7 @@ BY_NAT = routed(VM_SIDE, "0.0.0.0/0", NatGatewayId="nat-1")
     ],
 )
 def test_open(vm: Side, address: str, peer: Side | None) -> None:
-    """Nothing stops connections whose rules all let them through, or are not known."""
+    """Nothing stops a connection that all known rules allow."""
     inside = vm.replaced(acl=None) if ":" in address else vm  # its ACL's rules are for IPv4
     assert stopped(inside, address, peer) == []
 
@@ -95,7 +95,7 @@ def test_same_subnet() -> None:
 
 
 def test_routes_that_are_not_known() -> None:
-    """Within a VPC the other side is looked at even if the routes could not be."""
+    """Within a VPC the other side's rules count even if the routes are not known."""
     vm = VM_SIDE.replaced(table=None)
     assert len(stopped(vm, DIRECTOR, PEER.replaced(groups=()))) == 1
     assert stopped(PEERED.replaced(table=None), FAR, FAR_PEER.replaced(groups=())) == []
@@ -128,7 +128,7 @@ def test_ipv6() -> None:
 
 
 def test_way_back() -> None:
-    """Another VPC needs a route back, and one whose target is there."""
+    """Another VPC needs a route back, with a target that exists."""
     assert FAR_PEER.table is not None
     without = FAR_PEER.replaced(
         table=FAR_PEER.table.replaced(routes=[LOCAL.replaced(destination="10.50.0.0/16")])

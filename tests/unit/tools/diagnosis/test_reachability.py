@@ -26,7 +26,7 @@ ANYWHERE = "0.0.0.0/0"
 
 
 def table(table_id: str, *destinations: str, **more: Any) -> RouteTable:
-    """Write a table of routes that are no black holes, with the destination as the target's id."""
+    """Return a table of routes without black holes; the destination is the target's id."""
     routes = [Route(each, {"GatewayId": each}, is_blackhole=False) for each in destinations]
     return RouteTable(table_id, more.pop("vpc_id", "vpc-1"), routes, **more)
 
@@ -135,7 +135,7 @@ def test_groups_allow_somebody(rule: GroupRule, *, expected: bool) -> None:
 
 
 def acl_rule(number: int, action: str, ports: tuple[int, int] = ANY_PORT, **more: Any) -> AclRule:
-    """Write a rule for outgoing TCP to anywhere."""
+    """Return a rule for outgoing TCP to any address."""
     given = {"protocol": "6", "cidr": ANYWHERE, "is_egress": True, **more}
     return AclRule(number, ports=ports, is_allowing=action == "allow", **given)
 
@@ -169,7 +169,7 @@ ALLOW, DENY = acl_rule(100, "allow"), acl_rule(32767, "deny", protocol=ALL)
 )
 def test_acl_share(rules: list[AclRule], expected: str) -> None:
     """The rule with the lowest number that matches a packet decides about it (Network ACL rules)."""
-    acl = Acl("acl-1", frozenset(), tuple(rules))
+    acl = Acl("acl-1", "vpc-1", frozenset(), tuple(rules))
     assert acl_share(acl, egress=True, protocol="tcp", ports=EPHEMERAL, address=DIRECTOR) == expected
 
 
@@ -184,5 +184,5 @@ def test_acl_share(rules: list[AclRule], expected: str) -> None:
 )
 def test_acl_share_of_somebody(rules: list[AclRule], expected: str) -> None:
     """An unknown address may be any that a rule allows, unless all are denied before."""
-    acl = Acl("acl-1", frozenset(), tuple(rules))
+    acl = Acl("acl-1", "vpc-1", frozenset(), tuple(rules))
     assert acl_share(acl, egress=True, protocol="tcp", ports=(6868, 6868), address="") == expected

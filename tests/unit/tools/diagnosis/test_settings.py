@@ -168,6 +168,6 @@ def test_dns() -> None:
 
 @pytest.mark.parametrize("data", [b"", b"#!/bin/sh", b"\xff\x00"])
 def test_parsed(data: bytes) -> None:
-    """User data that is no JSON has no document."""
+    """User data that is not JSON has no document."""
     assert settings.parsed(data) is None
     assert settings.read(data).problem != ""

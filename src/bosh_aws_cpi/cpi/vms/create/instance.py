@@ -21,7 +21,7 @@ from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
-from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger, redact
@@ -30,17 +30,21 @@ from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.tokens import client_token
-from bosh_aws_cpi.records import Record
 
 MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
+MAX_RELAUNCHES: Final = 2
+"""The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""
+_SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
+"""Reasons that may not apply to another instance type."""
+_CLOCK_TOLERANCE: Final = 2.0
+"""Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
 
 
 class ClientTokens:
     """The client tokens of one create_vm.
 
     Args:
-        cloud: The call's cloud.
         identity: Director and agent, which are the same for a create_vm and its retry.
     """
 
@@ -87,8 +91,8 @@ def following(generation: int, used: Mapping[int, Instance]) -> int:
     return min(alive) if alive else max([generation, *used]) + 1
 
 
-class Answers:
-    """The answers, in their order.
+class Refusals:
+    """EC2's refusals of launch options, in their order.
 
     Capacity depends on instance type, market and zone, so a type without capacity is not tried in another
     subnet of the zone. Free addresses depend on the subnet, so a full subnet is not tried with another type.
@@ -142,45 +146,74 @@ def _shown(noted: tuple[LaunchOption, NoCapacity | Ended | SubnetFull]) -> str:
     return f"{label or option}: {answer.said}"
 
 
-_CLOCK_TOLERANCE: Final = 2.0
-"""Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
-
-
-class Launcher:
-    """Launches a VM in the way of one launch option.
+class InstanceCreation:
+    """The launches of one create_vm.
 
     Args:
-        cloud: The call's cloud.
-        plan: The VM.
         created: The interfaces that already exist; none when RunInstances creates the only one.
         undo: Collects the step that discards each instance.
-        tokens: The client tokens of the launches.
     """
 
-    def __init__(
-        self, cloud: Cloud, plan: LaunchPlan, created: Sequence[Nic], undo: Undo, tokens: ClientTokens
-    ) -> None:
+    def __init__(self, cloud: Cloud, plan: VmPlan, created: Sequence[Nic], undo: Undo) -> None:
         self._cloud = cloud
         self._plan = plan
         self._created = created
         self._undo = undo
-        self._tokens = tokens
+        self._tokens = ClientTokens(cloud, plan.identity)
+        self._relaunches = MAX_RELAUNCHES
         self._began = time.monotonic()
+        self._refusals = Refusals()
 
-    def run(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
-        """One launch, until its instance runs.
+    def run(self) -> tuple[Instance, LaunchOption]:
+        """Launch until an instance runs; returns it, and the launch option that it came from.
 
         Raises:
-            Ended: EC2 ended the instance.
-            NoCapacity: EC2 has no capacity for it; or, if it is not on demand, AWS is at fault, or the
-                reservation takes no VMs now. For spot, any refusal.
-            SubnetFull: The option's subnet has no free address.
-            TokenSpent: The client token belongs to an earlier instance, which is gone.
-            GroupFailed: The spread placement group is full, or EC2 does not accept it in time.
-            CloudError: EC2 refuses it, or the wait timed out.
+            CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
+            VMCreationFailed: EC2 has no capacity or no free address for any launch option, or it ended the
+                instance.
+        """
+        options, generation = self._tokens.begin(self._plan.options)
+        while options:
+            option = options.pop(0)
+            has_more = any(other.way != option.way for other in options)
+            if instance := self._try(option, generation, has_more=has_more):
+                return instance, option
+            options = [other for other in options if self._refusals.allow(other)]
+            generation = 0
+        raise self._refusals.error()
+
+    def _try(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance | None:
+        """Launch one option, generation by generation; None when EC2 can't launch it.
+
+        Args:
+            has_more: Whether another type or market is left to try.
+        """
+        following_one: int | None = generation
+        while following_one is not None and following_one < MAX_GENERATIONS:
+            generation = following_one
+            try:
+                return self._run(option, generation, has_more=has_more)
+            except (NoCapacity, SubnetFull) as error:
+                self._refusals.note(option, error)
+                return None
+            except TokenSpent as error:
+                logger.info("The client token belongs to an earlier launch: %s", error)
+                following_one = self._after_spent(option, generation)
+            except Ended as error:
+                following_one = self._after_end(option, generation, error, has_more=has_more)
+        if following_one is None:
+            return None
+        message = f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
+        raise VMCreationFailed(message)
+
+    def _run(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
+        """One launch, until its instance runs. The errors are those of `aws.launches`.
+
+        `NoCapacity` also means, if the option is not on demand, that AWS is at fault, or that the reservation
+        takes no VMs now; for spot, any refusal.
         """
         launched = self._launch(option, generation, has_more=has_more)
-        is_new = self.is_new(launched)
+        is_new = self._is_new(launched)
         if launched.is_ending and not is_new:
             message = f"its instance '{launched.vm_cid}' is {launched.state}"
             raise TokenSpent(message)
@@ -203,7 +236,7 @@ class Launcher:
                     cloud.ec2,
                     arguments,
                     lambda: self._tokens.launched(option, generation),
-                    self.is_new,
+                    self._is_new,
                 ),
                 lambda created: _discard(cloud, created.vm_cid),
             )
@@ -235,14 +268,14 @@ class Launcher:
 
     def _spread(self, launch: Callable[[], Instance]) -> Instance:
         """Launch into the spread placement group, if the VM has one."""
-        group = self._plan.launch_spec.spread
+        group = self._plan.spec.spread
         if group is None:
             return launch()
         from bosh_aws_cpi.cpi.vms.create.spread import spreading  # noqa: PLC0415 - few VMs have a group
 
         return spreading(self._cloud, group, launch)
 
-    def is_new(self, instance: Instance) -> bool:
+    def _is_new(self, instance: Instance) -> bool:
         """Whether this call launched the instance; EC2 may answer a client token with an earlier call's."""
         elapsed = time.monotonic() - self._began
         return instance.age is None or instance.age <= elapsed + _CLOCK_TOLERANCE
@@ -252,7 +285,7 @@ class Launcher:
         if self._created:
             interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._created)]
         else:
-            is_public = plan.launch_spec.properties.auto_assign_public_ip
+            is_public = plan.spec.properties.auto_assign_public_ip
             nic_plan = plan.nic_plan_of(option)
             interfaces = [nics.inline_specification(nic_plan, plan.group_ids, is_public=is_public)]
         is_registry_used = self._cloud.registry.is_used
@@ -262,98 +295,12 @@ class Launcher:
         )
         redact.learn({"user_data": user_data})  # AWS's error may repeat the call's parameters
         return run_instances.arguments(
-            plan.launch_spec,
+            plan.spec,
             option,
             interfaces=interfaces,
             user_data=user_data,
             client_token=token,
         )
-
-
-def _discard(cloud: Cloud, vm_cid: str) -> None:
-    """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
-    settings = f"the settings of '{vm_cid}' in the registry"
-    in_turn(
-        lambda: instances.discard(cloud.ec2, vm_cid),
-        lambda: attempt(settings, lambda: cloud.registry.delete(vm_cid)),
-    )
-
-
-MAX_RELAUNCHES: Final = 2
-"""The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""
-_SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
-"""Reasons that may not apply to another instance type."""
-
-
-class Launched(Record):
-    """A running instance, and the launch option that it came from."""
-
-    instance: Instance
-    option: LaunchOption
-
-
-class InstanceCreation:
-    """The launches of one create_vm.
-
-    Args:
-        cloud: The call's cloud.
-        plan: The VM.
-        created: The interfaces that already exist; none when RunInstances creates the only one.
-        undo: Collects the step that discards each instance.
-    """
-
-    def __init__(self, cloud: Cloud, plan: LaunchPlan, created: Sequence[Nic], undo: Undo) -> None:
-        self._cloud = cloud
-        self._plan = plan
-        self._created = created
-        self._tokens = ClientTokens(cloud, plan.identity)
-        self._relaunches = MAX_RELAUNCHES
-        self._launcher = Launcher(cloud, plan, created, undo, self._tokens)
-        self._answers = Answers()
-
-    def run(self) -> Launched:
-        """Launch until an instance runs.
-
-        Raises:
-            CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
-            VMCreationFailed: EC2 has no capacity or no free address for any launch option, or it ended the
-                instance.
-        """
-        options, generation = self._tokens.begin(self._plan.options)
-        while options:
-            option = options.pop(0)
-            has_more = any(other.way != option.way for other in options)
-            if launched := self._try(option, generation, has_more=has_more):
-                return launched
-            options = [other for other in options if self._answers.allow(other)]
-            generation = 0
-        raise self._answers.error()
-
-    def _try(self, option: LaunchOption, generation: int, *, has_more: bool) -> Launched | None:
-        """Launch one option, generation by generation; None when EC2 can't launch it.
-
-        Args:
-            option: The option.
-            generation: The first generation.
-            has_more: Whether another type or market is left to try.
-        """
-        following_one: int | None = generation
-        while following_one is not None and following_one < MAX_GENERATIONS:
-            generation = following_one
-            try:
-                return Launched(self._launcher.run(option, generation, has_more=has_more), option)
-            except (NoCapacity, SubnetFull) as error:
-                self._answers.note(option, error)
-                return None
-            except TokenSpent as error:
-                logger.info("The client token belongs to an earlier launch: %s", error)
-                following_one = self._after_spent(option, generation)
-            except Ended as error:
-                following_one = self._after_end(option, generation, error, has_more=has_more)
-        if following_one is None:
-            return None
-        message = f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
-        raise VMCreationFailed(message)
 
     def _after_end(
         self, option: LaunchOption, generation: int, error: Ended, *, has_more: bool
@@ -363,7 +310,7 @@ class InstanceCreation:
         Raises:
             Ended: A relaunch would not help.
         """
-        if not self._launcher.is_new(error.instance):
+        if not self._is_new(error.instance):
             logger.info("Instance '%s' was launched by an earlier call", error.instance.vm_cid)
             self._wait_for_interfaces()
             return following(generation, self._tokens.used(option))
@@ -376,7 +323,7 @@ class InstanceCreation:
             raise error
         self._wait_for_interfaces()
         if goes_on:
-            self._answers.note(option, error)
+            self._refusals.note(option, error)
             return None
         self._relaunches -= 1
         logger.warning("Relaunching: %s", error.message)
@@ -409,3 +356,12 @@ class InstanceCreation:
                 network_interfaces.wait_until_usable(self._cloud.ec2, nic.nic_id, lambda _: False)
             except network_interfaces.NicGone as error:
                 raise VMCreationFailed(error.message, ok_to_retry=True) from error
+
+
+def _discard(cloud: Cloud, vm_cid: str) -> None:
+    """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
+    settings = f"the settings of '{vm_cid}' in the registry"
+    in_turn(
+        lambda: instances.discard(cloud.ec2, vm_cid),
+        lambda: attempt(settings, lambda: cloud.registry.delete(vm_cid)),
+    )

@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, looked_up
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.cpi.vms.create.launch_plan import LaunchPlan
+from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import DEBUG, INFO, logger
@@ -50,7 +50,6 @@ def claiming(
     """Take addresses as soon as they are free.
 
     Args:
-        cloud: The call's cloud.
         agent_id: The agent of the VM that they are for.
         subnet_id: Their subnet.
         addresses: IPv4 and IPv6 addresses, or delegated prefixes.
@@ -177,7 +176,7 @@ MAX_GENERATIONS = 10
 """The maximum number of client tokens, and so of earlier calls' interfaces, for one nic group."""
 
 
-def create_interfaces(cloud: Cloud, plan: LaunchPlan, undo: Undo) -> list[Nic]:
+def create_interfaces(cloud: Cloud, plan: VmPlan, undo: Undo) -> list[Nic]:
     """Create all interfaces of a VM, with their prefixes, and wait until they are usable.
 
     Raises:
@@ -196,7 +195,7 @@ def nic_failed(plan: NicPlan, why: BoshError) -> CloudError:
 class _InterfaceCreation:
     """Creates the interfaces of one VM, or finds those of an earlier, interrupted attempt."""
 
-    def __init__(self, cloud: Cloud, plan: LaunchPlan, undo: Undo) -> None:
+    def __init__(self, cloud: Cloud, plan: VmPlan, undo: Undo) -> None:
         self._cloud = cloud
         self._plan = plan
         self._undo = undo
@@ -214,7 +213,7 @@ class _InterfaceCreation:
         try:
             nic = self._usable(nic_plan)
             self._delegate_prefixes(nic_plan, nic)
-            if index == 0 and self._plan.launch_spec.properties.auto_assign_public_ip:
+            if index == 0 and self._plan.spec.properties.auto_assign_public_ip:
                 network_interfaces.request_public_ip(self._cloud.ec2, nic.nic_id)
         except Exception as error:
             typed = error if isinstance(error, BoshError) else translate(error, "create_vm")
@@ -227,7 +226,7 @@ class _InterfaceCreation:
         arguments = {
             **nics.create_arguments(nic_plan, self._plan.group_ids),
             "Description": nics.description(self._cloud.config.director_uuid, self._agent_id),
-            **tag_plan.specifications(self._plan.launch_spec.tags, "network-interface"),
+            **tag_plan.specifications(self._plan.spec.tags, "network-interface"),
         }
         ec2 = self._cloud.ec2
         is_alive = partial(instances.is_alive, ec2)

@@ -53,8 +53,6 @@ def spreading(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) 
     """Launch an instance into its spread placement group.
 
     Args:
-        cloud: The call's cloud.
-        group: The group.
         launch: RunInstances. It is repeated while EC2 does not know the group, which may be new, or which a
             sweep may have deleted since this call saw it: then the group is created again. The wait begins
             when EC2 first answers that it does not know the group.

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from bosh_aws_cpi.aws.held_addresses import Held
+from bosh_aws_cpi.aws.interface_details import Held
 from bosh_aws_cpi.plan.subnets import overlap
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA
@@ -39,7 +39,7 @@ def findings(
     foreign = [each for each in held if not is_own(each)]
     for use in uses:
         whole = _range(use)
-        inside = [each for each in foreign if each.subnet_id == use.subnet_id and _is_in(whole, each.network)]
+        inside = [each for each in foreign if _is_in(use, whole, each)]
         yield from _of_static(use, inside)
         if not is_for_create_env and not use.entry.at("reserved").has_variables:
             yield from _of_range(use, whole, [each for each in inside if not is_of_create_env(each)])
@@ -59,7 +59,7 @@ def is_of_director(held: Held) -> bool:
     if is_of_create_env(held):
         return False
     is_of_ruby = "deployment" in held.of_instance and not VM_METADATA.isdisjoint(held.of_instance)
-    return DIRECTOR_TAG in held.tags or DIRECTOR_TAG in held.of_instance or is_of_ruby
+    return DIRECTOR_TAG in held.interface.tags or DIRECTOR_TAG in held.of_instance or is_of_ruby
 
 
 def _of_static(use: SubnetUse, held: Sequence[Held]) -> Iterator[Finding]:
@@ -67,11 +67,11 @@ def _of_static(use: SubnetUse, held: Sequence[Held]) -> Iterator[Finding]:
     for static in ranges_of(use.entry.get("static"))[0]:
         for each in held:
             if any(overlap(one, each.network) for one in static.networks):
-                about = f" ({each.description})" if each.description else ""
+                about = f" ({each.interface.description})" if each.interface.description else ""
                 held_one = ", ".join(joined([(each.network[0], each.network[-1])]))
                 what = (
-                    f"interface '{each.nic_id}'{about}, which the Director does not know, holds {held_one}: "
-                    "no VM can be created with this static address"
+                    f"interface '{each.interface.nic_id}'{about}, which the Director does not know, "
+                    f"holds {held_one}: no VM can be created with this static address"
                 )
                 yield Finding(Severity.WARNING, what, "Use another address", static.node.place, "AWS")
 
@@ -155,5 +155,5 @@ def _range(use: SubnetUse) -> AnyNetwork | None:
     return range_of(node.value) if node is not None else None
 
 
-def _is_in(whole: AnyNetwork | None, part: AnyNetwork) -> bool:
-    return whole is not None and overlap(whole, part)
+def _is_in(use: SubnetUse, whole: AnyNetwork | None, held: Held) -> bool:
+    return held.interface.subnet_id == use.subnet_id and whole is not None and overlap(whole, held.network)

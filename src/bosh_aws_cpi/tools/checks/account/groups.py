@@ -6,7 +6,7 @@ As in create_vm, the VM's own groups take precedence over those of its networks,
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from bosh_aws_cpi.aws.lookups import SecurityGroup
+from bosh_aws_cpi.aws.firewalls import Group
 from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
@@ -55,8 +55,8 @@ class Groups(Record):
             SecurityGroupVpcAssociationState), by group and VPC; None if they could not be looked up.
     """
 
-    of_vpcs: Sequence[SecurityGroup]
-    by_id: Mapping[str, SecurityGroup] | None = EMPTY
+    of_vpcs: Sequence[Group]
+    by_id: Mapping[str, Group] | None = EMPTY
     associations: Mapping[tuple[str, str], str] | None = EMPTY
 
     def problem(self, entry: str, vpc: str) -> Problem | None:

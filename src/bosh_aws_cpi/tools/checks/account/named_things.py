@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 
-from bosh_aws_cpi.aws.lookups import PlacementGroup
+from bosh_aws_cpi.aws.placement_groups import PlacementGroup
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import Named, named

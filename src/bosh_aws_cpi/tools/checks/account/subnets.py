@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from bosh_aws_cpi.aws.lookups import SubnetFacts
+from bosh_aws_cpi.aws.subnet_details import SubnetFacts
 from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan.subnet_fallbacks import difference
 from bosh_aws_cpi.records import Record

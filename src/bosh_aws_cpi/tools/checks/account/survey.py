@@ -1,15 +1,25 @@
 """Looks up what a cloud config names in AWS, with one listing for each kind of thing."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws import capacity, held_addresses, images, kms_keys, lookups, routes
-from bosh_aws_cpi.cpi.stemcells.delete import ami_id
+from bosh_aws_cpi.aws import (
+    capacity,
+    firewalls,
+    images,
+    interface_details,
+    kms_keys,
+    lookups,
+    routes,
+    subnet_details,
+)
+from bosh_aws_cpi.aws.images import of_stemcell
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.instance_types import tabled_facts
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.checks import machines, quotas
 from bosh_aws_cpi.tools.checks.account import (
     addresses,
@@ -17,13 +27,11 @@ from bosh_aws_cpi.tools.checks.account import (
     groups,
     managed_networks,
     named_things,
-    other_cpis,
     reserved_capacity,
     subnets,
     traffic,
     types,
 )
-from bosh_aws_cpi.tools.checks.account.inquiry import Inquiry
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import Named, References, named, values
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
@@ -31,6 +39,10 @@ from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 if TYPE_CHECKING:
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
     from bosh_aws_cpi.config.aws_config import AwsConfig
+
+
+_OF_ANY: Final = ("vm_types/", "vm_extensions/", "disk_types/")
+"""Beginnings of the paths of what may be meant for another CPI."""
 
 
 class Extras(Record):
@@ -64,8 +76,19 @@ def findings(
     survey = _Survey(clients, aws, references)
     lookups_of_types = (survey.named_things, survey.reserved_capacity, survey.encryption_keys)
     found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in lookups_of_types))
-    yield from other_cpis.softened(found) if references.has_other_cpis else found
-    yield from survey.inquiry.not_checked
+    yield from _softened(found) if references.has_other_cpis else found
+    yield from survey.asker.not_checked
+
+
+def _softened(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """Turn errors into warnings where what is wrong here may be right for another CPI.
+
+    If some azs have a `cpi`, VM types and disk types don't say which CPI they are for.
+    """
+    for each in findings:
+        path = each.place.path if each.place is not None else ""
+        is_doubtful = path.startswith(_OF_ANY)
+        yield as_warning(each) if is_doubtful else each
 
 
 class _Survey:
@@ -75,7 +98,7 @@ class _Survey:
         self._clients = clients
         self._aws = aws
         self._references = references
-        self.inquiry = Inquiry(aws)
+        self.asker = Asker(aws)
 
     def _named(self, key: str) -> list[Named]:
         return named(self._references.launches, lambda launch: launch.named(key))
@@ -84,19 +107,19 @@ class _Survey:
         return named(self._references.launches, lambda launch: launch.chosen(key, choice, beside))
 
     def _ec2(self, what: str, call: Callable[[Any], Any]) -> Any:  # noqa: ANN401 - the call's own answer
-        return self.inquiry.ask("ec2", what, lambda: call(self._clients.ec2))
+        return self.asker.ask(what, lambda: call(self._clients.ec2))
 
     def networks(self, extras: Extras) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
         ids = {str(node.value) for use in self._references.subnets for node in (use.node, *use.fallbacks)}
-        found = self._ec2("subnets", lambda ec2: lookups.subnets(ec2, ids)) if ids else {}
+        found = self._ec2("subnets", lambda ec2: subnet_details.by_id(ec2, ids)) if ids else {}
         known = subnets.KnownSubnets(self._references, found or {})
         if found is not None:
             yield from subnets.findings(known, self._aws.region)
             yield from subnets.misplaced(known)
         uses = addresses.manual(known)
         taken = {use.subnet_id for use in uses}
-        held = self._ec2("addresses", lambda ec2: held_addresses.held(ec2, taken)) if taken else None
+        held = self._ec2("addresses", lambda ec2: interface_details.held(ec2, taken)) if taken else None
         yield from addresses.findings(uses, held or [], is_for_create_env=extras.is_for_create_env)
         yield from self._groups(known)
         yield from self._traffic(known)
@@ -105,14 +128,15 @@ class _Survey:
     def _groups(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
         """Security groups; those of other VPCs are looked up only if a subnet's VPC lacks one."""
         vpcs, defaults = known.vpcs(), self._aws.default_security_groups
-        there = self._ec2("security groups", lambda ec2: lookups.security_groups(ec2, vpcs)) if vpcs else None
+        of_vpcs = partial(firewalls.groups_of_vpcs, vpc_ids=vpcs)
+        there = self._ec2("security groups", of_vpcs) if vpcs else None
         if there is None:
             return
         found = list(groups.findings(known, groups.Groups(there), defaults))
         ids = groups.named_ids(known, defaults) if found else set()
-        by_id = self._ec2("security groups by id", partial(lookups.groups_by_id, ids=ids)) if ids else None
+        by_id = self._ec2("security groups by id", partial(firewalls.groups_by_id, ids=ids)) if ids else None
         if ids:
-            lookup = partial(lookups.group_associations, ids=by_id or ())
+            lookup = partial(firewalls.group_associations, ids=by_id or ())
             states = self._ec2("associations of security groups", lookup) if by_id else {}
             found = list(groups.findings(known, groups.Groups(there, by_id, states), defaults))
         yield from found
@@ -120,24 +144,19 @@ class _Survey:
     def _managed(self) -> Iterator[Finding]:
         """What managed networks name."""
         managed = self._references.managed
-        lookup = {
-            "VPC": lookups.vpcs,
-            "route table": lookups.route_tables,
-            "network ACL": lookups.network_acls,
-        }
         for what, key in managed_networks.KEYS.items():
             ids = managed_networks.ids(managed, key)
-            there = self._ec2(f"{what}s of managed networks", partial(lookup[what], ids=ids)) if ids else None
+            there = self._ec2(f"{what}s of managed networks", partial(_vpcs_of, what, ids)) if ids else None
             yield from managed_networks.findings(managed, what, there) if there is not None else ()
 
     def _traffic(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
         """Load balancers, target groups and route tables."""
-        clients, ask = self._clients, self.inquiry.ask
+        clients, ask = self._clients, self.asker.ask
         if elbs := self._named("elbs"):
-            vpcs = ask("elb", "load balancers", lambda: lookups.load_balancers(clients.elb))
+            vpcs = ask("load balancers", lambda: lookups.load_balancers(clients.elb), "elb")
             yield from traffic.balancers(known, elbs, vpcs) if vpcs is not None else ()
         if targets := named(self._references.launches, Launch.target_groups):
-            kinds = ask("elbv2", "target groups", lambda: lookups.target_groups(clients.elbv2))
+            kinds = ask("target groups", lambda: lookups.target_groups(clients.elbv2), "elbv2")
             yield from traffic.target_groups(known, targets, kinds) if kinds is not None else ()
         if ids := named(self._references.launches, Launch.tables):
             tables = self._ec2("route tables", lambda ec2: routes.tables(ec2, sorted(values(ids))))
@@ -177,9 +196,8 @@ class _Survey:
 
     def _quotas(self, demand: quotas.Demand, vcpus: Mapping[str, int]) -> Iterator[Finding]:
         """Quotas; reservations of other accounts are looked up only if something is to be said."""
-        limits = self.inquiry.ask(
-            "service-quotas", "quotas", lambda: capacity.quotas(self._clients.service_quotas)
-        )
+        service_quotas = self._clients.service_quotas
+        limits = self.asker.ask("quotas", lambda: capacity.quotas(service_quotas), "service-quotas")
         if limits is None:
             return
         found = list(quotas.findings(demand, vcpus, limits.values))
@@ -195,15 +213,15 @@ class _Survey:
         """The zones that the account can use; EC2 is asked only if a zone offers none of the types."""
         if {launch.zone for launch in self._references.launches} <= {*offering, ""}:
             return offering
-        return self._ec2("zones", lookups.zones) or set()
+        return self._ec2("zones", capacity.zones) or set()
 
     def _unfit(self, facts: Mapping[str, InstanceTypeFacts], extras: Extras) -> Iterator[Finding]:
         """What create_vm refuses of types, by EC2's data where that differs from the built-in table."""
         found: list[Image] = []
         for cid in extras.stemcells:
-            answer = self._ec2("the stemcell", partial(_image, ami_id(cid)))
+            answer = self._ec2("the stemcell", partial(_image, of_stemcell(cid)))
             if answer is not None:
-                yield from types.stemcells(ami_id(cid), answer[0])
+                yield from types.stemcells(of_stemcell(cid), answer[0])
                 found += filter(None, answer)
         yield from types.misfits(facts, found, self._references.launches)
         for launch in self._references.launches:
@@ -219,9 +237,8 @@ class _Survey:
             yield from self._missing("key_name", pairs, default, "key pair", there)
         profiles, default = self._named("iam_instance_profile"), self._aws.default_iam_instance_profile
         if profiles or default:
-            there = self.inquiry.ask(
-                "iam", "instance profiles", lambda: lookups.instance_profiles(self._clients.iam)
-            )
+            iam = self._clients.iam
+            there = self.asker.ask("instance profiles", lambda: lookups.instance_profiles(iam), "iam")
             yield from self._missing("iam_instance_profile", profiles, default, "instance profile", there)
         if found := self._named("placement_group"):
             there = self._ec2("placement groups", lambda ec2: lookups.placement_groups(ec2, values(found)))
@@ -256,13 +273,22 @@ class _Survey:
         used = encryption_keys.used(self._references, machines.disk_defaults(self._aws))
         states = {}
         for name in dict.fromkeys(key.name for key in used):
-            answer = self.inquiry.ask("kms", f"KMS key '{name}'", partial(_state, self._clients, name))
+            answer = self.asker.ask(f"KMS key '{name}'", partial(_state, self._clients, name), "kms")
             states.update({name: answer[0]} if answer is not None else {})
         yield from encryption_keys.findings(used, states)
 
 
+def _vpcs_of(what: str, ids: Collection[str], ec2: Any) -> dict[str, str]:  # noqa: ANN401 - the EC2 client
+    """The VPCs of those that exist, by id."""
+    if what == "VPC":
+        return {vpc_id: vpc_id for vpc_id in lookups.vpcs(ec2, ids)}
+    if what == "route table":
+        return {table_id: table.vpc_id for table_id, table in routes.tables(ec2, sorted(ids)).items()}
+    return {acl_id: acl.vpc_id for acl_id, acl in firewalls.acls_by_id(ec2, ids).items()}
+
+
 def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the EC2 client
-    """An AMI, or None, in a tuple: an inquiry's None stands for no answer."""
+    """An AMI, or None, in a tuple: an asker's None stands for no answer."""
     return (images.find(ec2, wanted),)
 
 

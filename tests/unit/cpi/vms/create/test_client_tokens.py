@@ -36,7 +36,7 @@ def test_many_spent_tokens(cloud: Cloud, ec2: Ec2, code: str, program_log: Progr
     lay_agents(ec2, *((f"i-{n}", "terminated", token(ON_DEMAND, n)) for n in (0, 1, 3)))
     lay_run(ec2, ON_DEMAND, 4, "i-4")
     lay_running(ec2, "i-4")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-4"
+    assert launch(cloud, ON_DEMAND)[0].vm_cid == "i-4"
     assert f"RunInstances failed with {code}" in program_log.text
     assert {record.level for record in program_log.records} == {"INFO"}
 
@@ -49,7 +49,7 @@ def test_later_generation_alive(cloud: Cloud, ec2: Ec2) -> None:
     lay_agents(ec2, *((vm_cid, state, token(ON_DEMAND, n)) for n, (vm_cid, state) in enumerate(known)))
     lay_run(ec2, ON_DEMAND, 2, "i-2")
     lay_running(ec2, "i-2")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-2"
+    assert launch(cloud, ON_DEMAND)[0].vm_cid == "i-2"
 
 
 def test_ended_by_an_earlier_call(cloud: Cloud, ec2: Ec2) -> None:
@@ -62,7 +62,7 @@ def test_ended_by_an_earlier_call(cloud: Cloud, ec2: Ec2) -> None:
         lay_ended(ec2, f"i-{generation}", FAULT)
     lay_run(ec2, ON_DEMAND, 3, "i-3")
     lay_running(ec2, "i-3")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-3"
+    assert launch(cloud, ON_DEMAND)[0].vm_cid == "i-3"
 
 
 @pytest.mark.parametrize("state", ["shutting-down", "terminated"])
@@ -73,7 +73,7 @@ def test_answered_with_an_ended_one(cloud: Cloud, ec2: Ec2, state: str) -> None:
         lay_agents(ec2, (f"i-{generation}", state, token(ON_DEMAND, generation)))
     lay_run(ec2, ON_DEMAND, 4, "i-4")
     lay_running(ec2, "i-4")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-4"
+    assert launch(cloud, ON_DEMAND)[0].vm_cid == "i-4"
 
 
 @pytest.mark.parametrize("code", [FAULT, "Client.VolumeLimitExceeded", BY_US])
@@ -84,7 +84,7 @@ def test_ended_in_an_earlier_call(cloud: Cloud, ec2: Ec2, code: str) -> None:
     lay_agents(ec2, *((f"i-{n}", "terminated", token(ON_DEMAND, n)) for n in (0, 1)))
     lay_run(ec2, ON_DEMAND, 2, "i-2")
     lay_running(ec2, "i-2")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-2"
+    assert launch(cloud, ON_DEMAND)[0].vm_cid == "i-2"
 
 
 @pytest.mark.parametrize("state", ["pending", "shutting-down", "terminated"])
@@ -121,7 +121,7 @@ def test_further_down_the_list_and_short(cloud: Cloud, ec2: Ec2) -> None:
     lay_run(ec2, SPOT, 0, "InsufficientInstanceCapacity")
     lay_run(ec2, OTHER, 0, "i-2")
     lay_running(ec2, "i-2")
-    assert launch(cloud, SPOT, ON_DEMAND, OTHER).instance.vm_cid == "i-2"
+    assert launch(cloud, SPOT, ON_DEMAND, OTHER)[0].vm_cid == "i-2"
 
 
 @pytest.mark.parametrize("state", ["shutting-down", "terminated"])
@@ -130,4 +130,4 @@ def test_nothing_alive(cloud: Cloud, ec2: Ec2, state: str) -> None:
     lay_agents(ec2, ("i-0", state, token(OTHER, 0)), ("i-1", "running", "another token"))
     lay_run(ec2, SPOT, 0, "i-2")
     lay_running(ec2, "i-2")
-    assert launch(cloud, SPOT, OTHER).option is SPOT
+    assert launch(cloud, SPOT, OTHER)[1] is SPOT

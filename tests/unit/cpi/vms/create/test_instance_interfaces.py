@@ -1,4 +1,4 @@
-"""Launches with interfaces that were made before: an instance that EC2 ended has them for a while."""
+"""Launches with existing interfaces, which a terminated instance keeps for a while."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MADE = [Nic("eni-0", "m0", "available"), Nic("eni-1", "m1", "available")]
 
 
 def lay_interface(ec2: Ec2, nic_id: str, *states: str) -> None:
-    """Lay out one look at an interface after the other; "gone": EC2 does not know it."""
+    """Lay out the answers of DescribeNetworkInterfaces; "gone" is a refusal as unknown."""
     for state in states:
         if state == "gone":
             code = "InvalidNetworkInterfaceID.NotFound"
@@ -40,7 +40,7 @@ def lay_interface(ec2: Ec2, nic_id: str, *states: str) -> None:
 
 
 def test_relaunch_without_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
-    """An interface that went with the ended instance ends the launches: a repeated call makes it anew."""
+    """If an interface is deleted with the terminated instance, the call fails, and can be retried."""
     lay_run(ec2, ON_DEMAND, 0, "i-1")
     lay_ended(ec2, "i-1", FAULT)
     lay_interface(ec2, "eni-0", "in-use", "gone")
@@ -50,7 +50,7 @@ def test_relaunch_without_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
 
 
 def test_next_offer_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
-    """Another launch option gets the same interfaces, once EC2 has detached them from the ended instance."""
+    """The next launch option gets the same interfaces, once EC2 has detached them."""
     lay_agents(ec2)
     lay_run(ec2, SPOT, 0, "i-1")
     lay_ended(ec2, "i-1", "Server.SpotInstanceTermination")
@@ -58,12 +58,12 @@ def test_next_offer_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) ->
     lay_interface(ec2, "eni-1", "available")
     lay_run(ec2, ON_DEMAND, 0, "i-2")
     lay_running(ec2, "i-2", nic_count=2)
-    assert launch(cloud, SPOT, ON_DEMAND, made=MADE).instance.vm_cid == "i-2"
+    assert launch(cloud, SPOT, ON_DEMAND, made=MADE)[0].vm_cid == "i-2"
     assert len(clock.pauses) == 1
 
 
 def test_ended_by_an_earlier_call_with_its_interfaces(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
-    """So must it have taken them off an instance that an earlier call removed."""
+    """The launch waits until EC2 has detached the interfaces from an earlier call's instance."""
     lay_run(ec2, ON_DEMAND, 0, "i-0", is_earlier=True)
     lay_ended(ec2, "i-0", "Client.UserInitiatedShutdown", is_earlier=True)
     lay_interface(ec2, "eni-0", "in-use", "available")
@@ -71,12 +71,12 @@ def test_ended_by_an_earlier_call_with_its_interfaces(cloud: Cloud, ec2: Ec2, cl
     lay_agents(ec2, ("i-0", "shutting-down", token(ON_DEMAND, 0)))
     lay_run(ec2, ON_DEMAND, 1, "i-1")
     lay_running(ec2, "i-1", nic_count=2)
-    assert launch(cloud, ON_DEMAND, made=MADE).instance.vm_cid == "i-1"
+    assert launch(cloud, ON_DEMAND, made=MADE)[0].vm_cid == "i-1"
     assert len(clock.pauses) == 1
 
 
 def test_other_arguments_with_its_interfaces(cloud: Cloud, ec2: Ec2) -> None:
-    """An instance that was asked for otherwise and has the interfaces ends the launches: it is named."""
+    """If an instance with other arguments has the interfaces, the call fails, and names it."""
     lay_run(ec2, ON_DEMAND, 0, "IdempotentParameterMismatch")
     lay_agents(ec2, ("i-0", "running", token(ON_DEMAND, 0)))
     made = [nic.replaced(vm_cid="i-0", status="in-use") for nic in MADE]

@@ -45,7 +45,7 @@ def test_found(cloud: Cloud, ec2: Ec2, clock: Clock, how: str, unseen_looks: int
         lay_agents(ec2, ("i-9", "running", "another token"))
     lay_agents(ec2, ("i-9", "running", "another token"), ("i-1", "pending", token(ON_DEMAND, 0)))
     lay_running(ec2, "i-1")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
+    assert launch(cloud, ON_DEMAND)[0].vm_cid == "i-1"
     assert len(clock.pauses) == unseen_looks
 
 
@@ -57,7 +57,7 @@ def test_found_ended(cloud: Cloud, ec2: Ec2, how: str) -> None:
         lay_agents(ec2, ("i-0", "terminated", token(ON_DEMAND, 0)), is_earlier=True)
     lay_run(ec2, ON_DEMAND, 1, "i-1")
     lay_running(ec2, "i-1")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
+    assert launch(cloud, ON_DEMAND)[0].vm_cid == "i-1"
 
 
 @UNCERTAIN
@@ -101,6 +101,6 @@ def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.Mo
     lay_agents(ec2)
     lay_run(ec2, ON_DEMAND, 1, "i-1")
     lay_running(ec2, "i-1")
-    assert launch(cloud, ON_DEMAND).instance.vm_cid == "i-1"
+    assert launch(cloud, ON_DEMAND)[0].vm_cid == "i-1"
     assert set(removals) == {"i-0"}
     assert 0 <= clock.now - 2 * timing.INSTANCE_SEEN.seconds <= 12

@@ -35,7 +35,7 @@ pytestmark = pytest.mark.usefixtures("undone")
 
 
 def test_ended_before(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
-    """An interface that an ending VM of an earlier call has is waited for."""
+    """The call waits for an interface that an earlier call's terminating VM has."""
     lay_create(ec2, FIRST, "eni-1")
     for state in ("shutting-down", "terminated"):
         lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
@@ -46,7 +46,7 @@ def test_ended_before(cloud: Cloud, ec2: Ec2, clock: Clock) -> None:
 
 
 def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: ProgramLog) -> None:
-    """A token that stands for an interface that is gone is followed by the next one."""
+    """After a token whose interface is gone, the next token is used."""
     lay_create(ec2, FIRST, "eni-1")
     lay_look(ec2, "eni-1", entry("eni-1", "pending"), None)
     ec2.refuses("delete_network_interface", NOT_FOUND, NetworkInterfaceId="eni-1")
@@ -58,7 +58,7 @@ def test_gone_before(cloud: Cloud, ec2: Ec2, program_log: ProgramLog) -> None:
 
 
 def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that EC2 never shows may come to light yet: its removal is tried for a minute."""
+    """The deletion of an interface that EC2 never shows is retried for a minute."""
     find, tries = network_interfaces.find, []
 
     def see(_: object, nic_id: str) -> Nic | None:
@@ -79,7 +79,7 @@ def test_never_seen(cloud: Cloud, ec2: Ec2, clock: Clock, monkeypatch: pytest.Mo
 
 
 def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
-    """Tokens are not tried for ever; the group is named."""
+    """The number of tokens is limited; the error names the group."""
     for generation in range(MAX_GENERATIONS):
         lay_create(ec2, FIRST, "IdempotentParameterMismatch", generation)
         lay_agents(ec2, FIRST)
@@ -106,7 +106,7 @@ def test_no_end(cloud: Cloud, ec2: Ec2) -> None:
 def test_other_failures(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str, kind: type[CloudError]
 ) -> None:
-    """Whatever else goes wrong in between names the group, too; what may pass is retriable."""
+    """Other errors name the group, too; transient ones are retriable."""
 
     def fail(*_: object) -> None:
         raise error
@@ -119,7 +119,7 @@ def test_other_failures(
 
 
 def test_programming_error(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What nobody foresaw is not dressed up as an answer of EC2's."""
+    """An unexpected exception is not converted."""
 
     def fail(*_: object) -> None:
         raise KeyError("MacAddress")
@@ -143,7 +143,7 @@ def having(nic_id: str, *addresses: str, **more: Any) -> dict[str, Any]:
 @UNCERTAIN
 @pytest.mark.parametrize("unseen", [0, 2])
 def test_found(cloud: Cloud, ec2: Ec2, clock: Clock, how: str, unseen: int) -> None:
-    """An interface whose making was not answered is found by its agent, its address and its being free."""
+    """After a lost answer the unattached interface is found by its agent and address."""
     others = [having("eni-8", "10.0.0.9"), having("eni-9", "10.0.0.5", vm_cid="i-9")]
     lay_create(ec2, FIRST, how)
     for _ in range(unseen):
@@ -155,7 +155,7 @@ def test_found(cloud: Cloud, ec2: Ec2, clock: Clock, how: str, unseen: int) -> N
 
 
 def test_found_without_a_certain_address(cloud: Cloud, ec2: Ec2) -> None:
-    """Of two interfaces in one subnet the one that this call has made already is not the other."""
+    """The search for the second interface in a subnet leaves out the first one of this call."""
     first, second = (plan.replaced(subnet_id="subnet-1") for plan in (FIRST, SECOND))
     lay_create(ec2, first, "eni-1")
     lay_look(ec2, "eni-1", entry("eni-1"))
@@ -168,7 +168,7 @@ def test_found_without_a_certain_address(cloud: Cloud, ec2: Ec2) -> None:
 
 @UNCERTAIN
 def test_not_found(cloud: Cloud, ec2: Ec2, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
-    """One that is not seen is left to a repeated call: it has the same token; the group is named."""
+    """An interface that is not found is left to a repeated call with the same token."""
     monkeypatch.setattr("bosh_aws_cpi.aws.network_interfaces.of_agent", lambda *_: [])
     lay_create(ec2, FIRST, how)
     with pytest.raises(CloudError, match="Failed to create network interface for nic_group 'a': "):
@@ -176,7 +176,7 @@ def test_not_found(cloud: Cloud, ec2: Ec2, monkeypatch: pytest.MonkeyPatch, how:
 
 
 def armed(cloud: Cloud, ec2: Ec2) -> Undo:
-    """Make an interface; returns what would undo it."""
+    """Create an interface, and return its undo."""
     undo = Undo()
     lay_create(ec2, FIRST, "eni-1")
     lay_look(ec2, "eni-1", entry("eni-1"))
@@ -185,7 +185,7 @@ def armed(cloud: Cloud, ec2: Ec2) -> Undo:
 
 
 def test_undo(cloud: Cloud, ec2: Ec2) -> None:
-    """An interface that was made is removed when the call fails; one that is gone is fine."""
+    """An interface is deleted if the call fails; a missing one is no error."""
     for code in (None, NOT_FOUND):
         undo = armed(cloud, ec2)
         lay_look(ec2, "eni-1", entry("eni-1"))
@@ -198,7 +198,7 @@ def test_undo(cloud: Cloud, ec2: Ec2) -> None:
 
 @pytest.mark.parametrize("state", ["shutting-down", "terminated"])
 def test_undo_of_an_ended_instance(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
-    """One that an instance still has that was ended is removed as soon as EC2 lets it go."""
+    """The interface of a terminated instance is deleted as soon as EC2 detaches it."""
     undo = armed(cloud, ec2)
     lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
     lay_instance(ec2, "i-1", state)
@@ -209,7 +209,7 @@ def test_undo_of_an_ended_instance(cloud: Cloud, ec2: Ec2, clock: Clock, state: 
 
 
 def test_undo_of_a_living_instance(cloud: Cloud, ec2: Ec2, program_log: ProgramLog) -> None:
-    """One that a living instance has stays: this call removes its own first, so it is an earlier call's."""
+    """The interface of a running instance stays: it is an earlier call's."""
     undo = armed(cloud, ec2)
     lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))
     lay_instance(ec2, "i-1", "running")
@@ -219,7 +219,7 @@ def test_undo_of_a_living_instance(cloud: Cloud, ec2: Ec2, program_log: ProgramL
 
 
 def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: ProgramLog) -> None:
-    """One that can't be looked at is removed if EC2 does it: an attached one it would refuse."""
+    """An interface that can't be described is deleted: EC2 refuses that for an attached one."""
     undo = armed(cloud, ec2)
     ec2.refuses("describe_network_interfaces", "RequestLimitExceeded", "slow", NetworkInterfaceIds=["eni-1"])
     ec2.answers("delete_network_interface", NetworkInterfaceId="eni-1")
@@ -233,7 +233,7 @@ def test_undo_without_a_look(cloud: Cloud, ec2: Ec2, program_log: ProgramLog) ->
 
 @pytest.mark.parametrize("lost", ["describe_network_interfaces", "describe_instances"])
 def test_undo_without_an_answer(cloud: Cloud, ec2: Ec2, lost: str) -> None:
-    """One about which AWS answers nothing at all is removed if EC2 does it."""
+    """An interface about which AWS does not answer is deleted, unless EC2 refuses."""
     undo = armed(cloud, ec2)
     if lost == "describe_instances":
         lay_look(ec2, "eni-1", entry("eni-1", "in-use", "i-1"))

@@ -1,4 +1,4 @@
-"""Leading routes to a VM, with what EC2 may answer in between, and leading them back."""
+"""Routes, registrations and elastic IPs of a VM, and their undo, if something changes meanwhile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOOM = "an error"
 
 
 def lead(cloud: Cloud, *before: Route) -> Undo:
-    """Lead the route to the VM; returns what would undo it."""
+    """Route the destination to the VM, and return the undo."""
     undo = Undo()
     tables = {TABLE: RouteTable(TABLE, "vpc-1", before)}
     route_traffic(cloud, Traffic(routes=[(TABLE, DESTINATION)], tables=tables), VM, undo)
@@ -45,7 +45,7 @@ def was(target: dict[str, str], *, is_blackhole: bool = False) -> Route:
 
 
 def lay_table(ec2: Ec2, *routes: dict[str, str]) -> None:
-    """Lay out a look at the table."""
+    """Lay out DescribeRouteTables."""
     entries = [{"DestinationCidrBlock": DESTINATION, "State": "active", **route} for route in routes]
     table = {"RouteTableId": TABLE, "VpcId": "vpc-1", "Routes": entries}
     ec2.answers("describe_route_tables", {"RouteTables": [table]}, Filters=FILTERS)
@@ -53,7 +53,7 @@ def lay_table(ec2: Ec2, *routes: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("before", [was(THEIRS, is_blackhole=True), was({})], ids=["nowhere", "unknown"])
 def test_route_that_led_nowhere(cloud: Cloud, ec2: Ec2, before: Route) -> None:
-    """A route that led nowhere can't be led back there: it leads nowhere again when the VM is gone."""
+    """A route without a usable target stays as it is on undo: it is a black hole once the VM is deleted."""
     ec2.answers("replace_route", **ROUTE, **OURS)
     undo = lead(cloud, before)
     lay_table(ec2, OURS)
@@ -61,7 +61,7 @@ def test_route_that_led_nowhere(cloud: Cloud, ec2: Ec2, before: Route) -> None:
 
 
 def test_route_that_leads_here(cloud: Cloud, ec2: Ec2) -> None:
-    """A route that an earlier call has led here stays, and is removed when this call fails."""
+    """A route to the VM from an earlier call stays, and is deleted if this call fails."""
     undo = lead(cloud, was(OURS))
     lay_table(ec2, OURS)
     ec2.answers("delete_route", **ROUTE)
@@ -69,7 +69,7 @@ def test_route_that_leads_here(cloud: Cloud, ec2: Ec2) -> None:
 
 
 def test_route_whose_answer_was_lost(cloud: Cloud, ec2: Ec2) -> None:
-    """CreateRoute has no client token: a route that is there already may be its own."""
+    """CreateRoute has no client token: an existing route to the VM may be its own."""
     ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
     lay_table(ec2, OURS)
     undo = lead(cloud)
@@ -79,7 +79,7 @@ def test_route_whose_answer_was_lost(cloud: Cloud, ec2: Ec2) -> None:
 
 
 def test_route_made_by_another_meanwhile(cloud: Cloud, ec2: Ec2) -> None:
-    """Or somebody else's: then it is replaced, and led back to where it led."""
+    """An existing route to another target is replaced, and restored on undo."""
     ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
     lay_table(ec2, THEIRS)
     ec2.answers("replace_route", **ROUTE, **OURS)
@@ -90,7 +90,7 @@ def test_route_made_by_another_meanwhile(cloud: Cloud, ec2: Ec2) -> None:
 
 
 def test_route_that_is_not_shown_yet(cloud: Cloud, ec2: Ec2) -> None:
-    """A route that is there and not to be seen is replaced, and removed again: where it led is not known."""
+    """An existing route that EC2 does not show is replaced, and deleted on undo."""
     ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
     lay_table(ec2)
     ec2.answers("replace_route", **ROUTE, **OURS)
@@ -105,7 +105,7 @@ GONE_WAYS = pytest.mark.parametrize("code", ["InvalidRoute.NotFound", "InvalidPa
 
 @GONE_WAYS
 def test_route_that_went_meanwhile(cloud: Cloud, ec2: Ec2, code: str) -> None:
-    """A route that was there when it was looked up and is gone now is made, and removed again."""
+    """A route that disappeared meanwhile is created, and deleted on undo."""
     ec2.refuses("replace_route", code, "There is no route defined", **ROUTE, **OURS)
     ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
     undo = lead(cloud, was(THEIRS))
@@ -119,7 +119,7 @@ def test_route_that_went_meanwhile(cloud: Cloud, ec2: Ec2, code: str) -> None:
 def test_route_changed_meanwhile(
     cloud: Cloud, ec2: Ec2, before: list[Route], now: list[dict[str, str]]
 ) -> None:
-    """A route that somebody else has led elsewhere, or removed, since then is theirs: it stays as it is."""
+    """A route that was changed or deleted meanwhile is not touched on undo."""
     if before:
         ec2.answers("replace_route", **ROUTE, **OURS)
     else:
@@ -130,7 +130,7 @@ def test_route_changed_meanwhile(
 
 
 def test_local_route(cloud: Cloud, ec2: Ec2) -> None:
-    """A part of the VPC's own local route is led back to it under the name by which EC2 takes it."""
+    """A part of the VPC's local route is restored with the target's name that ReplaceRoute accepts."""
     local: dict[str, str | bool] = {"LocalTarget": True}
     ec2.answers("replace_route", **ROUTE, **OURS)
     undo = lead(cloud, Route(DESTINATION, local, is_blackhole=False))
@@ -140,7 +140,7 @@ def test_local_route(cloud: Cloud, ec2: Ec2) -> None:
 
 
 def test_registrations(cloud: Cloud, elb: Stub, elbv2: Stub) -> None:
-    """A registration is undone also when its own answer was lost."""
+    """A registration is undone even if its call failed."""
     target = {"TargetGroupArn": ARN, "Targets": [{"Id": "i-1"}]}
     named = {"LoadBalancerName": "web", "Instances": [{"InstanceId": "i-1"}]}
     elbv2.answers("register_targets", **target)
@@ -157,7 +157,7 @@ def test_registrations(cloud: Cloud, elb: Stub, elbv2: Stub) -> None:
 
 @pytest.mark.parametrize("private", [{"PrivateIpAddress": "10.0.0.9"}, {}], ids=["an address", "unknown"])
 def test_elastic_ip_given_back(cloud: Cloud, ec2: Ec2, private: dict[str, str]) -> None:
-    """An elastic IP that was another's goes back to the address that had it when the call fails."""
+    """If the call fails, the elastic IP returns to its former interface and address."""
     arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
     ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
     undo = Undo()
@@ -169,7 +169,7 @@ def test_elastic_ip_given_back(cloud: Cloud, ec2: Ec2, private: dict[str, str]) 
 
 
 def test_elastic_ip_that_is_refused(cloud: Cloud, ec2: Ec2) -> None:
-    """Also when the call that took it over was refused, or its answer was lost."""
+    """The elastic IP returns even if AssociateAddress failed."""
     arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
     ec2.refuses("associate_address", "InternalError", **arguments)
     undo = Undo()
@@ -183,7 +183,7 @@ def test_elastic_ip_that_is_refused(cloud: Cloud, ec2: Ec2) -> None:
 
 
 def test_elastic_ip_that_it_has(cloud: Cloud, ec2: Ec2) -> None:
-    """One that an earlier call has given to this VM comes off with its interface."""
+    """An elastic IP that the VM already had is not moved on undo."""
     arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
     ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
     undo = Undo()

@@ -8,7 +8,7 @@ import pytest
 
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.registry.kinds import DisabledRegistry, NoRegistry
+from bosh_aws_cpi.cpi.registry import DisabledRegistry, NoRegistry
 from bosh_aws_cpi.errors import CloudError, CPIAPIVersionNotSupported
 
 if TYPE_CHECKING:

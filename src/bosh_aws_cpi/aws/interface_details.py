@@ -1,10 +1,12 @@
-"""Network interfaces as the ends of a connection, for `cpi diagnose`: addresses, security groups, subnet."""
+"""Network interfaces in detail, for `cpi check` and `cpi diagnose`: addresses, security groups, subnet."""
 
-from collections.abc import Iterable
-from ipaddress import ip_address
+from collections.abc import Collection, Iterable, Mapping
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.aws.listings import listed
+from bosh_aws_cpi.aws.sdk.idempotency import tags_of
+from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -20,6 +22,7 @@ class Interface(Record):
         is_idle: Whether it is attached to nothing.
         drops_foreign: Whether its source/destination check is on: it drops packets that are neither from nor
             for its own addresses.
+        prefixes: The prefixes that are delegated to it.
     """
 
     nic_id: str
@@ -33,6 +36,41 @@ class Interface(Record):
     vm_cid: str = ""
     is_idle: bool = False
     drops_foreign: bool = True
+    prefixes: tuple[str, ...] = ()
+    description: str = ""
+    tags: Mapping[str, str] = EMPTY
+
+
+class Held(Record):
+    """An address, or a delegated prefix, that an interface holds.
+
+    Attributes:
+        network: What it holds; a single address has the longest prefix.
+        of_instance: The tags of the instance that the interface is attached to; empty without one.
+    """
+
+    interface: Interface
+    network: IPv4Network | IPv6Network
+    of_instance: Mapping[str, str] = EMPTY
+
+
+def held(client: "EC2Client", subnet_ids: Collection[str]) -> list[Held]:
+    """DescribeNetworkInterfaces, and DescribeInstances for their instances: all that is held in subnets."""
+    found = listed(client, "describe_network_interfaces", "NetworkInterfaces", "subnet-id", subnet_ids)
+    interfaces = list(map(from_entry, found))
+    is_used = any(each.vm_cid for each in interfaces)
+    tags = _tags_of_instances(client, subnet_ids) if is_used else {}
+    return [
+        Held(each, ip_network(text), tags.get(each.vm_cid, {}))
+        for each in interfaces
+        for text in (*each.addresses, *each.prefixes)
+    ]
+
+
+def _tags_of_instances(client: "EC2Client", subnet_ids: Collection[str]) -> dict[str, dict[str, str]]:
+    """The tags of the instances in these subnets, by id."""
+    found = listed(client, "describe_instances", "Reservations", "network-interface.subnet-id", subnet_ids)
+    return {each["InstanceId"]: tags_of(each) for entry in found for each in entry["Instances"]}
 
 
 def with_address(client: "EC2Client", address: str) -> list[Interface]:
@@ -84,6 +122,12 @@ def from_entry(entry: Any) -> Interface:  # noqa: ANN401 - one of two of the SDK
         vm_cid=attachment.get("InstanceId", "") if is_own else "",
         is_idle=entry.get("Status") == "available",
         drops_foreign=entry.get("SourceDestCheck", True),
+        prefixes=_present(
+            (each.get("Ipv4Prefix") for each in entry.get("Ipv4Prefixes", [])),
+            (each.get("Ipv6Prefix") for each in entry.get("Ipv6Prefixes", [])),
+        ),
+        description=entry.get("Description", ""),
+        tags=tags_of(entry, "TagSet"),
     )
 
 

@@ -1,9 +1,10 @@
-"""What follows from what AWS answers, or does not."""
+"""What follows from the answers of AWS, and from errors."""
 
 from __future__ import annotations
 
 import socket
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import (
@@ -16,11 +17,12 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.tools.examination import judged
-from bosh_aws_cpi.tools.unreachable import (
+from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
+from bosh_aws_cpi.tools.asking import (
     OUT_OF_REACH,
-    is_answer_of_aws,
+    Asker,
     is_error_of_aws,
+    of_aws,
     other_keys,
     reason,
     refused_keys,
@@ -28,6 +30,8 @@ from bosh_aws_cpi.tools.unreachable import (
     speaks_of_keys,
     strange,
 )
+from bosh_aws_cpi.tools.examination import judged
+from bosh_aws_cpi.tools.findings import Severity
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
@@ -36,12 +40,12 @@ URL = "https://ec2.example.test"
 
 
 def answered(code: str, operation: str = "RunInstances") -> ClientError:
-    """Make an error that AWS answered."""
+    """Return an error of AWS."""
     return ClientError({"Error": {"Code": code, "Message": "m"}}, operation)
 
 
 def after(error: Exception, cause: Exception) -> Exception:
-    """Make an error that came from another one, as the SDK does."""
+    """Return an error with a cause, as the SDK raises it."""
     error.__context__ = cause
     return error
 
@@ -66,9 +70,9 @@ def after(error: Exception, cause: Exception) -> Exception:
     ],
 )
 def test_judged(code: str, state: str) -> None:
-    """A dry run's own answer, and what only the permitted are told, allow; "not found" can't settle it.
+    """A dry run's own code, and codes that prove the permission, mean "allowed"; "not found" proves nothing.
 
-    What nobody has foreseen is no verdict.
+    Any other code is no verdict.
     """
     verdict = judged(answered(code), frozenset({"LoadBalancerNotFound"}))
     assert verdict.state == state
@@ -80,7 +84,7 @@ def test_judged(code: str, state: str) -> None:
     "code", ["SignatureDoesNotMatch", "RequestExpired", "ExpiredToken", "UnrecognizedClientException"]
 )
 def test_keys_are_not_taken(cloud: Cloud, source: str, code: str) -> None:
-    """A code that speaks of the keys becomes an error that says which keys they are, and the remedy."""
+    """A code about the keys becomes an error that says where the keys come from."""
     config = cloud.config.aws.replaced(credentials_source=source)
     assert speaks_of_keys(answered(code))
     error = refused_keys(config, answered(code))
@@ -92,7 +96,7 @@ def test_keys_are_not_taken(cloud: Cloud, source: str, code: str) -> None:
 
 @pytest.mark.parametrize(("code", "is_about_trust"), [("AccessDenied", True), ("Throttling", False)])
 def test_role(cloud: Cloud, code: str, *, is_about_trust: bool) -> None:
-    """A role that can't be assumed is named; the trust policy is to blame where access is denied."""
+    """The error names a role that can't be assumed, and the trust policy if access is denied."""
     config = cloud.config.aws.replaced(role_arn="arn:role")
     error = refused_role(config, answered(code, "AssumeRole"))
     assert error is not None
@@ -116,18 +120,21 @@ def test_role(cloud: Cloud, code: str, *, is_about_trust: bool) -> None:
     ],
 )
 def test_error_of_aws(error: ClientError, *, expected: bool) -> None:
-    """An error without a code of AWS's own is a page of something else."""
+    """An error without one of AWS's codes is not from AWS."""
     assert is_error_of_aws(error) is expected
 
 
-@pytest.mark.parametrize(("metadata", "expected"), [({"RequestId": "r"}, True), ({}, False)])
-def test_answer_of_aws(metadata: dict[str, str], *, expected: bool) -> None:
-    """An answer without a request id is none of AWS's either."""
-    assert is_answer_of_aws({"Account": "1", "ResponseMetadata": metadata}) is expected
+def test_answer_of_aws() -> None:
+    """An answer without a request id is not from AWS either."""
+    answer = {"Account": "1", "ResponseMetadata": {"RequestId": "r"}}
+    assert of_aws(answer) is answer
+    with pytest.raises(ResponseParserError) as strange_one:
+        of_aws({"Account": "1", "ResponseMetadata": {}})
+    assert reason("sts", strange_one.value) == strange("sts")
 
 
 def test_another_service() -> None:
-    """What answers in a service's place, or refuses keys that others took, is named with its property."""
+    """The message about a strange answer, or refused keys, names the endpoint's property."""
     assert strange("ebs").startswith("the response is not from AWS, perhaps from a proxy: check ")
     said = other_keys("elb", answered("SignatureDoesNotMatch"))
     assert said.startswith("it refuses the keys that other services accept (SignatureDoesNotMatch)")
@@ -159,9 +166,45 @@ def test_another_service() -> None:
     ],
 )
 def test_out_of_reach(error: Exception, words: str) -> None:
-    """Each way not to get an answer has its words; where another endpoint helps, its property is named."""
+    """Each kind of failure has its own words; if another endpoint helps, its property is named."""
     assert isinstance(error, OUT_OF_REACH)
     said = reason("elbv2", error)
     assert words in said
     own = {"the proxy", "not trusted (self-signed)"}
     assert ("aws.elb_endpoint" in said) is (words not in own)
+
+
+@pytest.mark.parametrize("code", sorted(THROTTLED))
+def test_throttled(code: str) -> None:
+    """A service that throttles to the end is not called again; other services are."""
+    asked = []
+
+    def throttled() -> str:
+        asked.append("ec2")
+        raise ClientError({"Error": {"Code": code, "Message": "slow down"}}, "DescribeKeyPairs")
+
+    aws: Any = SimpleNamespace(role_arn=None)
+    asker = Asker(aws)
+    assert asker.ask("key pairs", throttled) is None
+    assert asker.ask("hosts", throttled) is None
+    assert asker.ask("instance profiles", lambda: "bosh", "iam") == "bosh"
+    assert asked == ["ec2"]
+    why = f"ec2: throttled: DescribeKeyPairs failed with {code}: slow down"
+    for what, found in zip(("key pairs", "hosts"), asker.not_checked, strict=True):
+        assert (found.severity, found.remedy) == (Severity.NOT_CHECKED, "Repeat this command later")
+        assert found.what.startswith(f"{what}: {why}")
+
+
+def test_throttled_once() -> None:
+    """Where each call stands for itself, a throttled call leaves out only what it asked for."""
+    aws: Any = SimpleNamespace(role_arn=None)
+    asker = Asker(aws, again="Repeat this command")
+
+    def throttled() -> str:
+        raise answered("Throttling")
+
+    assert asker.ask("routes", throttled) is None
+    assert asker.ask("hosts", lambda: "host") == "host"
+    assert [(each.what.partition(":")[0], each.remedy) for each in asker.not_checked] == [
+        ("routes", "Repeat this command")
+    ]

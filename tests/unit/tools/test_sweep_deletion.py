@@ -1,4 +1,4 @@
-"""What the sweep does about AMIs and snapshots, and what it leaves when they change meanwhile."""
+"""What `cpi sweep --delete` does if a resource has changed since the listing, or AWS refuses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.unit.tools.sweep_things import OWN, OWN_IMAGES, hours_ago, tags
+from tests.unit.tools.sweep_things import DIRECTOR, OWN, OWN_IMAGES, PAGE, hours_ago, tags
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,12 +29,18 @@ IMAGE = {
     "Tags": tags(bosh_stemcell="call-1"),
     "BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"SnapshotId": "snap-1"}}],
 }
+NIC = {
+    "NetworkInterfaceId": "eni-1",
+    "Status": "available",
+    "Description": f"BOSH agent agent-1 of director {DIRECTOR}",
+    "TagSet": tags(bosh_agent_id="agent-1", bosh_sweep_seen="2020-05-01T00:00:00Z eni-1"),
+}
 IN_USE = "The snapshot snap-1 is currently in use by ami-2"
 
 
 @pytest.fixture
 def again(ec2: Ec2) -> Callable[..., None]:
-    """Return a function that lays out the second look at the snapshot."""
+    """Return a function that answers when the snapshot is looked up again."""
 
     def show(*snapshots: dict[str, Any]) -> None:
         by_id = [{"Name": "snapshot-id", "Values": ["snap-1"]}]
@@ -59,7 +65,7 @@ def test_changed_meanwhile(
     shown: list[dict[str, Any]],
     outcome: str,
 ) -> None:
-    """What is gone, another's or no stray any more at the second look is not deleted."""
+    """A snapshot that is gone, has another Director's tag or is no longer a stray is not deleted."""
     there(snapshot=SNAPSHOT)
     again(*shown)
     assert run() == [("snapshot", outcome)]
@@ -71,7 +77,7 @@ def test_used_meanwhile(
     again: Callable[..., None],
     ec2: Ec2,
 ) -> None:
-    """A snapshot of which somebody has made an AMI since then stays, as EC2 refuses to delete it."""
+    """EC2 refuses to delete a snapshot of which somebody has created an AMI since: the run goes on."""
     there(snapshot=SNAPSHOT)
     again(SNAPSHOT)
     ec2.refuses("delete_snapshot", "InvalidSnapshot.InUse", IN_USE, SnapshotId="snap-1")
@@ -82,7 +88,7 @@ def test_used_meanwhile(
 
 @pytest.fixture
 def image_again(ec2: Ec2) -> Callable[..., None]:
-    """Return a function that lays out the second look at the AMI."""
+    """Return a function that answers when the AMI is looked up again."""
 
     def show(state: str) -> None:
         by_id = [{"Name": "image-id", "Values": ["ami-1"]}]
@@ -100,7 +106,7 @@ def test_image_and_snapshot(
     ec2: Ec2,
     other: str | None,
 ) -> None:
-    """An AMI goes before its snapshot, which EC2 counts as used for a moment more, or as another AMI's."""
+    """An AMI goes before its snapshot, whose deletion EC2 refuses for a moment, or for another AMI."""
     there(snapshot=SNAPSHOT, image=IMAGE)
     image_again("failed")
     ec2.answers("deregister_image", ImageId="ami-1")
@@ -116,25 +122,44 @@ def test_image_and_snapshot(
     assert run() == [("AMI", "removed"), ("snapshot", outcome)]
 
 
-def test_image_that_is_whole_after_all(
+def test_image_available_meanwhile(
     run: Run, there: Callable[..., None], image_again: Callable[..., None]
 ) -> None:
-    """An AMI that can be used at the second look stays, though it may be lost, and its snapshot with it."""
+    """An AMI that has become available is kept, and so is its snapshot."""
     there(snapshot=SNAPSHOT, image=IMAGE)
     image_again("available")
     assert run() == [("AMI", "spared"), ("snapshot", "spared")]
 
 
-def test_image_that_stays(
+def test_image_refused(
     run: Run,
     there: Callable[..., None],
     image_again: Callable[..., None],
     ec2: Ec2,
 ) -> None:
-    """The snapshot of an AMI that AWS refuses to deregister is not tried."""
+    """If AWS refuses to deregister an AMI, its snapshot is not deleted."""
     there(snapshot=SNAPSHOT, image=IMAGE)
     image_again("failed")
     ec2.refuses("deregister_image", "UnauthorizedOperation", "You may not.", ImageId="ami-1")
     image, snapshot = run()
     assert image[1].startswith("failed: DeregisterImage failed with UnauthorizedOperation: You may not.")
     assert snapshot == ("snapshot", "spared")
+
+
+@pytest.mark.parametrize("seen", [{}, {"bosh_sweep_seen": "2999-01-01T00:00:00Z eni-1"}])
+def test_mark_changed_meanwhile(run: Run, there: Callable[..., None], ec2: Ec2, seen: dict[str, str]) -> None:
+    """An interface whose mark is gone or new is not old enough any more."""
+    there(nic=NIC)
+    by_id = [{"Name": "network-interface-id", "Values": ["eni-1"]}]
+    found = {**NIC, "TagSet": tags(bosh_agent_id="agent-1", **seen)}
+    ec2.answers("describe_network_interfaces", {"NetworkInterfaces": [found]}, **PAGE, Filters=by_id)
+    assert run() == [("interface", "spared")]
+
+
+def test_named_disk_that_is_no_stray(run: Run, there: Callable[..., None]) -> None:
+    """A named disk that is no stray, or that does not exist, is kept and reported as failed."""
+    volume = {"VolumeId": "vol-1", "State": "available", "CreateTime": hours_ago(100), "Size": 1}
+    known = tags(bosh_call="call-1", attached_at="2026-05-01")
+    there(volume={**volume, "VolumeType": "gp3", "Tags": known})
+    outcome = "failed: not a stray of this Director: it must exist, be detached and lack the Director's tags"
+    assert run("--disk", "vol-1", "--disk", "vol-9") == [("volume", outcome)] * 2

@@ -1,12 +1,41 @@
-"""The registry for agent settings outside user_data: three kinds that verbs need not distinguish."""
+"""The registry for agent settings outside user_data: three kinds that methods need not distinguish."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from bosh_aws_cpi.errors import CloudError
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from bosh_aws_cpi.jsontext import Json
+
+    class Registry(Protocol):
+        """The place where the agent of an old stemcell reads its settings."""
+
+        is_used: bool
+        """Whether the agent reads it: then user_data contains only minimal settings."""
+        is_there: bool
+        """Whether settings can be written; False if a registry is needed but none is configured."""
+
+        def check(self, vm_cid: str) -> None:
+            """Raise an error if it can't store an attach or a detach, before AWS changes anything."""
+
+        def has(self, vm_cid: str) -> bool:
+            """Whether it has settings of a VM, or needs none."""
+
+        def save(self, vm_cid: str, settings: Json) -> None:
+            """Write a VM's settings, the complete document."""
+
+        def delete(self, vm_cid: str) -> None:
+            """Delete a VM's settings; no error if there are none."""
+
+        def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
+            """Add a persistent disk to a VM's settings."""
+
+        def detach(self, vm_cid: str, disk_cid: str) -> bool:
+            """Remove a persistent disk from a VM's settings; False when it was not in them."""
 
 
 class NoRegistry:
@@ -43,11 +72,7 @@ class DisabledRegistry:
     is_there = False
 
     def check(self, vm_cid: str) -> None:
-        """Refuse.
-
-        Raises:
-            CloudError: Always.
-        """
+        """Refuse."""
         raise _disabled("read", vm_cid)
 
     def has(self, vm_cid: str) -> bool:  # noqa: ARG002 - the protocol's signature
@@ -55,30 +80,18 @@ class DisabledRegistry:
         return False
 
     def save(self, vm_cid: str, settings: Json) -> None:  # noqa: ARG002 - the protocol's signature
-        """Refuse.
-
-        Raises:
-            CloudError: Always.
-        """
+        """Refuse."""
         raise _disabled("update", vm_cid)
 
     def delete(self, vm_cid: str) -> None:
         """Do nothing: a missing registry must not make a deletion fail."""
 
     def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:  # noqa: ARG002
-        """Refuse.
-
-        Raises:
-            CloudError: Always.
-        """
+        """Refuse."""
         raise _disabled("read", vm_cid)
 
     def detach(self, vm_cid: str, disk_cid: str) -> bool:  # noqa: ARG002
-        """Refuse.
-
-        Raises:
-            CloudError: Always.
-        """
+        """Refuse."""
         raise _disabled("read", vm_cid)
 
 

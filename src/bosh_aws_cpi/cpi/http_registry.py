@@ -117,19 +117,19 @@ class HttpRegistry:
             raise self._failed(f"Invalid settings format, Hash expected, got {kind}")
         return settings
 
-    def _send(self, verb: str, vm_cid: str, what: str, **body: Any) -> tuple[int, bytes]:  # noqa: ANN401
+    def _send(self, http_method: str, vm_cid: str, what: str, **body: Any) -> tuple[int, bytes]:  # noqa: ANN401
         url = f"{self._base}/instances/{quote(vm_cid, safe='')}/settings"
         timeout = (CONNECT_TIMEOUT, ANSWERED.seconds)
         try:
             answer = self._session.request(
-                verb, url, timeout=timeout, allow_redirects=False, stream=True, **body
+                http_method, url, timeout=timeout, allow_redirects=False, stream=True, **body
             )
             content = connections.read(answer, _LONGEST)
         except requests.RequestException as error:
             raise self._failed(f"{what}: {_reason(error)}") from None
         if content is None:
             raise self._failed(f"{what}: the answer has more than {_LONGEST} bytes")
-        logger.debug("Registry %s %s: HTTP %d", verb, url, answer.status_code)
+        logger.debug("Registry %s %s: HTTP %d", http_method, url, answer.status_code)
         return answer.status_code, content
 
     def _parsed(self, vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - any JSON value

@@ -1,9 +1,8 @@
-"""A VPC's address ranges, DNS and VPC Block Public Access, for `cpi diagnose`."""
+"""VPCs: address ranges, DNS and VPC Block Public Access."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.listings import listed
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
@@ -20,45 +19,52 @@ class Vpc(Record):
     """A VPC.
 
     Attributes:
+        ranges: Its ranges of IPv4 addresses; the first is the primary one.
+        ipv6_ranges: Its ranges of IPv6 addresses.
         owner_id: The account that owns it; its subnets may be shared with others.
         dhcp_options_id: "dopt-…", or "default" when it has none.
-        cidrs: All its ranges of IPv4 and IPv6 addresses; the first is the primary one.
-        block_mode: Its mode of VPC Block Public Access; exclusions of subnets only show in `block_modes`.
+        block_mode: Its mode of VPC Block Public Access; exclusions of subnets only show in their own modes.
     """
 
     vpc_id: str
-    owner_id: str
-    dhcp_options_id: str
-    cidrs: tuple[str, ...]
+    ranges: Sequence[str]
+    ipv6_ranges: Sequence[str] = ()
+    owner_id: str = ""
+    dhcp_options_id: str = "default"
     block_mode: str = NOT_BLOCKED
+
+    @property
+    def cidrs(self) -> tuple[str, ...]:
+        """All its ranges; the first is the primary one."""
+        return (*self.ranges, *self.ipv6_ranges)
 
 
 def find(client: "EC2Client", vpc_id: str) -> Vpc | None:
     """DescribeVpcs for one VPC; None when EC2 does not show it."""
     answer = client.describe_vpcs(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
-    for entry in answer["Vpcs"]:
-        ranges = [
-            entry.get("CidrBlock", ""),
-            *(each["CidrBlock"] for each in entry.get("CidrBlockAssociationSet", [])),
-            *(each["Ipv6CidrBlock"] for each in entry.get("Ipv6CidrBlockAssociationSet", [])),
-        ]
-        return Vpc(
-            vpc_id,
-            entry.get("OwnerId", ""),
-            entry.get("DhcpOptionsId", "default"),
-            tuple(dict.fromkeys(filter(None, ranges))),
-            _block_mode(entry),
-        )
-    return None
+    return next(map(_vpc, answer["Vpcs"]), None)
 
 
-def block_modes(client: "EC2Client", subnet_ids: Collection[str]) -> dict[str, str]:
-    """DescribeSubnets: the modes of VPC Block Public Access that remain for subnets, by id."""
-    found = listed(client, "describe_subnets", "Subnets", "subnet-id", subnet_ids)
-    return {entry["SubnetId"]: _block_mode(entry) for entry in found}
+def _vpc(entry: Any) -> Vpc:  # noqa: ANN401 - the SDK's typed dict, looked at by name
+    ipv4 = [entry.get("CidrBlock"), *_associated(entry, "CidrBlock")]
+    return Vpc(
+        entry["VpcId"],
+        list(dict.fromkeys(filter(None, ipv4))),
+        _associated(entry, "Ipv6CidrBlock"),
+        entry.get("OwnerId", ""),
+        entry.get("DhcpOptionsId", "default"),
+        block_mode(entry),
+    )
 
 
-def _block_mode(entry: Any) -> str:  # noqa: ANN401 - one of two of the SDK's types
+def _associated(entry: Any, key: str) -> list[str]:  # noqa: ANN401
+    """The ranges that can be used."""
+    blocks = entry.get(f"{key}AssociationSet", [])
+    return [each[key] for each in blocks if each[f"{key}State"]["State"] == "associated"]
+
+
+def block_mode(entry: Any) -> str:  # noqa: ANN401
+    """The mode of VPC Block Public Access of a VPC or a subnet, as EC2 describes it."""
     return str(entry.get("BlockPublicAccessStates", {}).get("InternetGatewayBlockMode", NOT_BLOCKED))
 
 

@@ -1,1 +1,0 @@
-"""Agent settings outside user_data, for old stemcells."""

@@ -1,0 +1,295 @@
+"""create_vm up to its first resource: parses and checks arguments, gathers AWS's facts, plans the VM."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.aws import images, volumes
+from bosh_aws_cpi.aws import networks as aws_networks
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.type_facts import type_facts
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, Nic, NicPlan, Vip
+from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, subnet_fallbacks, type_options
+from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
+from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
+from bosh_aws_cpi.plan.run_instances import InstanceSpec
+from bosh_aws_cpi.properties.network import parse_networks
+from bosh_aws_cpi.properties.types import refuse
+from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.records import Record
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
+    from bosh_aws_cpi.plan.spread import SpreadGroup
+
+
+class VmPlan(Record):
+    """A VM that is checked and planned, before the first resource is created."""
+
+    spec: InstanceSpec
+    settings_input: AgentSettingsInput
+    options: Sequence[LaunchOption]
+    """The ways in which it may be launched, in the order in which they are tried."""
+    nic_plans: Sequence[NicPlan]
+    creates_nics_first: bool
+    """Whether the interfaces are created before the instance; otherwise RunInstances creates the only one."""
+    group_ids: Sequence[str]
+    traffic: "Traffic | None"
+    """Routes, load balancers and an elastic IP, if the VM gets traffic from any."""
+    director_uuid: str | None
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Director and agent: they are the same for a create_vm and its retry, and for no other call."""
+        return self.director_uuid or "", self.settings_input.agent_id
+
+    def nic_plan_of(self, option: LaunchOption) -> NicPlan:
+        """The interface that RunInstances creates, in the launch option's subnet."""
+        first = self.nic_plans[0]
+        return first.replaced(subnet_id=option.subnet_id) if option.subnet_id else first
+
+    def mac_addresses(self, created: Sequence[Nic]) -> Mapping[str, str]:
+        """MAC address by network, for the interfaces that were created before the launch."""
+        return nics.mac_addresses(self.nic_plans, [nic.mac_address for nic in created])
+
+
+def vm_plan(
+    cloud: Cloud,
+    agent_id: str,
+    stemcell_cid: str,
+    cloud_properties: Json,
+    networks: Json,
+    disk_cids: list[str],
+    environment: Json | None,
+) -> VmPlan:
+    """Check create_vm's arguments, first without AWS, then with what AWS tells, and plan the VM.
+
+    The arguments are those of `create_vm`.
+
+    Raises:
+        CloudError: An argument is wrong, or contradicts another one or what is in the account.
+    """
+    _check_registry(cloud)
+    request = _parsed(cloud, agent_id, cloud_properties, networks, environment)
+    image = _image(cloud, stemcell_cid)
+    options = _options(cloud, request, image)
+    place = _place(cloud, request, disk_cids)
+    spread = _spread_group(cloud, environment) if request.properties.spread else None
+    plan = VmPlan(
+        spec=_spec(cloud, request, image, place.zone, spread),
+        settings_input=AgentSettingsInput(
+            agent_id=agent_id,
+            networks=networks,
+            environment=environment,
+            agent=cloud.config.agent,
+            registry_endpoint=cloud.config.registry.endpoint if cloud.config.registry else None,
+            root_device_name=image.root_device_name,
+        ),
+        options=in_subnets(options, place.subnets),
+        nic_plans=request.nic_plans,
+        creates_nics_first=request.creates_nics_first,
+        group_ids=_group_ids(cloud, request.groups, place.vpc_id),
+        traffic=_traffic(cloud, request, place.vpc_id) if request.gets_traffic else None,
+        director_uuid=cloud.config.director_uuid,
+    )
+    _check_size(plan, is_registry_used=cloud.registry.is_used)
+    return plan
+
+
+def _check_registry(cloud: Cloud) -> None:
+    if cloud.registry.is_there:
+        return
+    version = "v1" if cloud.api_version == 1 else f"v2 and stemcell api version {cloud.stemcell_api_version}"
+    message = f"Cannot create VM without registry with CPI {version}. Registry not configured."
+    raise CloudError(message)
+
+
+class VmRequest(Record):
+    """The requested VM, as far as the arguments tell."""
+
+    properties: VmProperties
+    disk_defaults: DiskDefaults
+    """The configuration's defaults for the disks."""
+    nic_plans: list[NicPlan]
+    """One per network interface, in the order of their device indexes."""
+    creates_nics_first: bool
+    """Whether the interfaces are created before the instance; otherwise RunInstances creates the only one."""
+    vip: Vip | None
+    groups: list[str]
+    """Ids and names of the security groups."""
+    metadata_options: Json
+    """EC2's instance metadata options, in snake case."""
+    tags: dict[str, str]
+    """For the instance, its volumes and its interfaces."""
+
+    @property
+    def gets_traffic(self) -> bool:
+        """Whether routes, load balancers or an elastic IP will send traffic to the VM."""
+        wanted = self.properties
+        return bool(wanted.lb_target_groups or wanted.elbs or wanted.advertised_routes or self.vip)
+
+
+def _parsed(
+    cloud: Cloud, agent_id: str, cloud_properties: Json, networks: Json, environment: Json | None
+) -> VmRequest:
+    """Parse and check the arguments, without a call to AWS."""
+    properties = VmProperties.parse(cloud_properties)
+    parsed = parse_networks(networks)
+    plans = nics.nic_plans(parsed)
+    if properties.primary_ipv6:
+        plans = nics.with_primary_ipv6(plans)
+    aws = cloud.config.aws
+    tags = tag_plan.of_vm(environment, properties.tags)
+    origin = tag_plan.of_origin(cloud.config.director_uuid, agent_id)
+    shutdown = tag_plan.of_shutdown(is_skipped=properties.skip_os_shutdown)
+    if properties.skip_os_shutdown and aws.skip_os_shutdown is None:
+        logger.warning(
+            "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
+        )
+    all_tags = {**aws.tags, **tags, **origin, **shutdown}
+    tag_plan.check_for_ec2(all_tags)
+    return VmRequest(
+        properties=properties,
+        disk_defaults=DiskDefaults.of(aws),
+        nic_plans=plans,
+        creates_nics_first=nics.are_created_first(parsed),
+        vip=nics.vip_plan(parsed, plans),
+        groups=nics.security_groups(properties.security_groups, parsed, aws.default_security_groups),
+        metadata_options=MetadataOptions.parse(aws.metadata_options, properties.metadata_options),
+        tags=all_tags,
+    )
+
+
+def _image(cloud: Cloud, stemcell_cid: str) -> Image:
+    found = images.find(cloud.ec2, images.of_stemcell(stemcell_cid))
+    if found is None:
+        message = f"could not find AMI '{images.of_stemcell(stemcell_cid)}'"
+        if stemcell_cid.endswith(images.LIGHT_SUFFIX):  # an AMI of the account itself is never hidden
+            from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
+
+            message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+        raise CloudError(message)
+    if found.state == "disabled":
+        message = (
+            f"AMI '{found.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
+            "enable-image), or upload the stemcell again: bosh upload-stemcell --fix"
+        )
+        raise CloudError(message)
+    return found
+
+
+def _options(cloud: Cloud, request: VmRequest, ami: Image) -> list[LaunchOption]:
+    """The ways to launch the VM; each instance type is checked against the AMI and the requested disks."""
+    properties = request.properties
+    known = type_facts(cloud, properties.instance_types)
+    defaults = _disk_defaults(request, ami)
+    types = {
+        name: _with_devices(properties, ami, known[name], defaults) for name in properties.instance_types
+    }
+    left_out = dict.fromkeys(text for _, devices in types.values() for text in devices.left_out)
+    for text in left_out:
+        logger.warning("Ignored: %s", text)
+    return launch_options(properties, types)
+
+
+def _disk_defaults(request: VmRequest, ami: Image) -> DiskDefaults:
+    """The defaults for the VM's disks, in which the root disk is not smaller than the AMI's."""
+    fitting = request.disk_defaults.for_image(ami)
+    if fitting != request.disk_defaults and request.properties.root_disk.size is None:
+        logger.info(
+            "The root disk gets the stemcell's %d GiB: aws.default_root_disk.size is less", ami.root_gib
+        )
+    return fitting
+
+
+def _with_devices(
+    properties: VmProperties, ami: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
+) -> tuple[InstanceTypeFacts, BlockDevices]:
+    instance_types.check_architecture(ami, facts)
+    if properties.credit_specification and not facts.is_burstable:
+        logger.warning("Ignored: credit_specification, which type %s does not accept", facts.name)
+    devices, problems = type_options.planned(properties, ami, facts, defaults)
+    refuse(problems)
+    if text := type_options.hibernation_warning(properties, ami, facts, devices):
+        logger.warning("%s", text)
+    return facts, devices
+
+
+class _Place(Record):
+    """Where a VM will be."""
+
+    zone: str
+    vpc_id: str
+    subnets: Sequence[str]
+    """The subnets of the first interface, in the order in which to try them.
+
+    It must not depend on AWS: a retry after a kill must begin with the same launch, and so with the same
+    client token, while DescribeInstances does not show the first call's instance yet.
+    """
+
+
+def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
+    """The zone and the VPC, in which all of the VM's subnets and disks must be."""
+    plans = request.nic_plans
+    found = aws_networks.subnets(
+        cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
+    )
+    ordered = [found[plan.subnet_id] for plan in plans]
+    zone = placement.one_subnet_zone(subnet.availability_zone for subnet in ordered)
+    disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
+    vm_zone = str(request.properties.availability_zone)
+    placement.check_zone(zone, vm_zone, [disk.availability_zone for disk in disks])
+    vpc_id = placement.one_vpc(subnet.vpc_id for subnet in ordered)
+    subnet_fallbacks.check(plans[0], found)
+    return _Place(zone, vpc_id, [plans[0].subnet_id, *plans[0].fallback_subnets])
+
+
+def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
+    """The ids of security groups; EC2 is called only if some are given by name."""
+    names = [entry for entry in groups if not nics.is_group_id(entry)]
+    by_name = aws_networks.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
+    return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
+
+
+def _spread_group(cloud: Cloud, environment: Json | None) -> "SpreadGroup | None":
+    from bosh_aws_cpi.cpi.vms.create.spread import wanted_group  # noqa: PLC0415 - few VMs have a group
+
+    return wanted_group(cloud, environment)
+
+
+def _traffic(cloud: Cloud, request: VmRequest, vpc_id: str) -> "Traffic":
+    from bosh_aws_cpi.cpi.vms.create import traffic  # noqa: PLC0415 - few VMs get any
+
+    found = traffic.look_up(cloud, request.properties, request.vip, vpc_id)
+    traffic.check_tags(found, request.tags)
+    return found
+
+
+def _spec(
+    cloud: Cloud, request: VmRequest, image: Image, zone: str, spread: "SpreadGroup | None"
+) -> InstanceSpec:
+    return InstanceSpec(
+        ami_id=image.ami_id,
+        properties=request.properties,
+        default_key_name=cloud.config.aws.default_key_name,
+        default_iam_instance_profile=cloud.config.aws.default_iam_instance_profile,
+        metadata_options=request.metadata_options,
+        tags=request.tags,
+        zone=zone,
+        tags_spot_request=bool(cloud.config.aws.tags),
+        spread=spread,
+    )
+
+
+def _check_size(plan: VmPlan, *, is_registry_used: bool) -> None:
+    """Check user_data's size before anything is created: the MACs are not known yet, but their length is."""
+    count = len(plan.nic_plans) if plan.creates_nics_first else 0
+    placeholders = nics.mac_addresses(plan.nic_plans, [agent_settings.MAC_PLACEHOLDER] * count)
+    for option in plan.options:
+        agent_settings.user_data(
+            plan.settings_input, option.devices, placeholders, is_registry_used=is_registry_used
+        )

@@ -1,0 +1,276 @@
+"""Asks AWS for operators' commands: what it answers, and what to do when it does not.
+
+AWS may refuse a call, refuse the keys, throttle, or not answer; or something else than AWS may answer.
+"""
+
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProxyConnectionError,
+    ReadTimeoutError,
+    SSLError,
+)
+from botocore.exceptions import ConnectionError as NotConnected
+from botocore.parsers import ResponseParserError
+
+from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code
+from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.config.aws_config import AwsConfig
+
+Answer = TypeVar("Answer")
+Mapped = TypeVar("Mapped", bound=Mapping[str, Any])
+RETRIES: Final = 1
+"""So few that an unreachable service costs little time; throttled calls have a limit of their own."""
+_LATER: Final = "Repeat this command later"
+_NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
+"""Without keys nothing can be asked, so these end a command."""
+OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, KeyError)
+"""The SDK's exceptions when AWS did not answer; its parser raises KeyError for a page that is not AWS's."""
+NOT_AWS: Final = "the response is not from AWS, perhaps from a proxy: check env.https_proxy and {endpoint}"
+_NO_CODES: Final = frozenset({"", "Unknown"})
+"""The SDK's codes for an error that it can't parse."""
+
+_PROPERTIES: Final = {
+    "ec2": "aws.ec2_endpoint",
+    "elb": "aws.elb_endpoint",
+    "elbv2": "aws.elb_endpoint",
+    "sts": "aws.sts_endpoint",
+    "ebs": "aws.ebs_endpoint",
+    "iam": "the routes to it",
+    "kms": "the routes to it",
+    "service-quotas": "the routes to it",
+}
+"""What to check if a service does not answer: its endpoint's property; three services have none."""
+_PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
+    (ProxyConnectionError, "the proxy does not answer: check env.https_proxy and env.no_proxy"),
+    (
+        SSLError,
+        "its certificate is not trusted ({cause}): add its CA certificate to aws.connection_options.ca_cert",
+    ),
+    (
+        (ConnectTimeoutError, ReadTimeoutError),
+        "it does not answer in time: check routes, security groups, proxy and {endpoint}",
+    ),
+    ((ResponseParserError, KeyError), NOT_AWS),
+    (
+        socket.gaierror,
+        "its name can't be resolved: check aws.region, aws.fips, the name servers and {endpoint}",
+    ),
+    (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
+    (Exception, "there is no connection ({cause}): check routes, proxy and {endpoint}"),
+)
+"""The problems by exception type; the first type that occurs among an error's causes counts."""
+_NOT_TAKEN: Final = frozenset(
+    {
+        "AuthFailure",
+        "Blocked",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "IncompleteSignature",
+        "InvalidClientTokenId",
+        "InvalidSignatureException",
+        "MissingAuthenticationToken",
+        "OptInRequired",
+        "PendingVerification",
+        "RequestExpired",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    }
+)
+"""Codes about keys, clock or account rather than one permission: every call fails with them."""
+_SOURCES: Final = {
+    "static": "aws.access_key_id and aws.secret_access_key",
+    "env_or_profile": "the environment or the instance profile",
+}
+
+
+class NoAnswer(Record):
+    """Why AWS gave no answer that can be used.
+
+    Attributes:
+        error: What the call raised.
+        problem: Why the service fails, with the remedy; empty when AWS answered with an error.
+    """
+
+    error: Exception
+    problem: str = ""
+
+
+class Asker:
+    """The calls of one command.
+
+    Args:
+        config: The ``aws`` section, for the messages about refused keys.
+        again: The remedy of a call without an answer that was made only once, without retries. Then each call
+            stands for itself; otherwise a service that does not answer, or throttles to the end, is not
+            called again.
+        are_keys_taken: Whether AWS has accepted the keys before.
+    """
+
+    def __init__(self, config: "AwsConfig", *, again: str = "", are_keys_taken: bool = False) -> None:
+        self._config = config
+        self._again = again
+        self._are_keys_taken = are_keys_taken
+        self._silent: dict[str, tuple[str, str]] = {}
+        self.not_checked: list[Finding] = []
+        """What AWS did not answer, and why."""
+
+    def attempt(self, service: str, call: Callable[[], Answer]) -> Answer | NoAnswer:
+        """Call AWS once.
+
+        Args:
+            service: The SDK's name of the service.
+            call: Makes the call.
+
+        Raises:
+            CloudError: AWS does not accept the role, or the keys, which it has never accepted.
+        """
+        try:
+            answer = call()
+        except _NO_KEYS:
+            raise
+        except ClientError as error:
+            return self._refused(service, error)
+        except (*OUT_OF_REACH, BotoCoreError) as error:
+            is_out = isinstance(error, OUT_OF_REACH)
+            return NoAnswer(error, reason(service, error) if is_out else described(error))
+        self._are_keys_taken = True
+        return answer
+
+    def ask(self, what: str, call: Callable[[], Answer], service: str = "ec2") -> Answer | None:
+        """Call AWS; None, with a finding, when it refuses or does not answer.
+
+        Args:
+            what: What is looked up: "key pairs".
+            call: Makes the calls; its answer must not be None, which stands for no answer.
+            service: The SDK's name of the service.
+
+        Raises:
+            CloudError: As in `attempt`.
+        """
+        if service not in self._silent:
+            answer = self.attempt(service, call)
+            if not isinstance(answer, NoAnswer):
+                return answer
+            self._note(service, what, answer)
+        if service in self._silent:
+            why, remedy = self._silent[service]
+            self.leave_out(f"{what}: {why}", remedy)
+        return None
+
+    def leave_out(self, what: str, remedy: str = "") -> None:
+        """Add a finding about what could not be looked up."""
+        self.not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
+
+    def _note(self, service: str, what: str, failed: NoAnswer) -> None:
+        """Leave out what got no answer, or the whole service from now on."""
+        error, said = failed.error, described(failed.error)
+        if has_code(error, UNAUTHORIZED):
+            call, operation = call_of(error), getattr(error, "operation_name", "")
+            self.leave_out(f"{what}: {said}", f"Allow {call.action if call is not None else operation}")
+        elif not self._again and has_code(error, THROTTLED):
+            self._silent[service] = (f"{service}: throttled: {said}", _LATER)
+        elif self._again or isinstance(error, ClientError):
+            self.leave_out(f"{what}: {said}", self._again)
+        else:
+            self._silent[service] = (f"{service}: {failed.problem}", "")
+
+    def _refused(self, service: str, error: ClientError) -> NoAnswer:
+        """What an error of a service means; after AWS has accepted the keys, no error is blamed on them."""
+        if not is_error_of_aws(error):
+            return NoAnswer(error, strange(service))
+        if (role := refused_role(self._config, error)) is not None:
+            raise role from error
+        if speaks_of_keys(error) and not self._are_keys_taken:
+            raise refused_keys(self._config, error) from error
+        self._are_keys_taken = True
+        return NoAnswer(error)
+
+
+def of_aws(answer: Mapped) -> Mapped:
+    """An answer of AWS itself: one without a request id is a proxy's page.
+
+    Raises:
+        ResponseParserError: It is not from AWS.
+    """
+    if "RequestId" not in answer["ResponseMetadata"]:
+        raise ResponseParserError("no request id")
+    return answer
+
+
+def is_error_of_aws(error: ClientError) -> bool:
+    """Whether an error can come from AWS: if the SDK finds no code, it uses the HTTP status, or none."""
+    code = code_of(error)
+    return code not in _NO_CODES and not code.isdecimal()
+
+
+def refused_role(config: "AwsConfig", error: ClientError) -> CloudError | None:
+    """The error for a role that can't be assumed; None when another call failed."""
+    if error.operation_name != "AssumeRole":
+        return None
+    what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
+    trust = ". The role's trust policy must name the user or role of these keys"
+    return CloudError(f"{what}: {explained(error)}{trust if has_code(error, UNAUTHORIZED) else ''}")
+
+
+def speaks_of_keys(error: ClientError) -> bool:
+    """Whether an error means that AWS does not accept the keys."""
+    return has_code(error, _NOT_TAKEN)
+
+
+def refused_keys(config: "AwsConfig", error: ClientError) -> CloudError:
+    """The error for keys that AWS does not accept."""
+    return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explained(error)}")
+
+
+def _keys(config: "AwsConfig") -> str:
+    return _SOURCES[config.credentials_source]
+
+
+def reason(service: str, error: Exception) -> str:
+    """Why a service did not answer, with the remedy.
+
+    Args:
+        service: The SDK's name of the service.
+        error: One of `OUT_OF_REACH`.
+    """
+    causes = list(_causes(error))
+    words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
+    return words.format(cause=causes[-1], endpoint=_endpoint(service))
+
+
+def strange(service: str) -> str:
+    """The problem of a service when something other than AWS answers."""
+    return NOT_AWS.format(endpoint=_endpoint(service))
+
+
+def other_keys(service: str, error: ClientError) -> str:
+    """The problem of a service that refuses keys that other services accept: its endpoint must be wrong."""
+    return f"it refuses the keys that other services accept ({code_of(error)}): check {_endpoint(service)}"
+
+
+def _endpoint(service: str) -> str:
+    return f"{_PROPERTIES[service]}, or create a VPC endpoint for it"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and its causes: the libraries below the SDK wrap each other's errors several times."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
