@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.tools.checks.bosh.shapes import Key, Shape
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.shapes import Key, Shape
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 DIRECTOR: Final = "Director"
