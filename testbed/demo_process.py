@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 PATIENCE = 100.0
+MOMENT = 5.0
+"""Seconds in which the system removes processes that have closed their files."""
 
 
 class Program:
@@ -64,12 +67,20 @@ class Program:
         os.killpg(self.process.pid, number)
 
     def left(self) -> list[str]:
-        """List its leftover files and processes, after its end."""
+        """List its leftover files and processes, after its end; one that is ending gets a moment."""
         left = [path.name for path in Path(self._folder.name).iterdir()]
-        with suppress(ProcessLookupError):
-            os.killpg(self.process.pid, 0)
-            left.append("a process")
+        deadline = time.monotonic() + MOMENT
+        while self._has_processes():
+            if time.monotonic() > deadline:
+                return [*left, "a process"]
         return left
+
+    def _has_processes(self) -> bool:
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
     def __enter__(self) -> Self:
         """Do nothing: it has been started."""

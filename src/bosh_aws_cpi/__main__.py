@@ -12,7 +12,8 @@ from types import ModuleType
 class _Typing(ModuleType):
     """The module `typing`, whose code runs when anything but `TYPE_CHECKING` is first read from it.
 
-    `info` reads nothing else, and that code takes a seventh of it (docs/decisions/start-up.md).
+    `info` reads nothing else, and that code takes a seventh of it (docs/decisions/start-up.md). Unlike in an
+    import statement there is no lock: something must be read before the first thread starts.
     """
 
     TYPE_CHECKING = False
@@ -21,7 +22,11 @@ class _Typing(ModuleType):
         if name == "__path__":  # each import statement asks whether it is a package
             raise AttributeError(name)
         self.__class__ = ModuleType  # type: ignore[assignment] # from now on a module like any other
-        self.__loader__.exec_module(self)  # type: ignore[union-attr]
+        try:
+            self.__loader__.exec_module(self)  # type: ignore[union-attr]
+        except BaseException:
+            del sys.modules["typing"]  # as an import statement does: the next one tries again
+            raise
         return getattr(self, name)
 
 

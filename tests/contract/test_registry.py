@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.cpi.registry import DisabledRegistry
+from bosh_aws_cpi.cpi.agent_registry import DisabledRegistry
 from bosh_aws_cpi.errors import CloudError
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config

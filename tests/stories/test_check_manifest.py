@@ -257,6 +257,12 @@ def test_mistake(check: Callable[..., Answer], route: Route, value: Any, path: s
     assert (path, line_of(text, path), "Director") in errors
 
 
+@pytest.mark.parametrize("key", ["template", "templates"])
+def test_null_templates(check: Callable[..., Answer], key: str) -> None:
+    """The Director refuses the old names of jobs only if they have a value."""
+    assert check(CONFIG, changed(MANIFEST, (*WEB, key), None)).document["findings"] == []
+
+
 TWO_DEFAULTS = [
     {"name": "default", "default": ["dns", "gateway", "addressable"]},
     {"name": "other", "default": ["addressable"]},

@@ -158,14 +158,17 @@ def test_delete_half_deleted_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws,
 
 
 @pytest.mark.parametrize("stemcell_cid", ["*", "ami-?????????????????"])
-def test_delete_no_stemcell(cpi: Cpi, world: World, stemcell_cid: str) -> None:
+def test_delete_no_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws, stemcell_cid: str) -> None:
     """A wildcard of EC2's filters is no stemcell's id: nothing is deleted."""
     volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
     described = f"Copied for DestinationAmi {ELSEWHERE} from SourceAmi ami-1 for SourceSnapshot snap-1."
-    tag = {"ResourceType": "snapshot", "Tags": [{"Key": "bosh_ami", "Value": ELSEWHERE}]}
+    tag: Any = {"ResourceType": "snapshot", "Tags": [{"Key": "bosh_ami", "Value": ELSEWHERE}]}
     for more in ({"Description": described}, {"TagSpecifications": [tag]}):
         world.ec2.create_snapshot(VolumeId=volume_id, **more)
+    ebs = fake_aws.client("ebs")
+    uploaded = ebs.start_snapshot(VolumeSize=1, Tags=tag["Tags"])["SnapshotId"]
+    ebs.complete_snapshot(SnapshotId=uploaded, ChangedBlocksCount=0)
     before = world.state()
-    assert len(before["snapshots"]) == 2
+    assert len(before["snapshots"]) == 3
     assert cpi.call("delete_stemcell", stemcell_cid).ok() is None
     assert world.state() == before

@@ -138,7 +138,8 @@ class Asker:
             call: Makes the call.
 
         Raises:
-            CloudError: AWS does not accept the role, or the keys, which it has never accepted.
+            CloudError: AWS does not accept the keys, which it has never accepted, or the role, if the calls
+                don't stand for themselves.
         """
         try:
             answer = call()
@@ -194,7 +195,7 @@ class Asker:
         """What an error of a service means; after AWS has accepted the keys, no error is blamed on them."""
         if not is_error_of_aws(error):
             return NoAnswer(error, strange(service))
-        if (role := refused_role(self._config, error)) is not None:
+        if not self._again and (role := refused_role(self._config, error)) is not None:
             raise role from error
         if speaks_of_keys(error) and not self._are_keys_taken:
             raise refused_keys(self._config, error) from error

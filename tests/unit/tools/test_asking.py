@@ -18,6 +18,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.tools.asking import (
     OUT_OF_REACH,
     Asker,
@@ -106,6 +107,23 @@ def test_role(cloud: Cloud, code: str, *, is_about_trust: bool) -> None:
     assert f"{code}: m" in error.message
     assert ("trust policy" in error.message) is is_about_trust
     assert refused_role(config, answered(code)) is None
+
+
+@pytest.mark.parametrize("again", ["", "Repeat this command"])
+def test_role_of_a_single_call(cloud: Cloud, again: str) -> None:
+    """A role that can't be assumed ends a command, unless each of its calls stands for itself."""
+
+    def call() -> None:
+        raise answered("Throttling", "AssumeRole")
+
+    asker = Asker(cloud.config.aws, again=again, are_keys_taken=bool(again))
+    if again:
+        assert asker.ask("routes", call) is None
+        (found,) = asker.not_checked
+        assert found.what.startswith("routes: AssumeRole failed with Throttling")
+        return
+    with pytest.raises(CloudError, match=r"aws\.role_arn"):
+        asker.ask("routes", call)
 
 
 @pytest.mark.parametrize(

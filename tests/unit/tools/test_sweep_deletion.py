@@ -35,6 +35,14 @@ NIC = {
     "Description": f"BOSH agent agent-1 of director {DIRECTOR}",
     "TagSet": tags(bosh_agent_id="agent-1", bosh_sweep_seen="2020-05-01T00:00:00Z eni-1"),
 }
+VOLUME = {
+    "VolumeId": "vol-1",
+    "State": "available",
+    "CreateTime": hours_ago(100),
+    "Size": 1,
+    "VolumeType": "gp3",
+    "Tags": tags(bosh_agent_id="agent-1"),
+}
 IN_USE = "The snapshot snap-1 is currently in use by ami-2"
 
 
@@ -84,6 +92,20 @@ def test_used_meanwhile(
     ((kind, outcome),) = run()
     assert kind == "snapshot"
     assert outcome.startswith("failed: DeleteSnapshot failed with InvalidSnapshot.InUse: " + IN_USE)
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["deleted now", "deleted meanwhile"])
+def test_volume(run: Run, there: Callable[..., None], ec2: Ec2, *, is_there: bool) -> None:
+    """A volume is removed only when EC2 no longer shows it."""
+    there(volume=VOLUME)
+    by_id = [{"Name": "volume-id", "Values": ["vol-1"]}]
+    ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, MaxResults=500, Filters=by_id)
+    if is_there:
+        ec2.answers("delete_volume", VolumeId="vol-1")
+    else:
+        ec2.refuses("delete_volume", "InvalidVolume.NotFound", VolumeId="vol-1")
+    ec2.refuses("describe_volumes", "InvalidVolume.NotFound", VolumeIds=["vol-1"])
+    assert run("--disk", "vol-1") == [("volume", "removed")]
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import attachments, instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.cpi.agent_registry import NoRegistry
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.registry import NoRegistry
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
@@ -14,7 +14,7 @@ from bosh_aws_cpi.plan import device_names
 from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.registry import Registry
+    from bosh_aws_cpi.cpi.agent_registry import Registry
 
 
 def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:

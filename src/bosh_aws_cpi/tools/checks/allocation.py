@@ -11,19 +11,21 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks import interfaces, network_defaults
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks import interfaces
+from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses, free, kept_by_aws
+from bosh_aws_cpi.tools.checks.bosh import network_defaults
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
+from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, Blocks, overlaps, ranges_of, shared
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, refused, wrong_keys
+from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORK_OF_GROUP
+from bosh_aws_cpi.tools.checks.bosh.subnets import Addresses, delegated_length
 from bosh_aws_cpi.tools.checks.combinations import Use
 from bosh_aws_cpi.tools.checks.deployment import properties_by_key
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.instance_groups import Group
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, any_address
 from bosh_aws_cpi.tools.checks.network_properties import entries_of
-from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, Blocks, overlaps, ranges_of, shared
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
-from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, wrong_keys
-from bosh_aws_cpi.tools.checks.shapes import NETWORK_OF_GROUP
-from bosh_aws_cpi.tools.checks.subnets import Addresses, delegated_length, kept_by_aws
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _OPTIONAL_DEFAULTS: Final = ("addressable",)
@@ -174,7 +176,7 @@ def _static_block(block: Block, statics: _Statics, group: Group) -> Iterator[Fin
     if zones and group.zones is not None and not set(zones) & set(group.zones):
         what = f"'{place.value}' is in {', '.join(zones)}, which is none of the instance group's azs"
         yield refused(place, what, "Add the az, or use another address")
-    elif overlaps(one, addresses.kept_by_aws):
+    elif overlaps(one, aws_addresses(addresses.whole)):
         what = f"'{place.value}' is one of the addresses that AWS keeps: {kept_by_aws(addresses.whole)}"
         yield Finding(Severity.ERROR, what, _OTHER, place.place, "AWS")
 
@@ -264,4 +266,4 @@ def _free_in(subnet: Node, kind: str) -> int | None:
         or delegated_length(subnet, addresses.whole) is not None
     ):
         return None
-    return addresses.free
+    return free(addresses)

@@ -10,10 +10,10 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.records import EMPTY, Record
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of, text_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
-from bosh_aws_cpi.tools.checks.rules import name_of, text_of
 
 Identity = tuple[object, ...]
 _ZONE: Final = "availability_zone"

@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks import interfaces, network_defaults
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of
-from bosh_aws_cpi.tools.checks.documents import Document, Node
-from bosh_aws_cpi.tools.checks.interfaces import Attachment
-from bosh_aws_cpi.tools.checks.ranges import address_of, aws_addresses, overlaps, parsed, range_of
-from bosh_aws_cpi.tools.checks.reading import properties_of
-from bosh_aws_cpi.tools.checks.rules import (
+from bosh_aws_cpi.tools.checks import interfaces
+from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses, kept_by_aws, router
+from bosh_aws_cpi.tools.checks.bosh import network_defaults
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
+from bosh_aws_cpi.tools.checks.bosh.ranges import address_of, overlaps, parsed, range_of
+from bosh_aws_cpi.tools.checks.bosh.rules import (
     BOSH_CLI,
     hashes,
     name_of,
@@ -26,7 +25,7 @@ from bosh_aws_cpi.tools.checks.rules import (
     unlike,
     wrong_keys,
 )
-from bosh_aws_cpi.tools.checks.shapes import (
+from bosh_aws_cpi.tools.checks.bosh.shapes import (
     CREATE_ENV,
     CREATE_ENV_GROUP,
     CREATE_ENV_GROUP_NETWORK,
@@ -34,7 +33,10 @@ from bosh_aws_cpi.tools.checks.shapes import (
     NETWORK_TYPES,
     Shape,
 )
-from bosh_aws_cpi.tools.checks.subnets import CIDR, WITHIN, gateway, kept_by_aws
+from bosh_aws_cpi.tools.checks.bosh.subnets import CIDR, WITHIN, gateway
+from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.interfaces import Attachment
+from bosh_aws_cpi.tools.checks.reading import properties_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _SIGNS: Final = ("cloud_provider", "resource_pools", "disk_pools")
@@ -126,6 +128,7 @@ def _subnet(subnet: Node) -> Iterator[Finding]:
         yield refused(node, what, CIDR, BOSH_CLI)
         return
     yield from gateway(subnet, whole, BOSH_CLI)
+    yield from router(subnet, whole)
 
 
 def _groups(root: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:

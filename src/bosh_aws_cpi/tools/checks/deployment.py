@@ -8,15 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from bosh_aws_cpi.tools.checks import instance_groups
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh import instance_groups
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
+from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, refused, text_of, unlike, wrong_keys
+from bosh_aws_cpi.tools.checks.bosh.shapes import MANIFEST
 from bosh_aws_cpi.tools.checks.combinations import Use, extensions_of, of_compilation, sized_properties
 from bosh_aws_cpi.tools.checks.documents import Document, Node
-from bosh_aws_cpi.tools.checks.instance_groups import Group, is_errand
 from bosh_aws_cpi.tools.checks.quotas import OPEN, UNKNOWN, Demand, InstanceKind
 from bosh_aws_cpi.tools.checks.reading import properties_of
-from bosh_aws_cpi.tools.checks.rules import DIRECTOR, hashes, refused, text_of, unlike, wrong_keys
-from bosh_aws_cpi.tools.checks.shapes import MANIFEST
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _BLOCK: Final = "capacity-block"

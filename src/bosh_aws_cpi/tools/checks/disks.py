@@ -12,11 +12,11 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import words
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read, read_known, said
-from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 Encrypted: TypeAlias = tuple[Encryptable, Encryption, Node]

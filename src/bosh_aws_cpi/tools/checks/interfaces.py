@@ -7,10 +7,10 @@ from bosh_aws_cpi.jsontext import Json, is_true
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.properties.network import parse_networks
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.checks.bosh.ranges import range_of
+from bosh_aws_cpi.tools.checks.bosh.rules import text_of
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.ranges import range_of
 from bosh_aws_cpi.tools.checks.reading import is_open, said
-from bosh_aws_cpi.tools.checks.rules import text_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 

@@ -17,11 +17,11 @@ from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import REQUIRED, MetadataOptions, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, shown, vms
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
-from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
 _ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is_encrypted=True)

@@ -7,9 +7,9 @@ from pydantic import ValidationError
 
 from bosh_aws_cpi.properties.vm_traffic import TargetGroup
 from bosh_aws_cpi.records import Entity
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.rules import name_of
 
 _TYPES: Final = ("instance_type", "instance_type_fallbacks")
 _LISTS: Final = frozenset({"elbs", "instance_type_fallbacks", "security_groups"})

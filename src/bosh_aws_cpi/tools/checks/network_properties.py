@@ -9,11 +9,11 @@ from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork, ManagedNetworkProperties
 from bosh_aws_cpi.properties.network import Network, NetworkCloudProperties
 from bosh_aws_cpi.properties.types import Problem, wrong_values
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import texts
 from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
-from bosh_aws_cpi.tools.checks.rules import hashes, name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 

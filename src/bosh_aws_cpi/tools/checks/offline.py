@@ -13,23 +13,23 @@ from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
     allocation,
-    compilation,
+    aws_addresses,
     create_env,
     deployment,
     disks,
     machines,
     network_properties,
-    networks,
     spread,
     words,
 )
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh import compilation, networks
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document
-from bosh_aws_cpi.tools.checks.instance_groups import Group
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import said
-from bosh_aws_cpi.tools.checks.rules import hashes, text_of
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ class Files(Record):
         else:
             yield from compilation.findings(config)
             yield from networks.findings(config)
+            yield from aws_addresses.findings(config)
         if self.manifest is not None:
             yield from deployment.findings(self.manifest, self._groups, config)
             yield from allocation.findings(self._groups, self.uses or [], config, aws)

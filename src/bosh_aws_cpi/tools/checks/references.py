@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, vms
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
-from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 

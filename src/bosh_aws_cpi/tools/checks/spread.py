@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator
 
 from bosh_aws_cpi.plan.spread import MAX_RUNNING
+from bosh_aws_cpi.tools.checks.bosh.rules import text_of
 from bosh_aws_cpi.tools.checks.combinations import Use
 from bosh_aws_cpi.tools.checks.deployment import properties_by_key
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import properties_of
-from bosh_aws_cpi.tools.checks.rules import text_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _ZONE = "availability_zone"

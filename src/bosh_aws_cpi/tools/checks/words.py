@@ -20,7 +20,7 @@ from bosh_aws_cpi.properties.vm import (
     VmProperties,
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 

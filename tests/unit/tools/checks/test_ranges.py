@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from bosh_aws_cpi.tools.checks.bosh.ranges import Blocks, overlaps, parsed, shared, within
+from bosh_aws_cpi.tools.checks.bosh.subnets import manual_subnet
 from bosh_aws_cpi.tools.checks.documents import Document
-from bosh_aws_cpi.tools.checks.ranges import Blocks, overlaps, parsed, shared, within
-from bosh_aws_cpi.tools.checks.subnets import manual_subnet
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.tools.checks.ranges import AnyNetwork
+    from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork
 
 BLOCKS: list[AnyNetwork] = [
     ip_network(each)
@@ -72,7 +72,7 @@ def test_many() -> None:
             address.rpartition(".")[0] + f".{int(address.rpartition('.')[2]) + 2}" for address in addresses
         ],
     }
-    assert list(manual_subnet(Document("file.yml", subnet).root, is_managed=False)) == []
+    assert list(manual_subnet(Document("file.yml", subnet).root)) == []
     subnet["static"] = [*subnet["static"], addresses[-1]]
-    (found,) = manual_subnet(Document("file.yml", subnet).root, is_managed=False)
+    (found,) = manual_subnet(Document("file.yml", subnet).root)
     assert "is reserved" in found.what

@@ -10,7 +10,7 @@ import pytest
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
 from bosh_aws_cpi.properties.vm import State
 from bosh_aws_cpi.tools.checks import words
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.findings import Finding, Severity
 

@@ -9,8 +9,9 @@ from bosh_aws_cpi.plan.subnets import overlap
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
+from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses
+from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.naming import SubnetUse
-from bosh_aws_cpi.tools.checks.ranges import AnyNetwork, aws_addresses, range_of, ranges_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _CREATE_ENV: Final = "bosh-init"

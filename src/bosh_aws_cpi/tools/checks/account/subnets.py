@@ -7,11 +7,11 @@ from bosh_aws_cpi.aws.subnet_details import SubnetFacts
 from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan.subnet_fallbacks import difference
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.checks.bosh.ranges import range_of, within
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse
-from bosh_aws_cpi.tools.checks.ranges import range_of, within
 from bosh_aws_cpi.tools.checks.references import References, named
-from bosh_aws_cpi.tools.checks.rules import name_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _FEW: Final = 10

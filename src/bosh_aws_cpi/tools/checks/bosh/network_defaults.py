@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, refused
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.rules import DIRECTOR, refused
 from bosh_aws_cpi.tools.findings import Finding
 
 REQUIRED: Final = ("dns", "gateway")

@@ -58,11 +58,13 @@ class Shape(Record):
         keys: Its keys.
         what: What it is: "a dynamic network".
         refused: Keys that BOSH refuses in it, and what to do.
+        refused_values: Keys that BOSH refuses unless they are null, and what to do.
     """
 
     keys: Mapping[str, Key]
     what: str = ""
     refused: Mapping[str, str] = EMPTY
+    refused_values: Mapping[str, str] = EMPTY
 
 
 def _properties(model: type[Properties], text: str) -> dict[str, Key]:
@@ -103,7 +105,10 @@ _MANAGED_SUBNET: Final = Shape(
     {
         **_MANUAL_SUBNET.keys,
         "name": _SUBNET_NAME.replaced(
-            kind=str, is_required=True, absent="has no name, which a subnet of a managed network needs"
+            kind=str,
+            is_required=True,
+            form="",
+            absent="has no name, which a subnet of a managed network needs",
         ),
         "range": _RANGE.replaced(is_required=False),
         "gateway": _GATEWAY.replaced(is_required=False),
@@ -231,9 +236,8 @@ INSTANCE_GROUP: Final = Shape(
     {
         "resource_pool": "Use vm_type",
         "persistent_disk_pool": "Use persistent_disk_type",
-        "template": "Use jobs",
-        "templates": "Use jobs",
     },
+    refused_values={"template": "Use jobs", "templates": "Use jobs"},
 )
 """It has more keys than these, which are not checked."""
 NETWORK_OF_GROUP: Final = Shape(

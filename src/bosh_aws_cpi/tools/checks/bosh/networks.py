@@ -7,14 +7,13 @@ network_parser/name_servers_parser.rb.
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bosh_aws_cpi.tools.checks.cloud_config import (
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import (
     CloudConfig,
     type_of,
     zones_of,
 )
-from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.ranges import address_of, range_of, ranges_of, shared
-from bosh_aws_cpi.tools.checks.rules import (
+from bosh_aws_cpi.tools.checks.bosh.ranges import address_of, range_of, ranges_of, shared
+from bosh_aws_cpi.tools.checks.bosh.rules import (
     hashes,
     name_of,
     refused,
@@ -23,8 +22,9 @@ from bosh_aws_cpi.tools.checks.rules import (
     unlike,
     wrong_keys,
 )
-from bosh_aws_cpi.tools.checks.shapes import NETWORK, NETWORK_TYPES, NETWORKS, Shape
-from bosh_aws_cpi.tools.checks.subnets import manual_subnet
+from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORK, NETWORK_TYPES, NETWORKS, Shape
+from bosh_aws_cpi.tools.checks.bosh.subnets import manual_subnet
+from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _SINGLE: Final = 32
@@ -71,7 +71,7 @@ def _of_type(network: Node, kind: str, shape: Shape | None, config: CloudConfig)
             yield from unknown_keys(subnet, shape)
             yield from wrong_keys(subnet, shape)
         yield from _zones(subnet, config)
-        yield from _subnet(subnet, kind, is_managed=bool(network.value.get("managed")))
+        yield from _subnet(subnet, kind)
     if kind == "manual":
         yield from _together(known)
         return
@@ -83,13 +83,13 @@ def _of_type(network: Node, kind: str, shape: Shape | None, config: CloudConfig)
                 yield refused(node, f"{key} is not allowed beside subnets", "Move it into the subnets")
 
 
-def _subnet(subnet: Node, kind: str, *, is_managed: bool) -> Iterator[Finding]:
+def _subnet(subnet: Node, kind: str) -> Iterator[Finding]:
     if kind == "vip":
         yield from ranges_of(subnet.get("static"))[1]
         return
     yield from _dns(subnet)
     if kind == "manual":
-        yield from manual_subnet(subnet, is_managed=is_managed)
+        yield from manual_subnet(subnet)
         return
     prefix = subnet.get("prefix")
     if prefix is not None and isinstance(prefix.value, int) and prefix.value != _SINGLE:

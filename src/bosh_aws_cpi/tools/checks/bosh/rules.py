@@ -9,8 +9,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.tools.checks.bosh.shapes import Key, Shape
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.shapes import Key, Shape
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 DIRECTOR: Final = "Director"
@@ -56,7 +56,7 @@ def unknown_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[F
     """A warning for each key that BOSH ignores."""
     known = list(shape.keys)
     for entry in node.entries() if not node.is_unknown else ():
-        if (key := str(entry.route[-1])) not in known and key not in shape.refused:
+        if (key := str(entry.route[-1])) not in {*known, *shape.refused, *shape.refused_values}:
             yield unknown_key(entry, key, known, source)
 
 
@@ -65,8 +65,8 @@ def wrong_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Fin
 
     For the Director, a key whose value is null is there, and has the wrong type; for bosh-cli it is absent.
     """
-    for name, remedy in shape.refused.items():
-        if (found := node.child(name)) is not None:
+    for name, remedy in {**shape.refused, **shape.refused_values}.items():
+        if (found := node.child(name)) is not None and (name in shape.refused or found.value is not None):
             yield refused(found, f"{name} is not allowed in {shape.what}", remedy, source)
     for name, key in shape.keys.items():
         value = node.child(name) if source == DIRECTOR else node.get(name)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.cpi.agent_registry import DisabledRegistry, NoRegistry
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.registry import DisabledRegistry, NoRegistry
 from bosh_aws_cpi.errors import CloudError, CPIAPIVersionNotSupported
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Ranges of addresses, as the Director reads them, and the addresses that AWS keeps in each subnet. Pure.
+"""Ranges of addresses, as the Director reads them. Pure.
 
 The Director's reading is that of BOSH, ip_util.rb and ip_addr_or_cidr.rb.
 """
@@ -16,10 +16,10 @@ from ipaddress import (
 )
 from typing import Any, Final
 
-from bosh_aws_cpi.plan.subnets import KEPT_FIRST, overlap
+from bosh_aws_cpi.plan.subnets import overlap
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.checks.bosh.rules import refused
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.rules import refused
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 AnyAddress = IPv4Address | IPv6Address
@@ -120,12 +120,6 @@ def address_of(text: object) -> AnyAddress | None:
     except ValueError:
         return None
     return network.network_address if network is not None and network.num_addresses == 1 else None
-
-
-def aws_addresses(whole: AnyNetwork) -> list[AnyNetwork]:
-    """The addresses of a subnet that AWS keeps: the first four and the last."""
-    first = [ip_network(whole[index]) for index in range(min(KEPT_FIRST, whole.num_addresses))]
-    return [*first, ip_network(whole[-1])]
 
 
 def within(part: AnyNetwork, whole: AnyNetwork) -> bool:

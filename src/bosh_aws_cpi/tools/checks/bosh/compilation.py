@@ -6,11 +6,11 @@ from typing import Final
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, unserved
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, unserved
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of, refused, text_of, unknown_keys, unlike, wrong_keys
+from bosh_aws_cpi.tools.checks.bosh.shapes import COMPILATION, VM_RESOURCES
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import read
-from bosh_aws_cpi.tools.checks.rules import name_of, refused, text_of, unknown_keys, unlike, wrong_keys
-from bosh_aws_cpi.tools.checks.shapes import COMPILATION, VM_RESOURCES
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _KINDS: Final = ("vm_type", "vm_resources", "cloud_properties")

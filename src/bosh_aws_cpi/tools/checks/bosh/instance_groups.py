@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.cloud_config import CloudConfig, canonical, unserved
-from bosh_aws_cpi.tools.checks.compilation import of_resources
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, canonical, unserved
+from bosh_aws_cpi.tools.checks.bosh.compilation import of_resources
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, refused, text_of, wrong_keys
+from bosh_aws_cpi.tools.checks.bosh.shapes import ERRAND, INSTANCE_GROUP
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.rules import hashes, name_of, refused, text_of, wrong_keys
-from bosh_aws_cpi.tools.checks.shapes import ERRAND, INSTANCE_GROUP
 from bosh_aws_cpi.tools.findings import Finding
 
 _DISKS: Final = ("persistent_disk", "persistent_disk_type", "persistent_disks")

@@ -10,8 +10,7 @@ from typing import Final
 
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, VmSize
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.documents import Document, Node
-from bosh_aws_cpi.tools.checks.rules import (
+from bosh_aws_cpi.tools.checks.bosh.rules import (
     hashes,
     name_of,
     refused,
@@ -22,7 +21,8 @@ from bosh_aws_cpi.tools.checks.rules import (
     unlike,
     wrong_keys,
 )
-from bosh_aws_cpi.tools.checks.shapes import CLOUD_CONFIG, EXTRA, LISTS, NETWORK_TYPES, Shape
+from bosh_aws_cpi.tools.checks.bosh.shapes import CLOUD_CONFIG, EXTRA, LISTS, NETWORK_TYPES, Shape
+from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding
 
 _DNS: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-")
