@@ -12,6 +12,7 @@ from tests.faults.outcome import Outcome
 from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS
 from tests.faults.summary import FOUND, TRIED
 from tests.listing import check_methods_listed
+from tests.stories.test_calls import MOST_ON_STDERR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,12 +35,15 @@ def test_each_method_has_a_scenario() -> None:
 @pytest.mark.sampled
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "_"))
 def test_nothing_wrong(stage: Stage, scenario: Scenario) -> None:
-    """Without a fault a scenario takes the calls that the matrix counts on, and is a success."""
+    """Without a fault a scenario succeeds, with the calls that the matrix counts on, and logs little."""
     stage.prepare(scenario)
     before = stage.painter.picture()
     stage.fake_aws.forget_calls()
     answer = stage.call()
     assert stage.fake_aws.actions() == list(scenario.calls)
+    count = len(scenario.calls)
+    assert f" seconds, {count} AWS call{'s' * (count != 1)}, " in answer.stderr
+    assert len(answer.stderr) <= MOST_ON_STDERR
     shown = scenario.shown(answer.ok())
     if scenario.makes:
         stage.painter.name(shown, "made")

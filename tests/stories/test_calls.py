@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.listing import check_methods_listed
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,39 +34,10 @@ class There:
     disk_cid: str
     vm_arguments: list[Any]
 
-    def spread(self) -> list[Any]:
-        """Write the arguments of the first VM of an instance group with spread."""
-        agent_id, stemcell_cid, properties, networks, disks, _ = self.vm_arguments
-        env = {"bosh": {"group": "bosh-1-db-etcd"}}
-        return [agent_id, stemcell_cid, {**properties, "spread": True}, networks, disks, env]
-
     def attach(self) -> There:
         """Attach the disk to the VM."""
         self.world.ec2.attach_volume(InstanceId=self.vm_cid, VolumeId=self.disk_cid, Device="/dev/sdf")
         return self
-
-    def replaced_by_copy(self) -> str:
-        """Have a copy of the disk that replaces it."""
-        link = [{"Key": "bosh_replaces", "Value": self.disk_cid}]
-        (copy,) = self.world.ec2.copy_volumes(
-            SourceVolumeId=self.disk_cid, TagSpecifications=[{"ResourceType": "volume", "Tags": link}]
-        )["Volumes"]
-        replaced_by = {"Key": "bosh_replaced_by", "Value": copy["VolumeId"]}
-        self.world.ec2.create_tags(Resources=[self.disk_cid], Tags=[replaced_by])
-        return str(copy["VolumeId"])
-
-    def snapshot(self) -> str:
-        """Have a snapshot of the disk."""
-        return str(self.world.ec2.create_snapshot(VolumeId=self.disk_cid)["SnapshotId"])
-
-    def subnet(self) -> str:
-        """Have a subnet without interfaces."""
-        answer = self.world.ec2.create_subnet(VpcId=self.world.vpc_id, CidrBlock="10.0.9.0/24")
-        return str(answer["Subnet"]["SubnetId"])
-
-    def image(self) -> str:
-        """Have an AMI that is not a light stemcell's."""
-        return str(self.world.ec2.create_image(InstanceId=self.vm_cid, Name="stemcell")["ImageId"])
 
     def light(self) -> dict[str, Any]:
         """Write the properties of a light stemcell."""
@@ -86,44 +55,8 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
     ("calculate_vm_cloud_properties", lambda _: [SIZE], []),
     ("create_stemcell", lambda there: ["", there.light()], ["DescribeImages"]),
     ("delete_stemcell", lambda there: [f"{there.world.image_id} light"], []),
-    (
-        "delete_stemcell",
-        lambda there: [there.image()],
-        ["DescribeImages", "DeregisterImage", "DescribeImages"],
-    ),
     ("create_vm", lambda there: there.vm_arguments, [*GATHERED, "RunInstances", "DescribeInstances"]),
-    (
-        "create_vm",
-        lambda there: there.spread(),
-        [
-            *(*GATHERED[:3], "DescribePlacementGroups", GATHERED[3]),
-            *("CreatePlacementGroup", "RunInstances", "DescribeInstances"),
-        ],
-    ),
-    ("has_vm", lambda there: [there.vm_cid], ["DescribeInstances"]),
-    ("reboot_vm", lambda there: [there.vm_cid], ["DescribeInstances", "RebootInstances"]),
-    ("set_vm_metadata", lambda there: [there.attach().vm_cid, TAGS], ["DescribeInstances", "CreateTags"]),
-    ("get_disks", lambda there: [there.attach().vm_cid], ["DescribeInstances"]),
-    ("delete_vm", lambda there: [there.attach().vm_cid], ["TerminateInstances", "DescribeInstances"]),
     ("create_disk", lambda _: [1024, {}], ["DescribeAvailabilityZones", "CreateVolume", "DescribeVolumes"]),
-    (
-        "create_disk",
-        lambda there: [1024, {}, there.vm_cid],
-        ["DescribeInstances", "CreateVolume", "DescribeVolumes"],
-    ),
-    ("has_disk", lambda there: [there.disk_cid], ["DescribeVolumes"]),
-    ("set_disk_metadata", lambda there: [there.disk_cid, TAGS], ["CreateTags"]),
-    (
-        "attach_disk",
-        lambda there: [there.vm_cid, there.disk_cid],
-        ["DescribeInstances", "AttachVolume", "DescribeVolumes"],
-    ),
-    (
-        "detach_disk",
-        lambda there: [there.attach().vm_cid, there.disk_cid],
-        ["DetachVolume", "DescribeVolumes"],
-    ),
-    ("delete_disk", lambda there: [there.disk_cid], ["DeleteVolume", "DescribeVolumes"]),
     ("resize_disk", lambda there: [there.disk_cid, 1024], ["DescribeVolumes"]),
     (
         "resize_disk",
@@ -136,40 +69,12 @@ CASES: list[tuple[str, Callable[[There], list[Any]], list[str]]] = [
         ["DescribeVolumes", LOOK, "ModifyVolume", LOOK],
     ),
     (
-        "update_disk",
-        lambda there: [there.disk_cid, 4 * MIB_OF_2_GIB, {"encrypted": True}],
-        [*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes"],
-    ),
-    (
-        "attach_disk",
-        lambda there: [there.vm_cid, there.replaced_by_copy()],
-        [
-            *("DescribeInstances", "AttachVolume", "DescribeVolumes"),
-            *("CreateTags", "DescribeVolumes", "DeleteVolume", "CreateTags"),
-        ],
-    ),
-    (
         "snapshot_disk",
         lambda there: [there.disk_cid, TAGS],
         ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"],
     ),
-    ("delete_snapshot", lambda there: [there.snapshot()], ["DeleteSnapshot"]),
-    (
-        "create_network",
-        lambda there: [{"type": "manual", "cloud_properties": {"vpc_id": there.world.vpc_id}}],
-        ["DescribeVpcs", "DescribeSubnets", "CreateSubnet", "DescribeSubnets"],
-    ),
-    ("delete_network", lambda there: [there.subnet()], ["DeleteSubnet"]),
 ]
-"""Method, arguments, calls."""
-ELSEWHERE = {"ping", "current_vm_id", "configure_networks"}
-"""Methods without a call to AWS, whose tests are in tests/contract."""
-
-
-def test_each_method_is_here() -> None:
-    """A method that is implemented has its calls in the list."""
-    listed = {case[0] for case in CASES} | ELSEWHERE
-    check_methods_listed(listed, "add its calls to CASES of this file")
+"""Method, arguments, calls: requests that no scenario of tests/faults makes; resources are usable at once."""
 
 
 def called(answer: Answer) -> str:
