@@ -99,9 +99,10 @@ class Workers(Generic[Job, Result]):
             stack_size(_STACK)
             thread = Thread(target=self._run, args=(ready,), daemon=True)
             ready.acquire()
-            thread.start()
-            _await(thread, ready)
-            self._threads.append(thread)
+            with interrupts.shielded():  # `end` must know each thread that takes jobs
+                thread.start()
+                _await(thread, ready)
+                self._threads.append(thread)
         except (MemoryError, RuntimeError) as error:
             said = str(error) or "too little memory"
             logger.warning(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import signal
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bosh_aws_cpi.cpi.stemcells import snapshot_upload
 from bosh_aws_cpi.cpi.stemcells.snapshot_upload import Workers
+from bosh_aws_cpi.interrupts import Interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -84,3 +86,27 @@ def test_thread_that_is_lost() -> None:
     one.submit(2)
     with pytest.raises(MemoryError):
         one.collect(0)
+
+
+@pytest.mark.usefixtures("signals")
+def test_signal_while_a_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each thread is ended and waited for, also the one that a signal found starting."""
+    let_go = threading.Event()
+    many: Workers[int, bool] = Workers(lambda _: let_go.wait(PATIENCE), 2)
+    many.submit(1)
+    plain = snapshot_upload._await
+
+    def awaited(*arguments: Any) -> None:
+        plain(*arguments)
+        signal.raise_signal(signal.SIGTERM)
+
+    monkeypatch.setattr(snapshot_upload, "_await", awaited)
+    before = threading.active_count()
+    with pytest.raises(Interrupted):
+        many.submit(2)
+    assert threading.active_count() == before + 1
+    ending = threading.Thread(target=many.end, daemon=True)
+    ending.start()
+    let_go.set()
+    ending.join(PATIENCE)
+    assert threading.active_count() == before - 1
