@@ -70,76 +70,6 @@ def _is_twin(one: Resource, other: Resource) -> bool:
     return abs(one.created - other.created) < RECENT
 
 
-class Verdict(Record):
-    """Why a volume is a stray.
-
-    Attributes:
-        why: The reason, for the report.
-        is_certain: Whether the Director certainly does not need it.
-        since: The creation of the copy; None when that is not known.
-    """
-
-    why: str
-    is_certain: bool
-    since: datetime | None
-
-
-def is_of_update(volume: Resource, volumes: Sequence[Resource]) -> bool:
-    """Whether a copy has replaced the volume, or the volume is a copy that the Director may not know."""
-    has_copy = volume.tags.get(REPLACED_BY_TAG) or _keeper(volume, volumes)
-    return bool(has_copy) or _is_unlinked(volume, volumes)
-
-
-def judge(volume: Resource, volumes: Sequence[Resource]) -> Verdict:
-    """Decide what kind of stray such a volume is.
-
-    Args:
-        volume: The volume, which is not attached.
-        volumes: The Director's volumes.
-    """
-    if copy_id := volume.tags.get(REPLACED_BY_TAG):
-        copy = _by_id(copy_id, volumes)
-        doubt = _doubt(volume, copy)
-        why = f"replaced by {copy_id}" + (f", {doubt}" if doubt else "")
-        return Verdict(why, is_certain=doubt is None, since=(copy or volume).created)
-    if keeper := _keeper(volume, volumes):
-        why = f"replaced by {keeper.resource_id}, and perhaps used again since"
-        return Verdict(why, is_certain=False, since=keeper.created)
-    return Verdict(
-        "a copy of update_disk that the Director may not know", is_certain=False, since=volume.created
-    )
-
-
-def _doubt(old: Resource, copy: Resource | None) -> str | None:
-    """Why the Director may need a volume that was replaced; None if it uses the copy."""
-    if copy is None:
-        return "which this Director does not have"
-    link = source_of(copy.tags)
-    if link is None or {link[0], copy.source_id} != {old.resource_id}:
-        return "which is not its copy"
-    if copy.state != "in-use":
-        return "which is not attached"
-    return "which the Director may not know" if link[1] is Step.COPIED else None
-
-
-def _keeper(old: Resource, volumes: Sequence[Resource]) -> Resource | None:
-    """The copy of a volume that the CPI keeps, because the volume was used again after the copy."""
-    kept = (old.resource_id, Step.KEPT)
-    return next((each for each in volumes if source_of(each.tags) == kept), None)
-
-
-def _is_unlinked(copy: Resource, volumes: Sequence[Resource]) -> bool:
-    link = source_of(copy.tags)
-    if link is None or link[1] is not Step.COPIED:
-        return False
-    source = _by_id(link[0], volumes)
-    return source is None or source.tags.get(REPLACED_BY_TAG) != copy.resource_id
-
-
-def _by_id(resource_id: str, volumes: Sequence[Resource]) -> Resource | None:
-    return next((each for each in volumes if each.resource_id == resource_id), None)
-
-
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
 _HOUR: Final = 3600
@@ -217,9 +147,42 @@ class Inventory(Record):
             return None
         return _JUDGES[resource.kind](resource, self)
 
-    def created_from(self, snapshot_id: str) -> list[Resource]:
-        """List the AMIs that use a snapshot."""
-        return [each for each in self.resources if snapshot_id in each.snapshot_ids]
+    @cached_property
+    def volumes(self) -> Mapping[str, Resource]:
+        """The Director's volumes, by id."""
+        return {each.resource_id: each for each in self.own["volume"]}
+
+    @cached_property
+    def keepers(self) -> Mapping[str, Resource]:
+        """The copies that the CPI keeps because their volume was used again after the copy, by its id."""
+        links = ((source_of(each.tags), each) for each in reversed(self.own["volume"]))
+        return {link[0]: copy for link, copy in links if link and link[1] is Step.KEPT}
+
+    @cached_property
+    def users(self) -> Mapping[str, Sequence[Resource]]:
+        """The AMIs that use a snapshot, by its id."""
+        users = defaultdict(list)
+        for image in self.resources:
+            for snapshot_id in dict.fromkeys(image.snapshot_ids):
+                users[snapshot_id].append(image)
+        return users
+
+    @cached_property
+    def snapshots_without_ami(self) -> frozenset[str]:
+        """The snapshots that no AMI is recorded for."""
+        return frozenset(each.resource_id for each in self.own["snapshot"] if AMI_TAG not in each.tags)
+
+    @cached_property
+    def sources_being_copied(self) -> frozenset[str | None]:
+        """The AMIs of which a copy is pending: EC2 does not list a pending copy's snapshots."""
+        pending = (each.tags.get(SOURCE_TAG) for each in self.own["AMI"] if each.state == "pending")
+        return frozenset(pending) - {None}
+
+    @cached_property
+    def groups_in_use(self) -> frozenset[str]:
+        """The placement groups that have an instance."""
+        there = (each for each in self.own["instance"] if each.state != "terminated")
+        return frozenset(each.group for each in there)
 
 
 def _image(image: Resource, there: Inventory) -> Stray | None:
@@ -229,11 +192,7 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
         return Stray(
             image, f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE, image.created
         )
-    unsaid = [
-        each
-        for each in there.own["snapshot"]
-        if each.resource_id in image.snapshot_ids and AMI_TAG not in each.tags
-    ]
+    unsaid = not there.snapshots_without_ami.isdisjoint(image.snapshot_ids)
     marks = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # copies of older versions have none
     if image.state == "available" and marks and unsaid:
         why = "perhaps of an interrupted create_stemcell"
@@ -247,9 +206,9 @@ def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
     is_finished = AMI_TAG in tags and snapshot.is_for_image
     if not is_stemcells or is_finished or DISK_METADATA & tags.keys():
         return None
-    if _is_being_copied(snapshot, there.own["AMI"]):
+    if tags.get(SOURCE_TAG) in there.sources_being_copied:
         return None
-    users = there.created_from(snapshot.resource_id)
+    users = there.users.get(snapshot.resource_id, [])
     judged = [there.judge(user) for user in users]
     if any(user is None or user.removal is not Removal.DELETE for user in judged):
         return None
@@ -260,19 +219,51 @@ def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
     return Stray(snapshot, why, removal, max(times, default=None), images=tuple(u.resource_id for u in users))
 
 
-def _is_being_copied(snapshot: Resource, images: Iterable[Resource]) -> bool:
-    """Whether a snapshot may belong to a pending copy, for which EC2 does not list the snapshots."""
-    pending = {image.tags.get(SOURCE_TAG) for image in images if image.state == "pending"}
-    return snapshot.tags.get(SOURCE_TAG) in pending - {None}
-
-
 def _volume(volume: Resource, there: Inventory) -> Stray | None:
     if volume.state != "available":
         return None
-    if is_of_update(volume, there.own["volume"]):
-        return _of_update(volume, there)
+    if of_update := _of_update(volume, there):
+        return of_update
     why = _purpose(volume, there)
     return None if why is None else Stray(volume, why, Removal.DISK, volume.created)
+
+
+def _of_update(volume: Resource, there: Inventory) -> Stray | None:
+    """Judge the old volume of an update_disk by a copy, or a copy that the Director may not know."""
+    if copy_id := volume.tags.get(REPLACED_BY_TAG):
+        copy = there.volumes.get(copy_id)
+        doubt = _doubt(volume, copy)
+        removal = Removal.DISK if doubt else Removal.DELETE
+        why = f"replaced by {copy_id}" + (f", {doubt}" if doubt else "")
+        return Stray(volume, why, removal, (copy or volume).created)
+    if keeper := there.keepers.get(volume.resource_id):
+        why = f"replaced by {keeper.resource_id}, and perhaps used again since"
+        return Stray(volume, why, Removal.DISK, keeper.created)
+    if _is_unlinked(volume, there):
+        why = "a copy of update_disk that the Director may not know"
+        return Stray(volume, why, Removal.DISK, volume.created)
+    return None
+
+
+def _doubt(old: Resource, copy: Resource | None) -> str | None:
+    """Why the Director may need a volume that was replaced; None if it uses the copy."""
+    if copy is None:
+        return "which this Director does not have"
+    link = source_of(copy.tags)
+    if link is None or {link[0], copy.source_id} != {old.resource_id}:
+        return "which is not its copy"
+    if copy.state != "in-use":
+        return "which is not attached"
+    return "which the Director may not know" if link[1] is Step.COPIED else None
+
+
+def _is_unlinked(copy: Resource, there: Inventory) -> bool:
+    """Whether the volume is a copy that its source does not name."""
+    link = source_of(copy.tags)
+    if link is None or link[1] is not Step.COPIED:
+        return False
+    source = there.volumes.get(link[0])
+    return source is None or source.tags.get(REPLACED_BY_TAG) != copy.resource_id
 
 
 def _purpose(volume: Resource, there: Inventory) -> str | None:
@@ -285,12 +276,6 @@ def _purpose(volume: Resource, there: Inventory) -> str | None:
     if STEMCELL_TAG in tags:
         return "perhaps of a stemcell's upload"
     return None if _lost_agent(volume, there) is None else "perhaps of a VM that is gone"
-
-
-def _of_update(volume: Resource, there: Inventory) -> Stray | None:
-    """Judge the old volume of an update_disk by a copy, or a copy without its link."""
-    verdict = judge(volume, there.own["volume"])
-    return Stray(volume, verdict.why, Removal.DELETE if verdict.is_certain else Removal.DISK, verdict.since)
 
 
 def _interface(interface: Resource, there: Inventory) -> Stray | None:
@@ -331,9 +316,8 @@ def _placement_group(group: Resource, there: Inventory) -> Stray | None:
     owns that. A create_vm that has seen the group and not launched yet creates it again.
     """
     wanted = spread.spread_group(there.director, group.tags.get(SPREAD_TAG, ""), {})
-    members = (each for each in there.own["instance"] if each.group == group.group)
     is_ours = (group.group, group.type) == (wanted.name, spread.STRATEGY)
-    if not is_ours or any(each.state != "terminated" for each in members):
+    if not is_ours or group.group in there.groups_in_use:
         return None
     why = f"of instance group {group.tags[SPREAD_TAG]}, which has no VMs"
     return Stray(group, why, Removal.DELETE, first_seen(group), is_marked=True)

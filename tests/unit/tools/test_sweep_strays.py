@@ -257,3 +257,39 @@ def test_snapshots_of_equal_calls(hours: float, tags: dict[str, str], *, is_twin
         )
         for each, twin in twins
     ]
+
+
+class Read(dict[str, str]):
+    """Tags that count how often all of them are read."""
+
+    times = 0
+
+    def get(self, *key: Any) -> Any:
+        """Read a tag."""
+        Read.times += 1
+        return super().get(*key)
+
+
+def reads(each: int) -> int:
+    """Count the reads of tags while so many resources of each kind are judged."""
+    copied = {**CALL, "bosh_replaces": "vol-0"}
+    made = (
+        (
+            thing("volume", tags=CALL, resource_id=f"vol-{n}"),
+            thing("volume", tags=copied, resource_id=f"copy-{n}"),
+            thing("AMI", tags=STEMCELL, resource_id=f"ami-{n}", snapshot_ids=(f"snap-{n}",)),
+            thing("snapshot", tags=STEMCELL, resource_id=f"snap-{n}", is_for_image=True),
+            thing("interface", tags=AGENT, resource_id=f"eni-{n}"),
+            thing("instance", "running", AGENT, resource_id=f"i-{n}"),
+            thing("placement group", tags={"bosh_spread": f"web-{n}"}, resource_id=f"pg-{n}"),
+        )
+        for n in range(each)
+    )
+    Read.times = 0
+    assert found(*(one.replaced(tags=Read(one.tags)) for row in made for one in row))
+    return Read.times
+
+
+def test_many() -> None:
+    """Ten times as many resources take ten times the work, not a hundred times."""
+    assert reads(200) <= 10 * reads(20)
