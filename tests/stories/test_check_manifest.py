@@ -227,6 +227,7 @@ def test_spread(
         (("networks",), [], "networks"),
         (("resource_pools",), [], "resource_pools"),
         (("instance_groups",), {"web": {}}, "instance_groups"),
+        (("instance_groups", 2), "web", "instance_groups/2"),
         (("name",), "cf_", "name"),
         ((*WEB, "name"), "-web", "instance_groups/-web/name"),
         ((*WORKER, "name"), "WEB", "instance_groups/WEB/name"),
