@@ -12,6 +12,7 @@ import importlib
 import io
 import json
 import shutil
+import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
@@ -22,6 +23,8 @@ from typing import Any
 
 HASHES = "bosh_release/wheels.sha256"
 """SHA-256 and path of each wheel, as ``sha256sum`` writes them; a wheel's folder is its platform."""
+REGEXES = "stored_regexes.py"
+"""Stores regular expressions, and uses them in each call."""
 EVERY_PLATFORM = "any"
 FOR_COMMANDS = ".commands"
 """What stands before the suffix in the name of a file for operators' commands; aws/sdk/data.py reads it."""
@@ -45,12 +48,16 @@ def install(sources: Path, lib: Path, platform: str) -> None:
         unpack(sources / wheel, sha256, lib)
     shutil.copytree(sources / "bosh_aws_cpi", lib / "bosh_aws_cpi")
     shutil.copyfile(sources / "bosh_release" / "start.py", lib / "__main__.py")
+    shutil.copyfile(sources / "bosh_release" / REGEXES, lib / REGEXES)
     cut(lib / "botocore" / "data", cutter(lib))
     # The bytecode stays valid whatever happens to the files' times: nothing is written at run time.
     if not compileall.compile_dir(
         lib, quiet=1, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
     ):
         raise InstallError("not every module could be compiled; see above")
+    store = [sys.executable, "-I", "-S", "-B", str(lib / REGEXES), str(lib)]
+    if subprocess.run(store, check=False).returncode:  # noqa: S603 - the file that was just written
+        raise InstallError("not every module can be loaded; see above")
 
 
 def wheels(hashes: Path, platform: str) -> dict[str, str]:

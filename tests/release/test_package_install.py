@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import marshal
 import shutil
 import subprocess
 import sys
 import zipfile
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import botocore
 import botocore.session
@@ -23,14 +24,23 @@ from bosh_aws_cpi.aws.sdk import data_cut
 from bosh_aws_cpi.aws.sdk.data import LARGE, PlainJson
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.aws.sdk.permissions import operations
-from bosh_release import install
+from bosh_release import install, stored_regexes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PLATFORM = "Linux-x86_64"
 DATA = Path(botocore.__file__).parent / "data"
 EXAMPLE = b'{"documentation": "long", "operations": {}, "shapes": {}}'
 PROGRAM = Path(bosh_aws_cpi.__file__).parent
 ALL_SERVICES = sorted({*SERVICES, *COMMAND_SERVICES})
-OWN = ("aws/__init__.py", "aws/sdk/__init__.py", "aws/sdk/permissions.py", "aws/sdk/data_cut.py")
+OWN = (
+    "aws/__init__.py",
+    "aws/sdk/__init__.py",
+    "aws/sdk/permissions.py",
+    "aws/sdk/data_cut.py",
+    "records.py",
+)
 """What the installer needs of the program."""
 
 
@@ -46,7 +56,7 @@ def sources(tmp_path: Path) -> Path:
     for name in OWN:
         shutil.copy(PROGRAM / name, folder / "bosh_aws_cpi" / name)
     (folder / "bosh_release").mkdir()
-    for name in ("install.py", "start.py"):
+    for name in ("install.py", "start.py", install.REGEXES):
         shutil.copy(Path(install.__file__).parent / name, folder / "bosh_release")
     service = {f"botocore/data/{name}/2020-01-01/service-2.json": EXAMPLE for name in ALL_SERVICES}
     endpoints: dict[str, Any] = {"partitions": [{"services": {"ec2": {}, "s3": {}}}]}
@@ -155,7 +165,7 @@ def test_modules_elsewhere_are_refused(kind: str, tmp_path: Path) -> None:
 def test_every_module_has_bytecode(lib: Path) -> None:
     """Every module has bytecode that is valid whatever the time stamps say."""
     modules = list(lib.rglob("*.py"))
-    assert len(modules) == 9
+    assert len(modules) == 11
     for module in modules:
         flags = Path(cache_from_source(str(module))).read_bytes()[4:8]
         assert int.from_bytes(flags, "little") == 1, module  # by hash, and not to be checked
@@ -189,6 +199,71 @@ def test_module_that_does_not_compile_is_refused(sources: Path, tmp_path: Path) 
     """A module without bytecode would be compiled at every call: the package refuses it."""
     (sources / "bosh_aws_cpi" / "broken.py").write_text("def")
     with pytest.raises(install.InstallError, match="not every module could be compiled"):
+        install.install(sources, tmp_path / "lib", PLATFORM)
+
+
+WORDS = r"""
+import re
+TEXT = re.compile(r"(?P<first>\w+)[é-ÿ]?-(?P<second>[^x]{2,3})", re.I | re.A)
+BYTES = re.compile(rb"(?:a|\xff)+")
+LOCAL = re.compile(rb"\w", re.L)
+"""
+MATCHING = """
+import re
+parse, parsed = re._parser.parse, []
+re._parser.parse = lambda pattern, *flags: parsed.append(pattern) or parse(pattern, *flags)
+def run():
+    from bosh_aws_cpi import words
+    found = words.TEXT.fullmatch("Bé-12")
+    print(len(parsed), found.groupdict(), words.BYTES.findall(b"xa\\xffxa"), words.TEXT.flags)
+"""
+
+
+def truncated(content: bytes) -> bytes:
+    """Cut a file in the middle."""
+    return content[: len(content) // 2]
+
+
+def of_another_interpreter(content: bytes) -> bytes:
+    """Let the stored code be another interpreter's."""
+    (magic, size, version), stored = marshal.loads(content)  # noqa: S302 - our own
+    return marshal.dumps(((magic, size, version + 1), stored))
+
+
+@pytest.mark.parametrize(
+    ("damage", "compiled"),
+    [
+        (lambda content: content, 1),  # LOCAL, whose code depends on the process
+        (truncated, 3),
+        (of_another_interpreter, 3),
+        (lambda _: b"", 3),
+        (lambda _: marshal.dumps(1), 3),
+        (None, 3),
+    ],
+    ids=["stored", "truncated", "other interpreter", "empty", "other content", "missing"],
+)
+def test_stored_regexes(
+    damage: Callable[[bytes], bytes] | None, compiled: int, sources: Path, tmp_path: Path
+) -> None:
+    """A call compiles no expression whose code is stored for this interpreter, but all others."""
+    (sources / "bosh_aws_cpi" / "words.py").write_text(WORDS)
+    (sources / "bosh_aws_cpi" / "__main__.py").write_text(MATCHING)
+    lib = tmp_path / "lib"
+    install.install(sources, lib, PLATFORM)
+    stored = lib / stored_regexes.NAME
+    if damage is None:
+        stored.unlink()
+    else:
+        stored.write_bytes(damage(stored.read_bytes()))
+    ended = run("-X", "utf8", lib, folder=tmp_path)
+    said = f"{compiled} {{'first': 'B', 'second': '12'}} [b'a\\xff', b'a'] 258\n"
+    assert (ended.stdout, ended.stderr) == (said, "")
+
+
+def test_module_that_does_not_load_is_refused(sources: Path, tmp_path: Path) -> None:
+    """A module that can't be loaded is found when the package is compiled, not by a call."""
+    (sources / "bosh_aws_cpi" / "broken.py").write_text("import not_there")
+    with pytest.raises(install.InstallError, match="not every module can be loaded"):
         install.install(sources, tmp_path / "lib", PLATFORM)
 
 

@@ -180,7 +180,7 @@ def test_package_takes_the_cpi_and_its_wheels() -> None:
         if path.is_file() and path.suffix != ".pyc"
     }
     installer = {install.HASHES, "bosh_release/install.py", "bosh_release/start.py"}
-    installer.add("bosh_release/stemcell-copy")
+    installer |= {"bosh_release/stemcell-copy", f"bosh_release/{install.REGEXES}"}
     assert files("bosh_aws_cpi") == program | installer | {wheel.path for wheel in WHEELS}
 
 
