@@ -39,6 +39,7 @@ services = poison
 SERVICES = "[services poison]\nec2 =\n  endpoint_url = http://127.0.0.1:1/poison\n"
 POISON = f"[default]{PROFILE}[profile poison]{PROFILE}[poison]{PROFILE}{SERVICES}"
 BOTO = "[Credentials]\naws_access_key_id = AKIAPOISON\naws_secret_access_key = poison-secret\n"
+EC2_TOOLS = "AWSAccessKeyId=AKIAPOISON\nAWSSecretKey=poison-secret\n"
 
 
 @pytest.fixture
@@ -180,9 +181,10 @@ def test_no_credentials(relay: Relay, env: dict[str, str], tmp_path: Path) -> No
         pytest.param(".aws/models/endpoints.json", "poison", id="models of services"),
     ],
 )
-def test_no_other_files(relay: Relay, path: str, content: str) -> None:
-    """Other files of AWS's SDKs in HOME are not read either."""
-    cpi = from_source(relay, {})
+def test_no_other_files(relay: Relay, tmp_path: Path, path: str, content: str) -> None:
+    """Other files of AWS's SDKs in HOME are not read either, nor the one that AWS_CREDENTIAL_FILE names."""
+    (tmp_path / "keys").write_text(EC2_TOOLS)
+    cpi = from_source(relay, {"AWS_CREDENTIAL_FILE": str(tmp_path / "keys")})
     file = cpi.folder / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(content)
