@@ -94,7 +94,7 @@ def test_signal_while_a_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     let_go = threading.Event()
     many: Workers[int, bool] = Workers(lambda _: let_go.wait(PATIENCE), 2)
     many.submit(1)
-    plain = snapshot_upload._await
+    plain = snapshot_upload._await  # noqa: SLF001 - right after it, no signal could come before
 
     def awaited(*arguments: Any) -> None:
         plain(*arguments)
