@@ -1,4 +1,10 @@
-"""Cloud configs without mistakes, as people write them; the ids in them exist nowhere."""
+"""Cloud configs without mistakes, as people write them; the ids in them exist nowhere.
+
+Some have the shape of public ones, in other words: bosh-deployment's aws/cloud-config.yml, cf-deployment's on
+AWS, bosh-bootloader's (cloudconfig/aws, base-cloud-config.yml), those that control-tower makes for Concourse
+(bosh/internal/fixtures/aws_cloud_config_spot.yml), and the example of BOSH's documents (docs-bosh,
+content/cloud-config.md).
+"""
 
 from __future__ import annotations
 
@@ -122,6 +128,199 @@ networks:
 compilation:
   {workers: 6, network: default, az: z1, vm_type: minimal, vm_extensions: [50GB_ephemeral_disk],
       orphan_workers: true}
+"""
+BOOTLOADER = """
+---
+azs:
+- {name: z1, cloud_properties: {availability_zone: us-east-1a}}
+- {name: z2, cloud_properties: {availability_zone: us-east-1b}}
+compilation:
+  az: z1
+  network: private
+  reuse_compilation_vms: true
+  vm_type: c5a.large
+  vm_extensions:
+  - 100GB_ephemeral_disk
+  workers: 6
+disk_types:
+- name: 1TB
+  disk_size: 1048576
+  cloud_properties:
+    type: gp3
+    encrypted: true
+networks:
+- name: private
+  type: manual
+  subnets: &subnets
+  - az: z1
+    gateway: 10.0.16.1
+    range: 10.0.16.0/20
+    reserved:
+    - 10.0.16.2-10.0.16.3
+    - 10.0.31.255
+    static:
+    - 10.0.31.190-10.0.31.254
+    cloud_properties:
+      subnet: subnet-1
+      security_groups:
+      - sg-0123456789abcdef0
+  - az: z2
+    gateway: 10.0.32.1
+    range: 10.0.32.0/20
+    reserved:
+    - 10.0.32.2-10.0.32.3
+    - 10.0.47.255
+    cloud_properties:
+      subnet: subnet-2
+      security_groups:
+      - sg-0123456789abcdef0
+- name: default
+  type: manual
+  subnets: *subnets
+vm_types:
+- name: sharedcpu
+  cloud_properties: {instance_type: t3a.small, ephemeral_disk: {size: 20480, type: gp3}}
+- name: c5a.large
+  cloud_properties: {instance_type: c5a.large, ephemeral_disk: {size: 20480, type: gp3}}
+vm_extensions:
+- name: 100GB_ephemeral_disk
+  cloud_properties:
+    ephemeral_disk:
+      size: 102400
+      type: gp3
+- name: router-lb
+  cloud_properties:
+    lb_target_groups: [router-80, router-443]
+    security_groups:
+    - sg-0123456789abcdef1
+    - sg-0123456789abcdef0
+- name: lb
+  cloud_properties: {elbs: [concourse]}
+"""
+CONCOURSE = """
+---
+azs:
+- name: z1
+  cloud_properties:
+    availability_zone: us-east-1a
+
+vm_types:
+- name: web
+  cloud_properties:
+    instance_type: t3.small
+    ephemeral_disk:
+      size: 20_000
+      type: gp2
+      encrypted: true
+    security_groups:
+    - sg-0123456789abcdef0
+
+- name: worker
+  cloud_properties:
+    instance_type: c5.4xlarge
+    spot_bid_price: 0.9 # more than on demand
+    spot_ondemand_fallback: true #
+    ephemeral_disk:
+      size: 200_000
+      type: gp2
+      encrypted: true
+    security_groups:
+    - sg-0123456789abcdef0
+
+disk_types:
+- name: default
+  disk_size: 50_000
+  cloud_properties:
+    type: gp2
+    encrypted: true
+
+networks:
+- name: public
+  type: manual
+  subnets:
+  - range: 10.0.0.0/24
+    gateway: 10.0.0.1
+    az: z1
+    static: [10.0.0.8]
+    reserved: [10.0.0.1-10.0.0.5]
+    cloud_properties:
+      subnet: subnet-1
+- name: private
+  type: manual
+  subnets:
+  - range: 10.0.1.0/24
+    gateway: 10.0.1.1
+    az: z1
+    reserved: [10.0.1.1-10.0.1.5]
+    cloud_properties:
+      subnet: subnet-2
+- name: vip
+  type: vip
+
+
+vm_extensions:
+- name: atc
+  cloud_properties:
+    security_groups:
+    - sg-0123456789abcdef0
+    - sg-0123456789abcdef1
+
+compilation:
+  workers: 5
+  reuse_compilation_vms: true
+  az: z1
+  vm_type: web
+  network: private
+"""
+DOCUMENTS = """
+azs:
+- name: z1
+  cloud_properties: {availability_zone: us-east-1a}
+- name: z2
+  cloud_properties: {availability_zone: us-east-1b}
+
+vm_types:
+- name: small
+  cloud_properties:
+    instance_type: t2.micro
+    ephemeral_disk: {size: 3000, type: gp2}
+- name: medium
+  cloud_properties:
+    instance_type: m3.medium
+    ephemeral_disk: {size: 30000, type: gp2}
+
+disk_types:
+- name: large
+  disk_size: 50_000
+  cloud_properties: {type: gp2}
+
+networks:
+- name: private
+  type: manual
+  subnets:
+  - range: 10.10.0.0/24
+    gateway: 10.10.0.1
+    az: z1
+    static: [10.10.0.50]
+    reserved: [10.10.0.2-10.10.0.3]
+    dns: [10.10.0.2]
+    cloud_properties: {subnet: subnet-1}
+  - range: 10.10.8.0/24
+    gateway: 10.10.8.1
+    az: z2
+    static: [10.10.8.40, 10.10.8.41]
+    reserved: [10.10.8.2-10.10.8.3]
+    dns: [10.10.0.2]
+    cloud_properties: {subnet: subnet-2}
+- name: vip
+  type: vip
+
+compilation:
+  workers: 5
+  reuse_compilation_vms: true
+  az: z1
+  vm_type: medium
+  network: private
 """
 SPECIAL_NETWORKS = """
 - name: default
@@ -298,6 +497,9 @@ def with_networks(networks: str) -> str:
 RIGHT = {
     "bosh-deployment": [OWN],
     "cf-deployment": [CF_DEPLOYMENT],
+    "bosh-bootloader": [BOOTLOADER],
+    "concourse": [CONCOURSE],
+    "BOSH's documents": [DOCUMENTS],
     "dynamic": [with_networks(SPECIAL_NETWORKS + DYNAMIC)],
     "ipv6": [with_networks(IPV6)],
     "prefixes": [with_networks(PREFIXES)],

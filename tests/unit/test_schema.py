@@ -103,6 +103,20 @@ def test_accepted(validator: Draft202012Validator, route: Route, value: Any) -> 
     assert marked(validator, changed(CONFIG, route, value)) == []
 
 
+@pytest.mark.parametrize("text", ["25_000", "1_0_0"])
+def test_underscores(validator: Draft202012Validator, text: str) -> None:
+    """An integer with underscores is valid for editors, too, which read it as a string."""
+    assert type(yaml.safe_load(text)) is int
+    assert marked(validator, changed(CONFIG, ("disk_types", 0, "disk_size"), text)) == []
+
+
+@pytest.mark.parametrize("text", ["25_000_", "1__0", "_1", "25_000 MB", "3000"])
+def test_no_integer(validator: Draft202012Validator, text: str) -> None:
+    """A string that is not an integer in BOSH's YAML, or that needs quotes to be a string, is rejected."""
+    route = ("disk_types", 0, "disk_size")
+    assert marked(validator, changed(CONFIG, route, text)) == [route]
+
+
 def test_descriptions() -> None:
     """Each key is described."""
     schema = json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))
@@ -124,6 +138,7 @@ def test_stale(tmp_path: Path) -> None:
     """A schema that is not up to date is named, and written as it should be."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     (tmp_path / "docs").mkdir()
+    shutil.copy(ROOT / "docs/cloud-properties.md", tmp_path / "docs")
     assert run(tmp_path, "--check") == (1, f"{SCHEMA} is stale: run `make schema`\n")
     assert run(tmp_path) == (0, "")
     assert (tmp_path / SCHEMA).read_bytes() == (ROOT / SCHEMA).read_bytes()

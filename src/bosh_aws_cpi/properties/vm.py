@@ -250,9 +250,10 @@ class VmProperties(Properties):
     tags: Any = None
     """Hash: see [Tags](#tags)."""
     ephemeral_disk: EphemeralDisk = EphemeralDisk()
-    """See [below](#ephemeral_disk). Default: `aws.default_ephemeral_disk`."""
+    """Disk for jobs, packages and logs: see [below](#ephemeral_disk). Default:
+    `aws.default_ephemeral_disk`."""
     root_disk: RootDisk = RootDisk()
-    """See [below](#root_disk). Default: `aws.default_root_disk`."""
+    """Disk of the operating system: see [below](#root_disk). Default: `aws.default_root_disk`."""
 
     @property
     def instance_types(self) -> list[str]:
