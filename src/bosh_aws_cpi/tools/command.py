@@ -3,15 +3,13 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterable
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json, encode
-
-FAILED: Final = 2
-"""The exit status of a command that failed; argparse uses it too, for bad arguments."""
+from bosh_aws_cpi.tools.command_line import FAILED
 
 
 class _Parser(argparse.ArgumentParser):
