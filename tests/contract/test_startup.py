@@ -17,6 +17,7 @@ from testbed.executable import Answer, Cpi, config, finish, spawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
     from testbed.cloud import FakeAws
     from testbed.world import World
 
@@ -360,9 +361,11 @@ def test_nothing_on_terminal(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["chek"]], ids=" ".join)
-def test_light_commands(tmp_path: Path, arguments: list[str]) -> None:
+def test_light_commands(arguments: list[str]) -> None:
     """What needs neither AWS nor a file loads nothing of the sort."""
-    finished = Cpi({}, command=["/bin/sh", "-c", 'exec "$0" -c "$1" "$2"', sys.executable, TELLTALE, *arguments])
+    finished = Cpi(
+        {}, command=["/bin/sh", "-c", 'exec "$0" -c "$1" "$2"', sys.executable, TELLTALE, *arguments]
+    )
     modules = set(finished.raw(b"").stderr.rpartition("\nloaded ")[2].split())
     assert own(modules, "tools") == {f"{PACKAGE}.tools", f"{PACKAGE}.tools.command_line"}
     assert heavy(modules) == set()
