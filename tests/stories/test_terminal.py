@@ -299,7 +299,11 @@ def words(answer: Answer) -> list[str]:
         (property_key, "\x1b[33mwarning\x1b[0m: ", "warning: ", 9),
         (replaced_by, "\x1b[33mleft to you: name it with --disk\x1b[0m", "volume  ", 8),
         (permission, "\x1b[33mNO VERDICT\x1b[0m\n", "      not checkable: ", 21),
+        (permission, "\x1b[1;31mNOT READY\x1b[0m for ", "NOT READY for ", 2),
         (error_of_diagnose, "\x1b[35mnot checked\x1b[0m: ", "not checked: ", 13),
+        (console, "\x1b[1;31merror\x1b[0m: ", "error: ", 7),
+        (error_of_listing, "snapshots: \x1b[35mnot listed\x1b[0m. ", "Looked at ", 2),
+        (error_of_deletion, "\x1b[1;31mfailed\x1b[0m:", "interface  ", 11),
     ],
 )
 def test_on_terminal(
