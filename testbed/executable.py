@@ -218,14 +218,15 @@ class Cpi:
         """Give these bytes to the executable."""
         return self._answer([str(self.config_path)], stdin)
 
-    def run(self, command: str, *arguments: str) -> Answer:
-        """Carry out an operator's command, `cpi COMMAND CONFIG_PATH …`; its stdin is empty.
+    def run(self, command: str, *arguments: str, stdin: bytes = b"") -> Answer:
+        """Carry out an operator's command, `cpi COMMAND CONFIG_PATH …`.
 
         Args:
             command: Its name.
             *arguments: What follows the configuration's path.
+            stdin: What it gets there.
         """
-        return self._answer([command, str(self.config_path), *arguments], b"")
+        return self._answer([command, str(self.config_path), *arguments], stdin)
 
     def _answer(self, arguments: list[str], stdin: bytes) -> Answer:
         begin = time.perf_counter()

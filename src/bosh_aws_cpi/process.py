@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
 _LARGEST_REQUEST = 16 << 20
-_COMMANDS = ("check", "diagnose", "preflight", "sweep")
-"""Modules of `tools`, listed here so that an ordinary call does not import them."""
 _GARBAGE = 100_000
 """The number of new objects at which Python's garbage collector runs. Most objects live until the end of the
 call, so more frequent runs would free little, and take a tenth of a short call's time."""
@@ -40,14 +38,7 @@ in it ends. When a loop calls functions across the end of a chunk, as deep impor
 expressions do, each call maps and unmaps memory: 3,000 to 5,000 page faults in a create_vm
 (docs/decisions/start-up.md).
 """
-_USAGE = """\
-Usage: cpi CONFIG_PATH                 reads a request from stdin, writes the response to stdout; used by BOSH
-       cpi check CONFIG_PATH FILE ...  checks a cloud config before a deployment
-       cpi preflight CONFIG_PATH ...   checks the configuration's credentials, endpoints and permissions
-       cpi diagnose CONFIG_PATH VM_CID says why a VM does not answer
-       cpi sweep CONFIG_PATH ...       lists resources that interrupted calls have left behind in AWS
-Each command accepts --help.
-"""
+_WAITING = "cpi: waiting for a JSON request on the terminal; Ctrl-D on a new line ends it, Ctrl-C the call"
 
 
 class _AwsHost:
@@ -106,7 +97,7 @@ def main() -> int:
 
     Returns:
         For a request: 0 when the response, which may be an error, was written, and 1 when it could not be
-        written. For --help: 0. For a command: its exit status.
+        written. For a command: its exit status.
     """
     status = _carried_out(sys.argv[1:])
     log.logger.end()
@@ -115,20 +106,19 @@ def main() -> int:
 
 
 def _carried_out(arguments: list[str]) -> int:
-    if arguments[:1] in (["-h"], ["--help"]):  # the job's bin/cpi adds the configuration
-        sys.stdout.write(_USAGE)
-        return 0
-    if _is_command(arguments):
-        command = import_module(f"bosh_aws_cpi.tools.{arguments[0]}")
-        return int(command.main(arguments[1:]))
-    return _answer(arguments)
+    if len(arguments) == 1 and _is_configuration(arguments[0]):
+        return _answer(arguments)
+    from bosh_aws_cpi.tools import command_line  # noqa: PLC0415 - a call needs none of the commands
+
+    status = command_line.carried_out(arguments)
+    return _answer(arguments) if status is None else status
 
 
-def _is_command(arguments: list[str]) -> bool:
-    """Whether the arguments are a command; a single argument may be a configuration file of that name."""
-    if not arguments or arguments[0] not in _COMMANDS:
+def _is_configuration(argument: str) -> bool:
+    """Whether the only argument is a path, also of nothing, and not a command or a mistyped one."""
+    if argument.startswith("-"):
         return False
-    return len(arguments) > 1 or not os.access(arguments[0], os.F_OK)
+    return "/" in argument or "." in argument or not argument or os.access(argument, os.F_OK)
 
 
 def _answer(arguments: list[str]) -> int:
@@ -140,6 +130,8 @@ def _answer(arguments: list[str]) -> int:
         log.logger.error("stdout is closed: no response can be written, so the call is not executed")
         return 1
     interrupts.set_caller(output)
+    if os.isatty(_STDIN):
+        log.logger.say(_WAITING)
     host = _AwsHost(arguments)
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
     if _is_delivered(output, response):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Answer, Cpi
+from testbed.executable import Answer, Cpi, config
 from testbed.world import World
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -227,6 +227,29 @@ def test_pipe(fifo: Cpi) -> None:
         written = writers.submit(fifo.config_path.write_text, BLOCK)
         assert fifo.call("info").ok()["api_version"] == 2
         written.result()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["check", "cloud-config.yml", "--offline"],
+        ["diagnose", "i-0123456789abcdef0"],
+        ["preflight"],
+        ["sweep", "--director", "d"],
+    ],
+    ids=lambda each: each[0],
+)
+def test_stdin_of_commands(command: list[str]) -> None:
+    """A hyphen in place of the path is stdin for each command."""
+    cpi = Cpi(config("http://127.0.0.1:1", max_retries=0))
+    (cpi.folder / "cloud-config.yml").write_text("azs: []")
+    usual = cpi.run(*command)
+    content = cpi.config_path.read_bytes()
+    cpi.config_path = Path("-")
+    answer = cpi.run(*command, stdin=content)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (usual.returncode, usual.stdout, usual.stderr)
+    said = "cpi: Cannot read the configuration file '-': it is larger than 1 MiB\n"
+    assert cpi.run(*command, stdin=b" " * (2 << 20)).stderr == said
 
 
 @pytest.mark.usefixtures("hasty")

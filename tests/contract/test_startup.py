@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bosh_aws_cpi.rpc.methods import METHODS
+from testbed import terminal
 from testbed.executable import Answer, Cpi, config, finish, spawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from testbed.cloud import FakeAws
     from testbed.world import World
@@ -37,6 +40,8 @@ COSTLY = {
 }
 """Parts of Python's own library that take milliseconds."""
 PACKAGE = "bosh_aws_cpi"
+ROOT = Path(__file__).parents[2]
+EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 NOWHERE = "http://127.0.0.1:1"
@@ -267,19 +272,103 @@ def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command:
     assert bare(command).document["error"]["type"] == "InvalidCall"  # stdin had no request
 
 
-@pytest.mark.parametrize("config_path", [[], ["cpi.json"]], ids=["by-itself", "from-the-job"])
-@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("config_path", [[], ["/a/cpi.json"]], ids=["by-itself", "from-the-job"])
+@pytest.mark.parametrize("option", ["-h", "--help", "help"])
 def test_help(bare: Callable[..., Answer], option: str, config_path: list[str]) -> None:
-    """The help names the protocol's form and the commands."""
+    """The help names the protocol's form and the commands, in lines that a small terminal has room for."""
     answer = bare(option, *config_path)
     assert (answer.returncode, answer.stderr) == (0, "")
-    forms = [
-        "Usage: cpi CONFIG_PATH",
-        "cpi diagnose CONFIG_PATH",
-        "cpi preflight CONFIG_PATH",
-        "cpi sweep CONFIG_PATH",
-    ]
-    assert [form for form in forms if form not in answer.stdout.decode()] == []
+    text = answer.stdout.decode()
+    forms = ["cpi CONFIG_PATH", "cpi help", "cpi version"]
+    forms += [f"cpi {command} CONFIG_PATH" for command in ("check", "diagnose", "preflight", "sweep")]
+    assert [form for form in forms if form not in text] == []
+    assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("config_path", [[], ["/a/cpi.json"]], ids=["by-itself", "from-the-job"])
+@pytest.mark.parametrize("option", ["--version", "version"])
+def test_version(bare: Callable[..., Answer], option: str, config_path: list[str]) -> None:
+    """The version is the project's, without a package's metadata, which a release lacks."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    answer = bare(option, *config_path)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, f"bosh-aws-cpi {version}\n".encode(), "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chek"], "unknown command 'chek', did you mean 'check'?"),
+        (["chek", "/a/cpi.json", "cloud-config.yml"], "unknown command 'chek', did you mean 'check'?"),
+        (["Check", "cpi.json"], "unknown command 'Check', did you mean 'check'?"),
+        (["diagnoze", "cpi.json", "i-1"], "unknown command 'diagnoze', did you mean 'diagnose'?"),
+        (["pre-flight", "/a/cpi.json"], "unknown command 'pre-flight', did you mean 'preflight'?"),
+        (["sweeep"], "unknown command 'sweeep', did you mean 'sweep'?"),
+        (["--verison"], "unknown command '--verison', did you mean 'version'?"),
+        (["-v"], "unknown command '-v': `cpi help` lists the commands"),
+        (["info", "/a/cpi.json"], "unknown command 'info': `cpi help` lists the commands"),
+        (["--config=/a/cpi.json"], "unknown command '--config=/a/cpi.json': `cpi help` lists the commands"),
+        (["-", "/a/cpi.json"], "unknown command '-': `cpi help` lists the commands"),
+        (["ch\x1b[2Jeck", "/a/cpi.json"], "unknown command 'ch\\u001b[2Jeck', did you mean 'check'?"),
+        (["cpi.json", "check", "cloud-config.yml"], "the command comes first: cpi check CONFIG_PATH …"),
+        (["/a/cpi.json", "sweep", "--delete"], "the command comes first: cpi sweep CONFIG_PATH …"),
+    ],
+    ids=lambda each: " ".join(each).replace("\x1b", "ESC") if isinstance(each, list) else "",
+)
+def test_no_command(bare: Callable[..., Answer], arguments: list[str], said: str) -> None:
+    """What is neither a command nor a path is refused with status 2, so that it passes no gate."""
+    answer = bare(*arguments)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, b"", f"cpi: {said}\n")
+
+
+@pytest.mark.parametrize("path", ["cpi.json", "./chek", "/a/chek", ".cpi", ""])
+def test_path_of_nothing(tmp_path: Path, early: Callable[[Answer], Any], path: str) -> None:
+    """A single argument that looks like a path is one, also if nothing is there: BOSH reads the response."""
+    line = ["/bin/sh", "-c", f'cd {tmp_path} && exec "$0" "$1"', EXECUTABLE, path]
+    assert early(Cpi({}, command=line).call("ping")) == (
+        "Unknown",
+        f"Cannot read the configuration file '{path}': No such file or directory",
+    )
+
+
+def test_path_that_looks_like_a_command(offline: Cpi, result: Callable[[Answer], Any]) -> None:
+    """A word that is a file is the configuration's path."""
+    (offline.folder / "chek").write_bytes(offline.config_path.read_bytes())
+    line = ["/bin/sh", "-c", f'cd {offline.folder} && exec "$0" chek', EXECUTABLE]
+    assert result(Cpi({}, command=line).call("ping")) == "pong"
+
+
+REQUEST = json.dumps({"method": "ping", "arguments": [], "context": {"director_uuid": "d"}}).encode()
+
+
+def test_request_on_terminal(offline: Cpi) -> None:
+    """On a terminal, a call says what it waits for, and answers what is typed."""
+    typed = REQUEST + b"\n" + terminal.END
+    answer = terminal.run(
+        [EXECUTABLE, str(offline.config_path)], {}, offline.folder, typed=typed, streams=["stdin"]
+    )
+    assert (answer.returncode, answer.ok()) == (0, "pong")
+    hint = answer.stderr.splitlines()[0]
+    assert hint.startswith("cpi: waiting for a JSON request")
+    assert "Ctrl-D" in hint
+    assert "waiting" not in offline.call("ping").stderr
+
+
+def test_nothing_on_terminal(tmp_path: Path) -> None:
+    """On a terminal, the executable by itself shows its usage, and waits for nothing."""
+    answer = terminal.run([EXECUTABLE], {}, tmp_path, streams=["stdin"])
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr.startswith("Usage: cpi ")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["chek"]], ids=" ".join)
+def test_light_commands(arguments: list[str]) -> None:
+    """What needs neither AWS nor a file loads nothing of the sort."""
+    finished = Cpi(
+        {}, command=["/bin/sh", "-c", 'exec "$0" -c "$1" "$2"', sys.executable, TELLTALE, *arguments]
+    )
+    modules = set(finished.raw(b"").stderr.rpartition("\nloaded ")[2].split())
+    assert own(modules, "tools") == {f"{PACKAGE}.tools", f"{PACKAGE}.tools.command_line"}
+    assert heavy(modules) == set()
 
 
 def test_report_that_nobody_reads(fake_aws: FakeAws, tmp_path: Path) -> None:

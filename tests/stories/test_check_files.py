@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import socket
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed import terminal
 from tests.stories.right_configs import CREATE_ENV, OWN, RIGHT, SPECIAL_NETWORKS, UNKNOWN, with_networks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from testbed.executable import Answer, Cpi
 
@@ -185,6 +189,43 @@ def test_device(cpi: Cpi) -> None:
     answer = cpi.run("check", "/dev/zero", "--offline")
     said = "cpi: '/dev/zero' can't be read: it is neither a file nor a pipe\n"
     assert (answer.returncode, answer.stderr) == (2, said)
+
+
+def test_stdin(cpi: Cpi, tmp_path: Path) -> None:
+    """A hyphen stands for stdin, in place of any one file."""
+    wrong = OWN.replace("m5.large", "m5.large\n    tame: 1").encode()
+    found = cpi.run("check", "-", "--offline", "--json", stdin=wrong).document
+    assert (found["files"], [each["file"] for each in found["findings"]]) == (["-"], ["-"])
+    (tmp_path / "config.yml").write_text(OWN)
+    arguments = (str(tmp_path / "config.yml"), "--manifest", "-", "--offline")
+    assert "cpi: '-' can't be read: it is larger than 4 MiB" in (
+        cpi.run("check", *arguments, stdin=b"x" * (5 << 20)).stderr
+    )
+    twice = cpi.run("check", "-", "--manifest", "-", "--offline", stdin=wrong)
+    assert (twice.returncode, twice.stdout, twice.stderr) == (
+        2,
+        b"",
+        "cpi: stdin, -, can be read only once: give the other files by their paths\n",
+    )
+
+
+def test_terminal_as_file(cpi: Cpi) -> None:
+    """A terminal is no file: the check does not wait for what nobody types."""
+    command = [str(Path(sys.executable).parent / "cpi"), "check", str(cpi.config_path), "-", "--offline"]
+    answer = terminal.run(command, {}, cpi.folder, streams=["stdin"])
+    said = "cpi: '-' can't be read: it is neither a file nor a pipe\n"
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, b"", said)
+
+
+def test_socket(cpi: Cpi) -> None:
+    """Stdin may be a socket, as some programs that start others make it."""
+    near, far = socket.socketpair()
+    with near, far:
+        near.sendall(OWN.encode())
+        near.shutdown(socket.SHUT_WR)
+        command = [str(Path(sys.executable).parent / "cpi"), "check", str(cpi.config_path), "-", "--offline"]
+        answer = subprocess.run(command, stdin=far.fileno(), capture_output=True, check=False)
+    assert (answer.returncode, answer.stderr) == (0, b"")
 
 
 def test_absent_file(cpi: Cpi) -> None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi.plan import spread
+from testbed import terminal
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 from tests.stories.operators import ANY_AGE, GONE, Preflight, Sweep, Unnamed, Yard
 from tests.stories.right_configs import OWN
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.world import World
+
+    OnTerminal = Callable[..., tuple[Answer, Answer]]
 
 IN_XML = "a\nb\x85\x9b2J\u00ad\u200b\u202e\u2028\u2029\u2066\U000e0041z"
 """Line breaks, control characters and format characters that an answer of AWS can have."""
@@ -215,6 +221,11 @@ IN_MESSAGES: dict[Callable[..., Answer], str] = {
 CASES = [pytest.param(play, text, id=play.__name__) for play, text in {**IN_REPORTS, **IN_MESSAGES}.items()]
 
 
+EXECUTABLE = str(Path(sys.executable).parent / "cpi")
+COLOURED = re.compile(r"\x1b\[(1;31|33|35|36)m([A-Za-z :-]+)\x1b\[0m")
+WIDTH = 60
+
+
 @pytest.fixture
 def scene(fake_aws: FakeAws) -> Callable[[], Scene]:
     """Return a function that sets a new scene."""
@@ -253,3 +264,93 @@ def test_json(scene: Callable[[], Scene], play: Callable[..., Answer], text: str
     written = answer.stdout.decode()
     assert written.rstrip("\n").isprintable()
     assert "\u202e\u2028" in json.dumps(answer.document, ensure_ascii=False)
+
+
+@pytest.fixture
+def on_terminal(monkeypatch: pytest.MonkeyPatch, scene: Callable[[], Scene]) -> OnTerminal:
+    """Return a function that has a command write to a pipe, then to a terminal, and returns both answers."""
+    piped: list[Answer] = []
+    run = Cpi.run
+
+    def played(
+        play: Callable[..., Answer], text: str, *options: str, width: int = WIDTH, **variables: str
+    ) -> tuple[Answer, Answer]:
+        def run_twice(cpi: Cpi, command: str, *arguments: str) -> Answer:
+            piped.append(run(cpi, command, *arguments))
+            line = [EXECUTABLE, command, str(cpi.config_path), *arguments]
+            environment = {**cpi._environment, **variables}  # noqa: SLF001 - only this test needs it
+            return terminal.run(line, environment, cpi.folder, columns=width, streams=["stdout"])
+
+        monkeypatch.setattr(Cpi, "run", run_twice)
+        shown = play(scene(), text, *options)
+        return piped[-1], shown
+
+    return played
+
+
+def words(answer: Answer) -> list[str]:
+    """Return the words of a report, without colours."""
+    return COLOURED.sub(r"\2", answer.stdout.decode()).split()
+
+
+@pytest.mark.parametrize(
+    ("play", "coloured", "long", "under"),
+    [
+        (property_key, "\x1b[33mwarning\x1b[0m: ", "warning: ", 9),
+        (replaced_by, "\x1b[33mleft to you: name it with --disk\x1b[0m", "volume  ", 8),
+        (permission, "\x1b[33mNO VERDICT\x1b[0m\n", "      not checkable: ", 21),
+        (permission, "\x1b[1;31mNOT READY\x1b[0m for ", "NOT READY for ", 2),
+        (error_of_diagnose, "\x1b[35mnot checked\x1b[0m: ", "not checked: ", 13),
+        (console, "\x1b[1;31merror\x1b[0m: ", "error: ", 7),
+        (error_of_listing, "snapshots: \x1b[35mnot listed\x1b[0m. ", "Looked at ", 2),
+        (error_of_deletion, "\x1b[1;31mfailed\x1b[0m:", "interface  ", 11),
+    ],
+)
+def test_on_terminal(
+    on_terminal: OnTerminal, play: Callable[..., Answer], coloured: str, long: str, under: int
+) -> None:
+    """A terminal gets the same words, the severity coloured, and long lines continued under their text."""
+    piped, shown = on_terminal(play, TAME)
+    assert shown.returncode == piped.returncode
+    assert words(shown) == words(piped)
+    text = shown.stdout.decode()
+    assert coloured in text
+    lines = COLOURED.sub(r"\2", text).splitlines()
+    assert [line for line in lines if len(line) > WIDTH and " " in line.strip()] == []
+    begin = next(number for number, line in enumerate(lines) if line.startswith(long))
+    assert len(lines[begin + 1]) - len(lines[begin + 1].lstrip()) == under
+
+
+@pytest.mark.parametrize("variables", [{"NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
+def test_no_colours(on_terminal: OnTerminal, variables: dict[str, str]) -> None:
+    """Whoever wants no colours, or has a terminal without, gets the lines wrapped only."""
+    piped, shown = on_terminal(property_key, TAME, **variables)
+    assert "\x1b" not in shown.stdout.decode()
+    assert shown.stdout.count(b"\n") > piped.stdout.count(b"\n")
+    assert words(shown) == words(piped)
+
+
+def test_terminal_without_width(on_terminal: OnTerminal) -> None:
+    """A terminal that does not know its width wraps the lines itself."""
+    piped, shown = on_terminal(property_key, TAME, width=0, NO_COLOR="1")
+    assert shown.stdout == piped.stdout
+
+
+@pytest.mark.parametrize("play", [property_key, replaced_by, permission, error_of_diagnose])
+def test_json_on_terminal(on_terminal: OnTerminal, play: Callable[..., Answer]) -> None:
+    """JSON is the same on a terminal as in a pipe."""
+    piped, shown = on_terminal(play, TAME, "--json", NO_COLOR="")
+    assert shown.document.keys() == piped.document.keys()
+    assert shown.stdout.count(b"\n") == 1
+    assert b"\x1b" not in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("play", "text"), [pytest.param(*each, id=each[0].__name__) for each in IN_REPORTS.items()]
+)
+def test_hostile_on_terminal(on_terminal: OnTerminal, play: Callable[..., Answer], text: str) -> None:
+    """Foreign text is escaped before lines are coloured: no other sequence reaches a terminal."""
+    _, shown = on_terminal(play, text)
+    plain = COLOURED.sub(r"\2", shown.stdout.decode())
+    assert [each for each in plain if each != "\n" and not each.isprintable()] == []
+    assert r"\u202e\u2028" in plain

@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.config.cpi_config import CpiConfig
     from bosh_aws_cpi.jsontext import Json
 
+STDIN: Final = "-"
+"""The name of stdin, for commands; `process` takes it for no call's configuration."""
 _LARGEST: Final = 1
 """The maximum size of the file in MiB; the largest part that it may need is a bundle of certificates."""
 _MOST_VALUES: Final = 20_000
 """The maximum number of values if it is YAML, which is read slowly."""
 _MIB: Final = 1 << 20
+_READING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _CHUNK: Final = 1 << 16
 _PATIENCE: Final = 60
 """How many seconds a pipe's writer has: it may be a command that asks a Director."""
@@ -67,13 +70,14 @@ def content(path: str, most: int) -> bytes:
     """Read a file, or a pipe such as the shell's <(…).
 
     Args:
+        path: Its path, or `STDIN`.
         most: Its maximum size in MiB.
 
     Raises:
         ValueError: Why it can't be read.
     """
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY)
+        descriptor = os.dup(0) if path == STDIN else os.open(path, _READING)
         try:
             return _content(descriptor, most)
         finally:
@@ -84,8 +88,8 @@ def content(path: str, most: int) -> bytes:
 
 def _content(descriptor: int, most: int) -> bytes:
     mode = os.fstat(descriptor).st_mode
-    is_pipe = stat.S_ISFIFO(mode)
-    if not (is_pipe or stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a directory fails below
+    is_pipe = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # reading a directory fails below
+    if is_pipe and not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):  # stdin may be a socket
         message = "it is neither a file nor a pipe"
         raise ValueError(message)
     end = time.monotonic() + _PATIENCE

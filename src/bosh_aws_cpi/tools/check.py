@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, status
 
@@ -37,7 +38,7 @@ def _parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="+",
-        help="a cloud config (name all of a Director's), or a manifest for create-env",
+        help="a cloud config (name all of a Director's), or a manifest for create-env; - for stdin",
     )
     parser.add_argument("--manifest", metavar="FILE", help="a deployment's manifest, to check with it")
     parser.add_argument(
@@ -67,9 +68,11 @@ def _stemcell(text: str) -> str:
 
 
 def _check(given: argparse.Namespace) -> int:
-    from bosh_aws_cpi.config.loading import load  # noqa: PLC0415 - --help needs none of these
+    from bosh_aws_cpi.config.loading import STDIN, load  # noqa: PLC0415 - --help needs none of these
     from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
 
+    if [given.config, *given.files, given.manifest].count(STDIN) > 1:
+        raise CloudError("stdin, -, can be read only once: give the other files by their paths")
     aws = load(given.config, {}).aws
     files = Files.read(given.files, given.manifest, aws, given.cpi)
     asked = [] if given.offline else _account(aws, files, given.stemcell)

@@ -3,15 +3,14 @@
 import argparse
 import sys
 from collections.abc import Callable, Iterable
-from typing import Final, NoReturn
+from typing import NoReturn
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json, encode
-
-FAILED: Final = 2
-"""The exit status of a command that failed; argparse uses it too, for bad arguments."""
+from bosh_aws_cpi.tools.command_line import FAILED
+from bosh_aws_cpi.tools.terminal import Screen
 
 
 class _Parser(argparse.ArgumentParser):
@@ -37,7 +36,8 @@ def parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    created.add_argument("config", metavar="CONFIG_PATH", help="the CPI's configuration file, cpi.json")
+    help_ = "the CPI's configuration file, cpi.json; - for stdin"
+    created.add_argument("config", metavar="CONFIG_PATH", help=help_)
     return created
 
 
@@ -90,11 +90,12 @@ def show(document: Json, lines: Iterable[str], *, as_json: bool) -> None:
 
     Args:
         document: The report for scripts; its secrets are masked here.
-        lines: The report for a terminal, without secrets. Foreign text can't break the lines.
+        lines: The report for people, without secrets. Foreign text can't break the lines.
         as_json: Whether to write the document.
     """
     shown = [log.redact(encode(document))] if as_json else lines
-    sys.stdout.write("".join(f"{log.printable(line)}\n" for line in shown))
+    screen = Screen()
+    sys.stdout.write("".join(f"{screen.shown(line)}\n" for line in shown))
 
 
 def _failed(message: str) -> int:

@@ -7,6 +7,7 @@ from typing import Final
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.terminal import CYAN, MAGENTA, RED, YELLOW, Line
 
 
 class Severity(Enum):
@@ -20,6 +21,14 @@ class Severity(Enum):
     """Good to know."""
     NOT_CHECKED = "not checked"
     """It could not be looked at; the remedy says how it can be."""
+
+
+_COLOURS: Final = {
+    Severity.ERROR: RED,
+    Severity.WARNING: YELLOW,
+    Severity.NOTE: CYAN,
+    Severity.NOT_CHECKED: MAGENTA,
+}
 
 
 class Place(Record):
@@ -111,15 +120,20 @@ def status(findings: Iterable[Finding]) -> int:
     return int(any(each.severity is Severity.ERROR for each in findings))
 
 
-def lines(findings: Sequence[Finding], closing: str) -> list[str]:
-    """The report for a terminal: a line for each finding, and a last line with their numbers."""
+def lines(findings: Sequence[Finding], closing: str) -> list[Line]:
+    """The report for people: a line for each finding, and a last line with their numbers."""
     counts = ", ".join(_count(severity, findings) for severity in Severity)
-    return [*map(str, findings), redact(f"{counts}. {closing}")]
+    return [*map(_line, findings), Line(redact(f"{counts}. {closing}"))]
 
 
 def document(findings: Iterable[Finding], more: Json) -> Json:
     """The report for scripts: ``findings``, and what else the command tells."""
     return {**more, "findings": [each.document() for each in findings]}
+
+
+def _line(finding: Finding) -> Line:
+    word = finding.severity.value
+    return Line(str(finding), word, _COLOURS[finding.severity], under=len(f"{word}: "))
 
 
 def _count(severity: Severity, findings: Sequence[Finding]) -> str:

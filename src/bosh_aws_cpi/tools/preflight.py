@@ -13,12 +13,15 @@ from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.probes import SERVICES
+from bosh_aws_cpi.tools.terminal import MAGENTA, RED, YELLOW, Line
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.tools.examination import Examined
 
 Document = dict[str, Any]
 _WIDTH: Final = max(map(len, FEATURES)) + 4
+_COLOURS: Final = {"MISSING": RED, "NO VERDICT": YELLOW, "not checkable": MAGENTA}
+"""Those of a feature's state."""
 _DESCRIPTION: Final = """\
 Check whether the CPI can use AWS: credentials, region, endpoints and each permission in docs/iam-policy.json.
 Nothing is created or changed."""
@@ -54,7 +57,8 @@ def _check(given: argparse.Namespace) -> int:
 
     config = load(given.config, {}).aws
     report = document(examine(config), given.feature, config.role_arn)
-    command.show(report, map(redact, lines(report)), as_json=given.json)
+    shown = (line.replaced(redact(line)) for line in lines(report))
+    command.show(report, shown, as_json=given.json)
     return status(report)
 
 
@@ -127,12 +131,12 @@ def status(report: Document) -> int:
     return 0 if report["is_ready"] else 1
 
 
-def lines(report: Document) -> list[str]:
+def lines(report: Document) -> list[Line]:
     """The report for a person."""
-    return [*_opening(report), "", *_features(report), "", _summary(report)]
+    return [*_opening(report), Line(""), *_features(report), Line(""), _summary(report)]
 
 
-def _opening(report: Document) -> list[str]:
+def _opening(report: Document) -> list[Line]:
     credentials, region = report["credentials"], report["region"]
     who = "unknown: STS did not name the account"
     if credentials["arn"]:
@@ -141,30 +145,40 @@ def _opening(report: Document) -> list[str]:
     if credentials["role_arn"]:
         shown.append(("Role", f"{credentials['role_arn']} was assumed"))
     shown.append(("Region", f"{region['name']}: {', '.join(region['zones']) or 'its zones are unknown'}"))
-    shown += [(f"Endpoint {each['service']}", _endpoint(each)) for each in report["endpoints"]]
-    return [f"{name:<{_WIDTH}}{value}" for name, value in shown]
+    return [*(_entry(*each) for each in shown), *map(_endpoint, report["endpoints"])]
 
 
-def _endpoint(each: Document) -> str:
+def _entry(name: str, text: str, word: str = "", colour: str = "") -> Line:
+    return Line(f"{name:<{_WIDTH}}{text}", word, colour, at=_WIDTH, under=_WIDTH)
+
+
+def _endpoint(each: Document) -> Line:
+    name = f"Endpoint {each['service']}"
     if not each["problem"]:
-        return f"{each['url']} answers"
+        return _entry(name, f"{each['url']} answers")
     idle = "" if each["is_needed"] else " (no needed feature calls it)"
-    return f"{each['url']} FAILS{idle}: {each['problem']}"
+    return _entry(name, f"{each['url']} FAILS{idle}: {each['problem']}", "FAILS", RED)
 
 
-def _features(report: Document) -> list[str]:
-    shown = ["Permissions (* is needed)"]
+def _features(report: Document) -> list[Line]:
+    shown = [Line("Permissions (* is needed)")]
     for each in report["features"]:
         mark = "* " if each["is_needed"] else "  "
-        shown.append(f"{mark}{each['name']:<{_WIDTH - 2}}{_state(each)}")
+        state = _state(each)
+        shown.append(_entry(f"{mark}{each['name']}", state, state, _COLOURS.get(state, "")))
         if each["missing"]:
-            shown.append(f"      missing: {', '.join(each['missing'])}")
+            shown.append(_detail("missing", ", ".join(each["missing"])))
         shown += [
-            f"      {key.replace('_', ' ')}: {', '.join(actions)}: {why}"
+            _detail(key.replace("_", " "), f"{', '.join(actions)}: {why}")
             for key in ("no_verdict", "not_checkable")
             for why, actions in _by_reason(each[key]).items()
         ]
     return shown
+
+
+def _detail(head: str, text: str) -> Line:
+    label = f"      {head}: "
+    return Line(f"{label}{text}", under=len(label))
 
 
 def _state(each: Document) -> str:
@@ -184,7 +198,7 @@ def _by_reason(actions: dict[str, str]) -> dict[str, list[str]]:
     return reasons
 
 
-def _summary(report: Document) -> str:
+def _summary(report: Document) -> Line:
     needed = [each for each in report["features"] if each["is_needed"]]
     names = ", ".join(each["name"] for each in needed)
     failing = [each["service"] for each in report["endpoints"] if each["is_needed"] and each["problem"]]
@@ -198,4 +212,5 @@ def _summary(report: Document) -> str:
         count = len({action for each in needed for action in FEATURES[each["name"]].actions})
         parts.append(f"not verified: {report['unverified']} of the {count} needed actions")
     verdict = "Ready" if report["is_ready"] else "NOT READY"
-    return f"{verdict} for {names}: {'; '.join(parts) or 'nothing is missing'}"
+    text = f"{verdict} for {names}: {'; '.join(parts) or 'nothing is missing'}"
+    return Line(text, verdict, "" if report["is_ready"] else RED)

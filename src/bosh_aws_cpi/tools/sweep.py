@@ -117,7 +117,8 @@ def _sweep(given: argparse.Namespace) -> int:
         report.is_complete = True
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
-        command.show(report.document(), map(log.redact, report.lines()), as_json=given.json)
+        shown = (line.replaced(log.redact(line)) for line in report.lines())
+        command.show(report.document(), shown, as_json=given.json)
     return report.status
 
 

@@ -10,6 +10,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import printable
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.strays import Action, Inventory, Stray, Wish
+from bosh_aws_cpi.tools.terminal import MAGENTA, RED, YELLOW, Line
 
 _PER_GIB: Final = {
     "gp2": 0.10,
@@ -86,9 +87,12 @@ class Report:
         """The exit status: 1 when something is left to do, or a kind could not be listed."""
         return int(self._lacks_kinds or any(row.outcome not in _ASK_NOBODY for row in self.rows))
 
-    def lines(self) -> list[str]:
+    def lines(self) -> list[Line]:
         """The table for people, and its summary."""
-        unlisted = [f"{kind}s: not listed. Allow {_LISTING[kind]} to list them" for kind in self.not_listed]
+        unlisted = [
+            Line(f"{kind}s: not listed. Allow {_LISTING[kind]} to list them", "not listed", MAGENTA)
+            for kind in self.not_listed
+        ]
         return [*self._table(), *unlisted, *self._closing()]
 
     def document(self) -> Json:
@@ -106,15 +110,20 @@ class Report:
             "strays": [self._entry(row) for row in self.rows],
         }
 
-    def _table(self) -> list[str]:
+    def _table(self) -> list[Line]:
         if not self.rows:
             seen = ", but some kinds of resources could not be listed" if self._lacks_kinds else ""
-            return [f"No strays of director {self.there.director}{seen}"]
+            return [Line(f"No strays of director {self.there.director}{seen}")]
         head = ("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME")
         lines = [head, *(self._cells(row) for row in self.rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-        return [*padded, "", self._sum()]
+        padded = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
+        second, last = widths[0] + 2, sum(widths[:-1]) + 2 * len(widths[:-1])
+        coloured = (
+            Line(text, row.outcome, _colour(row.outcome), at=last, under=second)
+            for text, row in zip(padded[1:], self.rows, strict=True)
+        )
+        return [Line(padded[0], under=second), *coloured, Line(""), Line(self._sum())]
 
     def _cells(self, row: Row) -> tuple[str, ...]:
         stray, resource = row.stray, row.stray.resource
@@ -131,13 +140,14 @@ class Report:
             f"${price:.2f} a month: an estimate from list prices in us-east-1"
         )
 
-    def _closing(self) -> list[str]:
+    def _closing(self) -> list[Line]:
         counts = [
             f"{kind}s not permitted" if count is None else f"{count} {kind}{'' if count == 1 else 's'}"
             for kind, count in self._looked_at()
         ]
-        looked = f"Looked at in {self.region}: {', '.join(counts)}"
-        return [looked] if self.is_complete else [looked, "INCOMPLETE: the run was interrupted"]
+        looked = Line(f"Looked at in {self.region}: {', '.join(counts)}")
+        word = "INCOMPLETE"
+        return [looked, *([] if self.is_complete else [Line(f"{word}: the run was interrupted", word, RED)])]
 
     def _looked_at(self) -> list[tuple[Kind, int | None]]:
         """The number of resources of each kind; None for a kind that could not be listed."""
@@ -173,6 +183,12 @@ def monthly(resource: Resource) -> float | None:
         per_gib = _PER_GIB.get(resource.type)
         return None if per_gib is None else resource.size_gib * per_gib + iops * _PER_IOPS
     return resource.size_gib * _PER_SNAPSHOT_GIB if resource.kind == "snapshot" else None
+
+
+def _colour(outcome: str) -> str:
+    if outcome in {FAILED, NOT_CERTAIN}:
+        return RED
+    return "" if outcome in _ASK_NOBODY else YELLOW
 
 
 def _cost_text(resource: Resource) -> str:
