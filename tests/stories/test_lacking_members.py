@@ -77,8 +77,8 @@ def test_range_of_vpc(cpi: Cpi, world: World, fake_aws: FakeAws, garbled: str) -
     error = cpi.call("create_network", network).error
     assert error == {
         "type": "Bosh::Clouds::CloudError",
-        "message": "AWS could not be called: its answer has an address or range that is not valid. Is there a "
-        "proxy in between? Check env.https_proxy and the endpoints in aws",
+        "message": "AWS could not be called: its answer has an address or range that is not valid. "
+        "Is there a proxy in between? Check env.https_proxy and the endpoints in aws",
         "ok_to_retry": True,
     }
     assert "CreateSubnet" not in fake_aws.actions()

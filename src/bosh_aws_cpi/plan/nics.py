@@ -157,7 +157,7 @@ def _subnet(group: str, names: Sequence[str], members: Sequence[Network]) -> str
     message = (
         f"Networks in nic_group '{group}' have different subnet ids: {', '.join(subnets)} or probably "
         "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
-        f"{_subnets_of(names, given)}: correct `subnet` in the networks' cloud_properties"
+        f"{_subnets_of(names, given)}: set subnet in the networks' cloud_properties"
     )
     raise CloudError(message)
 
