@@ -192,7 +192,7 @@ def test_networks_that_make_no_vm(
     if message == SUBNETS_DIFFER:
         for name, (_, subnet, _) in networks.items():
             has = "no subnet" if subnet is None else world.subnet_ids[subnet]
-            assert f"network '{name}' has {has}" in answer.error["message"]
+            assert f"'{name}' has {has}" in answer.error["message"]
     if message == ZONES_DIFFER:
         assert f"'{world.subnet_ids[0]}' is in us-east-1a" in answer.error["message"]
     assert ("DescribeSubnets" in asked) is (message == ZONES_DIFFER)

@@ -154,18 +154,13 @@ def _subnet(group: str, names: Sequence[str], members: Sequence[Network]) -> str
     subnets = list(dict.fromkeys(subnet for subnet in given if subnet))
     if len(subnets) == 1:
         return subnets[0]
+    shown = [f"'{name}' has {one or 'no subnet'}" for name, one in zip(names, given, strict=True)]
     message = (
         f"Networks in nic_group '{group}' have different subnet ids: {', '.join(subnets)} or probably "
         "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
-        f"{_subnets_of(names, given)}: set subnet in the networks' cloud_properties"
+        f"Network {', '.join(shown)}: set subnet in the networks' cloud_properties"
     )
     raise CloudError(message)
-
-
-def _subnets_of(names: Sequence[str], given: Sequence[str | None]) -> str:
-    """The networks with their subnets, for an error."""
-    pairs = zip(names, given, strict=True)
-    return ", ".join(f"network '{name}' has {subnet or 'no subnet'}" for name, subnet in pairs)
 
 
 def security_groups(

@@ -124,9 +124,9 @@ def test_nic_plans(networks: dict[str, dict[str, Any]], expected: list[NicPlan])
 DIFFERENT = (
     "Networks in nic_group 'g' have different subnet ids: {} or probably "
     "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
-    "{}: set subnet in the networks' cloud_properties"
+    "Network {}: set subnet in the networks' cloud_properties"
 )
-NO_SUBNET = DIFFERENT.format("", "network 'g' has no subnet")
+NO_SUBNET = DIFFERENT.format("", "'g' has no subnet")
 NO_ADDRESS = (
     "Could not find a single ip address for nic group 'g' "
     "and a prefix network can only be a secondary network. "
@@ -142,7 +142,7 @@ NO_ADDRESS = (
                 "a": manual("10.0.0.5", "subnet-2", nic_group="g"),
                 "b": manual("10.0.0.6", "subnet-1", nic_group="g"),
             },
-            DIFFERENT.format("subnet-2, subnet-1", "network 'a' has subnet-2, network 'b' has subnet-1"),
+            DIFFERENT.format("subnet-2, subnet-1", "'a' has subnet-2, 'b' has subnet-1"),
             id="two subnets",
         ),
         pytest.param({"g": manual("10.0.0.5", None)}, NO_SUBNET, id="no subnet"),

@@ -55,7 +55,7 @@ def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid
 
     def too_many(_: object = None) -> CloudError:
         return CloudError(
-            f"Instance has too many disks attached. '{instance.vm_cid}' has no free device name for "
+            f"Instance has too many disks attached. '{instance.vm_cid}' has no room for "
             f"'{disk_cid}': detach another disk, or use a larger instance type"
         )
 
