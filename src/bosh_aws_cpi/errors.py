@@ -14,7 +14,6 @@ contract::
         ├── VMNotFound                Bosh::Clouds::VMNotFound
         ├── VMCreationFailed          Bosh::Clouds::VMCreationFailed
         ├── NetworkNotFound           Bosh::Clouds::NetworkNotFound
-        ├── NoDiskSpace               Bosh::Clouds::NoDiskSpace
         ├── DiskNotFound              Bosh::Clouds::DiskNotFound
         └── DiskNotAttached           Bosh::Clouds::DiskNotAttached
 
@@ -114,12 +113,6 @@ class NetworkNotFound(CloudError):
 
     def __init__(self, subnet_id: str) -> None:
         super().__init__(f"Network '{subnet_id}' not found")
-
-
-class NoDiskSpace(CloudError):
-    """There is no space for the disk."""
-
-    wire_type = "Bosh::Clouds::NoDiskSpace"
 
 
 class DiskNotFound(CloudError):

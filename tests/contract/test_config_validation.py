@@ -36,7 +36,10 @@ def refused(answer: Answer, message: str) -> None:
             {"region": ABSENT, "max_retries": ABSENT, "credentials_source": "x"},
             f"missing configuration parameters > {RETRIES}, {REGION}",
         ),
-        ({"credentials_source": "keychain"}, "Unknown credentials_source keychain"),
+        (
+            {"credentials_source": "keychain"},
+            "Unknown credentials_source keychain. It must be static or env_or_profile",
+        ),
         ({"access_key_id": ABSENT}, NO_KEYS),
         ({"secret_access_key": ""}, NO_KEYS),
         ({"access_key_id": None, "secret_access_key": None, "credentials_source": None}, NO_KEYS),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY
 from testbed import imds
 from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, ACCESS_KEY_ID, Answer, Cpi, config
@@ -169,7 +170,7 @@ def test_no_credentials(relay: Relay, env: dict[str, str], tmp_path: Path) -> No
     poison.write_text(POISON)
     env = {name: str(poison) if name.endswith("_FILE") else value for name, value in env.items()}
     answer = from_source(relay, env).call("has_disk", DISK)
-    failed(answer, "No AWS credentials found", "env_or_profile")
+    failed(answer, "No AWS credentials found", "env_or_profile", KEYS_REMEDY)
     assert relay.requests == []
 
 
@@ -383,5 +384,5 @@ def test_role_refused(relay: Relay, fake_aws: FakeAws) -> None:
 def test_role_without_credentials(relay: Relay) -> None:
     """A role can't be assumed with no keys at all."""
     answer = from_source(relay, {}, role_arn=ROLE_ARN).call("has_disk", DISK)
-    failed(answer, "No AWS credentials found", ROLE_ARN)
+    failed(answer, "No AWS credentials found", ROLE_ARN, KEYS_REMEDY)
     assert relay.requests == []

@@ -308,9 +308,33 @@ def test_retry_helps(fake_aws: FakeAws) -> None:
 
 
 def test_nobody_answers() -> None:
-    """An endpoint without a server is a typed error that names it."""
+    """An endpoint without a server is a typed error that names it, and the property to check."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         endpoint = f"http://127.0.0.1:{free.getsockname()[1]}"
         answer = Cpi(config(endpoint, max_retries=0)).call("has_disk", DISK)
     failed(answer, "AWS could not be called", endpoint)
+    assert answer.error["message"].endswith(
+        f"(ec2:DescribeVolumes for {DISK}). The connection is refused: "
+        "check aws.ec2_endpoint, or create a VPC endpoint for it"
+    )
+
+
+def test_nobody_gives_the_role(fake_aws: FakeAws) -> None:
+    """If STS does not answer, the error names STS's property, and not that of the service that was called."""
+    document = config(fake_aws.endpoint, sts_endpoint=NOWHERE, max_retries=0, **ROLE)
+    answer = Cpi(document).call("has_disk", DISK)
+    failed(answer, "(sts:AssumeRole for ", ". The connection is refused: check aws.sts_endpoint, ")
+    assert fake_aws.actions() == []
+
+
+@pytest.mark.parametrize("password", ["hunter22", "hunter22/a", "hunter22#a", "20222/hunter22"])
+def test_dead_proxy(password: str) -> None:
+    """The error for a proxy that does not answer says so, without its password, even if not encoded."""
+    document = config("https://127.0.0.2:1", max_retries=0, debug={"cpi": {"log_level": "debug"}})
+    proxy = f"http://127.0.0.1:{password}@127.0.0.1:1"
+    answer = Cpi(document, env={"HTTPS_PROXY": proxy, "NO_PROXY": ""}).call("has_disk", DISK)
+    failed(answer, ". The proxy does not answer, or refuses", ": check env.https_proxy and env.no_proxy")
+    assert answer.error["ok_to_retry"] is True
+    shown = answer.stdout.decode() + answer.stderr
+    assert [word for word in ("hunter22", "20222") if word in shown] == []

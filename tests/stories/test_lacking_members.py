@@ -31,7 +31,8 @@ def test_vm(cpi: Cpi, vm: RunInstance, fake_aws: FakeAws, pattern: str, lacking:
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
     assert error["message"] == (
         f"AWS could not be called: its answer lacks {lacking}. Is there a proxy in between? "
-        f"(ec2:DescribeInstances for {vm_cid})"
+        f"(ec2:DescribeInstances for {vm_cid}). "
+        "Check env.https_proxy and aws.ec2_endpoint, or create a VPC endpoint for it"
     )
 
 
@@ -65,3 +66,19 @@ def test_instance_without_id(
     fake_aws.rule(action="RunInstances", replace=[replaced])
     assert create_vm().ok()[0] in world.state()["instances"]
     assert len(world.state()["instances"]) == 1
+
+
+@pytest.mark.parametrize("garbled", ["10.0.0.0/99", "nonsense"])
+def test_range_of_vpc(cpi: Cpi, world: World, fake_aws: FakeAws, garbled: str) -> None:
+    """A range that can't be read is an error of the answer, too, and not of the program."""
+    block = f"<cidrBlock>{garbled}</cidrBlock>"
+    fake_aws.rule(action="DescribeVpcs", replace=[[r"<cidrBlock>.*?</cidrBlock>", block]])
+    network = {"type": "manual", "netmask_bits": 24, "cloud_properties": {"vpc_id": world.vpc_id}}
+    error = cpi.call("create_network", network).error
+    assert error == {
+        "type": "Bosh::Clouds::CloudError",
+        "message": "AWS could not be called: its answer has an address or range that is not valid. "
+        "Is there a proxy in between? Check env.https_proxy and the endpoints in aws",
+        "ok_to_retry": True,
+    }
+    assert "CreateSubnet" not in fake_aws.actions()

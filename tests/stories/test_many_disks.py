@@ -202,4 +202,6 @@ def test_every_name_taken(cpi: Cpi, vm: RunInstance, disk: CreateVolume, fake_aw
     """When EC2 says of every name that it is in use, and goes on, the instance has too many disks."""
     vm_cid, disk_cid = vm("m4.large"), disk()
     fake_aws.rule(action="AttachVolume", error=TAKEN, times=None)
-    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).error["message"] == TOO_MANY
+    assert (
+        cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).error["message"].partition(". ")[0] == TOO_MANY
+    )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 NO_ADDRESS = (
     "Could not find a single ip address for nic group '{}' "
-    "and a prefix network can only be a secondary network."
+    "and a prefix network can only be a secondary network"
 )
 WRONG = (
     "networks.odd.prefix: EC2 delegates /28 of IPv4 and /80 of IPv6 addresses, not '{}'. "

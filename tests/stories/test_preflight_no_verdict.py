@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from testbed.loopback import LoopbackServer, Reply
+from tests.stories.checked_config import right
 from tests.stories.operators import Preflight, Unnamed, failed, feature
 
 if TYPE_CHECKING:
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
     from testbed.loopback import Request
+    from testbed.world import World
+    from tests.protocols import CpiWith
 
 NEEDED = len(FEATURES[BASELINE].actions)
 ROLE = "arn:aws:iam::123456789012:role/cpi"
@@ -108,6 +112,24 @@ def test_page_everywhere(preflight: Preflight, status: int, role: str | None) ->
         return
     assert answer.returncode == 1
     assert "NOT READY for Baseline: endpoints that fail: ec2" in answer.stdout.decode().splitlines()[-1]
+
+
+@pytest.mark.parametrize("status", [200, 403, 503])
+def test_page_for_the_role(cpi_with: CpiWith, world: World, status: int) -> None:
+    """No command can do anything if a proxy answers in the place of STS, and each says so."""
+    with Page(status) as page:
+        cpi = cpi_with(sts_endpoint=page.url, role_arn=ROLE)
+        path = cpi.folder / "cloud-config.yml"
+        path.write_text(json.dumps(right(world)))
+        checked = cpi.run("check", str(path))
+        diagnosed = cpi.run("diagnose", "i-0123456789abcdef0")
+        called = cpi.call("has_vm", "i-0123456789abcdef0")
+    where = "check env.https_proxy and aws.sts_endpoint, or create a VPC endpoint for it"
+    failed(checked, f"STS, which aws.role_arn '{ROLE}' needs, fails: the response is not from AWS", where)
+    for said in (diagnosed.stderr, called.error["message"]):
+        assert "AssumeRole" in said
+        assert where.removeprefix("check ") in said
+    assert (diagnosed.returncode, called.error["type"]) == (2, "Bosh::Clouds::CloudError")
 
 
 def test_other_keys(preflight: Preflight, fake_aws: FakeAws) -> None:

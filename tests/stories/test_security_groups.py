@@ -54,13 +54,17 @@ def test_security_groups_that_are_not_clear(
     unknown = create_vm({"security_groups": ["bosh", "nosuch"]})
     asked = refused(unknown, "Security group not found with name 'nosuch'")
     assert asked.count("DescribeSecurityGroups") == 1
+    assert f". The subnet's VPC {world.vpc_id} has none of that name: correct" in unknown.error["message"]
     rename = ["<groupName>web</groupName>", "<groupName>bosh</groupName>"]
     fake_aws.rule(action="DescribeSecurityGroups", replace=[rename])
     ambiguous = create_vm({"security_groups": ["bosh", "web"]}).error
-    found = ambiguous["message"].removeprefix("Found multiple matching security groups with name 'bosh': ")
+    said, _, remedy = ambiguous["message"].partition(". ")
+    assert remedy == "Give the id of one of them instead of the name"
+    found = said.removeprefix("Found multiple matching security groups with name 'bosh': ")
     assert sorted(found.split(", ")) == sorted(world.groups.values())
     missing = create_vm(executable=cpi_with(default_security_groups=[]))
     refused(
         missing,
-        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties.",
+        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties. "
+        "Set security_groups in the cloud_properties of the VM or a network, or aws.default_security_groups",
     )

@@ -312,12 +312,20 @@ def test_own_region_comes_first(cpi_with: CpiWith, world: World, fake_aws: FakeA
 
 
 @pytest.mark.parametrize(
-    ("setting", "ami"),
+    ("setting", "ami", "said"),
     [
-        ({}, {"eu-west-1": ELSEWHERE}),
-        ({"copy_from_region": False}, {"eu-west-1": ELSEWHERE}),
-        (FROM_ELSEWHERE, {"cn-north-1": ELSEWHERE, "us-gov-west-1": ELSEWHERE, "us-iso-east-1": ELSEWHERE}),
-        (FROM_ELSEWHERE, {"us-east-1": ELSEWHERE, "eu-west-1": ELSEWHERE}),
+        ({}, {"eu-west-1": ELSEWHERE}, "in eu-west-1: "),
+        ({"copy_from_region": False}, {"eu-west-1": ELSEWHERE}, "set aws.stemcell.copy_from_region"),
+        (
+            FROM_ELSEWHERE,
+            {"cn-north-1": ELSEWHERE, "us-gov-west-1": ELSEWHERE, "us-iso-east-1": ELSEWHERE},
+            "in cn-north-1, us-gov-west-1, us-iso-east-1, in other partitions: use a light stemcell",
+        ),
+        (
+            FROM_ELSEWHERE,
+            {"us-east-1": ELSEWHERE, "eu-west-1": ELSEWHERE},
+            f"Its AMI '{ELSEWHERE}' does not exist there",
+        ),
     ],
     ids=["default", "switched-off", "other-partitions", "in-the-map"],
 )
@@ -327,10 +335,12 @@ def test_not_to_be_copied(
     failure: WriteError,
     setting: dict[str, Any],
     ami: dict[str, str],
+    said: str,
 ) -> None:
     """Nothing is copied without the property, between partitions, or if the map names the region."""
     answer = cpi_with(stemcell=setting).call("create_stemcell", "/x/image", {"ami": ami})
     assert answer.error == failure("CloudError", NO_AMI)
+    assert said in answer.error["message"]
     assert world.state() == world.empty
 
 

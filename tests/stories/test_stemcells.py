@@ -49,10 +49,14 @@ def test_light(
 
 @pytest.mark.parametrize("encrypted", [False, True])
 def test_not_in_region(cpi: Cpi, world: World, failure: WriteError, *, encrypted: bool) -> None:
-    """A stemcell without an AMI of the region is an error."""
+    """A stemcell without an AMI of the region is an error, which names the regions that it has."""
     properties = {"ami": {"eu-west-1": ELSEWHERE}, "encrypted": encrypted}
     answer = cpi.call("create_stemcell", "/x/image", properties)
-    assert answer.error == failure("CloudError", NO_AMI)
+    remedy = (
+        ". It has AMIs in eu-west-1: use a light stemcell for this region, set "
+        "aws.stemcell.copy_from_region, or correct aws.region"
+    )
+    assert answer.error == failure("CloudError", NO_AMI + remedy)
     assert world.state() == world.empty
 
 

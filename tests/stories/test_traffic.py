@@ -159,6 +159,7 @@ def test_elastic_ip_that_is_not_to_be_had(
     public = {name: {"type": "vip", "ip": ip} for name, ip in ips.items()}
     answer = create_vm(networks={"private": network("10.0.1.10"), **public})
     assert bool(refused(answer, message)) is ("Elastic IP" in message)
+    assert "Elastic IP" not in message or "Allocate it in region us-east-1" in answer.error["message"]
     assert traffic.state() == traffic.empty
 
 

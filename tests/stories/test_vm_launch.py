@@ -181,9 +181,14 @@ def test_hinted_disks(
     wrong = "can't use multiple availability zones: subnet in us-east-1a, VM in us-east-1{}"
     apart = create_vm({"availability_zone": world.other_zone})
     assert apart.error == failure("CloudError", wrong.format("b"))
+    assert f". '{world.subnet_id}' is in us-east-1a: correct availability_zone, or " in apart.error["message"]
     far = create_vm(disks=[here, there, here])
     volumes = ", and volume in us-east-1a, us-east-1b, us-east-1a"
     assert far.error == failure("CloudError", wrong.format("a") + volumes)
+    assert far.error["message"].endswith(
+        f". '{world.subnet_id}' is in us-east-1a, '{here}' is in us-east-1a, '{there}' is in us-east-1b: "
+        "a disk can't leave its zone, so the az of its VM must stay in that zone"
+    )
     unknown = "vol-0123456789abcdef0"
     gone = create_vm(disks=[here, unknown])
     assert gone.error == failure("DiskNotFound", f"Disk '{unknown}' not found")
@@ -212,8 +217,12 @@ def test_settings_too_large(
 
 
 def test_unknown_image(create_vm: CreateVm, refused: CheckRefused) -> None:
-    """An AMI that is unknown is named without the mark of light stemcells."""
+    """An AMI that is unknown is named without the mark of light stemcells, with the region and the remedy."""
     unknown = create_vm(stemcell_cid="ami-0123456789abcdef0 light")
     refused(unknown, "could not find AMI 'ami-0123456789abcdef0'")
+    assert unknown.error["message"].endswith(
+        ". It does not exist in region us-east-1, or its owner does not share it with this account: "
+        "upload the stemcell again (bosh upload-stemcell --fix), or correct aws.region"
+    )
     malformed = create_vm(stemcell_cid="ami-x light")
     refused(malformed, "could not find AMI 'ami-x'")

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 NO_ADDRESS = (
     "Could not find a single ip address for nic group '{}' "
-    "and a prefix network can only be a secondary network."
+    "and a prefix network can only be a secondary network"
 )
 SUBNETS_DIFFER = (
     "Networks in nic_group '{}' have different subnet ids: {} or probably none of them have any "
-    "subnet id defined. All networks in a nic_group must have the same subnet_id."
+    "subnet id defined. All networks in a nic_group must have the same subnet_id"
 )
 ZONES_DIFFER = (
     "All nic groups must be in the same availability zone. Found subnets in zones: us-east-1a, us-east-1b"
@@ -189,6 +189,12 @@ def test_networks_that_make_no_vm(
     group = next(group or name for name, (_, _, group) in networks.items())
     subnets = ", ".join(world.subnet_ids[subnet] for _, subnet, _ in networks.values() if subnet is not None)
     asked = refused(answer, message.format(group, subnets))
+    if message == SUBNETS_DIFFER:
+        for name, (_, subnet, _) in networks.items():
+            has = "no subnet" if subnet is None else world.subnet_ids[subnet]
+            assert f"'{name}' has {has}" in answer.error["message"]
+    if message == ZONES_DIFFER:
+        assert f"'{world.subnet_ids[0]}' is in us-east-1a" in answer.error["message"]
     assert ("DescribeSubnets" in asked) is (message == ZONES_DIFFER)
 
 

@@ -77,7 +77,10 @@ def target_groups(
             message = f"Target group '{name}' {wrong.why}. {wrong.remedy}"
             raise CloudError(message)
         if group.get("VpcId", vpc_id) != vpc_id:
-            message = f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'"
+            message = (
+                f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'. "
+                "Correct lb_target_groups, or the network's subnet"
+            )
             raise CloudError(message)
     return list(dict.fromkeys(_joined(entries[str(each)], each.port) for each in wanted))
 
@@ -101,10 +104,16 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
         except client.exceptions.ClientError as error:
             if code_of(error) != "LoadBalancerNotFound":
                 raise
-            message = f"Could not find classic load balancer `{name}'"
+            message = (
+                f"Could not find classic load balancer `{name}'. Region {client.meta.region_name} has none "
+                "of that name: correct elbs, or use lb_target_groups if it is not a classic load balancer"
+            )
             raise CloudError(message) from error
         if balancer.get("VPCId", vpc_id) != vpc_id:
-            message = f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', but the VM is in '{vpc_id}'"
+            message = (
+                f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', but the VM is in '{vpc_id}'. "
+                "Correct elbs, or the network's subnet"
+            )
             raise CloudError(message)
 
 
@@ -214,7 +223,10 @@ def _target_group(
     client: "ElasticLoadBalancingv2Client", wanted: "Wanted", region: str
 ) -> "TargetGroupTypeDef":
     if wanted.arn and wanted.region != region:
-        message = f"Target group '{wanted.arn}' is in region '{wanted.region}', but the VM is in '{region}'"
+        message = (
+            f"Target group '{wanted.arn}' is in region '{wanted.region}', but the VM is in '{region}'. "
+            "Correct lb_target_groups"
+        )
         raise CloudError(message)
     try:
         if wanted.arn:
@@ -225,7 +237,10 @@ def _target_group(
     except client.exceptions.ClientError as error:
         if code_of(error) != "TargetGroupNotFound":
             raise
-        message = f"Could not find ALB target group `{wanted}'"
+        message = (
+            f"Could not find ALB target group `{wanted}'. Region {region} has none of that name or ARN: "
+            "correct lb_target_groups, which needs the target group's, not the load balancer's"
+        )
         raise CloudError(message) from error
 
 

@@ -57,7 +57,9 @@ def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -
         ]
     )
     found = [(group["GroupName"], group["GroupId"]) for page in pages for group in page["SecurityGroups"]]
-    return {name: _only(name, [group_id for known, group_id in found if known == name]) for name in names}
+    return {
+        name: _only(name, [group_id for known, group_id in found if known == name], vpc_id) for name in names
+    }
 
 
 def ordinary_zones(client: "EC2Client") -> list[str]:
@@ -74,7 +76,10 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
     )
     zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
     if not zones:
-        message = "No availability zone in the region is available for the disk"
+        message = (
+            "No availability zone in the region is available for the disk. "
+            f"AWS shows none in region {client.meta.region_name}: see AWS's health dashboard"
+        )
         raise CloudError(message)
     return zones
 
@@ -83,11 +88,17 @@ def _subnet(entry: "SubnetTypeDef") -> Subnet:
     return Subnet(entry["SubnetId"], entry["VpcId"], entry["AvailabilityZone"], families(entry))
 
 
-def _only(name: str, group_ids: list[str]) -> str:
+def _only(name: str, group_ids: list[str], vpc_id: str) -> str:
     if not group_ids:
-        message = f"Security group not found with name '{name}'"
+        message = (
+            f"Security group not found with name '{name}'. The subnet's VPC {vpc_id} has none of that name: "
+            "correct security_groups or aws.default_security_groups, or create the group in that VPC"
+        )
         raise CloudError(message)
     if len(group_ids) > 1:
-        message = f"Found multiple matching security groups with name '{name}': {', '.join(group_ids)}"
+        message = (
+            f"Found multiple matching security groups with name '{name}': {', '.join(group_ids)}. "
+            "Give the id of one of them instead of the name"
+        )
         raise CloudError(message)
     return group_ids[0]

@@ -175,7 +175,8 @@ def _credentials_source(merged: Json) -> CredentialsSource:
     given = keys.CREDENTIALS_SOURCE.given(merged)
     own_keys = (keys.ACCESS_KEY_ID.read(merged), keys.SECRET_ACCESS_KEY.read(merged))
     if isinstance(given, str) and given and given not in keys.CREDENTIALS_SOURCE.choices:
-        message = f"Unknown credentials_source {given}"
+        choices = " or ".join(keys.CREDENTIALS_SOURCE.choices)
+        message = f"Unknown credentials_source {given}. It must be {choices}"
         raise not_correct(message)
     source = keys.CREDENTIALS_SOURCE.read(merged)
     if source == "static" and not all(own_keys):

@@ -128,7 +128,10 @@ def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
     properties = wish.cloud_properties
     vpc = vpcs.find(cloud.ec2, wish.vpc_id)
     if vpc is None:
-        message = f"network.cloud_properties.vpc_id: there is no VPC '{wish.vpc_id}'"
+        message = (
+            f"network.cloud_properties.vpc_id: there is no VPC '{wish.vpc_id}'. Correct the id: the VPC "
+            f"must be in region {cloud.config.aws.region} in this account"
+        )
         raise CloudError(message)
     if properties.route_table:
         table = routes.tables(cloud.ec2, [properties.route_table]).get(properties.route_table)
@@ -141,7 +144,9 @@ def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
 
 def _check_vpc(key: str, identifier: str, found: str | None, vpc: Vpc) -> None:
     if found is None:
-        message = f"network.cloud_properties.{key}: '{identifier}' does not exist"
+        message = (
+            f"network.cloud_properties.{key}: '{identifier}' does not exist. Use one of VPC '{vpc.vpc_id}'"
+        )
         raise CloudError(message)
     if found != vpc.vpc_id:
         message = (

@@ -54,13 +54,19 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
     """
     vips = [name for name, network in networks.items() if network.kind == "vip"]
     if len(vips) > 1:
-        message = f"More than one vip network for '{vips[1]}'"
+        message = (
+            f"More than one vip network for '{vips[1]}'. A VM can have one elastic IP, and has that of vip "
+            f"network '{vips[0]}' already: remove the others"
+        )
         raise CloudError(message)
     if not vips:
         return None
     network = networks[vips[0]]
     if not network.ip:
-        message = f"No IP provided for vip network '{vips[0]}'"
+        message = (
+            f"No IP provided for vip network '{vips[0]}'. Set the elastic IP in static_ips of the instance "
+            "group's vip network"
+        )
         raise CloudError(message)
     wanted = network.nic_group
     for index, plan in enumerate(plans):
@@ -112,7 +118,7 @@ def _check_fallbacks(networks: Mapping[str, Network]) -> None:
 
 
 def _dynamic(name: str, network: Network) -> NicPlan:
-    subnet = _subnet(name, [network])
+    subnet = _subnet(name, [name], [network])
     others = dict.fromkeys(network.cloud_properties.subnet_fallbacks)
     fallbacks = tuple(each for each in others if each != subnet)
     return NicPlan(name, [name], subnet, "dynamic", fallback_subnets=fallbacks)
@@ -126,14 +132,15 @@ def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> Ni
     if not (ipv4 or ipv6):
         message = (
             f"Could not find a single ip address for nic group '{group}' "
-            "and a prefix network can only be a secondary network."
+            "and a prefix network can only be a secondary network. "
+            f"Add a network with a single address to its networks: {', '.join(names)}"
         )
         raise CloudError(message)
     prefixes = [member.delegated_prefix for member in members if member.delegated_prefix]
     return NicPlan(
         group,
         names,
-        _subnet(group, members),
+        _subnet(group, names, members),
         "manual",
         ipv4_address=ipv4,
         ipv6_address=ipv6,
@@ -142,14 +149,16 @@ def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> Ni
     )
 
 
-def _subnet(group: str, members: Sequence[Network]) -> str:
+def _subnet(group: str, names: Sequence[str], members: Sequence[Network]) -> str:
     given = [member.cloud_properties.subnet for member in members]
     subnets = list(dict.fromkeys(subnet for subnet in given if subnet))
     if len(subnets) == 1:
         return subnets[0]
+    shown = [f"'{name}' has {one or 'no subnet'}" for name, one in zip(names, given, strict=True)]
     message = (
         f"Networks in nic_group '{group}' have different subnet ids: {', '.join(subnets)} or probably "
-        "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id."
+        "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
+        f"Network {', '.join(shown)}: set subnet in the networks' cloud_properties"
     )
     raise CloudError(message)
 
@@ -169,7 +178,10 @@ def security_groups(
     )
     chosen = list(dict.fromkeys(of_vm or of_networks or defaults))
     if not chosen:
-        message = f"Missing security groups. {HELP}"
+        message = (
+            f"Missing security groups. {HELP} Set security_groups in the cloud_properties of the VM or a "
+            "network, or aws.default_security_groups"
+        )
         raise CloudError(message)
     return chosen
 

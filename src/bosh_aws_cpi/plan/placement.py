@@ -1,52 +1,75 @@
 """The availability zone of a VM, and checks that subnets, properties and disks agree on it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Subnet, Volume
 
 
-def one_subnet_zone(zones: Iterable[str]) -> str:
+def one_subnet_zone(subnets: Sequence[Subnet]) -> str:
     """The zone that all nic groups' subnets lie in.
 
     Raises:
         CloudError: They lie in several.
     """
-    found = list(dict.fromkeys(zones))
+    found = list(dict.fromkeys(subnet.availability_zone for subnet in subnets))
     if len(found) > 1:
         message = (
-            "All nic groups must be in the same availability zone. "
-            f"Found subnets in zones: {', '.join(found)}"
+            "All nic groups must be in the same availability zone. Found subnets in zones: "
+            f"{', '.join(found)}. {_shown(subnets)}: "
+            "give each of the VM's networks a subnet of the same zone in this az"
         )
         raise CloudError(message)
     return found[0]
 
 
-def one_vpc(vpc_ids: Iterable[str]) -> str:
+def one_vpc(subnets: Sequence[Subnet]) -> str:
     """The VPC that all nic groups' subnets lie in.
 
     Raises:
         CloudError: They lie in several.
     """
-    found = list(dict.fromkeys(vpc_ids))
+    found = list(dict.fromkeys(subnet.vpc_id for subnet in subnets))
     if len(found) > 1:
-        message = f"All nic groups must be in the same VPC. Found subnets in VPCs: {', '.join(found)}"
+        where = ", ".join(f"'{subnet.subnet_id}' is in {subnet.vpc_id}" for subnet in subnets)
+        message = (
+            f"All nic groups must be in the same VPC. Found subnets in VPCs: {', '.join(found)}. "
+            f"{where}: give each of the VM's networks a subnet of the same VPC"
+        )
         raise CloudError(message)
     return found[0]
 
 
-def check_zone(subnet_zone: str, vm_zone: str, disk_zones: Sequence[str]) -> None:
-    """Check that the subnet, the VM and its disks are in one zone.
+def check_zone(subnets: Sequence[Subnet], vm_zone: str, disks: Sequence[Volume]) -> None:
+    """Check that the subnets, which are in one zone, the VM and its disks are in one zone.
 
     Args:
-        subnet_zone: The subnets' zone.
+        subnets: The subnets.
         vm_zone: The cloud properties' ``availability_zone``.
-        disk_zones: The zone of each of the disks, with duplicates.
+        disks: The disks, with duplicates.
 
     Raises:
         CloudError: They differ: EC2 can't attach a volume across zones.
     """
+    subnet_zone = subnets[0].availability_zone
+    disk_zones = [disk.availability_zone for disk in disks]
     if {subnet_zone, vm_zone, *disk_zones} == {vm_zone}:
         return
     volumes = f", and volume in {', '.join(disk_zones)}" if disk_zones else ""
-    message = f"can't use multiple availability zones: subnet in {subnet_zone}, VM in {vm_zone}{volumes}"
+    remedy = (
+        "correct availability_zone, or use a subnet of that zone in this az"
+        if subnet_zone != vm_zone
+        else "a disk can't leave its zone, so the az of its VM must stay in that zone"
+    )
+    message = (
+        f"can't use multiple availability zones: subnet in {subnet_zone}, VM in {vm_zone}{volumes}. "
+        f"{_shown([*subnets, *disks])}: {remedy}"
+    )
     raise CloudError(message)
+
+
+def _shown(found: Sequence[Subnet | Volume]) -> str:
+    """Each subnet and disk with its zone."""
+    ids = (each.subnet_id if isinstance(each, Subnet) else each.disk_cid for each in found)
+    zones = (each.availability_zone for each in found)
+    return ", ".join(dict.fromkeys(f"'{one}' is in {zone}" for one, zone in zip(ids, zones, strict=True)))

@@ -37,7 +37,10 @@ def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[
             with the way to delete one that an earlier call may have left.
     """
     if not any(wanted.subnet_of(IPv4Network(each)) for each in vpc_ranges):
-        message = f"network.range: {wanted} is not in a range of the VPC, which has {', '.join(vpc_ranges)}"
+        message = (
+            f"network.range: {wanted} is not in a range of the VPC, which has {', '.join(vpc_ranges)}. "
+            "Correct range, or add a CIDR block to the VPC"
+        )
         raise CloudError(message)
     if overlapping := [each for each in taken if wanted.overlaps(IPv4Network(each.range))]:
         shown = ", ".join(f"{each.range} ({each.subnet_id})" for each in overlapping)
@@ -101,7 +104,10 @@ def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int)
         for choice in _parts(block, start):
             if not any(overlap(choice, other) for other in others):
                 return choice
-    message = f"network.cloud_properties.ipv6: no /64 is free in the VPC, which has {', '.join(vpc_ranges)}"
+    message = (
+        f"network.cloud_properties.ipv6: no /64 is free in the VPC, which has {', '.join(vpc_ranges)}. "
+        "Add an IPv6 CIDR block to it, or remove ipv6"
+    )
     raise CloudError(message)
 
 

@@ -3,28 +3,23 @@
 AWS may refuse a call, refuse the keys, throttle, or not answer; or something else than AWS may answer.
 """
 
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConnectTimeoutError,
-    CredentialRetrievalError,
-    HTTPClientError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    ProxyConnectionError,
-    ReadTimeoutError,
-    SSLError,
-)
-from botocore.exceptions import ConnectionError as NotConnected
+from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.unanswered import (
+    NO_KEYS,
+    OUT_OF_REACH,
+    endpoint,
+    is_error_of_aws,
+    reason,
+    strange,
+)
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -36,45 +31,8 @@ Answer = TypeVar("Answer")
 Mapped = TypeVar("Mapped", bound=Mapping[str, Any])
 RETRIES: Final = 1
 """So few that an unreachable service costs little time; throttled calls have a limit of their own."""
+_ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
-_NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
-"""Without keys nothing can be asked, so these end a command."""
-OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, KeyError)
-"""The SDK's exceptions when AWS did not answer; its parser raises KeyError for a page that is not AWS's."""
-NOT_AWS: Final = "the response is not from AWS, perhaps from a proxy: check env.https_proxy and {endpoint}"
-_NO_CODES: Final = frozenset({"", "Unknown"})
-"""The SDK's codes for an error that it can't parse."""
-
-_PROPERTIES: Final = {
-    "ec2": "aws.ec2_endpoint",
-    "elb": "aws.elb_endpoint",
-    "elbv2": "aws.elb_endpoint",
-    "sts": "aws.sts_endpoint",
-    "ebs": "aws.ebs_endpoint",
-    "iam": "the routes to it",
-    "kms": "the routes to it",
-    "service-quotas": "the routes to it",
-}
-"""What to check if a service does not answer: its endpoint's property; three services have none."""
-_PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
-    (ProxyConnectionError, "the proxy does not answer: check env.https_proxy and env.no_proxy"),
-    (
-        SSLError,
-        "its certificate is not trusted ({cause}): add its CA certificate to aws.connection_options.ca_cert",
-    ),
-    (
-        (ConnectTimeoutError, ReadTimeoutError),
-        "it does not answer in time: check routes, security groups, proxy and {endpoint}",
-    ),
-    ((ResponseParserError, KeyError), NOT_AWS),
-    (
-        socket.gaierror,
-        "its name can't be resolved: check aws.region, aws.fips, the name servers and {endpoint}",
-    ),
-    (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
-    (Exception, "there is no connection ({cause}): check routes, proxy and {endpoint}"),
-)
-"""The problems by exception type; the first type that occurs among an error's causes counts."""
 _NOT_TAKEN: Final = frozenset(
     {
         "AuthFailure",
@@ -104,7 +62,8 @@ class NoAnswer(Record):
 
     Attributes:
         error: What the call raised.
-        problem: Why the service fails, with the remedy; empty when AWS answered with an error.
+        problem: Why the service fails, with the remedy; empty when AWS answered with an error, and when the
+            SDK did not make the call.
     """
 
     error: Exception
@@ -143,13 +102,14 @@ class Asker:
         """
         try:
             answer = call()
-        except _NO_KEYS:
+        except NO_KEYS:
             raise
         except ClientError as error:
             return self._refused(service, error)
         except (*OUT_OF_REACH, BotoCoreError) as error:
-            is_out = isinstance(error, OUT_OF_REACH)
-            return NoAnswer(error, reason(service, error) if is_out else described(error))
+            if not self._again and (role := refused_role(self._config, error)) is not None:
+                raise role from error
+            return NoAnswer(error, reason(service, error) if isinstance(error, OUT_OF_REACH) else "")
         self._are_keys_taken = True
         return answer
 
@@ -186,17 +146,17 @@ class Asker:
             self.leave_out(f"{what}: {said}", f"Allow {call.action if call is not None else operation}")
         elif not self._again and has_code(error, THROTTLED):
             self._silent[service] = (f"{service}: throttled: {said}", _LATER)
-        elif self._again or isinstance(error, ClientError):
+        elif self._again or not failed.problem:
             self.leave_out(f"{what}: {said}", self._again)
         else:
             self._silent[service] = (f"{service}: {failed.problem}", "")
 
     def _refused(self, service: str, error: ClientError) -> NoAnswer:
         """What an error of a service means; after AWS has accepted the keys, no error is blamed on them."""
-        if not is_error_of_aws(error):
-            return NoAnswer(error, strange(service))
         if not self._again and (role := refused_role(self._config, error)) is not None:
             raise role from error
+        if not is_error_of_aws(error):
+            return NoAnswer(error, strange(service))
         if speaks_of_keys(error) and not self._are_keys_taken:
             raise refused_keys(self._config, error) from error
         self._are_keys_taken = True
@@ -214,16 +174,14 @@ def of_aws(answer: Mapped) -> Mapped:
     return answer
 
 
-def is_error_of_aws(error: ClientError) -> bool:
-    """Whether an error can come from AWS: if the SDK finds no code, it uses the HTTP status, or none."""
-    code = code_of(error)
-    return code not in _NO_CODES and not code.isdecimal()
-
-
-def refused_role(config: "AwsConfig", error: ClientError) -> CloudError | None:
+def refused_role(config: "AwsConfig", error: Exception) -> CloudError | None:
     """The error for a role that can't be assumed; None when another call failed."""
-    if error.operation_name != "AssumeRole":
+    call = call_of(error)
+    if getattr(error, "operation_name", "") != "AssumeRole" and not (call and call.action == _ASSUME):
         return None
+    if not isinstance(error, ClientError) or not is_error_of_aws(error):
+        problem = strange("sts") if isinstance(error, ClientError) else reason("sts", error)
+        return CloudError(f"STS, which aws.role_arn '{config.role_arn}' needs, fails: {problem}")
     what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
     trust = ". The role's trust policy must name the user or role of these keys"
     return CloudError(f"{what}: {explained(error)}{trust if has_code(error, UNAUTHORIZED) else ''}")
@@ -243,35 +201,6 @@ def _keys(config: "AwsConfig") -> str:
     return _SOURCES[config.credentials_source]
 
 
-def reason(service: str, error: Exception) -> str:
-    """Why a service did not answer, with the remedy.
-
-    Args:
-        service: The SDK's name of the service.
-        error: One of `OUT_OF_REACH`.
-    """
-    causes = list(_causes(error))
-    words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
-    return words.format(cause=causes[-1], endpoint=_endpoint(service))
-
-
-def strange(service: str) -> str:
-    """The problem of a service when something other than AWS answers."""
-    return NOT_AWS.format(endpoint=_endpoint(service))
-
-
 def other_keys(service: str, error: ClientError) -> str:
     """The problem of a service that refuses keys that other services accept: its endpoint must be wrong."""
-    return f"it refuses the keys that other services accept ({code_of(error)}): check {_endpoint(service)}"
-
-
-def _endpoint(service: str) -> str:
-    return f"{_PROPERTIES[service]}, or create a VPC endpoint for it"
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes: the libraries below the SDK wrap each other's errors several times."""
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
+    return f"it refuses the keys that other services accept ({code_of(error)}): check {endpoint(service)}"

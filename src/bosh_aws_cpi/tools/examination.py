@@ -15,7 +15,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     UNAUTHORIZED,
     VOLUME_MISSING,
 )
-from bosh_aws_cpi.aws.sdk.errors import code_of
+from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -108,10 +108,8 @@ class _Examination:
         return Examined(account, caller, region, tuple(zones), endpoints, self._problems, verdicts)
 
     def _identity(self) -> tuple[str, str]:
-        """Account and ARN; empty when STS does not answer. Without a role nothing else needs STS."""
+        """Account and ARN; empty when STS does not answer."""
         answer, _ = self._ask("sts", self._clients.sts.get_caller_identity)
-        if self._config.role_arn and (problem := self._problems.get("sts")):
-            raise CloudError(f"STS, which aws.role_arn '{self._config.role_arn}' needs, fails: {problem}")
         return (answer["Account"], answer["Arn"]) if answer else ("", "")
 
     def _zones(self) -> tuple[list[str], Verdict]:
@@ -155,7 +153,9 @@ class _Examination:
         if not isinstance(answer, NoAnswer):
             return answer, _ALLOWED
         error, problem = answer.error, answer.problem
-        if isinstance(error, ClientError) and not problem:
+        if not problem:
+            if not isinstance(error, ClientError):
+                return None, Verdict("no verdict", described(error))
             if service == "ec2" or not speaks_of_keys(error):
                 return None, judged(error, permitted)
             problem = other_keys(service, error)

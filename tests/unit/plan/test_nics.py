@@ -123,11 +123,14 @@ def test_nic_plans(networks: dict[str, dict[str, Any]], expected: list[NicPlan])
 
 DIFFERENT = (
     "Networks in nic_group 'g' have different subnet ids: {} or probably "
-    "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id."
+    "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
+    "Network {}: set subnet in the networks' cloud_properties"
 )
+NO_SUBNET = DIFFERENT.format("", "'g' has no subnet")
 NO_ADDRESS = (
     "Could not find a single ip address for nic group 'g' "
-    "and a prefix network can only be a secondary network."
+    "and a prefix network can only be a secondary network. "
+    "Add a network with a single address to its networks: {}"
 )
 
 
@@ -139,13 +142,13 @@ NO_ADDRESS = (
                 "a": manual("10.0.0.5", "subnet-2", nic_group="g"),
                 "b": manual("10.0.0.6", "subnet-1", nic_group="g"),
             },
-            DIFFERENT.format("subnet-2, subnet-1"),
+            DIFFERENT.format("subnet-2, subnet-1", "'a' has subnet-2, 'b' has subnet-1"),
             id="two subnets",
         ),
-        pytest.param({"g": manual("10.0.0.5", None)}, DIFFERENT.format(""), id="no subnet"),
-        pytest.param({"g": dynamic(None)}, DIFFERENT.format(""), id="dynamic without a subnet"),
-        pytest.param({"g": manual(None)}, NO_ADDRESS, id="no address"),
-        pytest.param({"a": manual("", nic_group="g")}, NO_ADDRESS, id="empty address"),
+        pytest.param({"g": manual("10.0.0.5", None)}, NO_SUBNET, id="no subnet"),
+        pytest.param({"g": dynamic(None)}, NO_SUBNET, id="dynamic without a subnet"),
+        pytest.param({"g": manual(None)}, NO_ADDRESS.format("g"), id="no address"),
+        pytest.param({"a": manual("", nic_group="g")}, NO_ADDRESS.format("a"), id="empty address"),
     ],
 )
 def test_groups_that_make_no_interface(networks: dict[str, dict[str, Any]], message: str) -> None:
@@ -199,7 +202,8 @@ def test_no_security_groups() -> None:
     with pytest.raises(CloudError) as caught:
         nics.security_groups([], read({"a": manual("10.0.0.5")}), [])
     assert caught.value.message == (
-        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
+        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties. "
+        "Set security_groups in the cloud_properties of the VM or a network, or aws.default_security_groups"
     )
 
 

@@ -68,11 +68,13 @@ def test_prefixes(
 @pytest.mark.parametrize("networks", [[NARROW], [WIDE], [NARROW, WIDE]])
 def test_prefix_alone(networks: list[dict[str, Any]]) -> None:
     """An interface needs a single address: prefixes come on top of it."""
+    named = {f"n{index}": given for index, given in enumerate(networks)}
     with pytest.raises(CloudError) as caught:
-        nics.nic_plans(parse_networks({f"n{index}": given for index, given in enumerate(networks)}))
+        nics.nic_plans(parse_networks(named))
     assert caught.value.message == (
         "Could not find a single ip address for nic group 'g' "
-        "and a prefix network can only be a secondary network."
+        "and a prefix network can only be a secondary network. "
+        f"Add a network with a single address to its networks: {', '.join(named)}"
     )
 
 
@@ -170,7 +172,8 @@ def test_two_elastic_ips(ips: tuple[str | None, str | None]) -> None:
     """A second vip network is refused by its name."""
     with pytest.raises(CloudError) as caught:
         vip_plan({"v": vip(ips[0]), **TWO, "w": vip(ips[1])})
-    assert caught.value.message == "More than one vip network for 'w'"
+    assert caught.value.message.startswith("More than one vip network for 'w'. ")
+    assert "has that of vip network 'v' already" in caught.value.message
 
 
 @pytest.mark.parametrize("ip", [None, ""])
@@ -178,7 +181,9 @@ def test_elastic_ip_without_an_address(ip: str | None) -> None:
     """A vip network without an address is refused by its name."""
     with pytest.raises(CloudError) as caught:
         vip_plan({**TWO, "v": vip(ip)})
-    assert caught.value.message == "No IP provided for vip network 'v'"
+    assert caught.value.message.startswith(
+        "No IP provided for vip network 'v'. Set the elastic IP in static_ips"
+    )
 
 
 @pytest.mark.parametrize(

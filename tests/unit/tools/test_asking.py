@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import socket
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import (
-    ClientError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    ProxyConnectionError,
-    ReadTimeoutError,
-    SSLError,
-)
+from botocore.exceptions import ClientError, ParamValidationError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
+from bosh_aws_cpi.aws.sdk.unanswered import reason, strange
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.tools.asking import (
-    OUT_OF_REACH,
     Asker,
-    is_error_of_aws,
     of_aws,
     other_keys,
-    reason,
     refused_keys,
     refused_role,
     speaks_of_keys,
-    strange,
 )
 from bosh_aws_cpi.tools.examination import judged
 from bosh_aws_cpi.tools.findings import Severity
@@ -43,12 +32,6 @@ URL = "https://ec2.example.test"
 def answered(code: str, operation: str = "RunInstances") -> ClientError:
     """Return an error of AWS."""
     return ClientError({"Error": {"Code": code, "Message": "m"}}, operation)
-
-
-def after(error: Exception, cause: Exception) -> Exception:
-    """Return an error with a cause, as the SDK raises it."""
-    error.__context__ = cause
-    return error
 
 
 @pytest.mark.parametrize(
@@ -126,22 +109,6 @@ def test_role_of_a_single_call(cloud: Cloud, again: str) -> None:
         asker.ask("routes", call)
 
 
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (answered("InternalError"), True),
-        (answered("403"), False),
-        (answered("Unknown"), False),
-        (answered(""), False),
-        (ClientError({"Error": {}}, "RunInstances"), False),
-        (ClientError({"ResponseMetadata": {"HTTPStatusCode": 403}}, "RunInstances"), False),  # type: ignore[typeddict-item]
-    ],
-)
-def test_error_of_aws(error: ClientError, *, expected: bool) -> None:
-    """An error without one of AWS's codes is not from AWS."""
-    assert is_error_of_aws(error) is expected
-
-
 def test_answer_of_aws() -> None:
     """An answer without a request id is not from AWS either."""
     answer = {"Account": "1", "ResponseMetadata": {"RequestId": "r"}}
@@ -158,38 +125,6 @@ def test_another_service() -> None:
     assert said.startswith("it refuses the keys that other services accept (SignatureDoesNotMatch)")
     assert "aws.ebs_endpoint" in strange("ebs")
     assert "aws.elb_endpoint" in said
-
-
-@pytest.mark.parametrize(
-    ("error", "words"),
-    [
-        (
-            after(EndpointConnectionError(endpoint_url=URL), ConnectionRefusedError("r")),
-            "connection is refused",
-        ),
-        (
-            after(EndpointConnectionError(endpoint_url=URL), socket.gaierror(-2, "n")),
-            "name can't be resolved",
-        ),
-        (after(EndpointConnectionError(endpoint_url=URL), OSError("no route")), "no connection (no route)"),
-        (
-            after(SSLError(endpoint_url=URL, error=OSError("e")), OSError("self-signed")),
-            "not trusted (self-signed)",
-        ),
-        (ConnectTimeoutError(endpoint_url=URL), "does not answer in time"),
-        (ReadTimeoutError(endpoint_url=URL), "does not answer in time"),
-        (after(ProxyConnectionError(proxy_url="http://p"), ConnectionRefusedError("r")), "the proxy"),
-        (ResponseParserError("<html>"), "the response is not from AWS"),
-        (KeyError("DescribeLoadBalancersResult"), "the response is not from AWS"),
-    ],
-)
-def test_out_of_reach(error: Exception, words: str) -> None:
-    """Each kind of failure has its own words; if another endpoint helps, its property is named."""
-    assert isinstance(error, OUT_OF_REACH)
-    said = reason("elbv2", error)
-    assert words in said
-    own = {"the proxy", "not trusted (self-signed)"}
-    assert ("aws.elb_endpoint" in said) is (words not in own)
 
 
 @pytest.mark.parametrize("code", sorted(THROTTLED))
@@ -226,3 +161,16 @@ def test_throttled_once() -> None:
     assert [(each.what.partition(":")[0], each.remedy) for each in asker.not_checked] == [
         ("routes", "Repeat this command")
     ]
+
+
+def test_refused_by_the_sdk(cloud: Cloud) -> None:
+    """A call that the SDK refuses to make is left out alone: its service may answer others."""
+    asker = Asker(cloud.config.aws)
+
+    def wrong() -> str:
+        raise ParamValidationError(report="no id")
+
+    assert asker.ask("hosts", wrong) is None
+    assert asker.ask("routes", lambda: "route") == "route"
+    (found,) = asker.not_checked
+    assert found.what.startswith("hosts: ParamValidationError: ")

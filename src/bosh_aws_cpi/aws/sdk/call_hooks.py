@@ -14,7 +14,16 @@ from botocore.parsers import PROTOCOL_PARSERS, ResponseParser, ResponseParserFac
 from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, Call, Unreadable, described, is_page, remember_call
+from bosh_aws_cpi.aws.sdk.errors import (
+    CALL,
+    REFUSED,
+    Call,
+    Unreadable,
+    call_of,
+    described,
+    is_page,
+    remember_call,
+)
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.redact import MASK
@@ -35,9 +44,9 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
     def after(**event: Any) -> None:  # noqa: ANN401
         metadata = event["parsed"].get("ResponseMetadata", {})
+        if event["http_response"].status_code >= REFUSED:
+            _note_page(event["parsed"], event["http_response"])
         remember_call(event["parsed"], event["context"][CALL])
-        if "Error" in event["parsed"] and is_page(event["http_response"].headers):
-            event["parsed"]["Error"]["Message"] = _PAGE
         error = event["parsed"].get("Error", {})
         logger.debug(
             "AWS %s answered %s%s (request id %s, %d retries)",
@@ -52,9 +61,16 @@ def install(session: Session, statistics: CallStatistics) -> None:
             raise failure
 
     def failed(**event: Any) -> None:  # noqa: ANN401
+        from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only errors need it
+
         exception = event["exception"]
-        setattr(exception, CALL, event["context"][CALL])
-        logger.debug("AWS did not answer: %s", described(exception))
+        safe = unanswered.without_password(exception)
+        # An error of AssumeRole passes here again, for the call that needed the role's keys.
+        call = call_of(exception) or event["context"][CALL]
+        setattr(safe or exception, CALL, call)
+        logger.debug("AWS did not answer: %s", described(safe or exception))
+        if safe:
+            raise safe from None
 
     session.register_component("response_parser_factory", Parsers())
     session.register("before-parameter-build", before)
@@ -126,6 +142,13 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
 
 _PAGE: Final = "a web page instead of an AWS service's answer"
 """Replaces the message of a proxy, whose page may contain anything."""
+
+
+def _note_page(parsed: dict[str, Any], response: Any) -> None:  # noqa: ANN401 - the SDK's
+    """Say in an error that a proxy answered; the SDK can read some pages, and finds no error in them."""
+    error = parsed.setdefault("Error", {"Code": str(response.status_code), "Message": "no message"})
+    if is_page(response.headers):
+        error["Message"] = _PAGE
 
 
 class _Lazily:

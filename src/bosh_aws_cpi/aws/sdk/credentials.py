@@ -93,9 +93,11 @@ def _with_role(
     """A session with an assumed role; the first call gets its credentials from STS."""
     credentials = source.get_credentials()
     if credentials is None:
+        from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY  # noqa: PLC0415 - only this error needs it
+
         message = (
-            f"No AWS credentials found with which to assume role '{config.role_arn}': "
-            "neither in the environment nor from web identity, the container or the instance profile"
+            f"No AWS credentials found with which to assume role '{config.role_arn}': neither in the "
+            f"environment nor from web identity, the container or the instance profile. {KEYS_REMEDY}"
         )
         raise CloudError(message)
     fetcher = AssumeRoleCredentialFetcher(

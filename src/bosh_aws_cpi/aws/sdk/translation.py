@@ -3,13 +3,7 @@
 import re
 from typing import Final
 
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    SSLError,
-)
+from botocore.exceptions import BotoCoreError, ClientError, SSLError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, Row, row_of
@@ -33,7 +27,9 @@ def explained(error: ClientError) -> str:
     """AWS's error and its remedy."""
     row = _row(error)
     if row is None:
-        return described(error)
+        from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - few errors need it
+
+        return unanswered.unlisted(error)
     remedy = row.remedy.format(action=_denied(error))
     return f"{described(error)}. {remedy[0].upper()}{remedy[1:]}"
 
@@ -61,22 +57,21 @@ def translate(error: Exception, method: str) -> BoshError | None:
             when AWS was busy.
 
     Returns:
-        The error for the caller; None when the exception is not the SDK's.
+        The error for the caller; None when the exception neither is the SDK's nor follows from AWS's answer.
     """
     if isinstance(error, ClientError):
         return _of_answer(error, method)
-    if isinstance(error, NoCredentialsError | PartialCredentialsError):
-        return CloudError(
-            "No AWS credentials found: credentials_source env_or_profile tries the environment's keys, "
-            f"web identity, the container's keys and the instance profile. {described(error)}"
-        )
-    if isinstance(error, ResponseParserError):
-        return _busy(described(error), method)
-    if isinstance(error, SSLError) and (certificates := getattr(error, CERTIFICATES, "")):
-        return CloudError(f"AWS could not be called with {certificates}: {described(error)}")
-    if isinstance(error, BotoCoreError):
-        message = f"AWS could not be called: {described(error)}"
-        return _busy(message, method) if is_transient(error) else CloudError(message)
+    if isinstance(error, BotoCoreError | ResponseParserError):
+        from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only these errors need it
+
+        message = unanswered.message(error)
+        is_final = isinstance(error, SSLError) and bool(getattr(error, CERTIFICATES, ""))
+        return _busy(message, method) if is_transient(error) and not is_final else CloudError(message)
+    if isinstance(error, ValueError):
+        from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only these errors need it
+
+        if unanswered.is_garbled_address(error):
+            return _busy(unanswered.GARBLED_ADDRESS, method)
     return None
 
 

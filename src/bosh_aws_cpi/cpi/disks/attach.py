@@ -52,20 +52,25 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
 def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid: str) -> str:
     """Attach the disk under a free name; the name of a disk that was just detached is free seconds later."""
     looks = iter([instance])
-    too_many = CloudError("Instance has too many disks attached")
+
+    def too_many(_: object = None) -> CloudError:
+        return CloudError(
+            f"Instance has too many disks attached. '{instance.vm_cid}' has no room for "
+            f"'{disk_cid}': detach another disk, or use a larger instance type"
+        )
 
     def attempt() -> str:
         seen = next(looks, None) or instances.find_alive(cloud.ec2, instance.vm_cid)
         names = device_names.free_names(seen.devices, device_names.further_names(seen, facts))
         if not (names or seen.leaving):
-            raise too_many
+            raise too_many()
         try:
             return attachments.attach(cloud.ec2, disk_cid, instance.vm_cid, names)
         except attachments.NameTaken:
             raise timing.NotYet("every device name is in use") from None
 
     what = f"a device name of instance '{instance.vm_cid}' to be free"
-    return timing.until(timing.DEVICE_NAME_FREE, what, attempt, lambda _: too_many, is_repeatable=False)
+    return timing.until(timing.DEVICE_NAME_FREE, what, attempt, too_many, is_repeatable=False)
 
 
 def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:

@@ -73,7 +73,18 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
     """The error for a light stemcell; an AMI that it names for the region may be hidden."""
     region = cloud.config.aws.region
     message = f"Stemcell does not contain an AMI in region {region}"
-    if region in properties.ami:
+    if region not in properties.ami:
+        is_set = cloud.config.aws.copies_stemcells_from_other_regions
+        remedy = "" if is_set else ", set aws.stemcell.copy_from_region"
+        message += (
+            f". It has AMIs in {', '.join(properties.ami)}{', in other partitions' if is_set else ''}: "
+            f"use a light stemcell for this region{remedy}, or correct aws.region"
+        )
+    else:
+        message += (
+            f". Its AMI '{properties.ami[region]}' does not exist there, or its owner does not share it with "
+            "this account: use another version of the stemcell"
+        )
         from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
 
         message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))

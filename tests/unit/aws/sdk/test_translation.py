@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ssl import SSLCertVerificationError
 from typing import Any
 
 import botocore.exceptions
@@ -23,6 +24,7 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws.sdk.error_table import ROWS
 from bosh_aws_cpi.aws.sdk.errors import CALL, CERTIFICATES, Call, remember_call
 from bosh_aws_cpi.aws.sdk.translation import explained, translate
+from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 VM, DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
@@ -192,20 +194,23 @@ def test_no_answer(error: Exception, message: str) -> None:
     for method, kind in (("create_vm", VMCreationFailed), ("attach_disk", CloudError)):
         typed = translated(error, method)
         assert (type(typed), typed.ok_to_retry) == (kind, True)
-        assert typed.message == f"AWS could not be called: {message}"
+        assert typed.message.startswith(f"AWS could not be called: {message}. ")
 
 
 def test_no_answer_to_what() -> None:
-    """The call that was not answered is told."""
+    """The call that was not answered is told, and what to check."""
     error = EndpointConnectionError(endpoint_url="http://h/")
     setattr(error, CALL, Call("ec2:AttachVolume", (DISK, VM)))
-    assert translated(error).message.endswith(f'"http://h/" (ec2:AttachVolume for {DISK}, {VM})')
+    assert translated(error).message.endswith(
+        f'"http://h/" (ec2:AttachVolume for {DISK}, {VM}). There is no connection: '
+        "check routes, proxy and aws.ec2_endpoint, or create a VPC endpoint for it"
+    )
 
 
 @METHODS
 @pytest.mark.parametrize("error", MISSING_CREDENTIALS, ids=lambda error: type(error).__name__)
 def test_missing_credentials(error: Exception, method: str) -> None:
-    """Missing credentials say where they are looked for."""
+    """Missing credentials say where they are looked for, and what to do."""
     typed = translated(error, method)
     assert (type(typed), typed.ok_to_retry) == (CloudError, False)
     assert typed.message.startswith(
@@ -213,6 +218,7 @@ def test_missing_credentials(error: Exception, method: str) -> None:
         "web identity, the container's keys and the instance profile. "
         f"{type(error).__name__}: "
     )
+    assert typed.message.endswith(KEYS_REMEDY)
 
 
 def test_unreadable_answer() -> None:
@@ -221,7 +227,8 @@ def test_unreadable_answer() -> None:
         typed = translated(ResponseParserError("hunter2"), method)
         assert (type(typed), typed.ok_to_retry) == (kind, True)
         assert typed.message == (
-            "AWS could not be called: its answer can't be read. Is there a proxy in between?"
+            "AWS could not be called: its answer can't be read. Is there a proxy in between? "
+            "Check env.https_proxy and the routes to it, or create a VPC endpoint for it"
         )
 
 
@@ -234,9 +241,11 @@ def test_untrusted(certificates: str, where: str, method: str) -> None:
     """A certificate that is not trusted names the bundle that was used; it stays untrusted."""
     error = SSLError(endpoint_url="https://h/", error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"))
     setattr(error, CERTIFICATES, certificates)
+    error.__context__ = SSLCertVerificationError(1, "self-signed")
     typed = translated(error, method)
     assert (type(typed), typed.ok_to_retry) == (CloudError, False)
     assert typed.message.startswith(f"AWS could not be called{where}: SSLError: ")
+    assert ". Its certificate is not trusted (" in typed.message
 
 
 def test_wrong_parameters() -> None:

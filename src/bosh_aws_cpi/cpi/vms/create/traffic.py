@@ -110,12 +110,15 @@ def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, Ro
     found = routes.tables(cloud.ec2, table_ids)
     for table_id in table_ids:
         if table_id not in found:
-            message = f"advertised_routes: there is no route table '{table_id}'"
+            message = (
+                f"advertised_routes: there is no route table '{table_id}'. Correct table_id: the table "
+                f"must be in VPC '{vpc_id}' of region {cloud.config.aws.region}"
+            )
             raise CloudError(message)
         if found[table_id].vpc_id != vpc_id:
             message = (
                 f"advertised_routes: route table '{table_id}' is in VPC '{found[table_id].vpc_id}', "
-                f"but the VM is in '{vpc_id}'"
+                f"but the VM is in '{vpc_id}'. Correct table_id, or the network's subnet"
             )
             raise CloudError(message)
     return found

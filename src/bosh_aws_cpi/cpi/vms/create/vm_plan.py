@@ -167,7 +167,13 @@ def _parsed(
 def _image(cloud: Cloud, stemcell_cid: str) -> Image:
     found = images.find(cloud.ec2, images.of_stemcell(stemcell_cid))
     if found is None:
-        message = f"could not find AMI '{images.of_stemcell(stemcell_cid)}'"
+        aws = cloud.config.aws
+        role = f" with aws.role_arn '{aws.role_arn}'" if aws.role_arn else ""
+        message = (
+            f"could not find AMI '{images.of_stemcell(stemcell_cid)}'. It does not exist in region "
+            f"{aws.region}{role}, or its owner does not share it with this account: upload the stemcell "
+            "again (bosh upload-stemcell --fix), or correct aws.region"
+        )
         if stemcell_cid.endswith(images.LIGHT_SUFFIX):  # an AMI of the account itself is never hidden
             from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
 
@@ -239,11 +245,11 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
         cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
     )
     ordered = [found[plan.subnet_id] for plan in plans]
-    zone = placement.one_subnet_zone(subnet.availability_zone for subnet in ordered)
+    zone = placement.one_subnet_zone(ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
     vm_zone = str(request.properties.availability_zone)
-    placement.check_zone(zone, vm_zone, [disk.availability_zone for disk in disks])
-    vpc_id = placement.one_vpc(subnet.vpc_id for subnet in ordered)
+    placement.check_zone(ordered, vm_zone, disks)
+    vpc_id = placement.one_vpc(ordered)
     subnet_fallbacks.check(plans[0], found)
     return _Place(zone, vpc_id, [plans[0].subnet_id, *plans[0].fallback_subnets])
 

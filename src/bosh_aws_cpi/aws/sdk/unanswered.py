@@ -1,0 +1,175 @@
+"""Why a service gave no answer that can be used, and what to do: for the errors of methods and commands.
+
+Only errors load it.
+"""
+
+import re
+import socket
+from collections.abc import Iterator
+from ssl import SSLCertVerificationError
+from typing import Final
+
+from botocore.exceptions import (
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    EndpointProviderError,
+    HTTPClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProxyConnectionError,
+    ReadTimeoutError,
+    SSLError,
+)
+from botocore.exceptions import ConnectionError as NotConnected
+from botocore.parsers import ResponseParserError
+from urllib3.exceptions import LocationParseError
+
+from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, Unreadable, call_of, code_of, described
+
+NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
+"""Without keys nothing can be asked."""
+OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, EndpointProviderError)
+"""The SDK's exceptions when AWS did not answer."""
+GARBLED_ADDRESS: Final = (
+    f"{Unreadable('its answer has an address or range that is not valid')} "
+    "Check env.https_proxy and the endpoints in aws"
+)
+KEYS_REMEDY: Final = (
+    "Give the machine that runs the CPI an instance profile, set AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or set aws.credentials_source to static, with aws.access_key_id and "
+    "aws.secret_access_key. In a container on EC2, raise the hop limit of its instance metadata"
+)
+_NO_CODES: Final = frozenset({"", "Unknown"})
+"""The SDK's codes for an error that it can't parse."""
+_ENDPOINTS: Final = {
+    "ec2": "aws.ec2_endpoint",
+    "elb": "aws.elb_endpoint",
+    "elbv2": "aws.elb_endpoint",
+    "elasticloadbalancing": "aws.elb_endpoint",
+    "sts": "aws.sts_endpoint",
+    "ebs": "aws.ebs_endpoint",
+}
+"""The property of a service's endpoint, by the SDK's and by IAM's name; the other services have none."""
+_CHECK: Final = "check env.https_proxy and {endpoint}"
+_NOT_AWS: Final = f"the response is not from AWS, perhaps from a proxy: {_CHECK}"
+_PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
+    (
+        ProxyConnectionError,
+        "the proxy does not answer, or refuses{cause}: check env.https_proxy and env.no_proxy",
+    ),
+    (
+        SSLCertVerificationError,
+        "its certificate is not trusted{cause}: add its CA certificate to aws.connection_options.ca_cert",
+    ),
+    (SSLError, "the TLS connection fails{cause}: check proxy and {endpoint}"),
+    (
+        (ConnectTimeoutError, ReadTimeoutError),
+        "it does not answer in time: check routes, security groups, proxy and {endpoint}",
+    ),
+    (ResponseParserError, _NOT_AWS),
+    (
+        EndpointProviderError,
+        "it has no such endpoint{cause}: check aws.region, aws.fips, aws.dualstack and {endpoint}",
+    ),
+    (
+        socket.gaierror,
+        "its name can't be resolved: check aws.region, aws.fips, the name servers and {endpoint}",
+    ),
+    (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
+    (Exception, "there is no connection{cause}: check routes, proxy and {endpoint}"),
+)
+"""The problems by exception type; the first type that occurs among an error's causes counts."""
+
+
+def message(error: Exception) -> str:
+    """The message for an error of the SDK that is not an answer of AWS: what happened, and the remedy."""
+    said = described(error)
+    if isinstance(error, NoCredentialsError | PartialCredentialsError):
+        return (
+            "No AWS credentials found: credentials_source env_or_profile tries the environment's keys, "
+            f"web identity, the container's keys and the instance profile. {said}. {KEYS_REMEDY}"
+        )
+    if isinstance(error, ResponseParserError):
+        return _sentences(said, _filled(_CHECK, "", error))
+    certificates = getattr(error, CERTIFICATES, "") if isinstance(error, SSLError) else ""
+    said = f"AWS could not be called{' with ' if certificates else ''}{certificates}: {said}"
+    if isinstance(error, CredentialRetrievalError):
+        return _sentences(said, KEYS_REMEDY)
+    return _sentences(said, reason("", error, said)) if isinstance(error, OUT_OF_REACH) else said
+
+
+def is_error_of_aws(error: ClientError) -> bool:
+    """Whether an error can come from AWS: if the SDK finds no code, it uses the HTTP status, or none."""
+    code = code_of(error)
+    return code not in _NO_CODES and not code.isdecimal()
+
+
+def unlisted(error: ClientError) -> str:
+    """An error whose code is in no table; if it is not AWS's, with what to check."""
+    said = described(error)
+    return said if is_error_of_aws(error) else _sentences(said, strange("", error))
+
+
+def reason(service: str, error: Exception, said: str = "") -> str:
+    """Why a service did not answer, with the remedy.
+
+    Args:
+        service: The SDK's name of the service, if no call is attached to the error.
+        error: One of `OUT_OF_REACH`.
+        said: What was said before: a cause in it is not repeated.
+    """
+    causes = list(_causes(error))
+    words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
+    last = str(causes[-1])
+    return _filled(words, service, error, "" if not last or last in said else f" ({last})")
+
+
+def strange(service: str, error: Exception | None = None) -> str:
+    """The problem of a service when something other than AWS answers; an error names its service itself."""
+    return _filled(_NOT_AWS, service, error)
+
+
+def is_garbled_address(error: ValueError) -> bool:
+    """Whether an address or range can't be read: AWS's, because all others are checked before."""
+    step = error.__traceback__
+    while step and step.tb_next:
+        step = step.tb_next
+    return step is not None and step.tb_frame.f_globals.get("__name__") == "ipaddress"
+
+
+def endpoint(service: str) -> str:
+    """What to check if a service does not answer."""
+    return f"{_ENDPOINTS.get(service, 'the routes to it')}, or create a VPC endpoint for it"
+
+
+def without_password(error: Exception) -> Exception | None:
+    """An error in place of one that quotes a part of a proxy's password; None if it quotes none.
+
+    A special character of the password that is not encoded ends the host's part of the proxy's URL. Then
+    libraries take the part of the password before it for a port, and don't mask it.
+    """
+    url = str(getattr(error, "kwargs", {}).get("proxy_url", ""))
+    is_cut = "@" in url and "@" not in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
+    if is_cut or any(isinstance(each, LocationParseError) for each in _causes(error)):
+        return ProxyConnectionError(
+            proxy_url="one whose password has special characters that are not percent-encoded"
+        )
+    return None
+
+
+def _filled(words: str, service: str, error: Exception | None, cause: str = "") -> str:
+    call = call_of(error) if error is not None else None
+    return words.format(cause=cause, endpoint=endpoint(call.action.partition(":")[0] if call else service))
+
+
+def _sentences(first: str, second: str) -> str:
+    return f"{first}{'' if first.endswith('?') else '.'} {second[0].upper()}{second[1:]}"
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and its causes: the libraries below the SDK wrap each other's errors several times."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
