@@ -134,3 +134,12 @@ def user_data_size(lab: Lab) -> Seen:
     """Launch with one byte more of user data than EC2 takes."""
     said = said_to(lab.ec2.run_instances, **lab.launch_arguments(UserData="x" * (16 * 1024 + 1)))
     return Seen(said.code == "InvalidParameterValue", said.text)
+
+
+@TRIALS.of("root-size")
+def root_size(lab: Lab) -> Seen:
+    """Launch with a root volume that is smaller than the AMI's snapshot."""
+    (image,) = lab.ec2.describe_images(ImageIds=[lab.network.image_id])["Images"]
+    device = {"DeviceName": image["RootDeviceName"], "Ebs": {"VolumeSize": 1}}
+    said = said_to(lab.ec2.run_instances, **lab.launch_arguments(BlockDeviceMappings=[device]))
+    return Seen(said.code == "InvalidBlockDeviceMapping", said.text)

@@ -119,3 +119,40 @@ def test_each_aws_call(world: World, fake_aws: FakeAws) -> None:
     assert sorted(asked) == sorted(answered) == sorted(fake_aws.actions())
     assert "AssumeRole" in asked
     assert world.image_id in "".join(texts)
+
+
+NOTHING: dict[str, Any] = {}
+
+
+@pytest.mark.parametrize(
+    ("aws", "context", "said"),
+    [
+        (
+            {"default_keyname": "bosh", "zzz": 1},
+            NOTHING,
+            "aws.default_keyname (did you mean default_key_name?), aws.zzz",
+        ),
+        (NOTHING, {"default_keyname": "bosh"}, "aws.default_keyname (did you mean default_key_name?)"),
+        ({"secret_acces_key": "hunter7hunter7"}, NOTHING, "aws.secret_acces_key (did you mean secret_access"),
+        ({"region": ABSENT, "ec2_endpoint": ABSENT, "regoin": "x"}, NOTHING, "aws.regoin (did you mean reg"),
+        (NOTHING, {"of_later_directors": 1, "vm": {"stemcell": {"api_version": 3}}}, ""),
+        ({"stemcell": {"more": 1}, "connection_options": {}}, {"request_id": "1", "region": "x"}, ""),
+    ],
+)
+def test_unknown_keys(aws: dict[str, Any], context: dict[str, Any], said: str) -> None:
+    """A key that does not exist is ignored, with one warning that names the nearest one.
+
+    Of the context's keys only those count that are near to one of the configuration: Directors may add some.
+    """
+    answer = Cpi(config(NOWHERE, **aws)).call("info", context=context)
+    assert (answer.error is None) == ("region" not in aws)
+    warnings = [line["text"] for line in lines(answer) if line["level"] == "WARNING"]
+    assert len(warnings) == bool(said)
+    assert all(f"Unknown configuration keys are ignored: {said}" in text for text in warnings)
+    assert "hunter7" not in answer.stderr
+
+
+def test_unknown_keys_at_level_error() -> None:
+    """A log of errors alone has no such warning."""
+    answer = Cpi(leveled(config(NOWHERE, regoin="x"), "error")).call("info")
+    assert (answer.error, answer.stderr) == (None, "")

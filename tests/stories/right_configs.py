@@ -477,7 +477,14 @@ instance_groups:
   - {name: public, static_ips: [203.0.113.5]}
   properties: {nats: {password: ((nats))}}
 cloud_provider:
-  {template: {name: aws_cpi, release: bosh-aws-cpi}, properties: {aws: {secret_access_key: ((key))}}}
+  template: {name: aws_cpi, release: bosh-aws-cpi}
+  properties:
+    aws:
+      access_key_id: ((key_id))
+      secret_access_key: ((key))
+      region: us-east-1
+      default_key_name: bosh
+      default_security_groups: [bosh]
 """
 OWN = interpolated(
     BOSH_DEPLOYMENT,

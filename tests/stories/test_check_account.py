@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
@@ -617,6 +617,22 @@ def test_stemcell(cpi: Cpi, world: World) -> None:
     assert "there is no AMI 'ami-0123456789abcdef0'" in missing["what"]
 
 
+def test_small_root_disk(cpi: Cpi, world: World) -> None:
+    """A root disk that is smaller than a stemcell's is refused by EC2: an error if no stemcell fits."""
+    (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
+    least = image["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] * 1024
+    path = f"{LARGE_PATH}/root_disk/size"
+    small = changed(right(world), (*PROPERTIES, "root_disk"), {"size": least - 1024})
+    stemcell = ("--stemcell", world.image_id)
+    assert errors(checked(cpi, small)) == []
+    (found,) = errors(checked(cpi, small, *stemcell))
+    assert (found["path"], found["source"]) == (path, "AWS")
+    assert found["remedy"] == f"Give at least {least} MiB, or remove size"
+    assert "InvalidBlockDeviceMapping" in created(cpi, world, small, "vm_types", 1).error["message"]
+    enough = changed(small, (*PROPERTIES, "root_disk", "size"), least)
+    assert errors(checked(cpi, enough, *stemcell)) == []
+
+
 def in_subnet(world: World, address: str, **more: Any) -> str:
     """Create an interface in the first subnet; returns its id."""
     answer = world.ec2.create_network_interface(
@@ -695,6 +711,28 @@ def test_create_env_address(cpi: Cpi, world: World) -> None:
     world.ec2.create_tags(Resources=[mine], Tags=[{"Key": "director", "Value": "other"}])
     (found,) = of("warning", checked(cpi, whole))
     assert found["path"] == "networks/private/subnets/0/static/0"
+
+
+def env(world: World, **aws: Any) -> dict[str, Any]:
+    """A manifest for create-env that fits the world, with these properties of the CPI."""
+    whole = yaml.safe_load(CREATE_ENV)
+    whole["resource_pools"][0]["cloud_properties"]["availability_zone"] = world.zone
+    network = whole["networks"][0]["subnets"][0]
+    network |= {"range": "10.0.1.0/24", "gateway": "10.0.1.1", "static": ["10.0.1.6"]}
+    network["cloud_properties"]["subnet"] = world.subnet_id
+    whole["instance_groups"][0]["networks"][0]["static_ips"] = ["10.0.1.6"]
+    whole["cloud_provider"]["properties"]["aws"] |= aws
+    return cast("dict[str, Any]", whole)
+
+
+def test_configuration_of_create_env(cpi_with: CpiWith, world: World) -> None:
+    """The defaults of create-env are those of its manifest; cpi.json gives credentials and endpoints."""
+    cpi = cpi_with(default_security_groups=["nobody"], default_key_name="nobody", region="eu-west-1")
+    assert errors(checked(cpi, env(world))) == []
+    (found,) = errors(checked(cpi, env(world, default_security_groups=["bosch"])))
+    assert found["path"] == "cloud_provider/properties/aws/default_security_groups"
+    assert found["line"] is not None
+    assert "'bosch'" in found["what"]
 
 
 @pytest.mark.usefixtures("ipv6")
@@ -915,6 +953,7 @@ def test_silent_service(fake_aws: FakeAws, world: World) -> None:
         ("not checked", "KMS key 'alias/1'"),
     ]
     assert all("the connection is refused" in each["what"] for each in found)
+    assert cpi.run("check", str(cpi.folder / "cloud-config.yml"), "--strict").returncode == 1
 
 
 def test_bad_keys(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:

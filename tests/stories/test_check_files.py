@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import yaml
 
 from testbed import terminal
+from testbed.executable import ABSENT, Cpi, config
 from tests.stories.right_configs import CREATE_ENV, OWN, RIGHT, SPECIAL_NETWORKS, UNKNOWN, with_networks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Answer
 
 
 @pytest.fixture
@@ -95,16 +97,19 @@ def test_several_files(check: Callable[..., list[dict[str, Any]]], second: str, 
         (f"a: {'1:' * 200}1.0", ":1 can't be read: a number has more than 300 characters"),
         (f"a: {'x' * 5_000_000}", "it is larger than 4 MiB"),
         ("azs: [1, 2", "expected ',' or ']', but got '<stream end>'"),
-        (f"[{'1,' * 200_000}]", "it has more than 200000 values"),
+        (f"[{'1,' * 200_000}]", "it has more than 100000 values"),
         (b"\x00\xff\xfe\x00binary\x00", "is not valid YAML"),
         ("a: 1\n---\na: 2\n", "is not valid YAML"),
         ("[" * 5_000, ":1 can't be read: it is nested deeper than 100 levels"),
-        ("a: &a [*a]", "its aliases (*NAME) stand for more than 200000 values"),
+        ("a: &a [*a]", "its aliases (*NAME) stand for more than 100000 values"),
         (
             "\n".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else 'x'] * 9)}]" for n in range(9)),
-            "stand for more than 200000 values",
+            "stand for more than 100000 values",
         ),
         ("instance_groups: []", "name it after --manifest"),
+        ("releases: []\naddons: []\ntags: {a: b}", "is a runtime config: leave it out"),
+        ("tags: {a: b}", "is a runtime config: leave it out"),
+        ("cpis: [{name: aws}]", "is a CPI config: leave it out"),
         ('{"Tables": [{"Content": "config", "Rows": [{"content": "azs: []"}]}]}', "save the content only"),
     ],
 )
@@ -139,7 +144,66 @@ def test_values_of_json(check: Callable[..., list[dict[str, Any]]], tags: str) -
     """Keys and dates are strings, as in the JSON that the Director sends."""
     tagged = f"{{instance_type: m5.large, tags: {tags}}}"
     whole = with_networks(SPECIAL_NETWORKS).replace("{instance_type: m5.large}", tagged)
-    assert check(f"{whole}disk_types: [{{name: a, disk_size: 5, cloud_properties: {{tags: {tags}}}}}]") == []
+    assert (
+        check(f"{whole}disk_types: [{{name: a, disk_size: 5120, cloud_properties: {{tags: {tags}}}}}]") == []
+    )
+
+
+def test_as_bosh_reads_it(check: Callable[..., list[dict[str, Any]]]) -> None:
+    """YAML is read with libyaml, as BOSH does: PyYAML's own parser refuses a tab after a colon."""
+    with pytest.raises(yaml.YAMLError):
+        yaml.safe_load("a:\tb")
+    assert check(OWN.replace("type: manual", "type:\tmanual")) == []
+
+
+def test_other_config_beside_it(run: Callable[..., Answer]) -> None:
+    """A runtime config beside a cloud config is named."""
+    answer = run(OWN, "addons: []")
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert "file-1.yml' is a runtime config" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "severity", "status"),
+    [
+        ("", "", None, (0, 0)),
+        ("workers: 5", "workers: 5\n  worker: 5", "warning", (0, 1)),
+        ("workers: 5", "workers: ((workers))", "not checked", (0, 1)),
+        ("workers: 5", "workers: many", "error", (1, 1)),
+    ],
+)
+def test_strict(
+    run: Callable[..., Answer], old: str, new: str, severity: str | None, status: tuple[int, int]
+) -> None:
+    """With --strict, warnings and what is not checked fail, too."""
+    text = OWN.replace(old, new)
+    answers = [run(text), run(text, arguments=("--strict",))]
+    assert tuple(each.returncode for each in answers) == status
+    for answer in answers:
+        assert [each["severity"] for each in answer.document["findings"]] == ([severity] if severity else [])
+
+
+def test_unknown_configuration_keys(tmp_path: Path) -> None:
+    """A configuration key that does not exist is a warning with the nearest one."""
+    whole = config("http://localhost", regoin="eu-west-1", default_keyname="bosh", zzz=1)
+    whole["cloud"]["properties"] |= {"registri": {}, "debug": {"cpi": {"log_levl": "debug"}}}
+    path = tmp_path / "file.yml"
+    path.write_text(OWN)
+    answer = Cpi(whole).run("check", str(path), "--offline", "--json")
+    found = answer.document["findings"]
+    assert [(each["severity"], each["path"], each["remedy"], each["file"]) for each in found] == [
+        ("warning", "registri", "Did you mean registry?", None),
+        ("warning", "aws.regoin", "Did you mean region?", None),
+        ("warning", "aws.default_keyname", "Did you mean default_key_name?", None),
+        ("warning", "aws.zzz", "Remove it", None),
+        ("warning", "debug.cpi.log_levl", "Did you mean log_level?", None),
+    ]
+    assert answer.stderr == ""
+    without = Cpi(config("http://localhost", region=ABSENT, ec2_endpoint=ABSENT, regoin="eu-west-1"))
+    answer = without.run("check", str(path), "--offline")
+    assert answer.returncode == 2
+    assert "missing configuration parameters > aws:region" in answer.stderr
+    assert "aws.regoin (did you mean region?)" in answer.stderr
 
 
 def test_named_like_a_secret(cpi: Cpi, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from testbed.executable import ABSENT, Cpi, config
 from tests.stories import checking
 from tests.stories.checked_config import GONE, changed, line_of
 from tests.stories.right_configs import CREATE_ENV
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from testbed.executable import Answer, Cpi
+    from testbed.executable import Answer
     from tests.stories.checking import Findings
 
 Route = tuple[str | int, ...]
@@ -459,6 +460,80 @@ def test_create_env(check: Callable[..., Answer], route: Route, value: Any, path
     text = yaml.safe_dump(manifest, sort_keys=False)
     errors = [(each["path"], each["line"], each["source"]) for each in errors_of(check(manifest))]
     assert errors == [(path, line_of(text, path), source)]
+
+
+AWS: Route = ("cloud_provider", "properties", "aws")
+AT_AWS = "cloud_provider/properties/aws"
+
+
+@pytest.mark.parametrize(
+    ("route", "value", "severity", "path"),
+    [
+        ((*AWS, "region"), GONE, "error", AT_AWS),
+        ((*AWS, "default_security_groups"), GONE, "error", AT_AWS),
+        ((*AWS, "regoin"), "eu-west-1", "warning", f"{AT_AWS}/regoin"),
+        ((*AWS, "max_retries"), "8", "error", f"{AT_AWS}/max_retries"),
+        ((*AWS, "default_security_groups"), "bosh", "error", f"{AT_AWS}/default_security_groups"),
+        ((*AWS, "credentials_source"), "profile", "error", f"{AT_AWS}/credentials_source"),
+        ((*AWS, "tags"), {"aws:a": "b"}, "error", AT_AWS),
+        ((*AWS, "default_root_disk"), {"type": "gp9"}, "warning", f"{AT_AWS}/default_root_disk/type"),
+        ((*AWS, "metadata_options"), {"tokens": 1}, "warning", f"{AT_AWS}/metadata_options/tokens"),
+        ((*AWS, "kms_key_arn"), "((key_arn))", "not checked", f"{AT_AWS}/kms_key_arn"),
+        ((*AWS, "default_key_name"), "((pair))", None, ""),
+        ((*AWS, "access_key_id"), GONE, None, ""),
+        ((*AWS, "kms_key_arn"), None, None, ""),
+        (AWS, "((aws))", None, ""),
+        (AWS, GONE, "error", "cloud_provider/properties"),
+        (AWS, [], "error", AT_AWS),
+        (("cloud_provider",), GONE, "error", ""),
+        (("instance_groups", 0, "persistent_disk"), 10, "warning", "instance_groups/bosh/persistent_disk"),
+        (("disk_pools", 0, "disk_size"), 64, "warning", "disk_pools/disks/disk_size"),
+    ],
+)
+def test_configuration_of_create_env(
+    check: Callable[..., Answer], route: Route, value: Any, severity: str | None, path: str
+) -> None:
+    """The manifest's properties are the configuration of create-env; cpi.json stands for its variables."""
+    manifest = changed(yaml.safe_load(CREATE_ENV), route, value)
+    text = yaml.safe_dump(manifest, sort_keys=False)
+    found = check(manifest).document["findings"]
+    expected = [(severity, path, line_of(text, path))] if severity else []
+    assert [(each["severity"], each["path"], each["line"]) for each in found][:1] == expected
+    follow = [each["what"] for each in found[1:]]
+    assert all("ecurity groups" in each or "security_groups" in each for each in follow), follow
+
+
+def test_least_configuration_for_create_env(tmp_path: Path) -> None:
+    """A right manifest needs no default of cpi.json; what the manifest lacks, cpi.json does not give."""
+    least = Cpi(config("http://localhost", default_security_groups=ABSENT, default_key_name=ABSENT))
+    full = Cpi(config("http://localhost", default_root_disk={"size": 50}, kms_key_arn="none"))
+    manifest = yaml.safe_load(CREATE_ENV)
+    path = tmp_path / "bosh.yml"
+    path.write_text(yaml.safe_dump(manifest))
+    for cpi in (least, full):
+        assert cpi.run("check", str(path), "--offline", "--json").document["findings"] == []
+    path.write_text(yaml.safe_dump(changed(manifest, (*AWS, "default_security_groups"), [])))
+    assert errors_of(full.run("check", str(path), "--offline", "--json"))
+
+
+def test_credentials_of_create_env(tmp_path: Path) -> None:
+    """Credentials that the manifest has are complete, or all are variables; a secret in them is not shown."""
+    manifest = changed(yaml.safe_load(CREATE_ENV), (*AWS, "secret_access_key"), "hunter7hunter7")
+    manifest = changed(manifest, (*AWS, "access_key_id"), GONE)
+    manifest = changed(manifest, (*AWS, "default_key_name"), "hunter7hunter7-pair")
+    path = tmp_path / "bosh.yml"
+    path.write_text(yaml.safe_dump(manifest))
+    answer = Cpi(config("http://localhost")).run("check", str(path), "--offline")
+    assert answer.returncode == 1
+    said = answer.stdout.decode()
+    assert "Must use access_key_id and secret_access_key with static credentials_source" in said
+    assert "hunter7" not in said + answer.stderr
+
+
+def test_unknown_cpi_of_create_env(check: Callable[..., Answer]) -> None:
+    """A manifest for create-env has no azs, so no CPI can be named."""
+    (found,) = errors_of(check(yaml.safe_load(CREATE_ENV), None, "--cpi", "aws"))
+    assert found["remedy"] == "Leave out --cpi"
 
 
 def test_primary_ipv6(check: Callable[..., Answer]) -> None:

@@ -15,10 +15,13 @@ from bosh_aws_cpi.records import Confidential, Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from bosh_aws_cpi.config.aws_config import AwsConfig
     from bosh_aws_cpi.jsontext import Json
 
+_OF_CALLERS = frozenset({"director_uuid", "request_id", "vm"})
+"""The keys of the context that are not of ``aws``."""
 _DIRECTOR_UUID = Key("context.director_uuid", string, "The Director's id.")
 
 
@@ -97,6 +100,15 @@ def cloud_properties(document: object) -> Json:
         message = "Could not find cloud properties in the configuration"
         raise Unknown(message)
     return properties
+
+
+def unknown_keys(document: object, context: Json) -> set[str]:
+    """The keys of ``aws``, and of the context, that nothing reads; none of what is no hash."""
+    with_section: Any = document
+    for name in ("cloud", "properties", "aws"):
+        with_section = with_section.get(name) if isinstance(with_section, dict) else None
+    section = with_section if isinstance(with_section, dict) else {}
+    return {*section, *context} - keys.IN_AWS - _OF_CALLERS
 
 
 def _request_id(context: Json) -> str | None:

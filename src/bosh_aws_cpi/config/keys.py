@@ -312,3 +312,5 @@ DEBUG_LOG_LEVEL = Key(
     is_new=True,
 )
 KEYS: Final[tuple[Key[Any], ...]] = tuple(row for row in [*globals().values()] if isinstance(row, Key))
+IN_AWS: Final = frozenset(row.path.split(".")[1] for row in KEYS if row.path.startswith("aws."))
+"""The keys of the section ``aws``."""

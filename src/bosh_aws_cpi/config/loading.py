@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import jsontext, log
-from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.config import cpi_config, keys
 from bosh_aws_cpi.errors import Unknown
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ _READING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _CHUNK: Final = 1 << 16
 _PATIENCE: Final = 60
 """How many seconds a pipe's writer has: it may be a command that asks a Director."""
+_SIMILAR: Final = 0.6
+"""How near to a known key an unknown one of the file must be, for the known one to be proposed."""
+_NEAR: Final = 0.8
+"""The same in the context, whose other keys are a Director's."""
 _SECRETS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
@@ -41,11 +45,39 @@ def load(path: str, context: Json) -> CpiConfig:
     The arguments' meaning and the errors are those of `read` and of `cpi_config.parse`.
     """
     document = read(path)
+    try:
+        return parsed(document, context)
+    finally:  # a mistyped key may be why another one is missing
+        tell_unknown(document, context)
+
+
+def parsed(document: object, context: Json) -> CpiConfig:
+    """The same, with the file's content."""
     environment = {f"secret {name}": os.environ[name] for name in _SECRETS if name in os.environ}
     log.redact.learn([document, environment])
     settings = cpi_config.parse(document, context, os.environ)
     log.set_level(settings.log_level)
     return settings
+
+
+def tell_unknown(document: object, context: Json) -> None:
+    """Log the keys of the section ``aws`` that nothing reads, with the nearest ones.
+
+    A later Director may send more in its context, so there only what looks like a key counts.
+    """
+    unknown = cpi_config.unknown_keys(document, context)
+    if not unknown:
+        return
+    from difflib import get_close_matches  # noqa: PLC0415 - few configurations have unknown keys
+
+    shown = []
+    for key in sorted(unknown):
+        near = get_close_matches(key, keys.IN_AWS, n=1, cutoff=_NEAR if key in context else _SIMILAR)
+        if near or key not in context:
+            shown.append(f"aws.{key}" + (f" (did you mean {near[0]}?)" if near else ""))
+    if shown:
+        text = "Unknown configuration keys are ignored: %s"
+        log.logger.warning(text, ", ".join(shown), is_whole=True)
 
 
 def read(path: str) -> object:

@@ -3,14 +3,13 @@
 import argparse
 from typing import TYPE_CHECKING, Final
 
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from bosh_aws_cpi.config.aws_config import AwsConfig
     from bosh_aws_cpi.tools.checks.offline import Files
 
 _DESCRIPTION: Final = """\
@@ -22,7 +21,7 @@ may do something else than expected. not checked: a value is a ((variable)), or 
 
 exit status:
 0: no finding is an error
-1: a finding is an error: the deployment fails
+1: a finding is an error: the deployment fails; with --strict also: it is a warning, or "not checked"
 2: the check failed: bad arguments, a file or configuration that can't be read, or keys that AWS does not
    accept"""
 
@@ -55,6 +54,9 @@ def _parser() -> argparse.ArgumentParser:
         default="",
         help="the CPI's name in the CPI config, if azs name several: only its azs are checked",
     )
+    parser.add_argument(
+        "--strict", action="store_true", help="fail (status 1) on warnings and on what is not checked, too"
+    )
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
@@ -68,22 +70,30 @@ def _stemcell(text: str) -> str:
 
 
 def _check(given: argparse.Namespace) -> int:
-    from bosh_aws_cpi.config.loading import STDIN, load  # noqa: PLC0415 - --help needs none of these
+    from bosh_aws_cpi.config import loading  # noqa: PLC0415 - --help needs none of these
+    from bosh_aws_cpi.config.cpi_config import cloud_properties  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.configuration import unknown_keys  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
 
-    if [given.config, *given.files, given.manifest].count(STDIN) > 1:
+    if [given.config, *given.files, given.manifest].count(loading.STDIN) > 1:
         raise CloudError("stdin, -, can be read only once: give the other files by their paths")
-    aws = load(given.config, {}).aws
-    files = Files.read(given.files, given.manifest, aws, given.cpi)
-    asked = [] if given.offline else _account(aws, files, given.stemcell)
-    found = ordered([*files.findings(), *asked])
+    read = loading.read(given.config)
+    try:
+        aws = loading.parsed(read, {}).aws
+    except BoshError:
+        loading.tell_unknown(read, {})  # else they are findings
+        raise
+    properties = cloud_properties(read)
+    files = Files.read(given.files, given.manifest, aws, given.cpi, properties.get("aws"))
+    asked = [] if given.offline else _account(files, given.stemcell)
+    found = ordered([*unknown_keys(properties), *map(files.placed, [*files.findings(), *asked])])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
-    return status(found)
+    return status(found, is_strict=given.strict)
 
 
-def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "Iterator[Finding]":
+def _account(files: "Files", stemcells: "Sequence[str]") -> "Iterator[Finding]":
     """What AWS says of the things that the files name."""
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
@@ -91,6 +101,7 @@ def _account(aws: "AwsConfig", files: "Files", stemcells: "Sequence[str]") -> "I
     from bosh_aws_cpi.tools.checks.account.survey import Extras, findings  # noqa: PLC0415
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
+    aws = files.aws
     clients = CommandClients(aws.replaced(max_retries=RETRIES), CallStatistics())
     references = References.of(files.config, files.uses)
     extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)

@@ -115,9 +115,10 @@ def ordered(findings: Iterable[Finding]) -> list[Finding]:
     return list(distinct.values())
 
 
-def status(findings: Iterable[Finding]) -> int:
-    """The exit status: 1 if a finding is an error."""
-    return int(any(each.severity is Severity.ERROR for each in findings))
+def status(findings: Iterable[Finding], *, is_strict: bool = False) -> int:
+    """The exit status: 1 if a finding is an error; if strict, also if one is more than a note."""
+    failing = set(Severity) - {Severity.NOTE} if is_strict else {Severity.ERROR}
+    return int(any(each.severity in failing for each in findings))
 
 
 def lines(findings: Sequence[Finding], closing: str) -> list[Line]:

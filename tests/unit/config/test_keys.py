@@ -99,6 +99,19 @@ def test_template(key: values.Key[Any]) -> None:
     assert is_found, f"jobs/aws_cpi/templates/cpi.json.erb does not render {key.path}"
 
 
+def test_no_key_of_the_template_is_unknown() -> None:
+    """A call never warns of what the job's template writes into cpi.json, or of any row of the table."""
+    section = TEMPLATE.partition("\naws = {")[2].partition("agent = {")[0]
+    written = set(re.findall(r'"(\w+)" =>|, "(\w+)"|aws\["(\w+)"\]', section))
+    names = {name for groups in written for name in groups if name}
+    assert len(names) > 25
+    assert names - keys.IN_AWS == {"kernel_id", "copy_from_region", "copy_completion_minutes"}
+    whole = {"cloud": {"properties": {"aws": dict.fromkeys(keys.IN_AWS)}}}
+    assert cpi_config.unknown_keys(whole, {"director_uuid": "", "request_id": "", "vm": {}}) == set()
+    assert cpi_config.unknown_keys(whole, {"regoin": ""}) == {"regoin"}
+    assert cpi_config.unknown_keys([], {}) == set()
+
+
 def test_drained_targets() -> None:
     """The time that a drained target is waited for is the one that the text gives."""
     assert f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds" in keys.DEREGISTER_ON_DELETE.description

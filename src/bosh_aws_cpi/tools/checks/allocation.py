@@ -14,10 +14,10 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.tools.checks import interfaces
 from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses, free, kept_by_aws
 from bosh_aws_cpi.tools.checks.bosh import network_defaults
-from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, unserved, zones_of
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
 from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, Blocks, overlaps, ranges_of, shared
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, refused, wrong_keys
+from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, name_of, refused, text_of, wrong_keys
 from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORK_OF_GROUP
 from bosh_aws_cpi.tools.checks.bosh.subnets import Addresses, delegated_length
 from bosh_aws_cpi.tools.checks.combinations import Use
@@ -91,6 +91,7 @@ def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> At
 Block = tuple[Node, AnyNetwork]
 """A block of addresses, and where it is written."""
 _OTHER: Final = "Use another address"
+_NO_ADDRESS: Final = "Use a larger range, or take addresses out of reserved or static"
 _LARGER: Final = {
     "manual": "Use a larger range, or fewer instances",
     "vip": "Add elastic IPs to static, or use fewer instances",
@@ -215,6 +216,28 @@ def _enough(groups: Sequence[Group]) -> Iterator[Finding]:
                 _add(wanted.setdefault(name, Counter()), group)
     for name, network in networks.items():
         yield from _short(network, wanted[name])
+
+
+def of_compilation(config: CloudConfig) -> Iterator[Finding]:
+    """The network of the compilation has an address for each worker (concourse/concourse issue 928)."""
+    node = config.compilation
+    network = config.named("networks", text_of(node.get("network"))) if node is not None else None
+    if node is None or network is None or type_of(network) != "manual" or network.value.get("managed"):
+        return
+    workers, zone = node.value.get("workers"), text_of(node.get("az")) or None
+    if node.at("az").is_unknown or unserved(network, [zone or ""]):
+        return
+    count = _free(network, zone)
+    if count is None or not isinstance(workers, int) or workers <= count:
+        return
+    where = f" in az '{zone}'" if zone is not None else ""
+    what = f"network '{name_of(network)}' has {count} addresses{where} that are neither reserved nor static"
+    if count == 0:
+        yield refused(node.at("network"), f"{what}: packages can't be compiled", _NO_ADDRESS)
+    else:
+        what = f"{what}, for {workers} workers"
+        remedy = f"{_NO_ADDRESS}, or use fewer workers"
+        yield Finding(Severity.WARNING, what, remedy, node.at("network").place, DIRECTOR)
 
 
 def _add(wanted: Counter[str | None], group: Group) -> None:

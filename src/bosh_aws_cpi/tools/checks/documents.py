@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LARGEST: Final = 4
-"""The maximum size of a file in MiB. A larger one would take half a minute or more."""
+"""The maximum size of a file in MiB; a large part of it may be certificates."""
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.properties.vm import MetadataOptions
@@ -14,6 +16,7 @@ from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
     allocation,
     aws_addresses,
+    configuration,
     create_env,
     deployment,
     disks,
@@ -25,11 +28,11 @@ from bosh_aws_cpi.tools.checks import (
 from bosh_aws_cpi.tools.checks.bosh import compilation, networks
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of, unknown_name
 from bosh_aws_cpi.tools.checks.combinations import shown
-from bosh_aws_cpi.tools.checks.documents import Document
+from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import said
+from bosh_aws_cpi.tools.checks.reading import read, said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
@@ -43,18 +46,25 @@ class Files(Record):
         documents: The cloud configs, or one manifest for create-env.
         manifest: A deployment manifest, if one is given.
         config: What the documents say together.
-        aws: The ``aws`` section of cpi.json.
-        of_sizes: What is wrong with the instance types that the section names for ``vm_resources``.
+        aws: The ``aws`` section of cpi.json, or that of create-env.
+        of_configuration: What is wrong with it.
     """
 
     documents: Sequence[Document]
     manifest: Document | None
     config: CloudConfig
     aws: AwsConfig
-    of_sizes: Sequence[Finding] = ()
+    of_configuration: Sequence[Finding] = ()
 
     @classmethod
-    def read(cls, names: Sequence[str], manifest: str | None, aws: AwsConfig, cpi: str = "") -> "Files":
+    def read(
+        cls,
+        names: Sequence[str],
+        manifest: str | None,
+        aws: AwsConfig,
+        cpi: str = "",
+        given: Json | None = None,
+    ) -> "Files":
         """Read and merge files.
 
         Args:
@@ -62,6 +72,7 @@ class Files(Record):
             manifest: A deployment manifest.
             aws: The ``aws`` section of cpi.json.
             cpi: The name in the CPI config of the CPI whose azs are checked.
+            given: The ``aws`` section as it is written.
 
         Raises:
             CloudError: One can't be read, or they don't belong together.
@@ -78,6 +89,9 @@ class Files(Record):
             )
             raise CloudError(message)
         deployed = Document.read(manifest) if manifest is not None else None
+        for document in [*documents, *([deployed] if deployed is not None else [])]:
+            if kind := _other_kind(document):
+                raise CloudError(f"'{document.name}' is {kind}: leave it out, cpi check has no rules for it")
         whole = [document for document in documents if create_env.is_for_create_env(document)]
         if whole and (len(documents) > 1 or deployed):
             message = f"'{whole[0].name}' is a manifest for create-env: check it alone"
@@ -86,8 +100,13 @@ class Files(Record):
             message = f"'{named[0].name}' is a deployment manifest: name it after --manifest"
             raise CloudError(message)
         config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents, cpi)
+        wrong: Sequence[Finding] = ()
+        if whole:
+            redact.learn(whole[0].root.at("cloud_provider").known())
+            aws, wrong = configuration.of_create_env(whole[0], given or {}, aws)
         sizes, of_sizes = _sizes(aws)
-        return cls(documents, deployed, config.replaced(sizes=sizes), aws, of_sizes)
+        config = config.replaced(sizes=sizes, cpi=cpi)
+        return cls(documents, deployed, config, aws, [*wrong, *of_sizes])
 
     def findings(self) -> Iterator[Finding]:
         """All that is wrong with them, as far as it can be said without AWS."""
@@ -95,14 +114,16 @@ class Files(Record):
         for document in self._all():
             yield from _repeated(document)
         yield from config.findings
-        yield from self.of_sizes
+        yield from self.of_configuration
         yield from _of_metadata_options(aws)
         yield from disks.of_defaults(aws)
+        yield from _of_cpi_name(config, self.documents[0].root)
         yield from _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
         else:
             yield from compilation.findings(config)
+            yield from allocation.of_compilation(config)
             yield from networks.findings(config)
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
@@ -113,8 +134,13 @@ class Files(Record):
         yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
+        yield from words.of_sizes(self._group_nodes())
         yield from disks.unused_keys(config, machines.disk_defaults(aws))
         yield from _variables(self._all())
+
+    def placed(self, finding: Finding) -> Finding:
+        """A finding about the configuration, at its place in a manifest for create-env."""
+        return configuration.placed(finding, self.documents[0]) if self.is_for_create_env else finding
 
     @property
     def is_for_create_env(self) -> bool:
@@ -134,6 +160,12 @@ class Files(Record):
     def _groups(self) -> Sequence[Group]:
         """The manifest's instance groups; none without one."""
         return deployment.groups_of(self.manifest, self.config) if self.manifest is not None else ()
+
+    def _group_nodes(self) -> Iterator[Node]:
+        """The instance groups of either kind of manifest."""
+        for document in self._all() if self.is_for_create_env or self.manifest is not None else ():
+            if isinstance(document.value, dict):
+                yield from hashes(document.root.get("instance_groups"))
 
     def _disk_types(self) -> set[str] | None:
         """The names of the disk types that the manifest uses; None without one."""
@@ -156,6 +188,18 @@ def _resolved(names: Sequence[str]) -> set[Path]:
 def _is_table(document: Document) -> bool:
     """Whether a file is a table of the bosh CLI, such as `bosh config --json` prints."""
     return isinstance(document.value, dict) and "Tables" in document.value
+
+
+def _other_kind(document: Document) -> str:
+    """What a file is that BOSH reads and the CPI does not; empty for any other file.
+
+    BOSH: src/bosh-director/lib/bosh/director/runtime_config/runtime_manifest_parser.rb and
+    cpi_config/cpi_manifest_parser.rb.
+    """
+    keys = set(document.value) if isinstance(document.value, dict) else set()
+    if keys & {"addons", "releases", "tags"} and keys <= _RUNTIME:
+        return "a runtime config"
+    return "a CPI config" if keys and keys <= {"cpis"} else ""
 
 
 def _is_deployment(document: Document) -> bool:
@@ -184,10 +228,31 @@ def _sizes(aws: AwsConfig) -> tuple[Sequence[VmSize], Sequence[Finding]]:
 
 
 def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
-    if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
+    options = MetadataOptions.renamed(aws.metadata_options)
+    properties, found = read(MetadataOptions, options, Document("", options).root.at)
+    if properties is not None:
+        yield from (
+            each.replaced(place=Place(f"aws.metadata_options.{each.place.path}"))
+            for each in found
+            if each.place
+        )
+    elif text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
         yield Finding(
             Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
         )
+
+
+def _of_cpi_name(config: CloudConfig, root: Node) -> Iterator[Finding]:
+    """A name of the CPI that no az has: nothing would be checked."""
+    azs = config.lists["azs"]
+    given = [az.get("cpi") for az in azs]
+    known = list(dict.fromkeys(text_of(node) for node in given if text_of(node)))
+    is_open = "azs" in config.open_lists or any(node is not None and node.is_unknown for node in given)
+    if config.cpi and config.cpi not in known and not is_open:
+        place = next((node for node in given if node is not None), azs[0] if azs else root)
+        found = unknown_name(place, config.cpi, known, "the azs", "CPI")
+        what = f"no az has the CPI '{config.cpi}', which --cpi names"
+        yield found.replaced(what=what, remedy=found.remedy if known else "Leave out --cpi")
 
 
 def _of_others(config: CloudConfig) -> Iterator[Finding]:
@@ -210,6 +275,7 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
         yield Finding(Severity.NOT_CHECKED, what, "Interpolate the file first (bosh interpolate)", found[0])
 
 
+_RUNTIME: Final = frozenset({"addons", "releases", "tags", "variables"})
 _IS_MANIFEST: Final = {"instance_groups", "jobs", "resource_pools", "cloud_provider"}
 _UNREAD: Final = frozenset(
     {"properties", "jobs", "templates", "env", "stemcell", "stemcells", "releases", "update", "addons"}

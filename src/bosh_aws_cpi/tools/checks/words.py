@@ -4,7 +4,7 @@ They are warnings: AWS may accept more than this version knows. The words are th
 (botocore, data/ec2/2016-11-15/service-2.json), written out because the check without AWS needs no SDK.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
@@ -39,6 +39,8 @@ _VOLUMES: Final = tuple(VOLUME_TYPES)
 MOST_HOPS: Final = 64
 """InstanceMetadataOptionsRequest, HttpPutResponseHopLimit."""
 _MIB: Final = 1024
+_LEAST_MIB: Final = 512
+"""A smaller size is more likely meant in GiB: EBS has no volume below 1 GiB."""
 WORDS: Final[Mapping[tuple[type[Properties], str], tuple[str, ...]]] = {
     (VmProperties, "tenancy"): TENANCIES,
     (MetadataOptions, "http_tokens"): TOKENS,
@@ -75,7 +77,15 @@ def findings(config: CloudConfig) -> Iterator[Finding]:
     for entry in config.lists["disk_types"]:
         kind = entry.get("cloud_properties", "type")
         yield from _unknown(kind, _VOLUMES)
-        yield from _too_large(entry.get("disk_size"), kind)
+        yield from _unlikely(entry.get("disk_size"), kind)
+    yield from of_sizes([config.compilation] if config.compilation is not None else [])
+
+
+def of_sizes(groups: Iterable[Node]) -> Iterator[Finding]:
+    """Compare the sizes that instance groups, or the compilation, give themselves."""
+    for group in groups:
+        for route in (("persistent_disk",), ("vm_resources", "ephemeral_disk_size")):
+            yield from _unlikely(group.get(*route), None)
 
 
 def of_default_disk(disk: Json, path: str) -> Iterator[Finding]:
@@ -87,7 +97,7 @@ def of_default_disk(disk: Json, path: str) -> Iterator[Finding]:
     """
     root = Document("", disk).root
     kind = root.get("type")
-    for found in (*_unknown(kind, _VOLUMES), *_too_large(root.get("size"), kind)):
+    for found in (*_unknown(kind, _VOLUMES), *_unlikely(root.get("size"), kind)):
         key = found.place.path if found.place is not None else ""
         yield found.replaced(place=Place(f"{path}.{key}"))
 
@@ -99,7 +109,7 @@ def _of_vm(properties: Node) -> Iterator[Finding]:
     if hops is not None and _is_number(hops) and hops.value > MOST_HOPS:
         yield _warning(hops, f"{hops.value} is more than EC2's limit of {MOST_HOPS}", "Give 1 to 64")
     for disk in ("ephemeral_disk", "root_disk"):
-        yield from _too_large(properties.get(disk, "size"), properties.get(disk, "type"))
+        yield from _unlikely(properties.get(disk, "size"), properties.get(disk, "type"))
 
 
 def _unknown(node: Node | None, words: tuple[str, ...]) -> Iterator[Finding]:
@@ -111,13 +121,21 @@ def _unknown(node: Node | None, words: tuple[str, ...]) -> Iterator[Finding]:
     yield _warning(node, what, f"Did you mean {near[0]}?" if near else f"Use {' or '.join(words)}")
 
 
-def _too_large(size: Node | None, kind: Node | None) -> Iterator[Finding]:
-    """A size in MiB over the limit of the volume type; that of an unknown type is the largest of all."""
+def _unlikely(size: Node | None, kind: Node | None) -> Iterator[Finding]:
+    """A size in MiB that is meant in GiB, or over the limit of the volume type.
+
+    That of an unknown type is the largest of all.
+    """
+    if size is None or not _is_number(size):
+        return
     name = kind.value if kind is not None else EphemeralDisk().type
     most = limits_of(name).most_gib if isinstance(name, str) else 0
-    if size is not None and _is_number(size) and most and size.value > most * _MIB:
+    if most and size.value > most * _MIB:
         what = f"{size.value} MiB are more than EBS's limit of {most} GiB for a volume of this type"
         yield _warning(size, what, "Give the size in MiB")
+    elif 0 < size.value < _LEAST_MIB:
+        what = f"the size is in MiB: {size.value} make a disk of 1 GiB, the smallest of EBS"
+        yield _warning(size, what, f"For {size.value} GiB, give {size.value * _MIB}")
 
 
 def _is_number(node: Node) -> bool:

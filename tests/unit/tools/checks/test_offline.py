@@ -15,7 +15,15 @@ from bosh_aws_cpi.tools.checks.quotas import UNKNOWN, Demand, InstanceKind
 from bosh_aws_cpi.tools.findings import Severity, ordered
 from testbed.executable import config
 from tests.stories.checked_config import GONE, changed
-from tests.stories.right_configs import CF_DEPLOYMENT, IPV6, OWN, PREFIXES, SPECIAL_NETWORKS, with_networks
+from tests.stories.right_configs import (
+    CF_DEPLOYMENT,
+    CREATE_ENV,
+    IPV6,
+    OWN,
+    PREFIXES,
+    SPECIAL_NETWORKS,
+    with_networks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -87,6 +95,19 @@ def check(tmp_path: Path) -> Callable[..., Found]:
             "no subnet is in",
         ),
         (("compilation", "worker"), 5, "compilation/worker", "'worker' is unknown"),
+        (("disk_types", 0, "disk_size"), 10, "disk_types/default/disk_size", "the size is in MiB: 10 make"),
+        (
+            (*OF_VM, "ephemeral_disk", "size"),
+            50,
+            "vm_types/default/cloud_properties/ephemeral_disk/size",
+            "the size is in MiB: 50 make a disk of 1 GiB",
+        ),
+        (
+            (*OF_VM, "root_disk"),
+            {"size": 20},
+            "vm_types/default/cloud_properties/root_disk/size",
+            "the size is in MiB: 20 make",
+        ),
         ((*OF_VM, "5"), "x", "vm_types/default/cloud_properties/5", "'5' is unknown"),
     ],
 )
@@ -275,6 +296,58 @@ def test_other_cpi(check: Callable[..., Found]) -> None:
     assert check(SEVERAL, {"instance_groups": [group]}) == found
 
 
+@pytest.mark.parametrize(
+    ("azs", "cpi", "path", "remedy"),
+    [
+        (["aws", "aws"], "awss", "azs/0/cpi", "Did you mean aws?"),
+        (["aws", "vsphere"], "lab", "azs/0/cpi", "Add it to the azs"),
+        ([None, "vsphere"], "aws", "azs/1/cpi", "Add it to the azs"),
+        ([None, None], "aws", "azs/0", "Leave out --cpi"),
+        (["aws", "vsphere"], "vsphere", None, ""),
+        (["aws", "((cpi))"], "lab", None, ""),
+    ],
+)
+def test_unknown_cpi(
+    tmp_path: Path, aws: AwsConfig, azs: list[str | None], cpi: str, path: str | None, remedy: str
+) -> None:
+    """A name of the CPI that no az has is an error: nothing would be checked."""
+    file = tmp_path / "config.yml"
+    entries = [{"name": str(index), **({"cpi": name} if name else {})} for index, name in enumerate(azs)]
+    file.write_text(yaml.safe_dump({**yaml.safe_load(OWN), "azs": entries}))
+    found = [
+        each for each in Files.read([str(file)], None, aws, cpi).findings() if "--cpi names" in each.what
+    ]
+    assert [(each.severity.value, each.place and each.place.path, each.remedy) for each in found] == (
+        [("error", path, remedy)] if path else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("static", "severity"),
+    [
+        (["10.0.0.10-10.0.0.254"], "error"),
+        (["10.0.0.12-10.0.0.254"], "warning"),
+        (["10.0.0.15-10.0.0.254"], None),
+        (["((static))"], None),
+    ],
+)
+def test_addresses_of_compilation(
+    check: Callable[..., Found], static: list[str], severity: str | None
+) -> None:
+    """VMs that compile get addresses that are neither reserved nor static: 5 workers need as many."""
+    found = check(changed(yaml.safe_load(OWN), (*SUBNET, "static"), static))
+    found = [each for each in found if each[0] != "not checked"]
+    assert [each[:2] for each in found] == ([(severity, "compilation/network")] if severity else [])
+    assert severity != "error" or "has 0 addresses in az 'z1'" in found[0][2]
+
+
+def test_sizes_of_a_manifest(check: Callable[..., Found]) -> None:
+    """The sizes that instance groups give themselves are in MiB, too."""
+    group = {**MANIFEST["instance_groups"][0], "persistent_disk": 10}
+    found = check(yaml.safe_load(OWN), {"instance_groups": [group]})
+    assert ("warning", "instance_groups/web/persistent_disk") in {each[:2] for each in found}
+
+
 def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
     """With several CPIs a VM type or disk type may be another one's: what is wrong in it is a warning."""
     of_other = [{"name": "other", "cloud_properties": {"cpu": 2, "ephemeral_disk": 5}}]
@@ -283,6 +356,36 @@ def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
     found = check({**whole, "disk_types": [*SEVERAL["disk_types"], *disk]})
     assert {each[0] for each in found} == {"warning", "not checked"}
     assert {each[1].split("/")[1] for each in found} == {"other", "z9"}
+
+
+@pytest.mark.parametrize(
+    ("own", "user", "role"),
+    [
+        ({"access_key_id": "AKIAOWN", "secret_access_key": "own"}, "AKIAOWN", None),
+        ({"access_key_id": "AKIAOWN", "secret_access_key": "((key))"}, "AKIAGIVEN", "given"),
+        ({"access_key_id": "AKIAOWN", "secret_access_key": "own", "role_arn": "own"}, "AKIAOWN", "own"),
+        ({"credentials_source": "env_or_profile"}, None, None),
+        ({"credentials_source": "((source))", "role_arn": "own"}, "AKIAGIVEN", "given"),
+        ({}, "AKIAGIVEN", "given"),
+    ],
+)
+def test_credentials_of_create_env(
+    tmp_path: Path, own: dict[str, Any], user: str | None, role: str | None
+) -> None:
+    """Credentials are all those of the manifest, or all those of cpi.json."""
+    given: dict[str, Any] = {"access_key_id": "AKIAGIVEN", "secret_access_key": "given", "role_arn": "given"}
+    given |= {"region": "eu-west-1", "max_retries": 1, "ec2_endpoint": "ec2.example", "kms_key_arn": "given"}
+    manifest = yaml.safe_load(CREATE_ENV)
+    least = {"region": "us-east-1", "default_security_groups": ["a"], "elb_endpoint": "elb.example"}
+    manifest["cloud_provider"]["properties"]["aws"] = {**least, **own}
+    path = tmp_path / "bosh.yml"
+    path.write_text(yaml.safe_dump(manifest))
+    parsed = cpi_config.parse({"cloud": {"properties": {"aws": given}}}, {}, {}).aws
+    aws = Files.read([str(path)], None, parsed, given=given).aws
+    assert (aws.access_key_id, aws.role_arn) == (user, role)
+    assert (aws.region, aws.default_security_groups, aws.max_retries) == ("us-east-1", ["a"], 8)
+    assert aws.encryption.kms_key_arn is None
+    assert (aws.endpoints["ec2"], aws.endpoints["elb"]) == ("https://ec2.example", "https://elb.example")
 
 
 def test_named_cpi(tmp_path: Path, aws: AwsConfig) -> None:
@@ -381,6 +484,8 @@ def test_configuration(check: Callable[..., Found]) -> None:
     found = check(yaml.safe_load(OWN), metadata_options={"http_put_response_hop_limit": "two"})
     assert [each[0] for each in found] == ["error"]
     assert "aws.metadata_options" in found[0][2]
+    found = check(yaml.safe_load(OWN), metadata_options={"http_tokns": "required"})
+    assert found == [("warning", "aws.metadata_options.http_tokns", "'http_tokns' is unknown and ignored")]
 
 
 def test_default_disks(check: Callable[..., Found]) -> None:
@@ -405,6 +510,8 @@ def test_default_disks(check: Callable[..., Found]) -> None:
         ({"size": 99_999_999_999}, "size"),
         ({"type": "gp2", "size": 16_384 * 1024 + 1}, "size"),
         ({"type": "gp2", "size": 16_384 * 1024}, None),
+        ({"size": 50}, "size"),
+        ({"size": 512}, None),
     ],
 )
 def test_words_of_default_disks(

@@ -224,6 +224,7 @@ class _Survey:
                 yield from types.stemcells(of_stemcell(cid), answer[0])
                 found += filter(None, answer)
         yield from types.misfits(facts, found, self._references.launches)
+        yield from types.small_roots(found, self._references.launches)
         for launch in self._references.launches:
             names = [str(node.value) for node in launch.types]
             new = [facts[name] for name in names if name in facts and facts[name] != tabled_facts(name)]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.model import MIB_PER_GIB, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import instance_types
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Node
@@ -111,6 +111,33 @@ def misfits(
             return _different(own, launch, facts)
 
         yield from each.findings_if_wrong(different, "No stemcell fits both")
+
+
+def small_roots(images: Sequence[Image], launches: Iterable[Launch]) -> Iterator[Finding]:
+    """Root disks that are smaller than a stemcell's: EBS refuses a volume smaller than its snapshot.
+
+    Source: EC2 API reference, EbsBlockDevice. It is an error if no stemcell fits.
+    """
+    for each in named(launches, _root_size):
+        size = gib(each.node.value)
+        small = [image for image in images if size < image.root_gib]
+        if not small:
+            continue
+        is_wrong = len(small) == len(images)
+        other = (min if is_wrong else max)(small, key=lambda image: image.root_gib)
+        what = (
+            f"the root disk of {size} GiB is smaller than that of AMI '{other.ami_id}' "
+            f"({other.root_gib} GiB): EC2 refuses the launch"
+        )
+        remedy = f"Give at least {other.root_gib * MIB_PER_GIB} MiB, or remove size"
+        severity = Severity.ERROR if is_wrong else Severity.WARNING
+        yield Finding(severity, what, remedy, each.node.place, "AWS")
+
+
+def _root_size(launch: Launch) -> list[Node]:
+    node = launch.get("root_disk", "size")
+    is_size = node is not None and isinstance(node.value, int) and not isinstance(node.value, bool)
+    return [node] if node is not None and is_size else []
 
 
 def _refusal(image: Image, facts: InstanceTypeFacts) -> str:

@@ -1,0 +1,143 @@
+"""The configuration: cpi.json, or what the manifest for `bosh create-env` has in its place.
+
+create-env renders the job aws_cpi from ``cloud_provider.properties`` of its manifest, so these and the job's
+defaults are what its CPI reads (bosh-cli, installation/manifest/parser.go; jobs/aws_cpi). Pure.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from bosh_aws_cpi.config import aws_config, keys
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.errors import BoshError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, refused, unknown_key, unlike
+from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.config.values import Key
+
+_ROUTE: Final = ("cloud_provider", "properties")
+_SHOWN: Final = ".".join(_ROUTE)
+_AWS: Final = "aws."
+_SECTIONS: Final = ((), ("aws",), ("registry",), ("debug",), ("debug", "cpi"))
+"""The hashes of ``cloud.properties`` whose keys are all known."""
+
+
+def _names(rows: "Iterable[Key[Any]]") -> frozenset[str]:
+    return frozenset(row.path.rpartition(".")[2] for row in rows)
+
+
+_CREDENTIALS: Final = _names(
+    (
+        keys.CREDENTIALS_SOURCE,
+        keys.ACCESS_KEY_ID,
+        keys.SECRET_ACCESS_KEY,
+        keys.SESSION_TOKEN,
+        keys.ROLE_ARN,
+        keys.EXTERNAL_ID,
+        keys.SESSION_TAGS,
+    )
+)
+"""What belongs together: keys of one place with the role of another one are none."""
+_WAYS: Final = _names(
+    (keys.EC2_ENDPOINT, keys.ELB_ENDPOINT, keys.EBS_ENDPOINT, keys.STS_ENDPOINT, keys.CONNECTION_OPTIONS)
+)
+"""How AWS is reached from here."""
+_ROWS: Final = {row.path.removeprefix(_AWS): row for row in keys.KEYS if row.path.startswith(_AWS)}
+_JOB: Final = {key: row.job_default for key, row in _ROWS.items() if row.job_default is not None}
+"""What the job aws_cpi writes into cpi.json for keys that the manifest lacks."""
+_REQUIRED: Final = [key for key, row in _ROWS.items() if row.is_required_by_job]
+_WHY: Final = "which the job aws_cpi needs"
+
+
+def unknown_keys(properties: Json) -> Iterator[Finding]:
+    """A warning for each key of ``cloud.properties`` that the CPI ignores; the agent's may be any."""
+    root = Document("", properties).root
+    for section in _SECTIONS:
+        node, start = root.get(*section), "".join(f"{each}." for each in section)
+        known = sorted(
+            {
+                row.path.removeprefix(start).partition(".")[0]
+                for row in keys.KEYS
+                if row.path.startswith(start)
+            }
+        )
+        for entry in node.entries() if node is not None and isinstance(node.value, dict) else ():
+            key = str(entry.route[-1])
+            if key not in known:
+                yield unknown_key(entry, key, known, "CPI").replaced(place=Place(f"{start}{key}"))
+
+
+def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsConfig, list[Finding]]:
+    """The configuration of create-env, and what is wrong with it.
+
+    Args:
+        document: The manifest.
+        given: The ``aws`` section of cpi.json. It lends what the manifest has as variables, and how AWS is
+            reached.
+        aws: The same, parsed: what is checked instead if the manifest's properties can't be read.
+    """
+    parts = [document.root.get(*_ROUTE[:1]), document.root.get(*_ROUTE), document.root.get(*_ROUTE, "aws")]
+    if any(each is not None and each.is_unknown for each in parts):
+        return aws, []
+    whole = parts[-1]
+    if whole is None:
+        what = f"{_SHOWN}.aws is missing, the configuration of the CPI for create-env"
+        remedy = "Add it, with region, default_security_groups and credentials"
+        return aws, [refused(document.root.at(*_ROUTE), what, remedy, BOSH_CLI)]
+    if wrong := unlike(whole, dict, BOSH_CLI):
+        return aws, [wrong]
+    entries = {str(each.route[-1]): each for each in whole.entries() if each.value is not None}
+    section: Json = {"region": aws.region}
+    found = [
+        *[
+            refused(whole, f"has no {key}, {_WHY}", f"Add {key}", BOSH_CLI)
+            for key in _REQUIRED
+            if key not in entries
+        ],
+        *(each for key, node in entries.items() for each in _entered(key, node, given, section)),
+    ]
+    section = {**_JOB, **section, **{key: given[key] for key in _WAYS & given.keys() - entries.keys()}}
+    lent = {
+        **section,
+        **dict.fromkeys(_CREDENTIALS),
+        **{key: given[key] for key in _CREDENTIALS & given.keys()},
+    }
+    if any(node.has_variables for key, node in entries.items() if key in _CREDENTIALS):
+        section = lent
+    for each in (section, lent):
+        try:
+            return aws_config.parse(each, {}), found
+        except BoshError as error:
+            found += [Finding(Severity.ERROR, error.message, "", whole.place)] if each is section else []
+    return aws, found
+
+
+def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Finding]:
+    """Enter a key of the manifest into the section; in place of a variable, the value of cpi.json."""
+    if key not in keys.IN_AWS:
+        yield unknown_key(node, key, sorted(keys.IN_AWS), "CPI")
+    elif not node.has_variables:
+        try:
+            _ROWS[key].read({key: node.value})
+            section[key] = node.value
+        except BoshError as error:
+            yield Finding(Severity.ERROR, error.message, "", node.place)
+    elif given.get(key) is not None:
+        section[key] = given[key]
+    elif key not in _CREDENTIALS:
+        name = next(each for inner in node.variables() for each in inner.variable_names)
+        what = f"{name} is a variable: aws.{key} is not checked"
+        remedy = f"Interpolate the file first (bosh interpolate), or add aws.{key} to cpi.json"
+        yield Finding(Severity.NOT_CHECKED, what, remedy, node.place)
+
+
+def placed(finding: Finding, document: Document) -> Finding:
+    """A finding about the configuration, at its place in the manifest."""
+    place, remedy = finding.place, finding.remedy.replace("in cpi.json", f"in {_SHOWN}")
+    if place is None or place.file or not place.path.startswith(_AWS):
+        return finding.replaced(remedy=remedy)
+    node = document.root.at(*_ROUTE, *place.path.split("."))
+    return finding.replaced(place=node.place, remedy=remedy)
