@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi import log
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, status
 
@@ -71,6 +72,8 @@ def _check(given: argparse.Namespace) -> int:
     from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
 
     aws = load(given.config, {}).aws
+    if log.logger.level != log.DEBUG:
+        log.set_level("error")  # a finding says once, with its place, what the methods log for each VM
     files = Files.read(given.files, given.manifest, aws, given.cpi)
     asked = [] if given.offline else _account(aws, files, given.stemcell)
     found = ordered([*files.findings(), *asked])

@@ -101,7 +101,7 @@ def test_incomplete_route(missing: str) -> None:
     """A route needs its table and its destination."""
     route = {"table_id": "rtb-1", "destination": "10.0.0.0/8", missing: None}
     with pytest.raises(
-        CloudError, match=rf"cloud_properties\.advertised_routes\.0\.{missing}: Field required"
+        CloudError, match=rf"cloud_properties\.advertised_routes\.0\.{missing}: is missing"
     ):
         vm(advertised_routes=[route])
 

@@ -29,7 +29,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import said
+from bosh_aws_cpi.tools.checks.reading import of_configuration, said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
@@ -188,6 +188,10 @@ def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
         yield Finding(
             Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
         )
+        return
+    yield from of_configuration(
+        MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"
+    )
 
 
 def _of_others(config: CloudConfig) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ The Director's reading is that of BOSH, src/bosh-director/lib/bosh/director/vali
 value is null is there, and has the wrong type; a number is as good as a string.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
@@ -22,6 +23,10 @@ _NOUNS: Final = {
     int: "a whole number",
     bool: "true or false",
 }
+_SIZE: Final = re.compile(r"(\d+) *([MGT])i?B?", re.IGNORECASE)
+_MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
+_IN_MIB: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "ram")
+"""Keys of sizes, which are numbers of MiB."""
 
 
 def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
@@ -49,7 +54,26 @@ def unlike(node: Node | None, kind: type, source: str = DIRECTOR) -> Finding | N
     """A finding if a value has another type; a variable may have any."""
     if node is None or node.is_unknown or _is(node.value, kind):
         return None
-    return refused(node, f"must be {_NOUNS[kind]}, got {type_name(node.value)}", "", source)
+    what = f"must be {_NOUNS[kind]}"
+    return refused(node, f"{what}, got {type_name(node.value)}", rewritten(node, what), source)
+
+
+def rewritten(node: Node, what: str) -> str:
+    """How to write a text that stands in place of another type; empty if that is not known.
+
+    Args:
+        node: The value.
+        what: What it must be: "must be a list".
+    """
+    text = node.value
+    if not isinstance(text, str):
+        return ""
+    if _NOUNS[list] in what:
+        return "Write a list, [A, B], also for a single entry"
+    if (_NOUNS[int] in what and text.isdecimal()) or (_NOUNS[bool] in what and text in {"true", "false"}):
+        return "Remove the quotation marks"
+    size = _SIZE.fullmatch(text) if node.route[-1:] and node.route[-1] in _IN_MIB else None
+    return f"Give the number of MiB: {int(size[1]) * _MIB_OF[size[2].upper()]}" if size is not None else ""
 
 
 def unknown_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
