@@ -8,8 +8,10 @@ from pydantic import ValidationError
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem, Properties, Route, mistakes
+from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere
 from bosh_aws_cpi.tools.checks.bosh.rules import rewritten
 from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.words import FOREIGN
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Model = TypeVar("Model", bound=Properties)
@@ -50,8 +52,11 @@ def read_known(model: type[Model], node: Node | None) -> Model | None:
 
 def _unknown(properties: Properties, at: At) -> Iterator[Finding]:
     for route, near in properties.unknown():
-        remedy = f"Did you mean {near}?" if near else "Remove it"
-        yield Finding(Severity.WARNING, f"'{route[-1]}' is unknown and ignored", remedy, at(*route).place)
+        node, key = at(*route), str(route[-1])
+        own = FOREIGN.get(key) or (near if near and "." in near else None)
+        remedy = f"Did you mean {own}?" if own else elsewhere(node)
+        remedy = remedy or (f"Did you mean {near}?" if near else "Remove it")
+        yield Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place)
 
 
 def _doubtful(values: Json, properties: Properties, at: At, route: Route) -> Iterator[Finding]:

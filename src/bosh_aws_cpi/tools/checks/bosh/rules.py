@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere, misplaced
 from bosh_aws_cpi.tools.checks.bosh.shapes import Key, Shape
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -23,6 +24,8 @@ _NOUNS: Final = {
     int: "a whole number",
     bool: "true or false",
 }
+_ALMOST: Final = 0.85
+"""How alike "network" and "networks" are at least; `get_close_matches` asks for 0.6."""
 _SIZE: Final = re.compile(r"(\d+) *([MGT])i?B?", re.IGNORECASE)
 _MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
 _IN_MIB: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "ram")
@@ -36,7 +39,8 @@ def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> 
 
 def unknown_key(node: Node, key: str, known: Sequence[str], source: str = DIRECTOR) -> Finding:
     """A key that is ignored."""
-    remedy = _nearest(key, known) or "Remove it"
+    own = _nearest(key, known, _ALMOST) if isinstance(node.value, list | dict) else ""
+    remedy = own or elsewhere(node) or _nearest(key, known) or "Remove it"
     return Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place, source)
 
 
@@ -45,8 +49,8 @@ def unknown_name(node: Node, name: str, known: Sequence[str], where: str, source
     return refused(node, f"'{name}' is not in {where}", _nearest(name, known) or f"Add it to {where}", source)
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
+def _nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+    near = get_close_matches(name, known, n=1, cutoff=cutoff)
     return f"Did you mean {near[0]}?" if near else ""
 
 
@@ -69,7 +73,7 @@ def rewritten(node: Node, what: str) -> str:
     if not isinstance(text, str):
         return ""
     if _NOUNS[list] in what:
-        return "Write a list, [A, B], also for a single entry"
+        return "Write a list also for one entry: [NAME]"
     if (_NOUNS[int] in what and text.isdecimal()) or (_NOUNS[bool] in what and text in {"true", "false"}):
         return "Remove the quotation marks"
     size = _SIZE.fullmatch(text) if node.route[-1:] and node.route[-1] in _IN_MIB else None
@@ -98,7 +102,15 @@ def wrong_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Fin
             yield from _wrong_value(value, name, key, source)
         elif key.is_required:
             hint = f", {key.hint}" if key.hint else ""
-            yield refused(node, key.absent or f"has no {name}", f"Add {name}{hint}", source)
+            remedy = renamed(node, name, shape) or misplaced(node, name) or f"Add {name}{hint}"
+            yield refused(node, key.absent or f"has no {name}", remedy, source)
+
+
+def renamed(node: Node, name: str, shape: Shape) -> str:
+    """The remedy for an absent key that is there under a similar name."""
+    others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in shape.keys]
+    near = get_close_matches(name, others, n=1)
+    return f"Rename {near[0]} to {name}" if near else ""
 
 
 def _wrong_value(value: Node, name: str, key: Key, source: str) -> Iterator[Finding]:
