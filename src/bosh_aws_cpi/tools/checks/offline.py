@@ -17,6 +17,7 @@ from bosh_aws_cpi.tools.checks import (
     create_env,
     deployment,
     disks,
+    identifiers,
     machines,
     network_properties,
     spread,
@@ -113,6 +114,7 @@ class Files(Record):
         yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
+        yield from identifiers.findings(config, aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws))
         yield from _variables(self._all())
 
