@@ -197,6 +197,15 @@ def test_named_like_a_secret(cpi: Cpi, tmp_path: Path) -> None:
     assert "hunter7" not in answer.stdout.decode()
 
 
+def test_quoted_boolean(cpi: Cpi, tmp_path: Path) -> None:
+    """A boolean in quotation marks is one finding: what the methods log for each VM is not printed, too."""
+    path = tmp_path / "file.yml"
+    path.write_text(OWN.replace("m5.large", 'm5.large\n    source_dest_check: "false"'))
+    answer = cpi.run("check", str(path), "--offline")
+    assert answer.stdout.count(b"any string counts as true. Remove the quotation marks") == 1
+    assert answer.stderr == ""
+
+
 def test_misplaced_option(cpi: Cpi, tmp_path: Path) -> None:
     """An unknown key that belongs into a hash is ignored, so the warning says where it belongs."""
     path = tmp_path / "file.yml"

@@ -222,7 +222,7 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
 
 
 def mistakes(error: ValidationError) -> "Iterator[tuple[Route, str]]":
-    """What leads to each wrong value, and what belongs there; the value itself may be a secret."""
+    """What leads to each wrong value, and what belongs there; a value, except a number, may be a secret."""
     for entry in error.errors(include_url=False):
         kind, route, value = entry["type"], entry["loc"], entry["input"]
         own = entry["msg"].removeprefix("Value error, ")  # pydantic's prefix for the errors of validators

@@ -103,8 +103,8 @@ class Files(Record):
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
         else:
-            yield from compilation.findings(config)
             yield from networks.findings(config)
+            yield from compilation.findings(config)  # may fail because of a network
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
             yield from deployment.findings(self.manifest, self._groups, config)

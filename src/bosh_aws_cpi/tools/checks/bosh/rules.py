@@ -50,7 +50,8 @@ def unknown_name(node: Node, name: str, known: Sequence[str], where: str, source
 
 
 def _nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=cutoff)
+    longer = [each for each in known if each.endswith(f"_{name}")]
+    near = longer if len(longer) == 1 else get_close_matches(name, known, n=1, cutoff=cutoff)
     return f"Did you mean {near[0]}?" if near else ""
 
 
@@ -85,6 +86,19 @@ def unknown_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[F
     known = list(shape.keys)
     for entry in node.entries() if not node.is_unknown else ():
         if (key := str(entry.route[-1])) not in {*known, *shape.refused, *shape.refused_values}:
+            yield unknown_key(entry, key, known, source)
+
+
+def similar_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
+    """A warning for each key that BOSH may ignore because it is misspelt, or stands at another level.
+
+    For hashes that may have more keys than their shape.
+    """
+    for entry in node.entries() if not node.is_unknown else ():
+        key, known = str(entry.route[-1]), list(shape.keys)
+        if key not in {*known, *shape.refused, *shape.refused_values} and (
+            _nearest(key, known) or elsewhere(entry)
+        ):
             yield unknown_key(entry, key, known, source)
 
 
