@@ -52,6 +52,7 @@ _BY_NAME: Final = {
     ("key_name",): "a key pair",
     ("placement_group",): "a placement group",
     ("iam_instance_profile",): "an instance profile",
+    ("elbs",): "a classic load balancer; those of other load balancers are in lb_target_groups",
     ("availability_zone",): "a zone",
 }
 """Properties that hold names."""
@@ -87,8 +88,10 @@ def _of_vm(properties: Node, region: str) -> Iterator[Finding]:
                 yield _wrong(
                     node, f"'{node.value}' is the id of {_KINDS[found[1]]}", f"Give the name of {what}"
                 )
-            elif name := name_in_arn(node.value):
-                yield _wrong(node, f"'{node.value}' is an ARN, but EC2 gets the name", f"Use {name}")
+            elif node.value.startswith("arn:"):
+                is_own = ":instance-profile/" in node.value
+                remedy = f"Use {name_in_arn(node.value)}" if is_own else f"Give the name of {what}"
+                yield _wrong(node, f"'{node.value}' is an ARN, but AWS gets the name", remedy)
             elif route == ("availability_zone",):
                 yield from _zone(node, region)
             elif route[0].startswith("instance_type"):
@@ -99,7 +102,9 @@ def _ids(properties: Node | None, kinds: _Kinds) -> Iterator[Finding]:
     for route, kind in kinds.items() if properties is not None else ():
         for node in _texts(properties, route):
             found = _ID.fullmatch(node.value)
-            if found is not None and found[1] != kind:
+            if name := name_in_arn(node.value):
+                yield _wrong(node, f"'{node.value}' is an ARN, but EC2 gets the id", f"Use {name}")
+            elif found is not None and found[1] != kind:
                 what = f"'{node.value}' is the id of {_KINDS[found[1]]}, not of {_KINDS[kind]}"
                 yield _wrong(node, what, f"Use the id of {_KINDS[kind]}, {kind}-…")
 

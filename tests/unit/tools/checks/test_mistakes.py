@@ -435,7 +435,7 @@ KINDS = [
         DISK,
         "    iam_instance_profile: arn:aws:iam::123456789012:instance-profile/web\n",
         f"error 14 {IN_VM}/iam_instance_profile",
-        "is an ARN, but EC2 gets the name. Use web",
+        "is an ARN, but AWS gets the name. Use web",
     ),
     (
         DISK,
@@ -449,6 +449,26 @@ KINDS = [
         f"error 14 {IN_VM}/placement_group",
         "is the id of a placement group. Give the name",
     ),
+    (
+        f"subnet-{ID}",
+        f"arn:aws:ec2:us-east-1:123456789012:subnet/subnet-{ID}",
+        f"error 36 {SUBNET}/cloud_properties/subnet",
+        f"is an ARN, but EC2 gets the id. Use subnet-{ID}",
+    ),
+    (
+        DISK,
+        "    iam_instance_profile: arn:aws:iam::123456789012:role/web\n",
+        f"error 14 {IN_VM}/iam_instance_profile",
+        "Give the name of an instance profile",
+    ),
+    (
+        DISK,
+        "    elbs: ['arn:aws:elasticloadbalancing:us-east-1:123456789012:loadbalancer/app/web/0123']\n",
+        f"error 14 {IN_VM}/elbs/0",
+        "Give the name of a classic load balancer; those of other load balancers are in lb_target_groups",
+    ),
+    ("m5.large", "“m5.large”", f"warning 13 {IN_VM}/instance_type", "Did you mean m5.large?"),
+    (TYPE, "    instance_type: m5.large'\n", f"warning 13 {IN_VM}/instance_type", "Did you mean m5.large?"),
 ]
 """Ids, ARNs, zones and types of another kind."""
 
