@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Final
 
 from bosh_aws_cpi.plan import type_table
@@ -133,7 +134,7 @@ def is_no_zone(text: str) -> bool:
 
 def _type(node: Node) -> Iterator[Finding]:
     """A text without the form of a type, or of a size that no type has; AWS may have newer families."""
-    sizes = {name.partition(".")[2] for name in type_table.names()}
+    sizes = {name.partition(".")[2] for name in _types()}
     name = str(node.value)
     if _TYPE.fullmatch(name) is None or name.partition(".")[2] not in sizes:
         remedy = near_type(name) or "Use a type of EC2, such as m5.large"
@@ -142,7 +143,12 @@ def _type(node: Node) -> Iterator[Finding]:
 
 def near_type(name: str) -> str:
     """The remedy for an unknown instance type: the nearest one; empty if none is near."""
-    return near(name, type_table.names())
+    return near(name, _types())
+
+
+@cache
+def _types() -> Collection[str]:
+    return frozenset(type_table.names())
 
 
 def near(name: str, known: Collection[str]) -> str:

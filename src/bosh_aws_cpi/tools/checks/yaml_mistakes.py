@@ -5,6 +5,7 @@ quotes the file, which may contain secrets: only characters that have a meaning 
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from itertools import takewhile
 from typing import Final
@@ -83,7 +84,8 @@ class _Mistake:
         self.line = end.line + 1
         self.first = error.context_mark.line + 1 if error.context_mark is not None else self.line
         self.lines = content.decode(errors="replace").splitlines()
-        self.before = [*takewhile(lambda token: token.end_mark.index <= end.index, _tokens(content))]
+        tokens = takewhile(lambda token: token.end_mark.index <= end.index, _tokens(content))
+        self.before = next(iter(deque(tokens, maxlen=1)), None)
 
     def said(self) -> tuple[int, str] | None:
         """The line, and the mistake with its remedy."""
@@ -113,7 +115,7 @@ class _Mistake:
         """A quotation mark that is never closed, or only where the next quoted text begins."""
         if "quoted scalar" in self.context and "end of stream" in self.problem:
             return self.first, "a quotation mark is opened and never closed: add the closing one"
-        last = self.before[-1] if self.before else None
+        last = self.before
         if not isinstance(last, yaml.ScalarToken) or last.plain:
             return None
         first, end = last.start_mark.line + 1, last.end_mark.line + 1
