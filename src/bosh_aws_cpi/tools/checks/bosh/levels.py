@@ -52,6 +52,8 @@ def elsewhere(unknown: Node) -> str:
     if not levels:
         return ""
     for end, level in reversed(levels[:-1]):
+        if unknown.route[end] == "instance_groups":
+            break  # no manifest has the other keys of a cloud config
         if key in _keys(level) and _at(unknown, unknown.route[:end]).child(key) is None:
             return f"Move it up, beside {unknown.route[end]}"
     inner = _below(levels[-1][1], key)

@@ -26,6 +26,8 @@ _NOUNS: Final = {
 }
 _ALMOST: Final = 0.85
 """How alike "network" and "networks" are at least; `get_close_matches` asks for 0.6."""
+_SIMILAR: Final = 0.79
+"""The same of "az" and "azs"; newer versions of BOSH may have keys that are less alike."""
 _SIZE: Final = re.compile(r"(\d+) *([MGT])i?B?", re.IGNORECASE)
 _MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
 _IN_MIB: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "ram")
@@ -97,7 +99,7 @@ def similar_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[F
     for entry in node.entries() if not node.is_unknown else ():
         key, known = str(entry.route[-1]), list(shape.keys)
         if key not in {*known, *shape.refused, *shape.refused_values} and (
-            _nearest(key, known) or elsewhere(entry)
+            _nearest(key, known, _SIMILAR) or elsewhere(entry)
         ):
             yield unknown_key(entry, key, known, source)
 
