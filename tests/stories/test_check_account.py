@@ -214,10 +214,18 @@ WRONG = [
         "no-zone",
         (*Z1, "cloud_properties", "availability_zone"),
         lambda *_: "us-east-1z",
-        (
-            f"azs/z1/cloud_properties/availability_zone {SUBNET_PATH}/cloud_properties/subnet "
-            "networks/dynamic/subnets/0/cloud_properties/subnet"
-        ),
+        "azs/z1/cloud_properties/availability_zone",
+    ),
+    Wrong(
+        "region",
+        (*Z1, "cloud_properties", "availability_zone"),
+        lambda *_: "us-east-1",
+        "azs/z1/cloud_properties/availability_zone",
+    ),
+    of_large(
+        "profile-by-arn",
+        "iam_instance_profile",
+        lambda *_: "arn:aws:iam::123456789012:instance-profile/bosh",
     ),
 ]
 
@@ -233,6 +241,30 @@ def test_wrong(cpi: Cpi, world: World, far: Far, wrong: Wrong) -> None:
     index = wrong.route[1] if wrong.route[0] == "vm_types" else 1
     assert created(cpi, world, whole, "vm_types", index).error is not None
     assert world.state() == before
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("instance_type", "t3.samll", "Did you mean t3.small?"),
+        ("instance_type", "R5.XLarge", "Did you mean r5.xlarge?"),
+        ("availability_zone", "us-east-1A", "Use us-east-1a"),
+        ("security_groups", ["bosch"], "Did you mean bosh?"),
+        ("security_groups", ["far"], "but VPC '{far.vpc_id}' has"),
+        ("key_name", "bosch", "Did you mean bosh?"),
+        ("placement_group", "spraed", "Did you mean spread?"),
+        ("iam_instance_profile", "bosh-wm", "Did you mean bosh-vm?"),
+        ("iam_instance_profile", "arn:aws:iam::123456789012:instance-profile/bosh", "Use bosh"),
+        ("elbs", ["farr"], "Did you mean far?"),
+        ("lb_target_groups", ["proxys"], "Did you mean proxies?"),
+    ],
+)
+def test_nearest(cpi: Cpi, world: World, far: Far, key: str, value: Any, said: str) -> None:
+    """What does not exist is an error with the nearest name that does, or the VPC that has it."""
+    world.ec2.create_placement_group(GroupName="spread", Strategy="spread")
+    world.laid["placement groups"].append("spread")
+    found = errors(checked(cpi, changed(right(world), (*PROPERTIES, key), value)))
+    assert said.format(far=far) in f"{found[0]['what']}. {found[0]['remedy']}", found
 
 
 @pytest.mark.parametrize(

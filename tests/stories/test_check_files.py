@@ -93,10 +93,9 @@ def test_several_files(check: Callable[..., list[dict[str, Any]]], second: str, 
         ("a: !!binary aGVsbG8=", "marked !!binary"),
         ("a: !!set {b, c}", "marked !!set"),
         ("{[a]: b}", "a key must be a string"),
-        ("azs: [\n@", "file-0.yml:2 is not valid YAML: found character '@' that cannot start any token\n"),
         (f"a: {'1:' * 200}1.0", ":1 can't be read: a number has more than 300 characters"),
         (f"a: {'x' * 5_000_000}", "it is larger than 4 MiB"),
-        ("azs: [1, 2", "expected ',' or ']', but got '<stream end>'"),
+        ("a: {<<: b}", ":1 is not valid YAML: expected a mapping or list of mappings for merging"),
         (f"[{'1,' * 200_000}]", "it has more than 100000 values"),
         (b"\x00\xff\xfe\x00binary\x00", "is not valid YAML"),
         ("a: 1\n---\na: 2\n", "is not valid YAML"),
@@ -122,10 +121,61 @@ def test_unreadable(run: Callable[..., Answer], text: str | bytes, said: str) ->
     assert "Traceback" not in answer.stderr
 
 
+_QUOTE = "put the text into quotation marks"
+NOT_YAML = [
+    ("a:\n\tb: 1\n", 2, "a tab is not allowed here: use spaces"),
+    ("a: 1\nb:\n- c:\n\t  d: 1\n", 4, "a tab is not allowed here"),
+    ("a: @b", 1, f"a text can't begin with @: {_QUOTE}"),
+    ("azs: [\n@", 2, "a text can't begin with @"),
+    ("a: `b`", 1, "a text can't begin with `"),
+    ("a: %b", 1, "a text can't begin with %"),
+    ("a: & b", 1, "a text can't begin with &"),
+    ("a: !b c", 1, "a text can't begin with !"),
+    ("a: *b", 1, "* begins an alias, but no value is marked with & and its name"),
+    ('a: "b\\d"', 1, "use single quotation marks"),
+    ('a: 1\nb: "c\nd: 2\ne: 3\n', 2, "a quotation mark is opened and never closed"),
+    ("a: 1\nb: 'c\nd: 2\n", 2, "a quotation mark is opened and never closed"),
+    ('a: 1\nb: "c\nd: 2\ne: "f"\n', 2, "a quotation mark is opened and closed only in line 4"),
+    ("a: 'b'c\n", 1, "text follows the closing quotation mark"),
+    ("a:\n  azs: [z1, z2\n  b: 1\nc: 2\n", 2, "[ is opened and not closed: add ]"),
+    ("azs: [1, 2", 1, "] is missing at the end"),
+    ("a: {b: 1, c: 2\nd: 3\n", 1, "{ is opened and not closed: add }"),
+    ("a: {b: 1 c: 2}\n", 1, "between two entries stands no comma"),
+    ('{"azs": [{"name": "z1"},}', 1, "} closes nothing that is open"),
+    ("a: 1\nb: c: 1, d: 2}\n", 2, "a second colon stands in one line: put the value into quotation marks"),
+    ("a:b\nc: 1\n", 1, "a space is missing after :"),
+    ("a: 1\nb:2\nc: 3\n", 2, "a space is missing after :"),
+    ("a: 1\n# d: 3\nb:2\n\n# note\nc: 3\n", 3, "a space is missing after :"),
+    ("- a: 1\n-b: 2\n  c: 3\n", 2, "a space is missing after -"),
+    ("- a: 1\n   b: 2\n", 2, "is indented more than line 1, which has a value already"),
+    ("a:\n    b: 1\n   c: 2\n", 3, "the indentation fits none of the lines above"),
+    ("a:\n- b: 1\n c: 2\n", 3, "the indentation fits none of the lines above"),
+    ("a: 1\nb\nc: 2\n", 2, "the line is neither a key with its colon nor an entry of a list"),
+    ("a: b\n---\na: c\n", 2, "a second document begins with ---: give each document a file of its own"),
+    ("a: 1\n<<<<<<< HEAD\nb: 2\n=======\nb: 3\n>>>>>>> x\n", 2, "a conflict that git could not merge"),
+    ("a: 1\nb: {{name}}\n", 2, "{{…}} is not replaced: BOSH's variables are ((name))"),
+    ("a: 1\n<% if true %>\nb: 2\n", 2, "<% … %> is not replaced"),
+    ("a: 1\nb: gr\xf6\xdfer\n".encode("latin-1"), 2, "a character is not in UTF-8"),
+    ("a: 1\nb: c\x07\n", 2, "the control character U+0007 is not allowed: delete it"),
+]
+"""Files that are no YAML: the line where the mistake begins, and what a person would say."""
+
+
+@pytest.mark.parametrize(("text", "line", "said"), NOT_YAML)
+def test_not_yaml(run: Callable[..., Answer], text: str | bytes, line: int, said: str) -> None:
+    """What is wrong is said in plain words, with the line where it begins, which may be long before."""
+    answer = run(text)
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert f"file-0.yml:{line} is not valid YAML: " in answer.stderr
+    assert said in answer.stderr
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "{password: hunter7hunter7, @a}",
+        "a: 'hunter7hunter7' hunter7hunter7",
+        "password: hunter7hunter7: hunter7hunter7",
         "password: *hunter7hunter7",
         "password: !hunter7hunter7 a",
         "{a: hunter7hunter7",
@@ -213,6 +263,15 @@ def test_named_like_a_secret(cpi: Cpi, tmp_path: Path) -> None:
     answer = cpi.run("check", str(path), "--offline")
     assert "cloud_properties/password: 'password' is unknown and ignored" in answer.stdout.decode()
     assert "hunter7" not in answer.stdout.decode()
+
+
+def test_quoted_boolean(cpi: Cpi, tmp_path: Path) -> None:
+    """A boolean in quotation marks is one finding: what the methods log for each VM is not printed, too."""
+    path = tmp_path / "file.yml"
+    path.write_text(OWN.replace("m5.large", 'm5.large\n    source_dest_check: "false"'))
+    answer = cpi.run("check", str(path), "--offline")
+    assert answer.stdout.count(b"any string counts as true. Remove the quotation marks") == 1
+    assert answer.stderr == ""
 
 
 def test_misplaced_option(cpi: Cpi, tmp_path: Path) -> None:

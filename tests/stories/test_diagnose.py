@@ -715,6 +715,13 @@ def test_unknown_vm(cpi: Cpi, world: World, vm_cid: str) -> None:
     failed(cpi.run("diagnose", vm_cid), *words)
 
 
+def test_mistyped_address(pair: VmAndDirector) -> None:
+    """If nobody has the address that the operator gave, it is to be corrected, and not the message bus."""
+    first, *_ = pair.findings("--director-address", "10.0.2.66")
+    assert first["what"].startswith("No network interface has the Director's address 10.0.2.66")
+    assert first["remedy"].startswith("Correct --director-address (agent.mbus has 10.0.2.6), or ")
+
+
 def test_not_carried_out(pair: VmAndDirector) -> None:
     """Bad arguments, a bad configuration and refused keys end the command."""
     for text in ("director", "10.0.2.0/24", "10.0.2.6:4222", "nats://10.0.2.6", ""):

@@ -210,7 +210,7 @@ def test_ended_on_the_market(
         (
             {"id": "cr-1", "market": "block"},
             (
-                "Invalid properties: cloud_properties.capacity_reservation.market: Input should be "
+                "Invalid properties: cloud_properties.capacity_reservation.market: must be "
                 "'capacity-block' or 'interruptible-capacity-reservation', got String"
             ),
         ),

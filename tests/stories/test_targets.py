@@ -468,12 +468,8 @@ def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -
         ({"port": 80}, "", "must hold either name or arn"),
         ("", "", "must hold either name or arn"),
         ("arn:aws:elasticloadbalancing:x", ".arn", f"{SHAPE}, got String"),
-        ({"name": "ips", "port": 0}, ".port", "Input should be greater than or equal to 1, got Integer"),
-        (
-            {"name": "ips", "port": 65_536},
-            ".port",
-            "Input should be less than or equal to 65535, got Integer",
-        ),
+        ({"name": "ips", "port": 0}, ".port", "must be at least 1, got 0"),
+        ({"name": "ips", "port": 65_536}, ".port", "must be at most 65535, got 65536"),
     ],
 )
 def test_wrong_entries(

@@ -216,7 +216,7 @@ def test_default_disks(
     [
         (
             {"default_root_disk": {"iops": "4000"}},
-            "Invalid properties: aws.default_root_disk.iops: Input should be a valid integer, got String",
+            "Invalid properties: aws.default_root_disk.iops: must be a whole number, got String",
         ),
         (
             {"default_ephemeral_disk": {"use_root_disk": True}},

@@ -20,15 +20,14 @@ def vpcs(client: "EC2Client", ids: Collection[str]) -> set[str]:
     return {each["VpcId"] for each in listed(client, "describe_vpcs", "Vpcs", "vpc-id", ids)}
 
 
-def key_pairs(client: "EC2Client", names: Collection[str]) -> set[str]:
-    """DescribeKeyPairs: which of these key pairs exist."""
-    found = listed(client, "describe_key_pairs", "KeyPairs", "key-name", names, page=None)
-    return {each["KeyName"] for each in found}
+def key_pairs(client: "EC2Client") -> set[str]:
+    """DescribeKeyPairs: the names of all key pairs."""
+    return {each["KeyName"] for each in entries(client, "describe_key_pairs", "KeyPairs", page=None)}
 
 
-def placement_groups(client: "EC2Client", names: Collection[str]) -> dict[str, PlacementGroup]:
-    """DescribePlacementGroups: those of these placement groups that exist, by name."""
-    found = listed(client, "describe_placement_groups", "PlacementGroups", "group-name", names, page=None)
+def placement_groups(client: "EC2Client") -> dict[str, PlacementGroup]:
+    """DescribePlacementGroups: all placement groups, by name."""
+    found = entries(client, "describe_placement_groups", "PlacementGroups", page=None)
     return {each["GroupName"]: groups.read(each) for each in found}
 
 

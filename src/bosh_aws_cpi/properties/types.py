@@ -222,11 +222,28 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
 
 
 def mistakes(error: ValidationError) -> "Iterator[tuple[Route, str]]":
-    """What leads to each wrong value, and what belongs there; the value itself may be a secret."""
-    for entry in error.errors(include_url=False, include_context=False):
-        said = entry["msg"].removeprefix("Value error, ")  # pydantic's prefix for the errors of validators
-        got = "" if entry["type"] == HASH_RULE else f", got {type_name(entry['input'])}"
-        yield entry["loc"], said + got
+    """What leads to each wrong value, and what belongs there; a value, except a number, may be a secret."""
+    for entry in error.errors(include_url=False):
+        kind, route, value = entry["type"], entry["loc"], entry["input"]
+        own = entry["msg"].removeprefix("Value error, ")  # pydantic's prefix for the errors of validators
+        other = own if kind == HASH_RULE else f"{own}, got {type_name(value)}"
+        yield route, _said(kind, route, value, entry.get("ctx") or {}) or other
+
+
+def _said(kind: str, route: Route, value: object, limits: Json) -> str:
+    """A type's or a limit's error in the words of JSON and YAML; empty for another one."""
+    is_size = bool(route) and route[-1] in {"size", "disk"}
+    number = f"a whole number{' of MiB' if is_size else ''}"
+    types = {"tuple": "a list", "model": "a hash", "dict": "a hash", "string": "a string", "int": number}
+    bounds = {"greater_than": "gt", "greater_than_equal": "ge", "less_than_equal": "le"}
+    words = {"gt": "more than", "ge": "at least", "le": "at most"}
+    if (noun := types.get(kind.removesuffix("_type"))) is not None:
+        return f"must be {noun}, got {type_name(value)}"
+    if (bound := bounds.get(kind)) is not None:
+        return f"must be {words[bound]} {limits[bound]}{' MiB' if is_size else ''}, got {value}"
+    if kind == "literal_error":
+        return f"must be {limits['expected']}, got {type_name(value)}"
+    return "is missing" if kind == "missing" else ""
 
 
 def wrong_values(error: ValidationError, path: str) -> Problem:

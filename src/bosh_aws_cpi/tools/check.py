@@ -3,6 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi import log
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, status
@@ -83,6 +84,8 @@ def _check(given: argparse.Namespace) -> int:
     except BoshError:
         loading.tell_unknown(read, {})  # else they are findings
         raise
+    if log.logger.level != log.DEBUG:
+        log.set_level("error")  # a finding says once, with its place, what the methods log for each VM
     properties = cloud_properties(read)
     files = Files.read(given.files, given.manifest, aws, given.cpi, properties.get("aws"))
     asked = [] if given.offline else _account(files, given.stemcell)

@@ -17,7 +17,15 @@ from bosh_aws_cpi.tools.checks.bosh import network_defaults
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, unserved, zones_of
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
 from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, Blocks, overlaps, ranges_of, shared
-from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, name_of, refused, text_of, wrong_keys
+from bosh_aws_cpi.tools.checks.bosh.rules import (
+    DIRECTOR,
+    hashes,
+    name_of,
+    refused,
+    text_of,
+    unknown_keys,
+    wrong_keys,
+)
 from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORK_OF_GROUP
 from bosh_aws_cpi.tools.checks.bosh.subnets import Addresses, delegated_length
 from bosh_aws_cpi.tools.checks.combinations import Use
@@ -40,6 +48,7 @@ def _of_networks(group: Group, config: CloudConfig) -> Iterator[Finding]:
         yield refused(listed, "must not be empty", "Name a network")
     entries = hashes(listed)
     for entry in entries:
+        yield from unknown_keys(entry, NETWORK_OF_GROUP)
         yield from wrong_keys(entry, NETWORK_OF_GROUP)
         yield from config.missing_names(entry, NETWORK_OF_GROUP)
     yield from network_defaults.findings(listed, entries, _OPTIONAL_DEFAULTS)

@@ -8,7 +8,8 @@ from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
 from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, address_of, number_outside, overlaps
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, renamed
+from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORKS
 from bosh_aws_cpi.tools.checks.bosh.subnets import Addresses, delegated_length
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -68,7 +69,9 @@ def _given_by_bosh(addresses: Addresses, subnet: Node) -> Iterator[Finding]:
     is_whole = address_of(subnet.value.get("gateway")) == whole[_ROUTER]
     severity = Severity.ERROR if is_whole else Severity.WARNING
     what = f"AWS keeps {listed}, which is not reserved: a VM that BOSH gives it can't be created"
-    yield Finding(severity, what, f"Add to reserved: {listed}", subnet.at("range").place, "AWS")
+    shape = NETWORKS["manual"].keys["subnets"].entries
+    own = renamed(subnet, "reserved", shape) if shape is not None and subnet.get("reserved") is None else ""
+    yield Finding(severity, what, own or f"Add to reserved: {listed}", subnet.at("range").place, "AWS")
 
 
 def aws_addresses(whole: AnyNetwork) -> list[AnyNetwork]:

@@ -19,6 +19,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import (
     hashes,
     name_of,
     refused,
+    similar_keys,
     text_of,
     unknown_keys,
     unknown_name,
@@ -118,6 +119,7 @@ def _network(network: Node) -> Iterator[Finding]:
 
 
 def _subnet(subnet: Node) -> Iterator[Finding]:
+    yield from similar_keys(subnet, CREATE_ENV_SUBNET, BOSH_CLI)
     yield from wrong_keys(subnet, CREATE_ENV_SUBNET, BOSH_CLI)
     node = subnet.get("range")
     if node is None or node.is_unknown:
@@ -148,6 +150,7 @@ def _group(group: Node, config: CloudConfig) -> Iterator[Finding]:
     """The keys of an instance group, apart from its networks."""
     if _is_blank(group.get("name")):
         yield refused(group, "has no name", "Add name", BOSH_CLI)
+    yield from similar_keys(group, CREATE_ENV_GROUP, BOSH_CLI)
     yield from wrong_keys(group, CREATE_ENV_GROUP, BOSH_CLI)
     yield from _missing_names(group, CREATE_ENV_GROUP, config)
     lifecycle = group.get("lifecycle")
@@ -164,6 +167,7 @@ def _networks_of(group: Node, config: CloudConfig) -> Iterator[Finding]:
     entries = hashes(listed)
     yield from network_defaults.findings(listed, entries, source=BOSH_CLI)
     for entry in entries:
+        yield from similar_keys(entry, CREATE_ENV_GROUP_NETWORK, BOSH_CLI)
         yield from wrong_keys(entry, CREATE_ENV_GROUP_NETWORK, BOSH_CLI)
         yield from _missing_names(entry, CREATE_ENV_GROUP_NETWORK, config)
         if (network := config.named("networks", name_of(entry))) is not None:

@@ -11,7 +11,15 @@ from typing import Final
 from bosh_aws_cpi.tools.checks.bosh import instance_groups
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
-from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, refused, text_of, unlike, wrong_keys
+from bosh_aws_cpi.tools.checks.bosh.rules import (
+    DIRECTOR,
+    hashes,
+    refused,
+    renamed,
+    text_of,
+    unlike,
+    wrong_keys,
+)
 from bosh_aws_cpi.tools.checks.bosh.shapes import MANIFEST
 from bosh_aws_cpi.tools.checks.combinations import Use, extensions_of, of_compilation, sized_properties
 from bosh_aws_cpi.tools.checks.documents import Document, Node
@@ -41,7 +49,8 @@ def findings(document: Document, groups: Sequence[Group], config: CloudConfig) -
     yield from wrong_keys(root, MANIFEST)
     if root.child("instance_groups") is None:
         what = "has no instance_groups: it deploys nothing"
-        yield Finding(Severity.WARNING, what, "Add instance_groups", root.place, DIRECTOR)
+        remedy = renamed(root, "instance_groups", MANIFEST) or "Add instance_groups"
+        yield Finding(Severity.WARNING, what, remedy, root.place, DIRECTOR)
     listed = root.get("instance_groups")
     for entry in listed.entries() if listed is not None and isinstance(listed.value, list) else ():
         if wrong := unlike(entry, dict):

@@ -16,7 +16,14 @@ from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
-from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read, read_known, said
+from bosh_aws_cpi.tools.checks.reading import (
+    is_open,
+    of_configuration,
+    properties_of,
+    read,
+    read_known,
+    said,
+)
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 Encrypted: TypeAlias = tuple[Encryptable, Encryption, Node]
@@ -74,8 +81,12 @@ def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, f"Correct {_ROOT} or {_EPHEMERAL} in cpi.json")
         return
-    yield from words.of_default_disk(aws.default_root_disk, _ROOT)
-    yield from words.of_default_disk(aws.default_ephemeral_disk, _EPHEMERAL)
+    for model, disk, path in (
+        (RootDisk, aws.default_root_disk, _ROOT),
+        (EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL),
+    ):
+        yield from of_configuration(model, disk, path)
+        yield from words.of_default_disk(disk, path)
 
 
 def unused_keys(config: CloudConfig, defaults: DiskDefaults) -> Iterator[Finding]:

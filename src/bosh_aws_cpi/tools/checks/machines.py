@@ -18,7 +18,8 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import REQUIRED, MetadataOptions, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
-from bosh_aws_cpi.tools.checks.bosh.rules import name_of
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
+from bosh_aws_cpi.tools.checks.bosh.shapes import COMPILATION
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, shown, vms
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
@@ -127,7 +128,11 @@ class _Machines:
         ):
             if not {key} & (merged.nodes.keys() | merged.sized.keys() | more):
                 what = f"has no cloud_properties.{key}"
-                yield Finding(Severity.ERROR, what, f"Add {key}", entry.at("cloud_properties").place)
+                section = entry.at("cloud_properties")
+                remedy = f"Move {key} into cloud_properties" if entry.child(key) else ""
+                if section is entry:
+                    remedy = remedy or renamed(entry, "cloud_properties", COMPILATION)
+                yield Finding(Severity.ERROR, what, remedy or f"Add {key}", section.place)
 
     def _is_wrong(self, node: Node) -> bool:
         return any(each.severity is Severity.ERROR for each in self.mistakes.get(identity(node), ()))

@@ -28,7 +28,7 @@ def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
             if network.value.get("managed") and type_of(network) == "manual":
                 yield from _of_managed(entry, config, aws.tags)
             else:
-                yield from _of_subnet(entry)
+                yield from _of_subnet(entry, network)
                 yield from _fallbacks(entry, network)
     yield from _without_groups(config, aws)
 
@@ -43,7 +43,7 @@ def entries_of(network: Node) -> Sequence[Node]:
     return hashes(subnets)
 
 
-def _of_subnet(entry: Node) -> Iterator[Finding]:
+def _of_subnet(entry: Node, network: Node) -> Iterator[Finding]:
     section = entry.at("cloud_properties")
     nodes = properties_of(entry)
     values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
@@ -52,7 +52,12 @@ def _of_subnet(entry: Node) -> Iterator[Finding]:
     is_given = "subnet" in nodes and (nodes["subnet"].is_unknown or nodes["subnet"].value)
     if properties is not None and not is_given:
         what = "has no cloud_properties.subnet: no VM can be created in it"
-        yield Finding(Severity.ERROR, what, "Add the id of the subnet, subnet-…", section.place)
+        remedy = "Add the id of the subnet, subnet-…"
+        if entry is not network and network.get("cloud_properties", "subnet") is not None:
+            remedy = "Move the network's cloud_properties into its subnets"
+        elif entry.child("subnet") is not None:
+            remedy = "Move subnet into cloud_properties"
+        yield Finding(Severity.ERROR, what, remedy, section.place)
 
 
 def _fallbacks(entry: Node, network: Node) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from bosh_aws_cpi.tools.checks import (
     create_env,
     deployment,
     disks,
+    identifiers,
     machines,
     network_properties,
     spread,
@@ -32,7 +33,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of, unknown_name
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import read, said
+from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
@@ -122,9 +123,9 @@ class Files(Record):
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
         else:
-            yield from compilation.findings(config)
-            yield from allocation.of_compilation(config)
             yield from networks.findings(config)
+            yield from compilation.findings(config)  # may fail because of a network
+            yield from allocation.of_compilation(config)
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
             yield from deployment.findings(self.manifest, self._groups, config)
@@ -135,6 +136,7 @@ class Files(Record):
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
         yield from words.of_sizes(self._group_nodes())
+        yield from identifiers.findings(config, aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws))
         yield from _variables(self._all())
 
@@ -240,6 +242,10 @@ def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
         yield Finding(
             Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
         )
+        return
+    yield from of_configuration(
+        MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"
+    )
 
 
 def _of_cpi_name(config: CloudConfig, root: Node) -> Iterator[Finding]:

@@ -8,8 +8,11 @@ from pydantic import ValidationError
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem, Properties, Route, mistakes
-from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere
+from bosh_aws_cpi.tools.checks.bosh.rules import rewritten
+from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.words import FOREIGN
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Model = TypeVar("Model", bound=Properties)
 At = Callable[..., Node]
@@ -26,8 +29,12 @@ def read(model: type[Model], values: Json, at: At) -> tuple[Model | None, list[F
     try:
         properties = model.model_validate(values)
     except ValidationError as error:
-        return None, [Finding(Severity.ERROR, said, "", at(*route).place) for route, said in mistakes(error)]
+        return None, [_mistake(at(*route), text) for route, text in mistakes(error)]
     return properties, [*_unknown(properties, at), *_doubtful(values, properties, at, ())]
+
+
+def _mistake(node: Node, text: str) -> Finding:
+    return Finding(Severity.ERROR, text, rewritten(node, text), node.place)
 
 
 def read_known(model: type[Model], node: Node | None) -> Model | None:
@@ -45,8 +52,11 @@ def read_known(model: type[Model], node: Node | None) -> Model | None:
 
 def _unknown(properties: Properties, at: At) -> Iterator[Finding]:
     for route, near in properties.unknown():
-        remedy = f"Did you mean {near}?" if near else "Remove it"
-        yield Finding(Severity.WARNING, f"'{route[-1]}' is unknown and ignored", remedy, at(*route).place)
+        node, key = at(*route), str(route[-1])
+        own = FOREIGN.get(key) or (near if near and "." in near else None)
+        remedy = f"Did you mean {own}?" if own else elsewhere(node)
+        remedy = remedy or (f"Did you mean {near}?" if near else "Remove it")
+        yield Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place)
 
 
 def _doubtful(values: Json, properties: Properties, at: At, route: Route) -> Iterator[Finding]:
@@ -58,6 +68,20 @@ def _doubtful(values: Json, properties: Properties, at: At, route: Route) -> Ite
             yield Finding(Severity.WARNING, what, "Remove the quotation marks", at(*route, key).place)
         elif isinstance(read_as, Properties) and isinstance(value, dict):
             yield from _doubtful(value, read_as, at, (*route, key))
+
+
+def of_configuration(model: type[Properties], values: Json, path: str) -> Iterator[Finding]:
+    """What `read` finds in properties of cpi.json.
+
+    Args:
+        model: What they are.
+        values: The properties.
+        path: Their path there.
+    """
+    for found in read(model, values, Document("", values).root.at)[1]:
+        yield found.replaced(
+            place=Place(f"{path}.{found.place.path.replace('/', '.')}" if found.place else path)
+        )
 
 
 def said(check: Callable[[], object]) -> str | None:

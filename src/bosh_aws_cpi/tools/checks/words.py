@@ -70,6 +70,32 @@ _OF_VMS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
+FOREIGN: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("machine_type", "flavor", "flavour", "vm_size", "instance_size"), "instance_type"),
+    **dict.fromkeys(("zone", "az"), "availability_zone"),
+    **dict.fromkeys(("net_id", "subnetwork_name", "subnet_name"), "subnet"),
+    **dict.fromkeys(("security_group_ids", "vpc_security_group_ids"), "security_groups"),
+    **dict.fromkeys(("service_account", "instance_profile"), "iam_instance_profile"),
+    **dict.fromkeys(("key_pair", "default_key_name", "ssh_key_name"), "key_name"),
+    **dict.fromkeys(("preemptible", "spot_price"), "spot_bid_price"),
+    **dict.fromkeys(
+        ("ephemeral_external_ip", "assign_dynamic_public_ip", "associate_public_ip_address", "public_ip"),
+        "auto_assign_public_ip",
+    ),
+    **dict.fromkeys(
+        ("target_groups", "target_group_arns", "target_pool", "backend_service"), "lb_target_groups"
+    ),
+    **dict.fromkeys(("root_disk_size_gb", "root_disk_size"), "root_disk.size, in MiB"),
+    "root_disk_type": "root_disk.type",
+    "elb": "elbs",
+    "kms_key_id": "kms_key_arn",
+    "volume_type": "type",
+    "scheduler_hints": "placement_group",
+}
+"""Names of other CPIs and programs for cloud properties, and this CPI's: openstack_cpi, google_cpi and
+azure_cpi in BOSH's documentation (bosh.io/docs, "Usage" of each CPI), Terraform's aws_instance."""
+
+
 def findings(config: CloudConfig) -> Iterator[Finding]:
     """Compare the cloud properties of VMs and disks with the words and limits."""
     for entry in config.of_vms:

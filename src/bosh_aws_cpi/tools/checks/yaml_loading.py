@@ -12,6 +12,7 @@ from bosh_aws_cpi.config.bounded_yaml import BoundedLoader, OverLimitError
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.records import EMPTY, Record
+from bosh_aws_cpi.tools.checks import yaml_mistakes
 
 _STRING: Final = "tag:yaml.org,2002:str"
 _MERGE: Final = "tag:yaml.org,2002:merge"
@@ -119,14 +120,19 @@ def loaded(name: str, content: bytes) -> Loaded:
         return _read(content)
     except OverLimitError as error:
         raise CloudError(f"{name}:{error.line} can't be read: {error}") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"{name}:{mark.line + 1}" if mark is not None else f"'{name}'"
-        problem = _QUOTED.sub(_harmless, error.problem or "it can't be parsed")
-        raise CloudError(f"{where} is not valid YAML: {problem}") from None
     except (yaml.YAMLError, ValueError) as error:
-        problem = error.reason if isinstance(error, yaml.reader.ReaderError) else "it can't be parsed"
-        raise CloudError(f"'{name}' is not valid YAML: {problem}") from None
+        raise CloudError(_told(name, error, content)) from None
+
+
+def _told(name: str, error: Exception, content: bytes) -> str:
+    """A message that never quotes the file."""
+    known = yaml_mistakes.said(error, content) if isinstance(error, yaml.YAMLError) else None
+    if known is not None:
+        return f"{name}:{known[0]} is not valid YAML: {known[1]}"
+    mark = error.problem_mark or error.context_mark if isinstance(error, yaml.MarkedYAMLError) else None
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be parsed"
+    where = f"{name}:{mark.line + 1}" if mark is not None else f"'{name}'"
+    return f"{where} is not valid YAML: {_QUOTED.sub(_harmless, problem)}"
 
 
 def _harmless(quoted: re.Match[str]) -> str:

@@ -112,6 +112,7 @@ class Facts(Record):
         mbus: The agent's message bus: from user data, else from the configuration.
         remote: The address of the other side of the agent's connections: the Director, or the operator's
             machine; empty when it is not known.
+        is_remote_given: Whether the operator gave that address (``--director-address``).
         vm: The interface through which the VM reaches the other side.
         peer: The interface of the other side, if it is in the same account.
         holders: All interfaces that have the other side's address.
@@ -132,6 +133,7 @@ class Facts(Record):
     settings: AgentSettings | None = None
     mbus: Address | None = None
     remote: str = ""
+    is_remote_given: bool = False
     vm: Side | None = None
     peer: Side | None = None
     holders: tuple[Interface, ...] | None = None

@@ -84,6 +84,7 @@ class _Gathering:
             settings=settings,
             mbus=mbus,
             remote=remote,
+            is_remote_given=bool(director),
             vm=vm,
             peer=peer,
             holders=holders,

@@ -92,7 +92,7 @@ def _holder(facts: Facts) -> Iterator[Finding]:
             Severity.ERROR if is_own else Severity.WARNING,
             f"No network interface has the Director's address {facts.remote}, which is in the VM's VPC "
             f"{vpc.vpc_id}",
-            "Correct the address in agent.mbus, or recreate the Director's VM",
+            f"Correct {_source(facts)}, or recreate the Director's VM",
             source="AWS",
         )
     else:
@@ -102,6 +102,18 @@ def _holder(facts: Facts) -> Iterator[Finding]:
             "security groups, network ACL and routes were not looked at",
             "Check that they let the VM in",
         )
+
+
+def _source(facts: Facts) -> str:
+    """Where the Director's address comes from, and so may be wrong."""
+    if not facts.is_remote_given:
+        return "the address in agent.mbus"
+    own = facts.mbus.host if facts.mbus is not None else ""
+    return (
+        f"--director-address (agent.mbus has {own})"
+        if own not in {"", facts.remote}
+        else "--director-address"
+    )
 
 
 def _peer(facts: Facts) -> Iterator[Finding]:
@@ -114,7 +126,7 @@ def _peer(facts: Facts) -> Iterator[Finding]:
             Severity.ERROR,
             f"The network interface with the Director's address {facts.remote}, {peer.interface.nic_id}, is "
             "attached to no instance",
-            "Recreate the Director's VM, or correct the address in agent.mbus",
+            f"Recreate the Director's VM, or correct {_source(facts)}",
             source="AWS",
         )
     if health is None:

@@ -452,7 +452,7 @@ def test_variable_key(check: Callable[..., Found], route: Route) -> None:
 @pytest.mark.parametrize(
     ("sizes", "path", "said"),
     [
-        ({"ephemeral_disk_size": 0}, "compilation/vm_resources/ephemeral_disk_size", "greater than 0"),
+        ({"ephemeral_disk_size": 0}, "compilation/vm_resources/ephemeral_disk_size", "more than 0 MiB"),
         ({"cpu": 999}, "compilation/vm_resources", "Unable to meet requested VM requirements"),
     ],
 )

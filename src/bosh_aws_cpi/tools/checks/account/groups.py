@@ -11,6 +11,7 @@ from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.identifiers import near
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
 from bosh_aws_cpi.tools.checks.references import Named, named, values
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
@@ -53,11 +54,13 @@ class Groups(Record):
         by_id: Those that are named by id, wherever they were created; None if they could not be looked up.
         associations: The states of their associations with other VPCs (EC2's API model,
             SecurityGroupVpcAssociationState), by group and VPC; None if they could not be looked up.
+        others: Those of other VPCs that have names which the VPCs of the subnets lack.
     """
 
     of_vpcs: Sequence[Group]
     by_id: Mapping[str, Group] | None = EMPTY
     associations: Mapping[tuple[str, str], str] | None = EMPTY
+    others: Sequence[Group] = ()
 
     def problem(self, entry: str, vpc: str) -> Problem | None:
         """Why a VM in a VPC can't have a group; None if it can."""
@@ -69,7 +72,13 @@ class Groups(Record):
         if found:
             what = f"VPC '{vpc}' has several security groups named '{entry}': {', '.join(found)}"
             return Problem(what, "Name it by its id")
-        return Problem(f"VPC '{vpc}' has no security group with the name '{entry}'", _CREATE)
+        what = f"VPC '{vpc}' has no security group with the name '{entry}'"
+        elsewhere = sorted({group.vpc_id for group in (*self.of_vpcs, *self.others) if group.name == entry})
+        if elsewhere:
+            remedy = f"Use a group of VPC '{vpc}', or subnets of '{elsewhere[0]}'"
+            return Problem(f"{what}, but VPC '{elsewhere[0]}' has", remedy)
+        names = [each.name for each in self.of_vpcs if each.vpc_id == vpc]
+        return Problem(what, near(entry, names) or _CREATE)
 
     def _problem_of_id(self, entry: str, vpc: str) -> Problem | None:
         is_there = any(group.group_id == entry and group.vpc_id == vpc for group in self.of_vpcs)
@@ -97,9 +106,19 @@ class Groups(Record):
 
 def named_ids(known: KnownSubnets, defaults: Sequence[str]) -> set[str]:
     """The groups that the cloud config and the configuration name by id."""
+    return set(filter(is_group_id, _entries(known, defaults)))
+
+
+def missing_names(known: KnownSubnets, there: Sequence[Group], defaults: Sequence[str]) -> set[str]:
+    """The names that none of the groups of the subnets' VPCs has."""
+    return {each for each in _entries(known, defaults) if not is_group_id(each)} - {
+        each.name for each in there
+    }
+
+
+def _entries(known: KnownSubnets, defaults: Sequence[str]) -> set[str]:
     of_vms = values(named(known.references.launches, lambda launch: launch.named(_KEY)))
-    of_subnets = {str(node.value) for _, node, _ in _of_subnets(known)}
-    return set(filter(is_group_id, of_vms | of_subnets | {*defaults}))
+    return of_vms | {str(node.value) for _, node, _ in _of_subnets(known)} | {*defaults}
 
 
 def findings(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -> Iterator[Finding]:

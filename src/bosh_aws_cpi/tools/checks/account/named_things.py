@@ -5,22 +5,23 @@ from functools import partial
 
 from bosh_aws_cpi.aws.placement_groups import PlacementGroup
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.identifiers import name_in_arn, near
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import Named, named
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 
-def absent(what: str, name: str, place: Place) -> Finding:
+def absent(what: str, name: str, place: Place, there: Collection[str] = ()) -> Finding:
     """An error about something that does not exist.
 
     Args:
         what: What it is: "key pair".
         name: Its name or id.
         place: Where it is named.
+        there: The names of those that exist, if they are known.
     """
-    return Finding(
-        Severity.ERROR, f"there is no {what} '{name}'", "Create it, or correct its name", place, "AWS"
-    )
+    remedy = near(name, there) or "Create it, or correct its name"
+    return Finding(Severity.ERROR, f"there is no {what} '{name}'", remedy, place, "AWS")
 
 
 def missing(found: Iterable[Named], what: str, there: Collection[str]) -> Iterator[Finding]:
@@ -32,8 +33,8 @@ def missing(found: Iterable[Named], what: str, there: Collection[str]) -> Iterat
         there: Those that exist.
     """
     for each in found:
-        if each.node.value not in there:
-            yield absent(what, each.node.value, each.node.place)
+        if each.node.value not in there and not name_in_arn(each.node.value):  # an ARN is refused anyway
+            yield absent(what, each.node.value, each.node.place, there)
 
 
 def missing_default(
@@ -50,7 +51,8 @@ def missing_default(
     """
     if name not in there:
         severity = Severity.ERROR if any(users) else Severity.WARNING
-        remedy = "VMs that name no other need it"
+        own = f"Use its name, {given}, not the ARN" if (given := name_in_arn(name)) else near(name, there)
+        remedy = f"VMs that name no other need it{own and f'. {own}'}"
         yield Finding(severity, f"there is no {what} '{name}'", remedy, Place(path), "AWS")
 
 

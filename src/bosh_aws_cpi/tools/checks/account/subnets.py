@@ -1,6 +1,6 @@
 """Subnets: they exist, have the zone and range of the cloud config, and free addresses. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from bosh_aws_cpi.aws.subnet_details import SubnetFacts
@@ -42,7 +42,7 @@ class KnownSubnets(Record):
 
 
 def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
-    """Compare the cloud config's subnets with those in AWS."""
+    """Compare the cloud config's subnets with those in AWS, apart from their zones."""
     for use in known.references.subnets:
         for node in (use.node, *use.fallbacks):
             facts = known.found.get(str(node.value))
@@ -52,7 +52,6 @@ def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
             else:
                 yield from _of_state(facts, node)
     for use, facts in known.uses():
-        yield from _of_zone(use, facts)
         yield from _of_range(use, facts)
         yield from _of_fallbacks(use, facts, known)
 
@@ -78,15 +77,27 @@ def _subnet(facts: SubnetFacts) -> Subnet:
     return Subnet(facts.subnet_id, facts.vpc_id, facts.zone, facts.families)
 
 
-def _of_zone(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
+def zones(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
+    """Compare the zones of the azs, and those of VM types, with the subnets' zones.
+
+    Args:
+        known: The subnets.
+        missing: The zones that don't exist, which are reported as such.
+    """
+    for use, facts in known.uses():
+        yield from _of_zone(use, facts, missing)
+    yield from _misplaced(known, missing)
+
+
+def _of_zone(use: SubnetUse, facts: SubnetFacts, missing: Collection[str]) -> Iterator[Finding]:
     for zone, node in use.zones:
-        if zone != facts.zone:
+        if zone not in {facts.zone, *missing}:
             what = f"subnet '{facts.subnet_id}' is in zone {facts.zone}, but the az's zone is {zone}"
             remedy = f"Use a subnet in {zone}, or correct {node.path}"
             yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
 
 
-def misplaced(known: KnownSubnets) -> Iterator[Finding]:
+def _misplaced(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
     """Zones of VM types and extensions, which replace that of the az, without a subnet of the az.
 
     A VM has one zone, and create_vm refuses subnets in another one.
@@ -94,6 +105,8 @@ def misplaced(known: KnownSubnets) -> Iterator[Finding]:
     if not known.references.knows_all_subnets:
         return
     for each in named(known.references.launches, _own_zone):
+        if each.node.value in missing:
+            continue
         yield from each.findings_if_wrong(
             lambda launch: _without_subnet(launch, known), "Remove it, or use a subnet in this zone"
         )

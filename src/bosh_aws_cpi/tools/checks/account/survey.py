@@ -74,7 +74,7 @@ def findings(
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
-    lookups_of_types = (survey.named_things, survey.reserved_capacity, survey.encryption_keys)
+    lookups_of_types = (survey.zones, survey.named_things, survey.reserved_capacity, survey.encryption_keys)
     found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in lookups_of_types))
     yield from _softened(found) if references.has_other_cpis else found
     yield from survey.asker.not_checked
@@ -99,6 +99,8 @@ class _Survey:
         self._aws = aws
         self._references = references
         self.asker = Asker(aws)
+        self._known: subnets.KnownSubnets | None = None
+        self._missing_zones: set[str] = set()
 
     def _named(self, key: str) -> list[Named]:
         return named(self._references.launches, lambda launch: launch.named(key))
@@ -116,7 +118,7 @@ class _Survey:
         known = subnets.KnownSubnets(self._references, found or {})
         if found is not None:
             yield from subnets.findings(known, self._aws.region)
-            yield from subnets.misplaced(known)
+            self._known = known
         uses = addresses.manual(known)
         taken = {use.subnet_id for use in uses}
         held = self._ec2("addresses", lambda ec2: interface_details.held(ec2, taken)) if taken else None
@@ -135,10 +137,16 @@ class _Survey:
         found = list(groups.findings(known, groups.Groups(there), defaults))
         ids = groups.named_ids(known, defaults) if found else set()
         by_id = self._ec2("security groups by id", partial(firewalls.groups_by_id, ids=ids)) if ids else None
-        if ids:
-            lookup = partial(firewalls.group_associations, ids=by_id or ())
-            states = self._ec2("associations of security groups", lookup) if by_id else {}
-            found = list(groups.findings(known, groups.Groups(there, by_id, states), defaults))
+        states: dict[tuple[str, str], str] | None = {}
+        if by_id:
+            lookup = partial(firewalls.group_associations, ids=by_id)
+            states = self._ec2("associations of security groups", lookup)
+        names = groups.missing_names(known, there, defaults) if found else set()
+        by_name = partial(firewalls.groups_by_name, names=names)
+        others = self._ec2("security groups by name", by_name) if names else ()
+        if ids or others:
+            answers = groups.Groups(there, by_id if ids else {}, states, others or ())
+            found = list(groups.findings(known, answers, defaults))
         yield from found
 
     def _managed(self) -> Iterator[Finding]:
@@ -183,8 +191,13 @@ class _Survey:
         offered = self._ec2("offers of instance types", lambda ec2: capacity.offers(ec2, names))
         if offered is not None:
             offers = types.Offers(self._aws.region, offered, self._zones({zone for _, zone in offered}))
+            self._missing_zones = values(offers.missing_zones(launches))
             yield from types.missing_zones(offers, launches)
             yield from types.unoffered(offers, launches)
+
+    def zones(self) -> Iterator[Finding]:
+        """The zones of the subnets, once `launches` has told which zones exist."""
+        yield from subnets.zones(self._known, self._missing_zones) if self._known is not None else ()
 
     @cached_property
     def _reservations(self) -> dict[str, capacity.Reservation] | None:
@@ -233,8 +246,8 @@ class _Survey:
     def named_things(self) -> Iterator[Finding]:
         """Key pairs, instance profiles and placement groups."""
         pairs, default = self._named("key_name"), self._aws.default_key_name
-        if wanted := values(pairs) | {*filter(None, [default])}:
-            there = self._ec2("key pairs", lambda ec2: lookups.key_pairs(ec2, wanted))
+        if pairs or default:
+            there = self._ec2("key pairs", lookups.key_pairs)
             yield from self._missing("key_name", pairs, default, "key pair", there)
         profiles, default = self._named("iam_instance_profile"), self._aws.default_iam_instance_profile
         if profiles or default:
@@ -242,7 +255,7 @@ class _Survey:
             there = self.asker.ask("instance profiles", lambda: lookups.instance_profiles(iam), "iam")
             yield from self._missing("iam_instance_profile", profiles, default, "instance profile", there)
         if found := self._named("placement_group"):
-            there = self._ec2("placement groups", lambda ec2: lookups.placement_groups(ec2, values(found)))
+            there = self._ec2("placement groups", lookups.placement_groups)
             yield from named_things.placement_groups(found, there) if there is not None else ()
 
     def _missing(

@@ -1,6 +1,6 @@
 """What leads traffic to VMs exists in their VPC: load balancers, target groups and route tables. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from bosh_aws_cpi.aws.load_balancers import Misfit
 from bosh_aws_cpi.route_tables import RouteTable
@@ -19,7 +19,7 @@ def balancers(known: KnownSubnets, found: Iterable[Named], vpcs: Mapping[str, st
         found: The names in the cloud config.
         vpcs: The VPCs of those that exist, by name.
     """
-    yield from _placed(known, found, "classic load balancer", vpcs.get)
+    yield from _placed(known, found, "classic load balancer", vpcs)
 
 
 def target_groups(
@@ -40,7 +40,7 @@ def target_groups(
         else:
             what = f"target group '{each.node.value}' {wrong.why}"
             yield Finding(Severity.ERROR, what, wrong.remedy, each.node.place, "AWS")
-    yield from _placed(known, fit, "target group", {name: vpc for name, (_, vpc) in there.items()}.get)
+    yield from _placed(known, fit, "target group", {name: vpc for name, (_, vpc) in there.items()})
 
 
 def tables(known: KnownSubnets, found: Iterable[Named], there: Mapping[str, RouteTable]) -> Iterator[Finding]:
@@ -52,17 +52,17 @@ def tables(known: KnownSubnets, found: Iterable[Named], there: Mapping[str, Rout
         there: Those that exist, by id.
     """
     vpcs = {table_id: table.vpc_id for table_id, table in there.items()}
-    yield from _placed(known, found, "route table", vpcs.get)
+    yield from _placed(known, found, "route table", vpcs)
 
 
 def _placed(
-    known: KnownSubnets, found: Iterable[Named], what: str, vpc_of: Callable[[str], str | None]
+    known: KnownSubnets, found: Iterable[Named], what: str, vpcs_of: Mapping[str, str]
 ) -> Iterator[Finding]:
     """Each must exist, and be in the VPC of the VMs; a balancer of EC2-Classic has no VPC."""
     for each in found:
-        name, vpc = str(each.node.value), vpc_of(str(each.node.value))
+        name, vpc = str(each.node.value), vpcs_of.get(str(each.node.value))
         if vpc is None:
-            yield absent(what, name, each.node.place)
+            yield absent(what, name, each.node.place, vpcs_of)
             continue
 
         def misplaced(launch: Launch, name: str = name, vpc: str = vpc) -> str:

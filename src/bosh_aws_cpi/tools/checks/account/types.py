@@ -7,8 +7,9 @@ from bosh_aws_cpi.model import MIB_PER_GIB, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import instance_types
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.identifiers import is_no_zone, near_type
 from bosh_aws_cpi.tools.checks.naming import Launch
-from bosh_aws_cpi.tools.checks.references import named
+from bosh_aws_cpi.tools.checks.references import Named, named
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
@@ -24,6 +25,11 @@ class Offers(Record):
     region: str
     offered: Collection[tuple[str, str]]
     zones: Collection[str]
+
+    def missing_zones(self, launches: Iterable[Launch]) -> list[Named]:
+        """The named zones that don't exist, or that the account can't use; none if that is not known."""
+        found = named(launches, lambda launch: launch.named("availability_zone")) if self.zones else []
+        return [each for each in found if each.node.value not in self.zones]
 
     def problem(self, name: str, zone: str) -> str:
         """Why a type can't be launched in a zone; empty if it can."""
@@ -41,10 +47,12 @@ class Offers(Record):
 
 def missing_zones(offers: Offers, launches: Iterable[Launch]) -> Iterator[Finding]:
     """Zones that don't exist, or that the account can't use."""
-    for each in named(launches, lambda launch: launch.named("availability_zone")):
-        if offers.zones and each.node.value not in offers.zones:
+    for each in offers.missing_zones(launches):
+        if not is_no_zone(str(each.node.value)):  # that is said without AWS
             what = f"zone '{each.node.value}' does not exist in {offers.region}, or the account can't use it"
-            remedy = f"Use {', '.join(sorted(offers.zones))}"
+            lower = str(each.node.value).lower()
+            known = [lower] if lower in offers.zones else sorted(offers.zones)
+            remedy = f"Use {', '.join(known)}"
             yield Finding(Severity.ERROR, what, remedy, each.node.place, "AWS")
 
 
@@ -55,7 +63,9 @@ def unoffered(offers: Offers, launches: Iterable[Launch]) -> Iterator[Finding]:
     """
     in_zones = [each for each in launches if not (offers.zones and each.zone) or each.zone in offers.zones]
     for first in named(in_zones, lambda launch: launch.types[:1]):
-        yield from first.findings_if_wrong(lambda launch: _blocked(offers, launch))
+        name = str(first.node.value)
+        remedy = "" if offers.exists(name) else near_type(name)
+        yield from first.findings_if_wrong(lambda launch: _blocked(offers, launch), remedy)
     for each in named(in_zones, lambda launch: launch.types):
         yield from _doubtful(offers, each.node, each.launches)
 

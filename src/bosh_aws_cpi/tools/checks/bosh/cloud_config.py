@@ -14,6 +14,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import (
     hashes,
     name_of,
     refused,
+    renamed,
     text_of,
     unknown_key,
     unknown_keys,
@@ -68,7 +69,8 @@ class CloudConfig(Record):
         for key in ("compilation", "networks"):
             present = compilations if key == "compilation" else [*lists[key], *open_lists & {key}]
             if sections and not present and not any(root.is_unknown for root in sections):
-                remedy = f"Add {key}, or also check the cloud config that has it"
+                add = f"Add {key}, or also check the cloud config that has it"
+                remedy = renamed(sections[0], key, CLOUD_CONFIG) or add
                 findings.append(refused(sections[0].at(key), f"there is no {key}", remedy))
         for key, nodes in found.items():
             findings += [finding for node in nodes for finding in _no_hashes(node)]

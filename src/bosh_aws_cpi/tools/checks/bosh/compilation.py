@@ -3,14 +3,16 @@
 from collections.abc import Iterator
 from typing import Final
 
+from pydantic import ValidationError
+
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.properties.types import mistakes
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, unserved
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of, refused, text_of, unknown_keys, unlike, wrong_keys
 from bosh_aws_cpi.tools.checks.bosh.shapes import COMPILATION, VM_RESOURCES
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.reading import read
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _KINDS: Final = ("vm_type", "vm_resources", "cloud_properties")
@@ -60,7 +62,11 @@ def _chosen(node: Node, config: CloudConfig) -> Iterator[Finding]:
     except CloudError as error:
         yield Finding(Severity.ERROR, error.message, "", node.place)
         return
-    yield from read(VmProperties, properties, lambda *_: node.at("ephemeral_disk_size"))[1]
+    try:
+        VmProperties.model_validate(properties)
+    except ValidationError as error:
+        for _, text in mistakes(error):
+            yield Finding(Severity.ERROR, text, "", node.at("ephemeral_disk_size").place)
 
 
 def _zone(config: CloudConfig, node: Node) -> Iterator[Finding]:

@@ -11,7 +11,15 @@ from typing import Final
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, canonical, unserved
 from bosh_aws_cpi.tools.checks.bosh.compilation import of_resources
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, refused, text_of, wrong_keys
+from bosh_aws_cpi.tools.checks.bosh.rules import (
+    hashes,
+    name_of,
+    refused,
+    renamed,
+    similar_keys,
+    text_of,
+    wrong_keys,
+)
 from bosh_aws_cpi.tools.checks.bosh.shapes import ERRAND, INSTANCE_GROUP
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding
@@ -69,6 +77,7 @@ def findings(groups: Sequence[Group], config: CloudConfig) -> Iterator[Finding]:
     seen: dict[str, Node] = {}
     for group in groups:
         yield from _name(group.node, seen)
+        yield from similar_keys(group.node, INSTANCE_GROUP)
         yield from wrong_keys(group.node, INSTANCE_GROUP)
         yield from config.missing_names(group.node, INSTANCE_GROUP)
         yield from _kind(group.node, config)
@@ -97,7 +106,8 @@ def _kind(node: Node, config: CloudConfig) -> Iterator[Finding]:
     given = [key for key in ("vm_type", "vm_resources") if node.get(key) is not None]
     if len(given) != 1:
         what = "has both vm_type and vm_resources" if given else "has neither vm_type nor vm_resources"
-        yield refused(node.at(*given[1:]), what, "Keep one of them" if given else "Add vm_type")
+        add = renamed(node, "vm_type", INSTANCE_GROUP) or "Add vm_type"
+        yield refused(node.at(*given[1:]), what, "Keep one of them" if given else add)
     if (resources := node.get("vm_resources")) is not None:
         yield from of_resources(resources, config)
 

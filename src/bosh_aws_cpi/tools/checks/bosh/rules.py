@@ -4,11 +4,13 @@ The Director's reading is that of BOSH, src/bosh-director/lib/bosh/director/vali
 value is null is there, and has the wrong type; a number is as good as a string.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
 
 from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere, misplaced
 from bosh_aws_cpi.tools.checks.bosh.shapes import Key, Shape
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -22,6 +24,14 @@ _NOUNS: Final = {
     int: "a whole number",
     bool: "true or false",
 }
+_ALMOST: Final = 0.85
+"""How alike "network" and "networks" are at least; `get_close_matches` asks for 0.6."""
+_SIMILAR: Final = 0.79
+"""The same of "az" and "azs"; newer versions of BOSH may have keys that are less alike."""
+_SIZE: Final = re.compile(r"(\d+) *([MGT])i?B?", re.IGNORECASE)
+_MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
+_IN_MIB: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "ram")
+"""Keys of sizes, which are numbers of MiB."""
 
 
 def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
@@ -31,7 +41,8 @@ def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> 
 
 def unknown_key(node: Node, key: str, known: Sequence[str], source: str = DIRECTOR) -> Finding:
     """A key that is ignored."""
-    remedy = _nearest(key, known) or "Remove it"
+    own = _nearest(key, known, _ALMOST) if isinstance(node.value, list | dict) else ""
+    remedy = own or elsewhere(node) or _nearest(key, known) or "Remove it"
     return Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place, source)
 
 
@@ -40,8 +51,9 @@ def unknown_name(node: Node, name: str, known: Sequence[str], where: str, source
     return refused(node, f"'{name}' is not in {where}", _nearest(name, known) or f"Add it to {where}", source)
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
+def _nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+    longer = [each for each in known if each.endswith(f"_{name}")]
+    near = longer if len(longer) == 1 else get_close_matches(name, known, n=1, cutoff=cutoff)
     return f"Did you mean {near[0]}?" if near else ""
 
 
@@ -49,7 +61,26 @@ def unlike(node: Node | None, kind: type, source: str = DIRECTOR) -> Finding | N
     """A finding if a value has another type; a variable may have any."""
     if node is None or node.is_unknown or _is(node.value, kind):
         return None
-    return refused(node, f"must be {_NOUNS[kind]}, got {type_name(node.value)}", "", source)
+    what = f"must be {_NOUNS[kind]}"
+    return refused(node, f"{what}, got {type_name(node.value)}", rewritten(node, what), source)
+
+
+def rewritten(node: Node, what: str) -> str:
+    """How to write a text that stands in place of another type; empty if that is not known.
+
+    Args:
+        node: The value.
+        what: What it must be: "must be a list".
+    """
+    text = node.value
+    if not isinstance(text, str):
+        return ""
+    if _NOUNS[list] in what:
+        return "Write a list also for one entry: [NAME]"
+    if (_NOUNS[int] in what and text.isdecimal()) or (_NOUNS[bool] in what and text in {"true", "false"}):
+        return "Remove the quotation marks"
+    size = _SIZE.fullmatch(text) if node.route[-1:] and node.route[-1] in _IN_MIB else None
+    return f"Give the number of MiB: {int(size[1]) * _MIB_OF[size[2].upper()]}" if size is not None else ""
 
 
 def unknown_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
@@ -57,6 +88,19 @@ def unknown_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[F
     known = list(shape.keys)
     for entry in node.entries() if not node.is_unknown else ():
         if (key := str(entry.route[-1])) not in {*known, *shape.refused, *shape.refused_values}:
+            yield unknown_key(entry, key, known, source)
+
+
+def similar_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
+    """A warning for each key that BOSH may ignore because it is misspelt, or stands at another level.
+
+    For hashes that may have more keys than their shape.
+    """
+    for entry in node.entries() if not node.is_unknown else ():
+        key, known = str(entry.route[-1]), list(shape.keys)
+        if key not in {*known, *shape.refused, *shape.refused_values} and (
+            _nearest(key, known, _SIMILAR) or elsewhere(entry)
+        ):
             yield unknown_key(entry, key, known, source)
 
 
@@ -74,7 +118,15 @@ def wrong_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Fin
             yield from _wrong_value(value, name, key, source)
         elif key.is_required:
             hint = f", {key.hint}" if key.hint else ""
-            yield refused(node, key.absent or f"has no {name}", f"Add {name}{hint}", source)
+            remedy = renamed(node, name, shape) or misplaced(node, name) or f"Add {name}{hint}"
+            yield refused(node, key.absent or f"has no {name}", remedy, source)
+
+
+def renamed(node: Node, name: str, shape: Shape) -> str:
+    """The remedy for an absent key that is there under a similar name."""
+    others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in shape.keys]
+    near = get_close_matches(name, others, n=1)
+    return f"Rename {near[0]} to {name}" if near else ""
 
 
 def _wrong_value(value: Node, name: str, key: Key, source: str) -> Iterator[Finding]:

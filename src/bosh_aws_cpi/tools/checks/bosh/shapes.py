@@ -231,6 +231,8 @@ INSTANCE_GROUP: Final = Shape(
         "persistent_disks": Key(kind=list),
         "lifecycle": Key(kind=str, words=("service", ERRAND)),
         "state": Key(kind=str, words=("started", "stopped", "detached", "recreate", "restart")),
+        **dict.fromkeys(("env", "jobs", "migrated_from", "properties", "property_mappings"), Key()),
+        **dict.fromkeys(("release", "stemcell", "tags", "update"), Key()),
     },
     "an instance group",
     {
@@ -239,12 +241,13 @@ INSTANCE_GROUP: Final = Shape(
     },
     refused_values={"template": "Use jobs", "templates": "Use jobs"},
 )
-"""It has more keys than these, which are not checked."""
+"""Keys without a kind are not checked; newer versions of BOSH may have more."""
 NETWORK_OF_GROUP: Final = Shape(
     {
         "name": Key(kind=str, is_required=True, names="networks"),
         "default": Key(kind=list),
         "nic_group": Key(kind=str),
+        "static_ips": Key(),
     }
 )
 MANIFEST: Final = Shape(
@@ -287,13 +290,21 @@ CREATE_ENV: Final = {
     ),
 }
 """The entries of a create-env manifest's lists, as bosh-cli reads them."""
-CREATE_ENV_SUBNET: Final = Shape(dict.fromkeys(("range", "gateway"), Key(is_required=True)))
+CREATE_ENV_SUBNET: Final = Shape(
+    {
+        **dict.fromkeys(("range", "gateway"), Key(is_required=True)),
+        **dict.fromkeys(("cloud_properties", "dns", "static", "reserved", "az", "azs"), Key()),
+    }
+)
 CREATE_ENV_GROUP: Final = Shape(
     {
         "resource_pool": Key(is_required=True, names="resource_pools"),
         "persistent_disk_pool": Key(names="disk_pools"),
         "instances": Key(kind=int, least=0, amount="Use 0 or more"),
         "persistent_disk": _DISK.replaced(amount="Use 0 or more"),
+        **dict.fromkeys(("name", "networks", "jobs", "lifecycle"), Key()),
     }
 )
-CREATE_ENV_GROUP_NETWORK: Final = Shape({"name": Key(is_required=True, names="networks")})
+CREATE_ENV_GROUP_NETWORK: Final = Shape(
+    {"name": Key(is_required=True, names="networks"), **dict.fromkeys(("static_ips", "default"), Key())}
+)

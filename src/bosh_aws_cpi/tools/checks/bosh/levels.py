@@ -1,0 +1,122 @@
+"""Where a key belongs that BOSH or the CPI ignores where it stands: one level higher or lower. Pure.
+
+The levels are those of `shapes` and of the models of cloud properties.
+"""
+
+from collections.abc import Iterator
+from types import UnionType
+from typing import Final, get_args, get_origin
+
+from bosh_aws_cpi.properties.types import Properties, Route
+from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.tools.checks.bosh.shapes import (
+    CLOUD_CONFIG,
+    COMPILATION,
+    INSTANCE_GROUP,
+    NETWORK_OF_GROUP,
+    NETWORKS,
+    Key,
+    Shape,
+)
+from bosh_aws_cpi.tools.checks.documents import Node
+
+Level = Shape | type[Properties]
+"""A hash."""
+_FEW: Final = (1, 2)
+"""With more places for a key, none is proposed."""
+_NETWORK: Final = Shape(
+    {name: key for kind in reversed(NETWORKS.values()) for name, key in kind.keys.items()}
+)
+"""A network of any type."""
+_GROUP: Final = Shape({**INSTANCE_GROUP.keys, "networks": Key(entries=NETWORK_OF_GROUP)})
+_ROOT: Final = Shape(
+    {
+        **CLOUD_CONFIG.keys,
+        "networks": Key(entries=_NETWORK),
+        "compilation": Key(entries=COMPILATION),
+        "resource_pools": Key(entries=CLOUD_CONFIG.keys["vm_types"].entries),
+        "disk_pools": Key(entries=CLOUD_CONFIG.keys["disk_types"].entries),
+        "instance_groups": Key(entries=_GROUP),
+    }
+)
+"""A cloud config or a manifest: the keys that lead to what is checked."""
+
+
+def elsewhere(unknown: Node) -> str:
+    """The remedy for an ignored key that is known one level higher or lower; empty if it is not.
+
+    Args:
+        unknown: The key's value.
+    """
+    key, levels = str(unknown.route[-1]), [*_levels(unknown.route[:-1])]
+    if not levels:
+        return ""
+    for end, level in reversed(levels[:-1]):
+        if unknown.route[end] == "instance_groups":
+            break  # no manifest has the other keys of a cloud config
+        if key in _keys(level) and _at(unknown, unknown.route[:end]).child(key) is None:
+            return f"Move it up, beside {unknown.route[end]}"
+    inner = _below(levels[-1][1], key)
+    return f"Move it into {' or '.join(inner)}" if len(inner) in _FEW else ""
+
+
+def misplaced(node: Node, key: str) -> str:
+    """The remedy for an absent key that stands one level higher or lower; empty if it does not.
+
+    Args:
+        node: The hash that lacks it.
+        key: The key.
+    """
+    levels = [*_levels(node.route)]
+    for end, level in reversed(levels[:-1]):
+        if key not in _keys(level) and _at(node, node.route[:end]).child(key) is not None:
+            return f"Move it down: it stands beside {node.route[end]}"
+    known = _keys(levels[-1][1]) if levels else {}
+    for child in node.entries():
+        inner = known.get(str(child.route[-1]))
+        if inner is not None and key not in _keys(inner) and child.child(key) is not None:
+            return f"Move it up: it stands in {child.route[-1]}"
+    return ""
+
+
+def _levels(route: Route) -> Iterator[tuple[int, Level]]:
+    """The hashes on the way, and the lengths of the routes that lead to them; none if one is not known."""
+    found: list[tuple[int, Level]] = [(0, _ROOT)]
+    for index, key in enumerate(route, 1):
+        if isinstance(key, str):
+            inner = _keys(found[-1][1]).get(key)
+            if inner is None:
+                return
+            found.append((index, inner))
+        else:
+            found[-1] = (index, found[-1][1])
+    yield from found
+
+
+def _at(node: Node, route: Route) -> Node:
+    found = node.document.root
+    for key in route:
+        found = found.child(key) or found
+    return found
+
+
+def _below(level: Level, key: str) -> list[str]:
+    """The nearest hashes in a hash that have a key."""
+    inner = {name: each for name, each in _keys(level).items() if each is not None}
+    found = [name for name, each in inner.items() if key in _keys(each)]
+    return found or [f"{rest} of {name}" for name, each in inner.items() for rest in _below(each, key)]
+
+
+def _keys(level: Level) -> dict[str, Level | None]:
+    """The keys of a hash; None for those that hold neither a hash nor a list of hashes."""
+    if isinstance(level, Shape):
+        return {name: key.model or key.entries for name, key in level.keys.items()}
+    models: dict[str, Level | None] = {
+        name: _model(field.annotation) for name, field in level.model_fields.items()
+    }
+    return {**models, "metadata_options": MetadataOptions} if level is VmProperties else models
+
+
+def _model(annotation: object) -> type[Properties] | None:
+    parts = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
+    return next((each for each in parts if isinstance(each, type) and issubclass(each, Properties)), None)

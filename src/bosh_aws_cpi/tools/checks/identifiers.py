@@ -1,0 +1,167 @@
+"""Ids, ARNs, zones and instance types that can't be meant where they stand: another kind's. Pure."""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
+from functools import cache
+from typing import Final
+
+from bosh_aws_cpi.plan import type_table
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.naming import texts
+from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
+
+_KINDS: Final = {
+    "acl": "a network ACL",
+    "ami": "an AMI",
+    "cr": "a capacity reservation",
+    "eni": "a network interface",
+    "h": "a Dedicated Host",
+    "i": "an instance",
+    "igw": "an internet gateway",
+    "key": "a key pair",
+    "pg": "a placement group",
+    "rtb": "a route table",
+    "sg": "a security group",
+    "snap": "a snapshot",
+    "subnet": "a subnet",
+    "vol": "a volume",
+    "vpc": "a VPC",
+}
+"""Beginnings of EC2's ids, and what has them."""
+_ID: Final = re.compile(rf"({'|'.join(_KINDS)})-(?:[0-9a-f]{{8}}|[0-9a-f]{{17}})")
+_Kinds = Mapping[tuple[str, ...], str]
+_IN_SUBNETS: Final[_Kinds] = {
+    ("subnet",): "subnet",
+    ("subnet_fallbacks",): "subnet",
+    ("security_groups",): "sg",
+    ("vpc_id",): "vpc",
+    ("route_table",): "rtb",
+    ("network_acl",): "acl",
+}
+_IN_VMS: Final[_Kinds] = {
+    ("security_groups",): "sg",
+    ("capacity_reservation", "id"): "cr",
+    ("dedicated_host", "id"): "h",
+}
+"""Properties that hold ids, and the beginnings of these."""
+_BY_NAME: Final = {
+    ("instance_type",): "an instance type",
+    ("instance_type_fallbacks",): "an instance type",
+    ("key_name",): "a key pair",
+    ("placement_group",): "a placement group",
+    ("iam_instance_profile",): "an instance profile",
+    ("elbs",): "a classic load balancer; those of other load balancers are in lb_target_groups",
+    ("availability_zone",): "a zone",
+}
+"""Properties that hold names."""
+_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9-]*\.[a-z0-9-]+")
+_REGION: Final = re.compile(r"[a-z]+(-[a-z]+)+-\d+")
+_ZONE: Final = re.compile(rf"({_REGION.pattern})[a-z]")
+_ZONE_ID: Final = re.compile(r"[a-z]+\d-az\d+")
+
+
+def findings(config: CloudConfig, region: str) -> Iterator[Finding]:
+    """Look at what names something in AWS.
+
+    Args:
+        config: The cloud config.
+        region: The configuration's.
+    """
+    for entry in config.of_vms:
+        section = entry.at("cloud_properties")
+        if entry not in config.azs_of_others:
+            found = _of_vm(section, region)
+            yield from map(as_warning, found) if config.azs_of_others else found
+    for network in config.lists["networks"]:
+        for entry in [network, *hashes(network.get("subnets"))]:
+            if not config.is_of_others(entry):
+                yield from _ids(entry.get("cloud_properties"), _IN_SUBNETS)
+
+
+def _of_vm(properties: Node, region: str) -> Iterator[Finding]:
+    yield from _ids(properties, _IN_VMS)
+    for route, what in _BY_NAME.items():
+        for node in _texts(properties, route):
+            if found := _ID.fullmatch(node.value):
+                yield _wrong(
+                    node, f"'{node.value}' is the id of {_KINDS[found[1]]}", f"Give the name of {what}"
+                )
+            elif node.value.startswith("arn:"):
+                is_own = ":instance-profile/" in node.value
+                remedy = f"Use {name_in_arn(node.value)}" if is_own else f"Give the name of {what}"
+                yield _wrong(node, f"'{node.value}' is an ARN, but AWS gets the name", remedy)
+            elif route == ("availability_zone",):
+                yield from _zone(node, region)
+            elif route[0].startswith("instance_type"):
+                yield from _type(node)
+
+
+def _ids(properties: Node | None, kinds: _Kinds) -> Iterator[Finding]:
+    for route, kind in kinds.items() if properties is not None else ():
+        for node in _texts(properties, route):
+            found = _ID.fullmatch(node.value)
+            if name := name_in_arn(node.value):
+                yield _wrong(node, f"'{node.value}' is an ARN, but EC2 gets the id", f"Use {name}")
+            elif found is not None and found[1] != kind:
+                what = f"'{node.value}' is the id of {_KINDS[found[1]]}, not of {_KINDS[kind]}"
+                yield _wrong(node, what, f"Use the id of {_KINDS[kind]}, {kind}-…")
+
+
+def _texts(properties: Node | None, route: tuple[str, ...]) -> Iterator[Node]:
+    node = properties.get(*route) if properties is not None else None
+    yield from texts(node) if node is not None else ()
+
+
+def _zone(node: Node, region: str) -> Iterator[Finding]:
+    """A region, or a zone of another region; zones of other forms, such as local ones, are not looked at."""
+    if is_no_zone(node.value):
+        is_region = _REGION.fullmatch(node.value) is not None
+        kind = "a region, and not a zone" if is_region else "the id of a zone, and not its name"
+        one = node.value if is_region else region
+        yield _wrong(node, f"'{node.value}' is {kind}", f"Use a zone's name, such as {one}a")
+    elif (found := _ZONE.fullmatch(node.value)) is not None and found[1] != region:
+        what = f"zone '{node.value}' is not in {region}, the configuration's region"
+        yield as_warning(_wrong(node, what, f"Use a zone of {region}, or correct aws.region"))
+
+
+def is_no_zone(text: str) -> bool:
+    """Whether a text is a region, or a zone's id (EC2 user guide, "Regions and zones")."""
+    return bool(_REGION.fullmatch(text) or _ZONE_ID.fullmatch(text))
+
+
+def _type(node: Node) -> Iterator[Finding]:
+    """A text without the form of a type, or of a size that no type has; AWS may have newer families."""
+    sizes = {name.partition(".")[2] for name in _types()}
+    name = str(node.value)
+    if _TYPE.fullmatch(name) is None or name.partition(".")[2] not in sizes:
+        remedy = near_type(name) or "Use a type of EC2, such as m5.large"
+        yield as_warning(_wrong(node, f"'{name}' is not an instance type that is known", remedy))
+
+
+def near_type(name: str) -> str:
+    """The remedy for an unknown instance type: the nearest one; empty if none is near."""
+    return near(name, _types())
+
+
+@cache
+def _types() -> Collection[str]:
+    return frozenset(type_table.names())
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """The remedy for an unknown name: the nearest of the known ones; empty if none is near."""
+    lower = {each.lower(): each for each in known}
+    found = get_close_matches(name.lower(), lower, n=1, cutoff=0.75)
+    return f"Did you mean {lower[found[0]]}?" if found else ""
+
+
+def name_in_arn(text: str) -> str:
+    """The name at the end of an ARN; empty for another text (IAM user guide, "IAM ARNs")."""
+    return text.rpartition("/")[2] if text.startswith("arn:") else ""
+
+
+def _wrong(node: Node, what: str, remedy: str) -> Finding:
+    return Finding(Severity.ERROR, what, remedy, node.place, "AWS")
