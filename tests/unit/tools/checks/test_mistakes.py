@@ -52,10 +52,13 @@ def say(tmp_path: Path) -> Callable[..., list[str]]:
 
     def run(text: str, manifest: str = "", **aws: Any) -> list[str]:
         settings, path, deployed = (tmp_path / name for name in ("cpi.json", "config.yml", "manifest.yml"))
-        settings.write_text(json.dumps(config("http://localhost", **aws)))
+        whole = config("http://localhost", **aws)
+        settings.write_text(json.dumps(whole))
         path.write_text(text)
         deployed.write_text(manifest)
-        files = Files.read([str(path)], str(deployed) if manifest else None, load(str(settings), {}).aws)
+        given = whole["cloud"]["properties"]["aws"]
+        named = str(deployed) if manifest else None
+        files = Files.read([str(path)], named, load(str(settings), {}).aws, None, given)
         return [str(each).replace(f"{tmp_path}/", "") for each in ordered(files.findings())]
 
     return run
