@@ -16,17 +16,17 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
+.PHONY: help demo console demo-venv test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
 	stemcell-lines vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants \
 	covering clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
-demo: venv ## Show the CPI at work on a simulated AWS
+demo: demo-venv ## Show the CPI at work on a simulated AWS
 	@$(BIN)/python -m testbed.demo
 
-console: venv ## Call the CPI by hand on a simulated AWS
+console: demo-venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
 test: venv ## Run the tests; SEED=1 shuffles them; PYTEST_ARGS="-k disk -x" are pytest's own
@@ -118,3 +118,6 @@ clean: ## Remove .venv and all that tools left behind
 # The script itself sees what is missing or out of date; with nothing to do it is done at once.
 venv:
 	@VENV="$(VENV)" PYTHON="$(PYTHON)" sh scripts/venv
+
+demo-venv: # with fewer packages, unless all are there
+	@VENV="$(VENV)" PYTHON="$(PYTHON)" NEEDS=demo sh scripts/venv
