@@ -28,8 +28,8 @@ MBUS_PASSWORD = "mbus-secret-e0a8"
 SECRETS = (ACCESS_KEY_ID, SECRET_ACCESS_KEY, MBUS_PASSWORD)
 DIRECTOR_UUID = "5c6a4f0e-0000-4000-8000-000000000001"
 PATIENCE = 120.0
-UNCONFIGURED = ("IAM", "KMS", "SERVICE_QUOTAS")
-"""The SDK's names of services that the configuration has no endpoints for."""
+SERVICES = ("ec2", "elb", "sts", "ebs", "iam", "kms", "service_quotas")
+"""The services that the configuration has endpoints for: all."""
 FORK_FROM = "TESTBED_FORK_FROM"
 """The variable that names the socket of a `testbed.warm.Warm`; without it, each executable is started."""
 
@@ -60,10 +60,7 @@ def config(
         **aws: Keys of the aws section, over the defaults; `ABSENT` takes one out.
     """
     section = {
-        "ec2_endpoint": endpoint,
-        "elb_endpoint": endpoint,
-        "sts_endpoint": endpoint,
-        "ebs_endpoint": endpoint,
+        **{f"{service}_endpoint": endpoint for service in SERVICES},
         "region": "us-east-1",
         "credentials_source": "static",
         "access_key_id": ACCESS_KEY_ID,
@@ -134,15 +131,6 @@ def least_environment(home: Path) -> dict[str, str]:
     }
 
 
-def other_endpoints(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables for services whose endpoints can't be configured: one stand-in serves them all."""
-    aws = config.get("cloud", {}).get("properties", {}).get("aws")
-    aws = aws if isinstance(aws, dict) else {}
-    given = (str(aws.get(f"{name}_endpoint")) for name in ("ec2", "elb", "sts", "ebs"))
-    endpoint = next((each for each in given if each.startswith("http://")), None)
-    return {f"AWS_ENDPOINT_URL_{name}": endpoint for name in UNCONFIGURED} if endpoint else {}
-
-
 def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
     """Start the console script beside this interpreter, or fork it if `FORK_FROM` is set.
 
@@ -193,7 +181,7 @@ class Cpi:
         self.config_path.write_text(json.dumps(config))
         self._command = command
         self._patience = patience
-        self._environment = {**least_environment(self.folder), **other_endpoints(config), **(env or {})}
+        self._environment = {**least_environment(self.folder), **(env or {})}
 
     def call(
         self,
@@ -218,18 +206,19 @@ class Cpi:
         """Give these bytes to the executable."""
         return self._answer([str(self.config_path)], stdin)
 
-    def run(self, command: str, *arguments: str) -> Answer:
+    def run(self, command: str, *arguments: str, folder: Path | None = None) -> Answer:
         """Carry out an operator's command, `cpi COMMAND CONFIG_PATH …`; its stdin is empty.
 
         Args:
             command: Its name.
             *arguments: What follows the configuration's path.
+            folder: Where it runs; by default, in the folder of the configuration.
         """
-        return self._answer([command, str(self.config_path), *arguments], b"")
+        return self._answer([command, str(self.config_path), *arguments], b"", folder)
 
-    def _answer(self, arguments: list[str], stdin: bytes) -> Answer:
+    def _answer(self, arguments: list[str], stdin: bytes, folder: Path | None = None) -> Answer:
         begin = time.perf_counter()
-        with self._popen(arguments) as process:
+        with self._popen(arguments, folder) as process:
             try:
                 stdout, stderr = process.communicate(stdin, timeout=self._patience)
             except BaseException:
@@ -257,10 +246,10 @@ class Cpi:
         process.stdin = None
         return process
 
-    def _popen(self, arguments: list[str]) -> Process:
+    def _popen(self, arguments: list[str], folder: Path | None = None) -> Process:
         if self._command:
-            return popen([*self._command, *arguments], self._environment, self.folder)
-        return spawn(arguments, self._environment, self.folder)
+            return popen([*self._command, *arguments], self._environment, folder or self.folder)
+        return spawn(arguments, self._environment, folder or self.folder)
 
 
 def finish(process: Process) -> Answer:

@@ -32,6 +32,9 @@ _ENDPOINTS: Final = {
     "elbv2": keys.ELB_ENDPOINT,
     "sts": keys.STS_ENDPOINT,
     "ebs": keys.EBS_ENDPOINT,
+    "iam": keys.IAM_ENDPOINT,
+    "kms": keys.KMS_ENDPOINT,
+    "service-quotas": keys.SERVICE_QUOTAS_ENDPOINT,
 }
 """The keys of the endpoints, by botocore's service name."""
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."

@@ -51,11 +51,11 @@ _PROPERTIES: Final = {
     "elbv2": "aws.elb_endpoint",
     "sts": "aws.sts_endpoint",
     "ebs": "aws.ebs_endpoint",
-    "iam": "the routes to it",
-    "kms": "the routes to it",
-    "service-quotas": "the routes to it",
+    "iam": "aws.iam_endpoint",
+    "kms": "aws.kms_endpoint",
+    "service-quotas": "aws.service_quotas_endpoint",
 }
-"""What to check if a service does not answer: its endpoint's property; three services have none."""
+"""What to check if a service does not answer: its endpoint's property."""
 _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
     (ProxyConnectionError, "the proxy does not answer: check env.https_proxy and env.no_proxy"),
     (
