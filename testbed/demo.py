@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 METHOD, TIME, GAP = 17, 5, 2
 """Widths of columns, and of the space between two; the others share what is left."""
 INSTANCE, VOLUME = re.compile(r"i-[0-9a-f]{17}"), re.compile(r"vol-[0-9a-f]{17}")
-DETACHED = "^ This error is meant to come: the disk is detached already. Its type tells the Director so."
+DETACHED = "^ This error is meant to come: the disk is detached already."
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 
 

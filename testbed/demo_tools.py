@@ -63,7 +63,7 @@ def show(stage: Stage) -> None:
 
 def _show_schema(given: dict[str, Any]) -> None:
     """Print what an editor marks while somebody writes the file."""
-    print(paint(f"\nan editor, by docs/{SCHEMA.name}:", BOLD))
+    print("\n" + paint(f"an editor, by docs/{SCHEMA.name}:", BOLD))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     marked = [error.message for error in Draft202012Validator(schema).iter_errors(given)]
     _expect(marked, ["'securty_groups' was unexpected"])
@@ -76,7 +76,7 @@ def _show_check(cpi: Cpi, given: dict[str, Any]) -> None:
         path.write_text(yaml.safe_dump(given, sort_keys=False), encoding="utf-8")
         answer = cpi.run("check", str(path))
         said = _lines(answer, f"{folder}/")
-    print(paint(f"\ncpi check cpi.json {FILE}", BOLD))
+    print("\n" + paint(f"cpi check cpi.json {FILE}", BOLD))
     _print(said)
     _expect(said, ["is in zone", "iops", "Did you mean security_groups?", "2 errors, 1 warning"])
 
@@ -86,7 +86,7 @@ def _show_diagnosis(stage: Stage, cpi: Cpi) -> None:
     world, director = stage.world, _launched_director(stage.world)
     vm_cid = _created_vm(world, cpi)
     said = _lines(cpi.run("diagnose", vm_cid))
-    print(paint(f"\ncpi diagnose cpi.json {brief(vm_cid)}", BOLD))
+    print("\n" + paint(f"cpi diagnose cpi.json {brief(vm_cid)}", BOLD))
     console = next(index for index, line in enumerate(said) if "console" in line)
     _print(said[:console])
     cpi.call("delete_vm", vm_cid).ok()
