@@ -64,7 +64,7 @@ class Console:
     def __init__(self, stage: Stage) -> None:
         """Write a configuration for the stage."""
         registry = {"endpoint": stage.registry.endpoint, "user": USER, "password": PASSWORD}
-        self.cpi = Cpi(config(stage.fake_aws.endpoint, registry=registry))
+        self.cpi = Cpi(config(stage.fake_aws.endpoint, registry=registry), where=Path.cwd())
         self._stage = stage
         self._cloud_config = self.cpi.folder / "cloud-config.yml"
         self._cloud_config.write_text(yaml.safe_dump(cloud_config(stage.world), sort_keys=False))
@@ -151,10 +151,10 @@ class Console:
         return "done"
 
     def _commanded(self, line: str) -> str:
-        """Run an operator's command, where the console runs."""
+        """Run an operator's command; like the console, it finds files from the current folder."""
         try:
             command, *arguments = shlex.split(line)
-            answer = self.cpi.run(command, *arguments, folder=Path.cwd())
+            answer = self.cpi.run(command, *arguments)
         except (ValueError, OSError, subprocess.TimeoutExpired) as error:
             raise BadLine(f"the command could not be run: {error}") from None
         report = answer.stdout.decode(errors="replace").splitlines()

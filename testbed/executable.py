@@ -166,6 +166,7 @@ class Cpi:
         env: Mapping[str, str] | None = None,
         command: Sequence[str] | None = None,
         patience: float = PATIENCE,
+        where: Path | None = None,
     ) -> None:
         """Write the configuration.
 
@@ -174,12 +175,14 @@ class Cpi:
             env: Variables over the minimal environment.
             command: In place of what `spawn` starts.
             patience: How many seconds a call may take.
+            where: The folder that it runs in, in place of that of the configuration.
         """
         self.folder = Path(tempfile.mkdtemp(prefix="cpi-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.config_path = self.folder / "cpi.json"
         self.config_path.write_text(json.dumps(config))
         self._command = command
+        self._where = where or self.folder
         self._patience = patience
         self._environment = {**least_environment(self.folder), **(env or {})}
 
@@ -206,19 +209,18 @@ class Cpi:
         """Give these bytes to the executable."""
         return self._answer([str(self.config_path)], stdin)
 
-    def run(self, command: str, *arguments: str, folder: Path | None = None) -> Answer:
+    def run(self, command: str, *arguments: str) -> Answer:
         """Carry out an operator's command, `cpi COMMAND CONFIG_PATH …`; its stdin is empty.
 
         Args:
             command: Its name.
             *arguments: What follows the configuration's path.
-            folder: Where it runs; by default, in the folder of the configuration.
         """
-        return self._answer([command, str(self.config_path), *arguments], b"", folder)
+        return self._answer([command, str(self.config_path), *arguments], b"")
 
-    def _answer(self, arguments: list[str], stdin: bytes, folder: Path | None = None) -> Answer:
+    def _answer(self, arguments: list[str], stdin: bytes) -> Answer:
         begin = time.perf_counter()
-        with self._popen(arguments, folder) as process:
+        with self._popen(arguments) as process:
             try:
                 stdout, stderr = process.communicate(stdin, timeout=self._patience)
             except BaseException:
@@ -246,10 +248,10 @@ class Cpi:
         process.stdin = None
         return process
 
-    def _popen(self, arguments: list[str], folder: Path | None = None) -> Process:
+    def _popen(self, arguments: list[str]) -> Process:
         if self._command:
-            return popen([*self._command, *arguments], self._environment, folder or self.folder)
-        return spawn(arguments, self._environment, folder or self.folder)
+            return popen([*self._command, *arguments], self._environment, self._where)
+        return spawn(arguments, self._environment, self._where)
 
 
 def finish(process: Process) -> Answer:
