@@ -273,7 +273,8 @@ def show(command: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    print("The life of a VM: every row is one process of the CPI, on a simulated AWS (moto).")
+    title = "The life of a VM: every row is one process of the CPI, on a simulated AWS (moto)."
+    print(textwrap.fill(title, width()))
     with staged() as stage:
         plays = [Play(stage, life, command) for life in LIVES]
         try:
@@ -287,7 +288,7 @@ def show(command: Sequence[str] | None = None) -> int:
             return 1
     calls = sum(play.calls for play in plays)
     checked = f"Checked: the answers of {calls} calls, and that nothing is left in EC2 or the registry."
-    print("\n" + paint(checked, GREEN))
+    print("\n" + paint(textwrap.fill(checked, width()), GREEN))
     return 0
 
 

@@ -29,7 +29,7 @@ BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 WIDTH = 100
 """The width of lines where there is no terminal."""
-NARROWEST, WIDEST = 60, 160
+NARROWEST, WIDEST = 76, 160
 """The widths of terminals that lines are fitted to."""
 
 _ID = re.compile(r"\b([a-z]+-[0-9a-f]{6})[0-9a-f]{11}\b")

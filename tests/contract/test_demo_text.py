@@ -49,7 +49,7 @@ def test_text(written: str, text: str) -> None:
     assert written == text
 
 
-@pytest.mark.parametrize(("columns", "widest"), [("40", 60), ("61", 61), ("100", 100), ("300", 160)])
+@pytest.mark.parametrize(("columns", "widest"), [("40", 76), ("80", 80), ("100", 100), ("300", 160)])
 def test_width(monkeypatch: pytest.MonkeyPatch, columns: str, widest: int) -> None:
     """Rows, reports and documents fit the terminal; one that is very narrow or very wide is not followed."""
     monkeypatch.setattr("sys.stdout", Screen())
