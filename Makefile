@@ -16,17 +16,17 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
+.PHONY: help demo console demo-venv picture test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
 	stemcell-lines vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants \
 	covering clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
 
-demo: venv ## Show the CPI at work on a simulated AWS
+demo: demo-venv ## Show the CPI at work on a simulated AWS
 	@$(BIN)/python -m testbed.demo
 
-console: venv ## Call the CPI by hand on a simulated AWS
+console: demo-venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
 test: venv ## Run the tests; SEED=1 shuffles them; PYTEST_ARGS="-k disk -x" are pytest's own
@@ -37,6 +37,9 @@ quick: venv ## Run the quick part of the tests; VENV=.venv-other PYTHON=/usr/bin
 
 faults: venv ## Run all that can go wrong at AWS, at every call of every method, and 400 pairs; FAULT_SEED=2 draws others
 	$(BIN)/python -m pytest -n $(PATIENT_WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
+
+picture: demo-venv ## Draw the demo's output anew, docs/demo.svg
+	@$(BIN)/python -m testbed.demo_picture
 
 load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, detach and delete; two minutes
 	@$(BIN)/python -m testbed.load $(LOAD_ARGS)
@@ -118,3 +121,6 @@ clean: ## Remove .venv and all that tools left behind
 # The script itself sees what is missing or out of date; with nothing to do it is done at once.
 venv:
 	@VENV="$(VENV)" PYTHON="$(PYTHON)" sh scripts/venv
+
+demo-venv: # with fewer packages, unless all are there
+	@VENV="$(VENV)" PYTHON="$(PYTHON)" NEEDS=demo sh scripts/venv

@@ -12,10 +12,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
+
 from testbed.demo_stage import Stage, main_status, staged
 from testbed.demo_state import state
-from testbed.demo_text import BOLD, DIM, YELLOW, masked, paint, readable
-from testbed.executable import Answer, Cpi, config
+from testbed.demo_text import BOLD, DIM, YELLOW, folded, masked, paint, readable
+from testbed.demo_tools import cloud_config
+from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 from testbed.registry import PASSWORD, USER
 
 if TYPE_CHECKING:
@@ -25,12 +28,17 @@ PROMPT = "cpi> "
 CONTRACT = STEMCELL = 3
 """The contract version, and the stemcell's api_version, of a line that is not a whole request."""
 
+COMMANDS = ("check", "diagnose", "preflight", "sweep")
+_FINDING = re.compile(r" *[a-z ]+: ")
+
 FAULT = {"action": "CreateVolume", "times": 1, "drop": "after"}
 """An example: CreateVolume creates a volume and its answer is lost, once."""
 
 HELP = f"""\
 METHOD [ARGUMENT ...]  call a method; arguments are JSON, with blanks between them: has_vm "i-0123"
 {{"method": ...}}        send a whole request, as it is
+check FILE ...         run the command on the console's cpi.json; arguments are as in a shell: check --help
+diagnose VM_CID        the same; so are preflight, and sweep --director UUID --older-than 0
 state                  list the resources that were created and still exist
 fault {{"action": ...}}  have calls to AWS go wrong, by a rule as testbed/rules.py has them, such as
                        {json.dumps(FAULT)}
@@ -56,8 +64,10 @@ class Console:
     def __init__(self, stage: Stage) -> None:
         """Write a configuration for the stage."""
         registry = {"endpoint": stage.registry.endpoint, "user": USER, "password": PASSWORD}
-        self.cpi = Cpi(config(stage.fake_aws.endpoint, registry=registry))
+        self.cpi = Cpi(config(stage.fake_aws.endpoint, registry=registry), where=Path.cwd())
         self._stage = stage
+        self._cloud_config = self.cpi.folder / "cloud-config.yml"
+        self._cloud_config.write_text(yaml.safe_dump(cloud_config(stage.world), sort_keys=False))
 
     def introduction(self) -> str:
         """Describe the stage and the commands."""
@@ -67,12 +77,15 @@ class Console:
         network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
         properties = {"instance_type": "m5.large", "availability_zone": world.zone}
         create_vm = ["agent-1", f"{world.image_id} light", properties, {"default": network}]
+        subnets = world.ec2.describe_subnets(SubnetIds=world.subnet_ids)["Subnets"]
         laid = {
             "AWS": self._stage.fake_aws.endpoint,
             "registry": f"{self._stage.registry.url} (user {USER})",
+            "director": DIRECTOR_UUID,
             "VPC": world.vpc_id,
-            "subnets": f"{' '.join(world.subnet_ids[:2])} in {world.zone}, "
-            f"{world.subnet_ids[2]} in {world.other_zone}",
+            "subnets": f"\n{' ' * 12}".join(
+                f"{each['SubnetId']} {each['CidrBlock']} in {each['AvailabilityZone']}" for each in subnets
+            ),
             "groups": ", ".join(f"{name} {group_id}" for name, group_id in world.groups.items()),
             "image": world.image_id,
             "key pair": world.key_name,
@@ -87,7 +100,11 @@ class Console:
                 f"  echo {shlex.quote(json.dumps(request))} | {shlex.join([str(executable), str(path)])}",
                 paint("To call it here (help tells more):", BOLD),
                 "  info",
+                f"  check {shlex.quote(str(self._cloud_config))}",
+                "  preflight",
+                f"  sweep --director {DIRECTOR_UUID} --older-than 0",
                 f"  create_vm {' '.join(map(json.dumps, create_vm))}",
+                "  diagnose VM_CID",
                 "",
             ]
         )
@@ -106,6 +123,8 @@ class Console:
             return self._sent(line)
         if line.split(maxsplit=1)[0] in {"fault", "faults", "throttle"}:
             return self._told(line)
+        if line.split(maxsplit=1)[0] in COMMANDS:
+            return self._commanded(line)
         method, arguments = parsed(line)
         try:
             return shown(self.cpi.call(method, *arguments, api_version=CONTRACT, stemcell=STEMCELL))
@@ -130,6 +149,17 @@ class Console:
             case _:
                 raise BadLine("it is fault and a rule, faults clear, throttle on or throttle off")
         return "done"
+
+    def _commanded(self, line: str) -> str:
+        """Run an operator's command; like the console, it finds files from the current folder."""
+        try:
+            command, *arguments = shlex.split(line)
+            answer = self.cpi.run(command, *arguments)
+        except (ValueError, OSError, subprocess.TimeoutExpired) as error:
+            raise BadLine(f"the command could not be run: {error}") from None
+        report = answer.stdout.decode(errors="replace").splitlines()
+        lines = [folded(each) if _FINDING.match(each) else each for each in report]  # not those of a table
+        return masked("\n".join([*_remarks(answer), *lines, f"exit status {answer.returncode}"]))
 
     def _sent(self, request: str) -> str:
         """Send a whole request."""
@@ -170,8 +200,11 @@ def shown(answer: Answer) -> str:
         stdout = readable(json.loads(stdout))
     except ValueError:
         stdout = f"(no JSON, exit status {answer.returncode}) {stdout}"
-    stderr = [paint(f"stderr: {line}", DIM) for line in answer.stderr.splitlines()]
-    return masked("\n".join([*stderr, stdout]))
+    return masked("\n".join([*_remarks(answer), stdout]))
+
+
+def _remarks(answer: Answer) -> list[str]:
+    return [paint(f"stderr: {line}", DIM) for line in answer.stderr.splitlines()]
 
 
 def lines() -> Iterator[str]:

@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,9 +29,11 @@ from testbed.demo_text import (
     brief,
     calls_in_short,
     cell,
+    folded,
     masked,
     paint,
     readable,
+    width,
 )
 from testbed.executable import ABSENT, Answer, Cpi, config
 from testbed.registry import PASSWORD, USER
@@ -38,9 +41,10 @@ from testbed.registry import PASSWORD, USER
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-METHOD, ARGUMENTS, RESULT, TIME = 17, 44, 36, 5
-"""Widths of the columns; the calls of AWS come last and take what they need."""
+METHOD, TIME, GAP = 17, 5, 2
+"""Widths of columns, and of the space between two; the others share what is left."""
 INSTANCE, VOLUME = re.compile(r"i-[0-9a-f]{17}"), re.compile(r"vol-[0-9a-f]{17}")
+DETACHED = "^ This error is meant to come: the disk is detached already."
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 
 
@@ -118,8 +122,7 @@ class Play:
     def play(self) -> None:
         """Make the calls, and show the settings that the VM's agent boots with."""
         print("\n" + paint(self._life.title, BOLD))
-        titles = [cell("call", METHOD), cell("arguments", ARGUMENTS), cell("result", RESULT)]
-        print(paint("  ".join([*titles, "ms".rjust(TIME), "AWS calls"]), DIM))
+        print(row(["call", "arguments", "result", "ms", "AWS calls"], [DIM] * 5))
         stemcell_cid, vm_cid = self._create()
         disk_cid = self._use(vm_cid)
         there = state(self._stage)
@@ -164,6 +167,7 @@ class Play:
         second = self._attached(vm_cid, 2048, "/dev/sdg")
         self._call("detach_disk", vm_cid, first)
         self._call("detach_disk", vm_cid, first, result="Bosh::Clouds::DiskNotAttached")
+        print(paint(folded(DETACHED, " " * (METHOD + GAP)), DIM))
         self._call("delete_disk", first)
         self._call("get_disks", vm_cid, result=[VOLUME] * 3)
         self._call("reboot_vm", vm_cid)
@@ -244,17 +248,23 @@ def line(method: str, arguments: list[Any], answer: Answer, calls: str) -> str:
     error = answer.document.get("error")
     if isinstance(error, dict):
         kind = str(error.get("type")).rpartition("::")[2]
-        result = paint(cell(f"{kind}: {brief(error.get('message'))}", RESULT), YELLOW)
+        result = f"{kind}: {brief(error.get('message'))}"
     else:
-        result = cell(brief(answer.document.get("result")), RESULT)
-    columns = [
-        paint(cell(method, METHOD), BOLD),
-        cell(" ".join(map(brief, arguments)), ARGUMENTS),
-        result,
-        f"{answer.milliseconds:{TIME}.0f}",
-        paint(calls, DIM),
-    ]
-    return "  ".join(columns)
+        result = brief(answer.document.get("result"))
+    texts = [method, " ".join(map(brief, arguments)), result, f"{answer.milliseconds:.0f}", calls]
+    return row(texts, [BOLD, "", YELLOW if isinstance(error, dict) else "", "", DIM])
+
+
+def row(texts: Sequence[str], colours: Sequence[str]) -> str:
+    """Write a row of the table; its last column, the calls to AWS, takes as many lines as it needs."""
+    free = width() - METHOD - TIME - 4 * GAP
+    arguments, result = free * 2 // 7, free // 4
+    method, given, returned, time, calls = texts
+    first, *more = textwrap.wrap(calls, free - arguments - result, subsequent_indent="   ")
+    cells = [cell(method, METHOD), cell(given, arguments), cell(returned, result), time.rjust(TIME), first]
+    painted = [paint(text, colour) if colour else text for text, colour in zip(cells, colours, strict=True)]
+    under = " " * (width() - free + arguments + result)
+    return "\n".join([(" " * GAP).join(painted), *(under + paint(text, colours[-1]) for text in more)])
 
 
 def show(command: Sequence[str] | None = None) -> int:
@@ -263,7 +273,8 @@ def show(command: Sequence[str] | None = None) -> int:
     Returns:
         The exit status.
     """
-    print("The life of a VM: every line is one process of the CPI, on a simulated AWS (moto).")
+    title = "The life of a VM: every row is one process of the CPI, on a simulated AWS (moto)."
+    print(textwrap.fill(title, width()))
     with staged() as stage:
         plays = [Play(stage, life, command) for life in LIVES]
         try:
@@ -277,7 +288,7 @@ def show(command: Sequence[str] | None = None) -> int:
             return 1
     calls = sum(play.calls for play in plays)
     checked = f"Checked: the answers of {calls} calls, and that nothing is left in EC2 or the registry."
-    print("\n" + paint(checked, GREEN))
+    print("\n" + paint(textwrap.fill(checked, width()), GREEN))
     return 0
 
 

@@ -1,11 +1,13 @@
-"""The output of the demo and the console: short, in plain ASCII, without secrets."""
+"""The output of the demo and the console: as wide as the terminal, in plain ASCII, without secrets."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -26,7 +28,9 @@ AGENT = {
 BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 WIDTH = 100
-"""The width of documents; it does not depend on the terminal."""
+"""The width of lines where there is no terminal."""
+NARROWEST, WIDEST = 76, 160
+"""The widths of terminals that lines are fitted to."""
 
 _ID = re.compile(r"\b([a-z]+-[0-9a-f]{6})[0-9a-f]{11}\b")
 _UUID = re.compile(r"\b([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -46,6 +50,33 @@ def paint(text: str, colour: str, stream: TextIO | None = None) -> str:
     return f"\033[{colour}m{text}\033[0m"
 
 
+def width() -> int:
+    """Return how long lines may be: as the terminal is wide."""
+    columns = shutil.get_terminal_size((WIDTH, 1)).columns if sys.stdout.isatty() else WIDTH
+    return min(max(columns, NARROWEST), WIDEST)
+
+
+def folded(text: str, indent: str = "") -> str:
+    """Write a line over as many as it takes, between words; those after the first are under its second word.
+
+    Args:
+        text: The line.
+        indent: What all lines begin with, before the line's own blanks.
+    """
+    words = text.lstrip()
+    indent += " " * (len(text) - len(words))
+    under = indent + " " * (len(words.partition(" ")[0]) + 1)
+    lines = textwrap.wrap(
+        words,
+        width(),
+        initial_indent=indent,
+        subsequent_indent=under,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
+
+
 def brief(value: Any) -> str:
     """Write a value in short: ids cut, no quotes, no secrets."""
     if isinstance(value, str):
@@ -57,19 +88,25 @@ def brief(value: Any) -> str:
     return json.dumps(value)
 
 
-def readable(document: Any, indent: str = "") -> str:
-    """Write a document over as few lines as are readable."""
-    flat = json.dumps(document)
-    if len(indent) + len(flat) <= WIDTH or not isinstance(document, dict | list):
+def readable(document: Any, indent: str = "", key: str = "") -> str:
+    """Write a document over as few lines as are readable.
+
+    Args:
+        document: Anything that JSON can say.
+        indent: What its further lines begin with.
+        key: What is before it in its first line.
+    """
+    flat = key + json.dumps(document)
+    if len(indent) + len(flat) < width() or not isinstance(document, dict | list):  # a comma may follow
         return flat
     deeper = indent + "  "
     if isinstance(document, list):
         parts = [readable(value, deeper) for value in document]
     else:
-        parts = [f"{json.dumps(key)}: {readable(value, deeper)}" for key, value in document.items()]
+        parts = [readable(value, deeper, f"{json.dumps(name)}: ") for name, value in document.items()]
     before, after = "[]" if isinstance(document, list) else "{}"
     lines = ",\n".join(deeper + part for part in parts)
-    return f"{before}\n{lines}\n{indent}{after}"
+    return f"{key}{before}\n{lines}\n{indent}{after}"
 
 
 def cell(text: str, width: int) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from jsonschema import Draft202012Validator
 
-from testbed.demo_text import AGENT, BOLD, brief, masked, paint
+from testbed.demo_text import AGENT, BOLD, DIM, RED, YELLOW, brief, folded, masked, paint
 from testbed.executable import Cpi, config
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 SCHEMA = Path(__file__).parents[1] / "docs/cloud-config.schema.json"
 FILE = "cloud-config.yml"
+COLOURS = {"error": RED, "warning": YELLOW, "note": DIM}
 DIRECTOR = "10.0.1.6"
 
 
@@ -62,11 +63,11 @@ def show(stage: Stage) -> None:
 
 def _show_schema(given: dict[str, Any]) -> None:
     """Print what an editor marks while somebody writes the file."""
-    print(paint(f"\nan editor, by docs/{SCHEMA.name}:", BOLD))
+    print("\n" + paint(f"an editor, by docs/{SCHEMA.name}:", BOLD))
     schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
     marked = [error.message for error in Draft202012Validator(schema).iter_errors(given)]
     _expect(marked, ["'securty_groups' was unexpected"])
-    print("\n".join(f"  {each}" for each in marked))
+    _print(marked)
 
 
 def _show_check(cpi: Cpi, given: dict[str, Any]) -> None:
@@ -75,8 +76,8 @@ def _show_check(cpi: Cpi, given: dict[str, Any]) -> None:
         path.write_text(yaml.safe_dump(given, sort_keys=False), encoding="utf-8")
         answer = cpi.run("check", str(path))
         said = _lines(answer, f"{folder}/")
-    print(paint(f"\ncpi check cpi.json {FILE}", BOLD))
-    print("\n".join(f"  {line}" for line in said))
+    print("\n" + paint(f"cpi check cpi.json {FILE}", BOLD))
+    _print(said)
     _expect(said, ["is in zone", "iops", "Did you mean security_groups?", "2 errors, 1 warning"])
 
 
@@ -85,12 +86,21 @@ def _show_diagnosis(stage: Stage, cpi: Cpi) -> None:
     world, director = stage.world, _launched_director(stage.world)
     vm_cid = _created_vm(world, cpi)
     said = _lines(cpi.run("diagnose", vm_cid))
-    print(paint(f"\ncpi diagnose cpi.json {brief(vm_cid)}", BOLD))
+    print("\n" + paint(f"cpi diagnose cpi.json {brief(vm_cid)}", BOLD))
     console = next(index for index, line in enumerate(said) if "console" in line)
-    print("\n".join(f"  {line}" for line in said[:console]))
+    _print(said[:console])
     cpi.call("delete_vm", vm_cid).ok()
     world.ec2.terminate_instances(InstanceIds=[director])
     _expect(said[:1], [f"error: The security groups of the Director, {world.groups['web']}"])
+
+
+def _print(said: list[str]) -> None:
+    """Print the lines of a report, their severities in colour."""
+    for line in said:
+        severity = line.partition(":")[0]
+        colour = COLOURS.get(severity)
+        text = folded(line, "  ")
+        print(text.replace(severity, paint(severity, colour), 1) if colour else text)
 
 
 def _launched_director(world: World) -> str:

@@ -28,8 +28,8 @@ MBUS_PASSWORD = "mbus-secret-e0a8"
 SECRETS = (ACCESS_KEY_ID, SECRET_ACCESS_KEY, MBUS_PASSWORD)
 DIRECTOR_UUID = "5c6a4f0e-0000-4000-8000-000000000001"
 PATIENCE = 120.0
-UNCONFIGURED = ("IAM", "KMS", "SERVICE_QUOTAS")
-"""The SDK's names of services that the configuration has no endpoints for."""
+SERVICES = ("ec2", "elb", "sts", "ebs", "iam", "kms", "service_quotas")
+"""The services that the configuration has endpoints for: all."""
 FORK_FROM = "TESTBED_FORK_FROM"
 """The variable that names the socket of a `testbed.warm.Warm`; without it, each executable is started."""
 
@@ -60,10 +60,7 @@ def config(
         **aws: Keys of the aws section, over the defaults; `ABSENT` takes one out.
     """
     section = {
-        "ec2_endpoint": endpoint,
-        "elb_endpoint": endpoint,
-        "sts_endpoint": endpoint,
-        "ebs_endpoint": endpoint,
+        **{f"{service}_endpoint": endpoint for service in SERVICES},
         "region": "us-east-1",
         "credentials_source": "static",
         "access_key_id": ACCESS_KEY_ID,
@@ -134,15 +131,6 @@ def least_environment(home: Path) -> dict[str, str]:
     }
 
 
-def other_endpoints(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return the variables for services whose endpoints can't be configured: one stand-in serves them all."""
-    aws = config.get("cloud", {}).get("properties", {}).get("aws")
-    aws = aws if isinstance(aws, dict) else {}
-    given = (str(aws.get(f"{name}_endpoint")) for name in ("ec2", "elb", "sts", "ebs"))
-    endpoint = next((each for each in given if each.startswith("http://")), None)
-    return {f"AWS_ENDPOINT_URL_{name}": endpoint for name in UNCONFIGURED} if endpoint else {}
-
-
 def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
     """Start the console script beside this interpreter, or fork it if `FORK_FROM` is set.
 
@@ -178,6 +166,7 @@ class Cpi:
         env: Mapping[str, str] | None = None,
         command: Sequence[str] | None = None,
         patience: float = PATIENCE,
+        where: Path | None = None,
     ) -> None:
         """Write the configuration.
 
@@ -186,14 +175,16 @@ class Cpi:
             env: Variables over the minimal environment.
             command: In place of what `spawn` starts.
             patience: How many seconds a call may take.
+            where: The folder that it runs in, in place of that of the configuration.
         """
         self.folder = Path(tempfile.mkdtemp(prefix="cpi-"))
         weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         self.config_path = self.folder / "cpi.json"
         self.config_path.write_text(json.dumps(config))
         self._command = command
+        self._where = where or self.folder
         self._patience = patience
-        self._environment = {**least_environment(self.folder), **other_endpoints(config), **(env or {})}
+        self._environment = {**least_environment(self.folder), **(env or {})}
 
     def call(
         self,
@@ -260,8 +251,8 @@ class Cpi:
 
     def _popen(self, arguments: list[str]) -> Process:
         if self._command:
-            return popen([*self._command, *arguments], self._environment, self.folder)
-        return spawn(arguments, self._environment, self.folder)
+            return popen([*self._command, *arguments], self._environment, self._where)
+        return spawn(arguments, self._environment, self._where)
 
 
 def finish(process: Process) -> Answer:

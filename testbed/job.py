@@ -89,7 +89,7 @@ class JobCpi(Cpi):
         for name in ("bin/cpi", "config/cpi.json", "config/cacert.pem"):
             (job / name).write_text(render(name, _properties(document)))
         (job / "bin/cpi").chmod(0o755)
-        # What a test passes beside the Director's environment: endpoints without a property.
+        # What a test passes beside the Director's environment.
         added = {name: value for name, value in self._environment.items() if name.startswith("AWS_")}
         self._place = replace(place, environment={**added, **place.environment})
 

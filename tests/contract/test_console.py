@@ -5,15 +5,24 @@ import os
 import re
 import signal
 import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.config.keys import KEYS
 from testbed.console import BadLine, parsed
 from testbed.demo_process import Program
 from testbed.demo_text import SECRETS
 
 INTRODUCED = "  create_vm "
+COMMANDS = """check {file}
+preflight
+sweep --director {director} --older-than 0
+diagnose "i-0123456789abcdef0"
+check "{file}
+quit
+"""
 LINES = r"""info
 create_disk 1024 {"type": "gp2"}
 
@@ -71,6 +80,35 @@ def test_piped_lines() -> None:
     assert "\nMETHOD [ARGUMENT ...]" in text
     assert "\033" not in introduction + text
     assert [secret for secret in SECRETS if secret in introduction + text] == []
+
+
+def test_commands() -> None:
+    """It runs the operators' commands, and all endpoints of its cpi.json are those of the simulated AWS."""
+    with Program("testbed.console") as console:
+        introduction = "\n".join(console.read_until(INTRODUCED))
+        named = dict(re.findall(r"^  (AWS|director|cpi\.json|check) +(\S+)$", introduction, re.MULTILINE))
+        given = json.loads(Path(named["cpi.json"]).read_text())["cloud"]["properties"]["aws"]
+        text, stderr, status = console.finish(
+            COMMANDS.format(file=named["check"], director=named["director"])
+        )
+        assert (stderr, status, console.left()) == ("", 0, [])
+    endpoints = {key.path.removeprefix("aws.") for key in KEYS if re.fullmatch(r"aws\..*_endpoint", key.path)}
+    assert len(endpoints) == 7
+    assert {name: given.get(name) for name in endpoints} == dict.fromkeys(endpoints, named["AWS"])
+    assert re.findall(r"subnet-\S+ (10\.\S+) in", introduction) == [
+        "10.0.1.0/24",
+        "10.0.2.0/24",
+        "10.0.3.0/24",
+    ]
+    assert re.findall(r"^exit status (\d)$", text, re.MULTILINE) == ["1", "0", "0", "2"]
+    for part in (
+        "2 errors, 1 warning, 0 notes, 0 not checked",
+        "Ready for Baseline",
+        "No strays of director",
+    ):
+        assert f"\n{part}" in text
+    assert "VM `i-0123456789abcdef0' not found" in text
+    assert "Bad line: the command could not be run: No closing quotation." in text
 
 
 def test_introduction_and_terminal() -> None:

@@ -14,6 +14,7 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.demo import LIVES, Difference, Play, check_nothing_left, main
+from testbed.demo_picture import PICTURE, drawn, lines_of, words
 from testbed.demo_process import Program
 from testbed.demo_stage import Stage
 from testbed.demo_text import SECRETS
@@ -46,8 +47,12 @@ def test_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.Ca
     assert list(tmp_path.iterdir()) == []
     stdout, stderr = capsys.readouterr()
     assert stderr == ""
-    lines = re.findall(r"^([a-z_]+) +.{44}  .{36} +\d+  +\d+(?: \S+)*$", stdout, re.MULTILINE)
+    lines = re.findall(r"^([a-z_]+) +.{20}  .{17} +\d+  +\d+(?: \S+)*$", stdout, re.MULTILINE)
     assert Counter(lines).total() == 40
+    assert [line for line in stdout.splitlines() if len(line) > 100] == []
+    assert stdout.count("^ This error is meant to come") == 2
+    shown = words(lines_of(PICTURE.read_text(encoding="utf-8")))
+    assert shown == words(drawn(stdout)), "docs/demo.svg shows another output: make picture"
     assert stdout.endswith(
         "\nChecked: the answers of 40 calls, and that nothing is left in EC2 or the registry.\n"
     )

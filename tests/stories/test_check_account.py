@@ -971,9 +971,7 @@ def test_refused_in_vpc(cpi: Cpi, world: World, fake_aws: FakeAws, action: str) 
 
 def test_silent_service(fake_aws: FakeAws, world: World) -> None:
     """A service that does not answer, as in a VPC without its endpoint, is reported, and not called again."""
-    cpi = Cpi(
-        config(fake_aws.endpoint), env={"AWS_ENDPOINT_URL_IAM": NOWHERE, "AWS_ENDPOINT_URL_KMS": NOWHERE}
-    )
+    cpi = Cpi(config(fake_aws.endpoint, iam_endpoint=NOWHERE, kms_endpoint=NOWHERE))
     whole = changed(right(world), (*PROPERTIES, "iam_instance_profile"), "nobody")
     for number in (0, 1):
         disk = {"encrypted": True, "kms_key_arn": f"alias/{number}"}

@@ -26,12 +26,15 @@ if TYPE_CHECKING:
 
 _NOT_OF_STEMCELLS: Final = {"copy_completion_minutes", "copy_from_region"}
 """Keys of `aws.stemcell` that are not cloud properties."""
-_ENDPOINTS: Final = {
+ENDPOINTS: Final = {
     "ec2": keys.EC2_ENDPOINT,
     "elb": keys.ELB_ENDPOINT,
     "elbv2": keys.ELB_ENDPOINT,
     "sts": keys.STS_ENDPOINT,
     "ebs": keys.EBS_ENDPOINT,
+    "iam": keys.IAM_ENDPOINT,
+    "kms": keys.KMS_ENDPOINT,
+    "service-quotas": keys.SERVICE_QUOTAS_ENDPOINT,
 }
 """The keys of the endpoints, by botocore's service name."""
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
@@ -199,5 +202,5 @@ def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
 
 
 def _endpoints(merged: Json) -> dict[str, str]:
-    given = {service: key.read(merged) for service, key in _ENDPOINTS.items()}
+    given = {service: key.read(merged) for service, key in ENDPOINTS.items()}
     return {service: endpoint for service, endpoint in given.items() if endpoint}

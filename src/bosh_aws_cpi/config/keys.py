@@ -95,6 +95,14 @@ ELB_ENDPOINT = Key(
 )
 EBS_ENDPOINT = Key("aws.ebs_endpoint", https_url, "The same for the EBS direct APIs.", is_new=True)
 STS_ENDPOINT = Key("aws.sts_endpoint", https_url, "The same for STS.", is_new=True)
+IAM_ENDPOINT = Key("aws.iam_endpoint", https_url, "The same for IAM, which only commands call.", is_new=True)
+KMS_ENDPOINT = Key("aws.kms_endpoint", https_url, "The same for KMS, which only commands call.", is_new=True)
+SERVICE_QUOTAS_ENDPOINT = Key(
+    "aws.service_quotas_endpoint",
+    https_url,
+    "The same for Service Quotas, which only commands call.",
+    is_new=True,
+)
 DUALSTACK = Key(
     "aws.dualstack",
     flag,

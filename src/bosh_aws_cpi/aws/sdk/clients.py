@@ -33,7 +33,11 @@ MAX_CONNECTIONS = 16
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
 
-_ENDPOINT_NAMES = {"elb": "ELASTIC_LOAD_BALANCING", "elbv2": "ELASTIC_LOAD_BALANCING_V2"}
+_ENDPOINT_NAMES = {
+    "elb": "ELASTIC_LOAD_BALANCING",
+    "elbv2": "ELASTIC_LOAD_BALANCING_V2",
+    "service-quotas": "SERVICE_QUOTAS",
+}
 """Names in the SDK's AWS_ENDPOINT_URL_… variables, where they differ from botocore's names."""
 
 

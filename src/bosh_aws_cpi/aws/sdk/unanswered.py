@@ -26,6 +26,7 @@ from botocore.parsers import ResponseParserError
 from urllib3.exceptions import LocationParseError
 
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, Unreadable, call_of, code_of, described
+from bosh_aws_cpi.config.aws_config import ENDPOINTS
 
 NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
 """Without keys nothing can be asked."""
@@ -42,15 +43,8 @@ KEYS_REMEDY: Final = (
 )
 _NO_CODES: Final = frozenset({"", "Unknown"})
 """The SDK's codes for an error that it can't parse."""
-_ENDPOINTS: Final = {
-    "ec2": "aws.ec2_endpoint",
-    "elb": "aws.elb_endpoint",
-    "elbv2": "aws.elb_endpoint",
-    "elasticloadbalancing": "aws.elb_endpoint",
-    "sts": "aws.sts_endpoint",
-    "ebs": "aws.ebs_endpoint",
-}
-"""The property of a service's endpoint, by the SDK's and by IAM's name; the other services have none."""
+_BY_IAM: Final = {"elasticloadbalancing": "elb", "servicequotas": "service-quotas"}
+"""The SDK's names of services that IAM names otherwise."""
 _CHECK: Final = "check env.https_proxy and {endpoint}"
 _NOT_AWS: Final = f"the response is not from AWS, perhaps from a proxy: {_CHECK}"
 _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
@@ -140,7 +134,8 @@ def is_garbled_address(error: ValueError) -> bool:
 
 def endpoint(service: str) -> str:
     """What to check if a service does not answer."""
-    return f"{_ENDPOINTS.get(service, 'the routes to it')}, or create a VPC endpoint for it"
+    key = ENDPOINTS.get(_BY_IAM.get(service, service))
+    return f"{key.path if key else 'the routes to it'}, or create a VPC endpoint for it"
 
 
 def without_password(error: Exception) -> Exception | None:

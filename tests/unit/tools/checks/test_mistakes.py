@@ -58,7 +58,7 @@ def say(tmp_path: Path) -> Callable[..., list[str]]:
         deployed.write_text(manifest)
         given = whole["cloud"]["properties"]["aws"]
         named = str(deployed) if manifest else None
-        files = Files.read([str(path)], named, load(str(settings), {}).aws, None, given)
+        files = Files.read([str(path)], named, load(str(settings), {}).aws, given=given)
         return [str(each).replace(f"{tmp_path}/", "") for each in ordered(files.findings())]
 
     return run
