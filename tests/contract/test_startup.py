@@ -139,6 +139,7 @@ def test_methods_with_aws(
     modules = loaded(telling(fake_aws.endpoint).call(method, *arguments, stemcell=2))
     assert "botocore" in heavy(modules)
     assert heavy(modules) <= allowed
+    assert f"{PACKAGE}.aws.sdk.unanswered" not in modules
     assert other_methods(modules, method) == set()
     assert len(own(modules)) <= most, sorted(own(modules))
 
