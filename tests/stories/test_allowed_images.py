@@ -66,6 +66,18 @@ def test_hidden_from_create_vm(
     assert answer.error["message"].endswith(HIDDEN)
 
 
+def test_hidden_by_organisation(
+    cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws, failure: WriteError
+) -> None:
+    """The error says that an organisation's policy enabled the setting, which the account can't change."""
+    restrict("enabled")
+    managed = ["<managedBy>account<", "<managedBy>declarative-policy<"]
+    fake_aws.rule(action="GetAllowedImagesSettings", replace=[managed])
+    answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": public}})
+    assert answer.error == failure("CloudError", NOT_IN_REGION)
+    assert answer.error["message"].endswith(HIDDEN.replace("the account)", "an organisation's policy)"))
+
+
 @pytest.mark.parametrize("state", ["audit-mode", "disabled"])
 def test_not_enabled(cpi: Cpi, restrict: Any, failure: WriteError, state: str) -> None:
     """The error for a missing AMI does not mention the setting if it is off."""

@@ -675,3 +675,14 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
         (Severity.NOT_CHECKED, "vm_extensions/group/cloud_properties/capacity_reservation")
     ]
     assert Files.read([str(config_path)], None, aws).demand() == Demand()
+
+
+@pytest.mark.parametrize("key", ["dns", "cloud_properties"])
+def test_beside_subnets(check: Callable[..., Found], key: str) -> None:
+    """What belongs to a subnet of a dynamic network is refused beside them."""
+    value = {"dns": ["10.0.0.2"], "cloud_properties": {"subnet": "subnet-1"}}
+    subnet = {"azs": ["z1"], "cloud_properties": {"subnet": "subnet-1"}}
+    network = {"name": "default", "type": "dynamic", "subnets": [subnet], key: value[key]}
+    found = check(changed(yaml.safe_load(OWN), ("networks", 0), network))
+    (error,) = [each for each in found if each[0] == "error" and "beside subnets" in each[2]]
+    assert error[1] == f"networks/default/{key}"
