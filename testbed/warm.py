@@ -17,6 +17,7 @@ import sys
 import tempfile
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
@@ -114,7 +115,8 @@ class Forked:
             with ThreadPoolExecutor(2) as readers:
                 stdout, stderr = readers.submit(self.stdout.read), readers.submit(self.stderr.read)
                 if given and self.stdin:
-                    self.stdin.write(given)
+                    with suppress(BrokenPipeError):  # it ended without reading them
+                        self.stdin.write(given)
                 self._close_stdin()
             self.wait()
         finally:

@@ -115,10 +115,8 @@ def _carried_out(arguments: list[str]) -> int:
 
 
 def _is_configuration(argument: str) -> bool:
-    """Whether the only argument is a path, also of nothing, and not a command or a mistyped one."""
-    if argument.startswith("-"):
-        return False
-    return "/" in argument or "." in argument or not argument or os.access(argument, os.F_OK)
+    """Whether the only argument is a path, also of nothing, at the first look: BOSH's have a slash."""
+    return not argument.startswith("-") and ("/" in argument or "." in argument or not argument)
 
 
 def _answer(arguments: list[str]) -> int:

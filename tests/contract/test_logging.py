@@ -135,6 +135,13 @@ NOTHING: dict[str, Any] = {}
         (NOTHING, {"default_keyname": "bosh"}, "aws.default_keyname (did you mean default_key_name?)"),
         ({"secret_acces_key": "hunter7hunter7"}, NOTHING, "aws.secret_acces_key (did you mean secret_access"),
         ({"region": ABSENT, "ec2_endpoint": ABSENT, "regoin": "x"}, NOTHING, "aws.regoin (did you mean reg"),
+        (
+            {f"k{n:02}": 1 for n in range(40)},
+            NOTHING,
+            ", ".join(f"aws.k{n:02}" for n in range(20)) + ", and others",
+        ),
+        ({"secret_access_key:hunter7": 1, "hunter7 " * 9: 1}, NOTHING, "what is not a name (a space may be"),
+        ({"region": ABSENT, "x" * 70_000: 1}, {"region": "x", "hunter7 " * 9: 1}, "what is not a name"),
         (NOTHING, {"of_later_directors": 1, "vm": {"stemcell": {"api_version": 3}}}, ""),
         ({"stemcell": {"more": 1}, "connection_options": {}}, {"request_id": "1", "region": "x"}, ""),
     ],
@@ -145,7 +152,7 @@ def test_unknown_keys(aws: dict[str, Any], context: dict[str, Any], said: str) -
     Of the context's keys only those count that are near to one of the configuration: Directors may add some.
     """
     answer = Cpi(config(NOWHERE, **aws)).call("info", context=context)
-    assert (answer.error is None) == ("region" not in aws)
+    assert (answer.error is None) == ("regoin" not in aws)
     warnings = [line["text"] for line in lines(answer) if line["level"] == "WARNING"]
     assert len(warnings) == bool(said)
     assert all(f"Unknown configuration keys are ignored: {said}" in text for text in warnings)

@@ -264,13 +264,12 @@ def test_lazy_imports() -> None:
 
 @pytest.mark.parametrize("command", ["diagnose", "preflight", "sweep"])
 def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command: str) -> None:
-    """A command's name alone is that command without its arguments, unless a file is called so."""
+    """A command's name alone is that command without its arguments, also if a file is called so."""
+    (tmp_path / command).write_text("{}")
     answer = bare(command)
     assert (answer.returncode, answer.stdout) == (2, b"")
     assert f"usage: cpi {command} " in answer.stderr
     assert "the following arguments are required: CONFIG_PATH" in answer.stderr
-    (tmp_path / command).write_text("{}")
-    assert bare(command).document["error"]["type"] == "InvalidCall"  # stdin had no request
 
 
 @pytest.mark.parametrize("config_path", [[], ["/a/cpi.json"]], ids=["by-itself", "from-the-job"])
@@ -288,8 +287,9 @@ def test_help(bare: Callable[..., Answer], option: str, config_path: list[str]) 
 
 @pytest.mark.parametrize("config_path", [[], ["/a/cpi.json"]], ids=["by-itself", "from-the-job"])
 @pytest.mark.parametrize("option", ["--version", "version"])
-def test_version(bare: Callable[..., Answer], option: str, config_path: list[str]) -> None:
+def test_version(bare: Callable[..., Answer], tmp_path: Path, option: str, config_path: list[str]) -> None:
     """The version is the project's, without a package's metadata, which a release lacks."""
+    (tmp_path / "version").touch()  # as a pipeline's folder may have
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     answer = bare(option, *config_path)
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, f"bosh-aws-cpi {version}\n".encode(), "")

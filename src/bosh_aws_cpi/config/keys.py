@@ -322,3 +322,9 @@ DEBUG_LOG_LEVEL = Key(
 KEYS: Final[tuple[Key[Any], ...]] = tuple(row for row in [*globals().values()] if isinstance(row, Key))
 IN_AWS: Final = frozenset(row.path.split(".")[1] for row in KEYS if row.path.startswith("aws."))
 """The keys of the section ``aws``."""
+_LONGEST_NAME: Final = 64
+
+
+def is_name(key: str) -> bool:
+    """Whether an unknown key may be shown: YAML reads `secret_access_key:SECRET` as one key."""
+    return key.isascii() and key.isidentifier() and len(key) <= _LONGEST_NAME

@@ -36,6 +36,8 @@ _SIMILAR: Final = 0.6
 """How near to a known key an unknown one of the file must be, for the known one to be proposed."""
 _NEAR: Final = 0.8
 """The same in the context, whose other keys are a Director's."""
+_MOST_SHOWN: Final = 20
+"""The maximum number of unknown keys that a warning names."""
 _SECRETS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
@@ -71,10 +73,15 @@ def tell_unknown(document: object, context: Json) -> None:
     from difflib import get_close_matches  # noqa: PLC0415 - few configurations have unknown keys
 
     shown = []
-    for key in sorted(unknown):
+    named = sorted(filter(keys.is_name, unknown))
+    for key in named[:_MOST_SHOWN]:
         near = get_close_matches(key, keys.IN_AWS, n=1, cutoff=_NEAR if key in context else _SIMILAR)
         if near or key not in context:
             shown.append(f"aws.{key}" + (f" (did you mean {near[0]}?)" if near else ""))
+    if unknown - {*named, *context}:
+        shown.append("what is not a name (a space may be missing after a colon)")
+    if len(named) > _MOST_SHOWN:
+        shown.append("and others")
     if shown:
         text = "Unknown configuration keys are ignored: %s"
         log.logger.warning(text, ", ".join(shown), is_whole=True)

@@ -29,6 +29,9 @@ from bosh_aws_cpi.records import Record
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+_LONGEST_NUMBER: Final = 20
+"""The maximum number of digits of a wrong number that an error shows."""
+
 
 def _truth(value: object) -> bool:
     """Ruby's truth, with a warning for a string, whose author may have meant the opposite."""
@@ -240,7 +243,8 @@ def _said(kind: str, route: Route, value: object, limits: Json) -> str:
     if (noun := types.get(kind.removesuffix("_type"))) is not None:
         return f"must be {noun}, got {type_name(value)}"
     if (bound := bounds.get(kind)) is not None:
-        return f"must be {words[bound]} {limits[bound]}{' MiB' if is_size else ''}, got {value}"
+        shown = text if len(text := str(value)) <= _LONGEST_NUMBER else f"{text[:_LONGEST_NUMBER]}…"
+        return f"must be {words[bound]} {limits[bound]}{' MiB' if is_size else ''}, got {shown}"
     if kind == "literal_error":
         return f"must be {limits['expected']}, got {type_name(value)}"
     return "is missing" if kind == "missing" else ""

@@ -59,6 +59,8 @@ def carried_out(arguments: list[str]) -> int | None:
 
 def _problem(word: str, arguments: list[str]) -> str:
     """What is wrong with arguments that have no command in the first place; empty if they are paths."""
+    if arguments[1:] == [] and not word.startswith("-") and os.access(word, os.F_OK):
+        return ""
     if not word or (not word.startswith("-") and ("/" in word or "." in word)):
         misplaced = next((each for each in arguments if each in _COMMANDS), None)
         return f"the command comes first: cpi {misplaced} CONFIG_PATH …" if misplaced else ""

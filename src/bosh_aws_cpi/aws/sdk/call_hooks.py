@@ -65,8 +65,11 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
         exception = event["exception"]
         safe = unanswered.without_password(exception)
-        # An error of AssumeRole passes here again, for the call that needed the role's keys.
-        call = call_of(exception) or event["context"][CALL]
+        # An error of AssumeRole passes here again, for the call that needed the role's keys, of which an
+        # earlier attempt may have taken effect.
+        own = event["context"][CALL]
+        call = call_of(exception) or own
+        call.was_uncertain = call.was_uncertain or own.was_uncertain
         setattr(safe or exception, CALL, call)
         logger.debug("AWS did not answer: %s", described(safe or exception))
         if safe:

@@ -6,7 +6,9 @@ Only errors load it.
 import re
 import socket
 from collections.abc import Iterator
+from http.client import RemoteDisconnected
 from ssl import SSLCertVerificationError
+from traceback import walk_tb
 from typing import Final
 
 from botocore.exceptions import (
@@ -23,7 +25,6 @@ from botocore.exceptions import (
 )
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
-from urllib3.exceptions import LocationParseError
 
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, Unreadable, call_of, code_of, described
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
@@ -47,6 +48,13 @@ _BY_IAM: Final = {"elasticloadbalancing": "elb", "servicequotas": "service-quota
 """The SDK's names of services that IAM names otherwise."""
 _CHECK: Final = "check env.https_proxy and {endpoint}"
 _NOT_AWS: Final = f"the response is not from AWS, perhaps from a proxy: {_CHECK}"
+_FAILED: Final = f"AWS failed, or a proxy before it: retry later, and if this stays so, {_CHECK}"
+_NO_PROXY: Final = (
+    "one that is not valid: check its scheme, host and port, and percent-encode the special characters of "
+    "its password"
+)
+_FIRST_STATUS_OF_FAULTS: Final = 500
+_TUNNEL: Final = re.compile(r"Tunnel connection failed: \d{3}\b")
 _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
     (
         ProxyConnectionError,
@@ -102,7 +110,10 @@ def is_error_of_aws(error: ClientError) -> bool:
 def unlisted(error: ClientError) -> str:
     """An error whose code is in no table; if it is not AWS's, with what to check."""
     said = described(error)
-    return said if is_error_of_aws(error) else _sentences(said, strange("", error))
+    if is_error_of_aws(error):
+        return said
+    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+    return _sentences(said, _filled(_FAILED if status >= _FIRST_STATUS_OF_FAULTS else _NOT_AWS, "", error))
 
 
 def reason(service: str, error: Exception, said: str = "") -> str:
@@ -115,8 +126,17 @@ def reason(service: str, error: Exception, said: str = "") -> str:
     """
     causes = list(_causes(error))
     words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
-    last = str(causes[-1])
+    last = _own_words(causes[-1])
     return _filled(words, service, error, "" if not last or last in said else f" ({last})")
+
+
+def _own_words(cause: BaseException) -> str:
+    """What this machine says of a cause; nothing that a server or proxy has sent."""
+    if isinstance(cause, EndpointProviderError | RemoteDisconnected):
+        return str(cause)
+    if isinstance(cause, OSError) and (tunnel := _TUNNEL.match(str(cause))):
+        return tunnel[0]
+    return (cause.strerror or "") if isinstance(cause, OSError) else ""
 
 
 def strange(service: str, error: Exception | None = None) -> str:
@@ -126,31 +146,27 @@ def strange(service: str, error: Exception | None = None) -> str:
 
 def is_garbled_address(error: ValueError) -> bool:
     """Whether an address or range can't be read: AWS's, because all others are checked before."""
-    step = error.__traceback__
-    while step and step.tb_next:
-        step = step.tb_next
-    return step is not None and step.tb_frame.f_globals.get("__name__") == "ipaddress"
+    modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
+    callers = [each for each in modules if each != "ipaddress"]
+    return modules[-1:] == ["ipaddress"] and bool(callers) and callers[-1].startswith("bosh_aws_cpi.")
 
 
 def endpoint(service: str) -> str:
     """What to check if a service does not answer."""
     key = ENDPOINTS.get(_BY_IAM.get(service, service))
-    return f"{key.path if key else 'the routes to it'}, or create a VPC endpoint for it"
+    return f"{key.path if key else 'the endpoints in aws'}, or create a VPC endpoint for it"
 
 
 def without_password(error: Exception) -> Exception | None:
-    """An error in place of one that quotes a part of a proxy's password; None if it quotes none.
+    """An error in place of one about a proxy's URL that can't be read; None for any other error.
 
-    A special character of the password that is not encoded ends the host's part of the proxy's URL. Then
-    libraries take the part of the password before it for a port, and don't mask it.
+    A special character of the password that is not encoded ends the host's part of the URL, or looks like an
+    address. Then libraries take a part of the password for a port or a host, and don't mask it.
     """
     url = str(getattr(error, "kwargs", {}).get("proxy_url", ""))
     is_cut = "@" in url and "@" not in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
-    if is_cut or any(isinstance(each, LocationParseError) for each in _causes(error)):
-        return ProxyConnectionError(
-            proxy_url="one whose password has special characters that are not percent-encoded"
-        )
-    return None
+    is_unread = isinstance(error, HTTPClientError) and any(isinstance(e, ValueError) for e in _causes(error))
+    return ProxyConnectionError(proxy_url=_NO_PROXY) if is_cut or is_unread else None
 
 
 def _filled(words: str, service: str, error: Exception | None, cause: str = "") -> str:

@@ -66,8 +66,12 @@ def unknown_keys(properties: Json) -> Iterator[Finding]:
         )
         for entry in node.entries() if node is not None and isinstance(node.value, dict) else ():
             key = str(entry.route[-1])
-            if key not in known:
+            if key not in known and keys.is_name(key):
                 yield unknown_key(entry, key, known, "CPI").replaced(place=Place(f"{start}{key}"))
+            elif key not in known:
+                what = "has a key that is not a name, and is ignored"
+                remedy = "Add the space that may be missing after a colon"
+                yield Finding(Severity.WARNING, what, remedy, Place(start.rstrip(".") or "cloud.properties"))
 
 
 def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsConfig, list[Finding]]:

@@ -228,7 +228,7 @@ def test_unreadable_answer() -> None:
         assert (type(typed), typed.ok_to_retry) == (kind, True)
         assert typed.message == (
             "AWS could not be called: its answer can't be read. Is there a proxy in between? "
-            "Check env.https_proxy and the routes to it, or create a VPC endpoint for it"
+            "Check env.https_proxy and the endpoints in aws, or create a VPC endpoint for it"
         )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import socket
+from http.client import BadStatusLine
 from ssl import SSLCertVerificationError
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from botocore.exceptions import (
@@ -11,6 +14,7 @@ from botocore.exceptions import (
     ConnectTimeoutError,
     EndpointConnectionError,
     EndpointProviderError,
+    HTTPClientError,
     ProxyConnectionError,
     ReadTimeoutError,
     SSLError,
@@ -18,7 +22,15 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.unanswered import OUT_OF_REACH, is_error_of_aws, reason
+from bosh_aws_cpi.aws.sdk.unanswered import (
+    OUT_OF_REACH,
+    is_error_of_aws,
+    is_garbled_address,
+    reason,
+    unlisted,
+    without_password,
+)
+from bosh_aws_cpi.plan.subnets import free_range
 
 URL = "https://ec2.example.test"
 
@@ -61,16 +73,33 @@ def test_error_of_aws(error: ClientError, *, expected: bool) -> None:
             after(EndpointConnectionError(endpoint_url=URL), socket.gaierror(-2, "n")),
             "name can't be resolved",
         ),
-        (after(EndpointConnectionError(endpoint_url=URL), OSError("no route")), "no connection (no route)"),
         (
-            after(SSLError(endpoint_url=URL, error=OSError("e")), SSLCertVerificationError("self-signed")),
-            "not trusted (('self-signed',))",
+            after(EndpointConnectionError(endpoint_url=URL), OSError(113, "no route")),
+            "no connection (no route)",
         ),
-        (after(SSLError(endpoint_url=URL, error=OSError("e")), OSError("cut")), "TLS connection fails (cut)"),
+        (
+            after(SSLError(endpoint_url=URL, error=OSError("e")), SSLCertVerificationError(1, "self-signed")),
+            "not trusted (self-signed)",
+        ),
+        (
+            after(SSLError(endpoint_url=URL, error=OSError("e")), OSError(104, "cut")),
+            "TLS connection fails (cut)",
+        ),
         (EndpointProviderError(msg="no FIPS"), "no such endpoint (no FIPS): check aws.region, aws.fips"),
         (ConnectTimeoutError(endpoint_url=URL), "does not answer in time"),
         (ReadTimeoutError(endpoint_url=URL), "does not answer in time"),
         (after(ProxyConnectionError(proxy_url="http://p"), ConnectionRefusedError("r")), "the proxy"),
+        (
+            after(
+                ProxyConnectionError(proxy_url="http://p"),
+                OSError("Tunnel connection failed: 407 bob:pw\x1b[m"),
+            ),
+            "refuses (Tunnel connection failed: 407): check",
+        ),
+        (
+            after(EndpointConnectionError(endpoint_url=URL), BadStatusLine("pw\r\n")),
+            "is no connection: check",
+        ),
         (ResponseParserError("<html>"), "the response is not from AWS"),
     ],
 )
@@ -79,8 +108,34 @@ def test_out_of_reach(error: Exception, words: str) -> None:
     assert isinstance(error, OUT_OF_REACH)
     said = reason("elbv2", error)
     assert words in said
-    own = {"the proxy", "not trusted (('self-signed',))"}
-    assert ("aws.elb_endpoint" in said) is (words not in own)
+    own = {"the proxy", "not trusted (self-signed)"}
+    assert "pw" not in said
+    assert ("aws.elb_endpoint" in said) is (words not in own and "Tunnel" not in words)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"), [(503, "AWS failed, or a proxy before it"), (403, "The response is not from AWS")]
+)
+def test_page(status: int, said: str) -> None:
+    """A page without an error of AWS's form may be AWS's own only if the status says that a server failed."""
+    answer: Any = {"Error": {"Code": str(status)}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    assert said in unlisted(ClientError(answer, "RunInstances"))
+
+
+def test_proxy_that_is_not_valid() -> None:
+    """A part of a proxy's URL that a library quotes may be its password's."""
+    error = after(HTTPClientError(error="x"), ValueError("'pw99' does not appear to be an IPv4 address"))
+    assert "not valid: check its scheme, host and port" in str(without_password(error))
+    assert without_password(after(HTTPClientError(error="x"), OSError("y"))) is None
+
+
+def test_garbled_address() -> None:
+    """Only what our own modules read counts, not an address that a library reads of a setting."""
+    with pytest.raises(ValueError, match="foo") as library:
+        urlsplit("http://[foo]:1")
+    with pytest.raises(ValueError, match="foo") as own:
+        free_range(["foo"], [], 24, 0)
+    assert (is_garbled_address(library.value), is_garbled_address(own.value)) == (False, True)
 
 
 def test_service_of_the_call() -> None:
@@ -89,9 +144,8 @@ def test_service_of_the_call() -> None:
     setattr(error, CALL, Call("sts:AssumeRole", ()))
     assert reason("ec2", error).startswith("the connection is refused: check aws.sts_endpoint, ")
     assert "aws.elb_endpoint" in reason("elb", answered_by("elasticloadbalancing:DescribeTargetGroups"))
-    assert reason("kms", answered_by("kms:DescribeKey")).endswith(
-        "the routes to it, or create a VPC endpoint for it"
-    )
+    assert "aws.service_quotas_endpoint" in reason("", answered_by("servicequotas:ListServiceQuotas"))
+    assert "the endpoints in aws" in reason("", ReadTimeoutError(endpoint_url=URL))
 
 
 def answered_by(action: str) -> Exception:
