@@ -136,6 +136,7 @@ NOT_YAML = [
     ('a: 1\nb: "c\nd: 2\ne: 3\n', 2, "a quotation mark is opened and never closed"),
     ("a: 1\nb: 'c\nd: 2\n", 2, "a quotation mark is opened and never closed"),
     ('a: 1\nb: "c\nd: 2\ne: "f"\n', 2, "a quotation mark is opened and closed only in line 4"),
+    ("key: |\n-----BEGIN KEY-----\nx\n", 2, ""),
     ("a: 'b'c\n", 1, "text follows the closing quotation mark"),
     ("a:\n  azs: [z1, z2\n  b: 1\nc: 2\n", 2, "[ is opened and not closed: add ]"),
     ("azs: [1, 2", 1, "] is missing at the end"),

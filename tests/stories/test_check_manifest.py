@@ -482,7 +482,7 @@ AT_AWS = "cloud_provider/properties/aws"
         ((*AWS, "default_key_name"), "((pair))", None, ""),
         ((*AWS, "access_key_id"), GONE, None, ""),
         ((*AWS, "kms_key_arn"), None, None, ""),
-        (AWS, "((aws))", None, ""),
+        (AWS, "((aws))", "not checked", "cloud_provider/properties/aws"),
         (AWS, GONE, "error", "cloud_provider/properties"),
         (AWS, [], "error", AT_AWS),
         (("cloud_provider",), GONE, "error", ""),
@@ -514,6 +514,27 @@ def test_least_configuration_for_create_env(tmp_path: Path) -> None:
         assert cpi.run("check", str(path), "--offline", "--json").document["findings"] == []
     path.write_text(yaml.safe_dump(changed(manifest, (*AWS, "default_security_groups"), [])))
     assert errors_of(full.run("check", str(path), "--offline", "--json"))
+
+
+@pytest.mark.parametrize(
+    ("route", "value", "severity"),
+    [
+        ((*AWS, "default_security_groups"), "((groups))", "not checked"),
+        ((*AWS, "default_security_groups"), ["((group))", "x"], "not checked"),
+        (AWS, "((aws))", "not checked"),
+        (AWS[:-1], "((properties))", "not checked"),
+        ((*AWS, "connection_options"), {"ssl_verify_peer": False}, "error"),
+        ((*AWS, "default_security_groups"), "bosh", "error"),
+    ],
+)
+def test_groups_that_are_not_known(tmp_path: Path, route: Route, value: Any, severity: str) -> None:
+    """Default security groups that can't be read are not said to be missing."""
+    least = Cpi(config("http://localhost", default_security_groups=ABSENT))
+    path = tmp_path / "bosh.yml"
+    path.write_text(yaml.safe_dump(changed(yaml.safe_load(CREATE_ENV), route, value)))
+    found = least.run("check", str(path), "--offline", "--json").document["findings"]
+    assert [each["severity"] for each in found if each["path"].startswith("cloud_provider")] == [severity]
+    assert [each["what"] for each in found if not each["path"].startswith("cloud_provider")] == []
 
 
 def test_credentials_of_create_env(tmp_path: Path) -> None:

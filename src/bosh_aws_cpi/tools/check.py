@@ -89,7 +89,9 @@ def _check(given: argparse.Namespace) -> int:
     properties = cloud_properties(read)
     files = Files.read(given.files, given.manifest, aws, given.cpi, properties.get("aws"))
     asked = [] if given.offline else _account(files, given.stemcell)
-    found = ordered([*unknown_keys(properties), *map(files.placed, [*files.findings(), *asked])])
+    found = ordered(
+        [*unknown_keys(properties), *map(files.placed, [*files.findings(is_offline=given.offline), *asked])]
+    )
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)

@@ -41,10 +41,11 @@ _CREDENTIALS: Final = _names(
     )
 )
 """What belongs together: keys of one place with the role of another one are none."""
-_WAYS: Final = _names(
-    (keys.EC2_ENDPOINT, keys.ELB_ENDPOINT, keys.EBS_ENDPOINT, keys.STS_ENDPOINT, keys.CONNECTION_OPTIONS)
-)
+_WAYS: Final = _names((*aws_config.ENDPOINTS.values(), keys.CONNECTION_OPTIONS))
 """How AWS is reached from here."""
+_GROUPS: Final = keys.DEFAULT_SECURITY_GROUPS.path.removeprefix(_AWS)
+_ANY_GROUPS: Final = ["((default_security_groups))"]
+"""Some groups, which only the one who interpolates the manifest knows."""
 _ROWS: Final = {row.path.removeprefix(_AWS): row for row in keys.KEYS if row.path.startswith(_AWS)}
 _JOB: Final = {key: row.job_default for key, row in _ROWS.items() if row.job_default is not None}
 """What the job aws_cpi writes into cpi.json for keys that the manifest lacks."""
@@ -84,8 +85,11 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
         aws: The same, parsed: what is checked instead if the manifest's properties can't be read.
     """
     parts = [document.root.get(*_ROUTE[:1]), document.root.get(*_ROUTE), document.root.get(*_ROUTE, "aws")]
-    if any(each is not None and each.is_unknown for each in parts):
-        return aws, []
+    if unknown := next((each for each in parts if each is not None and each.is_unknown), None):
+        what = "is a variable: the configuration is that of cpi.json"
+        remedy = "Interpolate the file first (bosh interpolate)"
+        found = [Finding(Severity.NOT_CHECKED, what, remedy, unknown.place)]
+        return _with_groups(aws, {}), found
     whole = parts[-1]
     if whole is None:
         what = f"{_SHOWN}.aws is missing, the configuration of the CPI for create-env"
@@ -103,6 +107,8 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
         ],
         *(each for key, node in entries.items() for each in _entered(key, node, given, section)),
     ]
+    if _GROUPS in entries:
+        section.setdefault(_GROUPS, _ANY_GROUPS)
     section = {**_JOB, **section, **{key: given[key] for key in _WAYS & given.keys() - entries.keys()}}
     lent = {
         **section,
@@ -116,7 +122,13 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
             return aws_config.parse(each, {}), found
         except BoshError as error:
             found += [Finding(Severity.ERROR, error.message, "", whole.place)] if each is section else []
-    return aws, found
+    return _with_groups(aws, section), found
+
+
+def _with_groups(aws: AwsConfig, section: Json) -> AwsConfig:
+    """The configuration, with the manifest's default security groups, which it may have in a variable."""
+    given = section.get(_GROUPS)
+    return aws.replaced(default_security_groups=given or aws.default_security_groups or _ANY_GROUPS)
 
 
 def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Finding]:

@@ -31,7 +31,8 @@ _KINDS: Final = {
     "vpc": "a VPC",
 }
 """Beginnings of EC2's ids, and what has them."""
-_ID: Final = re.compile(rf"({'|'.join(_KINDS)})-(?:[0-9a-f]{{8}}|[0-9a-f]{{17}})")
+_ID: Final = re.compile(rf"({'|'.join(_KINDS)})-(?:[0-9a-f]{{8}}(?<!-20\d{{6}})|[0-9a-f]{{17}})")
+"""An id; what may be a date, as in key-20240115, is left out."""
 _Kinds = Mapping[tuple[str, ...], str]
 _IN_SUBNETS: Final[_Kinds] = {
     ("subnet",): "subnet",
@@ -63,25 +64,27 @@ _ZONE: Final = re.compile(rf"({_REGION.pattern})[a-z]")
 _ZONE_ID: Final = re.compile(r"[a-z]+\d-az\d+")
 
 
-def findings(config: CloudConfig, region: str) -> Iterator[Finding]:
+def findings(config: CloudConfig, region: str, *, is_offline: bool) -> Iterator[Finding]:
     """Look at what names something in AWS.
 
     Args:
         config: The cloud config.
         region: The configuration's.
+        is_offline: Whether AWS is not asked which instance types there are.
     """
     for entry in config.of_vms:
         section = entry.at("cloud_properties")
         if entry not in config.azs_of_others:
-            found = _of_vm(section, region)
-            yield from map(as_warning, found) if config.azs_of_others else found
+            found = _of_vm(section, region, is_offline=is_offline)
+            is_perhaps_of_others = config.azs_of_others and entry not in config.lists["azs"]
+            yield from map(as_warning, found) if is_perhaps_of_others else found
     for network in config.lists["networks"]:
         for entry in [network, *hashes(network.get("subnets"))]:
             if not config.is_of_others(entry):
                 yield from _ids(entry.get("cloud_properties"), _IN_SUBNETS)
 
 
-def _of_vm(properties: Node, region: str) -> Iterator[Finding]:
+def _of_vm(properties: Node, region: str, *, is_offline: bool) -> Iterator[Finding]:
     yield from _ids(properties, _IN_VMS)
     for route, what in _BY_NAME.items():
         for node in _texts(properties, route):
@@ -95,7 +98,7 @@ def _of_vm(properties: Node, region: str) -> Iterator[Finding]:
                 yield _wrong(node, f"'{node.value}' is an ARN, but AWS gets the name", remedy)
             elif route == ("availability_zone",):
                 yield from _zone(node, region)
-            elif route[0].startswith("instance_type"):
+            elif is_offline and route[0].startswith("instance_type"):
                 yield from _type(node)
 
 

@@ -109,8 +109,12 @@ class Files(Record):
         config = config.replaced(sizes=sizes, cpi=cpi)
         return cls(documents, deployed, config, aws, [*wrong, *of_sizes])
 
-    def findings(self) -> Iterator[Finding]:
-        """All that is wrong with them, as far as it can be said without AWS."""
+    def findings(self, *, is_offline: bool = True) -> Iterator[Finding]:
+        """All that is wrong with them, as far as it can be said without AWS.
+
+        Args:
+            is_offline: Whether AWS is not asked either.
+        """
         config, aws = self.config, self.aws
         for document in self._all():
             yield from _repeated(document)
@@ -118,8 +122,7 @@ class Files(Record):
         yield from self.of_configuration
         yield from _of_metadata_options(aws)
         yield from disks.of_defaults(aws)
-        yield from _of_cpi_name(config, self.documents[0].root)
-        yield from _of_others(config)
+        yield from [*_of_cpi_name(config, self.documents[0].root)] or _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
         else:
@@ -136,7 +139,7 @@ class Files(Record):
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
         yield from words.of_sizes(self._group_nodes())
-        yield from identifiers.findings(config, aws.region)
+        yield from identifiers.findings(config, aws.region, is_offline=is_offline)
         yield from disks.unused_keys(config, machines.disk_defaults(aws))
         yield from _variables(self._all())
 
@@ -265,7 +268,8 @@ def _of_others(config: CloudConfig) -> Iterator[Finding]:
     if others := config.azs_of_others:
         what = f"another CPI has the azs {shown(others)}: they and the subnets only in them are not checked"
         remedy = "Check them with --cpi NAME and that CPI's configuration"
-        yield Finding(Severity.NOT_CHECKED, what, remedy, others[0].at("cpi").place)
+        severity = Severity.NOTE if config.cpi else Severity.NOT_CHECKED
+        yield Finding(severity, what, remedy, others[0].at("cpi").place)
 
 
 def _variables(documents: Sequence[Document]) -> Iterator[Finding]:

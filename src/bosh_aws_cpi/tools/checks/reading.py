@@ -53,7 +53,9 @@ def read_known(model: type[Model], node: Node | None) -> Model | None:
 def _unknown(properties: Properties, at: At) -> Iterator[Finding]:
     for route, near in properties.unknown():
         node, key = at(*route), str(route[-1])
-        own = FOREIGN.get(key) or (near if near and "." in near else None)
+        foreign = FOREIGN.get(key, "") if len(route) == 1 else ""
+        own = foreign if foreign.partition(".")[0] in type(properties).model_fields else near
+        own = own if own and (own == foreign or "." in own) else None
         remedy = f"Did you mean {own}?" if own else elsewhere(node)
         remedy = remedy or (f"Did you mean {near}?" if near else "Remove it")
         yield Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place)

@@ -160,7 +160,7 @@ def _unlikely(size: Node | None, kind: Node | None) -> Iterator[Finding]:
         what = f"{size.value} MiB are more than EBS's limit of {most} GiB for a volume of this type"
         yield _warning(size, what, "Give the size in MiB")
     elif 0 < size.value < _LEAST_MIB:
-        what = f"the size is in MiB: {size.value} make a disk of 1 GiB, the smallest of EBS"
+        what = f"the size is in MiB: {size.value} MiB become a disk of 1 GiB, the smallest that EBS has"
         yield _warning(size, what, f"For {size.value} GiB, give {size.value * _MIB}")
 
 

@@ -17,6 +17,8 @@ _NO_SPACE: Final = re.compile(r"\s*(?:- +)*(?:([\w./-]+:)(?=[^\s:/])|-(?=[A-Za-z
 """A line without the space after the colon of its key, or after the dash of its list entry."""
 _HAS_VALUE: Final = re.compile(r"(\s*(?:- +)*)[^\s#:][^:]*:\s+[^\s#|>&]")
 """A line with a key that has a value."""
+_QUOTES: Final = frozenset("'\"")
+"""The styles of quoted texts."""
 _PLACEHOLDERS: Final = {"{{": "{{…}}", "<%": "<% … %>"}
 """What other programs replace, and the bosh CLI does not."""
 _CHARACTERS: Final = {
@@ -116,7 +118,7 @@ class _Mistake:
         if "quoted scalar" in self.context and "end of stream" in self.problem:
             return self.first, "a quotation mark is opened and never closed: add the closing one"
         last = self.before
-        if not isinstance(last, yaml.ScalarToken) or last.plain:
+        if not isinstance(last, yaml.ScalarToken) or last.style not in _QUOTES:
             return None
         first, end = last.start_mark.line + 1, last.end_mark.line + 1
         if first < end:

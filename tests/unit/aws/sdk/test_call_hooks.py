@@ -6,11 +6,12 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError, HTTPClientError
+from botocore.exceptions import ClientError, ConnectTimeoutError, HTTPClientError
+from botocore.session import Session
 
-from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, masked
+from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, masked
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import call_of, described
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call, call_of, described, may_be_done
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.redact import MASK
@@ -223,3 +224,16 @@ def test_unlisted_operation(clients: Clients, call: Callable[[Clients], object],
 def test_names_of_python(clients: Clients) -> None:
     """A name that Python itself looks for is simply not there."""
     assert not hasattr(clients.ec2, "__deepcopy__")
+
+
+def test_keys_that_can_not_be_renewed() -> None:
+    """If a retry gets no keys of the role, the first attempt may have taken effect nevertheless."""
+    session = Session()
+    install(session, CallStatistics())
+    error = ConnectTimeoutError(endpoint_url="https://sts.example.test")
+    setattr(error, CALL, Call("sts:AssumeRole", ()))
+    assert not may_be_done(error)
+    own = Call("ec2:CreateVolume", (), was_uncertain=True)
+    session.emit("after-call-error.ec2.CreateVolume", exception=error, context={CALL: own})
+    assert may_be_done(error)
+    assert "sts:AssumeRole" in described(error)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bosh_aws_cpi.config import aws_config
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.findings import ordered
@@ -601,6 +602,36 @@ def test_create_env(say: Callable[..., list[str]], old: str, new: str, place: st
     """The same of a manifest for create-env."""
     found = [each for each in say(changed(CREATE_ENV, old, new)) if not each.startswith("not checked")]
     assert_said(found, place, words)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("type: gp3", "type: gp3, flavor: m1.small", "'flavor' is unknown and ignored. Remove it"),
+        ("compilation:\n", "tags: {a: b}\ncompilation:\n", "'tags' is unknown and ignored. Remove it"),
+        (TYPE, f"{TYPE}    key_name: key-20240115\n", ""),
+    ],
+)
+def test_no_wrong_advice(say: Callable[..., list[str]], old: str, new: str, words: str) -> None:
+    """No remedy names a key that the place does not have; a name may look like an id."""
+    found = say(changed(OWN, old, new))
+    assert [each for each in found if not words or words not in each] == []
+    assert bool(found) is bool(words)
+
+
+@pytest.mark.parametrize("key", list(aws_config.ENDPOINTS.values()))
+def test_ways_to_aws(tmp_path: Path, key: Any) -> None:
+    """A check of create-env reaches each service as cpi.json says."""
+    settings, path = tmp_path / "cpi.json", tmp_path / "bosh.yml"
+    whole = config("http://localhost:1")
+    settings.write_text(json.dumps(whole))
+    path.write_text(CREATE_ENV)
+    aws = Files.read(
+        [str(path)], None, load(str(settings), {}).aws, given=whole["cloud"]["properties"]["aws"]
+    ).aws
+    assert {aws.endpoints[name] for name, each in aws_config.ENDPOINTS.items() if each == key} == {
+        "http://localhost:1"
+    }
 
 
 @pytest.mark.parametrize(

@@ -95,18 +95,23 @@ def check(tmp_path: Path) -> Callable[..., Found]:
             "no subnet is in",
         ),
         (("compilation", "worker"), 5, "compilation/worker", "'worker' is unknown"),
-        (("disk_types", 0, "disk_size"), 10, "disk_types/default/disk_size", "the size is in MiB: 10 make"),
+        (
+            ("disk_types", 0, "disk_size"),
+            10,
+            "disk_types/default/disk_size",
+            "the size is in MiB: 10 MiB become",
+        ),
         (
             (*OF_VM, "ephemeral_disk", "size"),
             50,
             "vm_types/default/cloud_properties/ephemeral_disk/size",
-            "the size is in MiB: 50 make a disk of 1 GiB",
+            "the size is in MiB: 50 MiB become a disk of 1 GiB",
         ),
         (
             (*OF_VM, "root_disk"),
             {"size": 20},
             "vm_types/default/cloud_properties/root_disk/size",
-            "the size is in MiB: 20 make",
+            "the size is in MiB: 20 MiB become",
         ),
         ((*OF_VM, "5"), "x", "vm_types/default/cloud_properties/5", "'5' is unknown"),
     ],
@@ -294,6 +299,10 @@ def test_other_cpi(check: Callable[..., Found]) -> None:
     assert "another CPI has the azs 'z9'" in found[0][2]
     group = {**MANIFEST["instance_groups"][0], "azs": ["z9"]}
     assert check(SEVERAL, {"instance_groups": [group]}) == found
+    zone = ("azs", 0, "cloud_properties", "availability_zone")
+    assert ("error", "azs/z1/cloud_properties/availability_zone") in [
+        each[:2] for each in check(changed(SEVERAL, zone, "us-east-1"))
+    ]
 
 
 @pytest.mark.parametrize(

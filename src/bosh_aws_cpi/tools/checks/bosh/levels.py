@@ -56,7 +56,7 @@ def elsewhere(unknown: Node) -> str:
             break  # no manifest has the other keys of a cloud config
         if key in _keys(level) and _at(unknown, unknown.route[:end]).child(key) is None:
             return f"Move it up, beside {unknown.route[end]}"
-    inner = _below(levels[-1][1], key)
+    inner = [each for each in _below(levels[-1][1], key) if _has(unknown, each)]
     return f"Move it into {' or '.join(inner)}" if len(inner) in _FEW else ""
 
 
@@ -77,6 +77,11 @@ def misplaced(node: Node, key: str) -> str:
         if inner is not None and key not in _keys(inner) and child.child(key) is not None:
             return f"Move it up: it stands in {child.route[-1]}"
     return ""
+
+
+def _has(unknown: Node, inner: str) -> bool:
+    """Whether the file is of the kind that has the place: only manifests have instance groups."""
+    return not inner.endswith("instance_groups") or unknown.document.root.child("instance_groups") is not None
 
 
 def _levels(route: Route) -> Iterator[tuple[int, Level]]:

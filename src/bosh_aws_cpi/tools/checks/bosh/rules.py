@@ -53,7 +53,9 @@ def unknown_name(node: Node, name: str, known: Sequence[str], where: str, source
 
 def _nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
     longer = [each for each in known if each.endswith(f"_{name}")]
-    near = longer if len(longer) == 1 else get_close_matches(name, known, n=1, cutoff=cutoff)
+    near = get_close_matches(name, known, n=1, cutoff=cutoff)
+    if len(longer) == 1 and not (near and near[0].startswith(name)):
+        near = longer
     return f"Did you mean {near[0]}?" if near else ""
 
 
