@@ -239,7 +239,7 @@ def _target_group(
             raise
         message = (
             f"Could not find ALB target group `{wanted}'. Region {region} has none of that name or ARN: "
-            "correct lb_target_groups, which needs the target group's, not the load balancer's"
+            "correct lb_target_groups: it needs the ARN of the target group, and not of the load balancer"
         )
         raise CloudError(message) from error
 

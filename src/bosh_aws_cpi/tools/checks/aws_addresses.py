@@ -23,7 +23,8 @@ def findings(config: CloudConfig) -> Iterator[Finding]:
     for network in config.lists["networks"]:
         if type_of(network) == "manual":
             for subnet in hashes(network.get("subnets")):
-                if (addresses := Addresses.of(subnet)) is not None:
+                addresses = None if config.is_of_others(subnet) else Addresses.of(subnet)
+                if addresses is not None:
                     yield from _subnet(subnet, addresses, is_managed=bool(network.value.get("managed")))
 
 

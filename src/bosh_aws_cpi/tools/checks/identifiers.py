@@ -137,13 +137,13 @@ def is_no_zone(text: str) -> bool:
 
 def _type(node: Node) -> Iterator[Finding]:
     """A text without the form of a type, or of a size that no type has; AWS may have newer families."""
-    sizes = {name.partition(".")[2] for name in _types()}
     name = str(node.value)
-    if _TYPE.fullmatch(name) is None or name.partition(".")[2] not in sizes:
+    if _TYPE.fullmatch(name) is None or name.partition(".")[2] not in _sizes():
         remedy = near_type(name) or "Use a type of EC2, such as m5.large"
         yield as_warning(_wrong(node, f"'{name}' is not an instance type that is known", remedy))
 
 
+@cache
 def near_type(name: str) -> str:
     """The remedy for an unknown instance type: the nearest one; empty if none is near."""
     return near(name, _types())
@@ -152,6 +152,11 @@ def near_type(name: str) -> str:
 @cache
 def _types() -> Collection[str]:
     return frozenset(type_table.names())
+
+
+@cache
+def _sizes() -> Collection[str]:
+    return frozenset(name.partition(".")[2] for name in _types())
 
 
 def near(name: str, known: Collection[str]) -> str:

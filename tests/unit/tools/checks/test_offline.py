@@ -299,6 +299,9 @@ def test_other_cpi(check: Callable[..., Found]) -> None:
     assert "another CPI has the azs 'z9'" in found[0][2]
     group = {**MANIFEST["instance_groups"][0], "azs": ["z9"]}
     assert check(SEVERAL, {"instance_groups": [group]}) == found
+    static = changed(SEVERAL, (*SUBNET[:3], 1, "static"), ["10.9.0.2"])  # AWS would keep it
+    least = changed(static, (*SUBNET[:3], 1, "reserved"), ["10.9.0.3-10.9.0.254"])
+    assert check(changed(least, ("compilation", "az"), "z9")) == found
     zone = ("azs", 0, "cloud_properties", "availability_zone")
     assert ("error", "azs/z1/cloud_properties/availability_zone") in [
         each[:2] for each in check(changed(SEVERAL, zone, "us-east-1"))
