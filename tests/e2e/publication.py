@@ -38,7 +38,7 @@ set -eu
 [ -d blobs ] || cp -al {root}/blobs . 2>/dev/null || cp -a {root}/blobs .
 [ -d .venv ] || {python} -I -m venv --without-pip .venv
 printf '%s\\n' "$PWD/src" {packages} >.venv/{purelib}/here.pth
-for each in packages project; do sed "s|^{root}$|$(pwd -P)|" {root}/.venv/$each.done >.venv/$each.done; done
+for each in dev project; do sed "s|^{root}$|$(pwd -P)|" {root}/.venv/$each.done >.venv/$each.done; done
 """
 """A hook of git, by which each clone has this working copy's blobs and Python packages without a download."""
 
