@@ -15,6 +15,8 @@ from typing import Any, Self
 
 PINNED = Path(__file__).with_name("editor")
 SCHEMA = Path(__file__).parents[2] / "docs/cloud-config.schema.json"
+PATIENCE = 60.0
+"""Seconds for npm."""
 CURSOR = "|"
 """Where the cursor is in a document."""
 FIRST_LINE = f"# yaml-language-server: $schema={SCHEMA}\n"
@@ -27,7 +29,11 @@ SETTINGS = {
 
 
 def installed() -> Path:
-    """Install the server, unless it is; return its program. Other processes wait meanwhile."""
+    """Install the server, unless it is; return its program. Other processes wait meanwhile.
+
+    Raises:
+        subprocess.SubprocessError: npm can't install it, for example because it reaches no registry.
+    """
     folder = Path(sys.prefix, "editor")
     folder.mkdir(exist_ok=True)
     lock, done = PINNED / "package-lock.json", folder / "done"
@@ -36,7 +42,7 @@ def installed() -> Path:
         if not done.exists() or done.read_bytes() != lock.read_bytes():
             shutil.copytree(PINNED, folder, dirs_exist_ok=True)
             command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
-            subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL)
+            subprocess.run(command, cwd=folder, check=True, stdin=subprocess.DEVNULL, timeout=PATIENCE)
             shutil.copyfile(lock, done)
     return folder / "node_modules/yaml-language-server/bin/yaml-language-server"
 

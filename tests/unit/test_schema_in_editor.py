@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
@@ -85,8 +86,12 @@ def test_editor() -> None:
     """
     if shutil.which("npm") is None:
         pytest.skip("npm is missing: what editors say of the schema was not tried")
+    try:
+        program = installed()
+    except subprocess.SubprocessError as error:
+        pytest.skip(f"{error}: what editors say of the schema was not tried")
     wrong = [yaml.safe_dump(mistake.made_in(CONFIG)) for mistake in WRONG_TYPES]
-    with LanguageServer(installed()) as server:
+    with LanguageServer(program) as server:
         accepted = server.marked([*FILES, *UNKNOWN.values()])
         assert {text: said for text, said in accepted.items() if said} == {}
         said = server.marked([*SAID, *wrong])
