@@ -50,7 +50,7 @@ def record(lib: str) -> None:
     def noted(pattern: object, flags: int = 0) -> object:
         def note(_pattern: object, all_flags: int, code: list[int], *groups: object) -> object:
             if not all_flags & _compiler.SRE_FLAG_LOCALE:
-                stored[pattern, flags] = (all_flags, array("I", code).tobytes(), *groups)
+                stored[pattern, int(flags)] = (all_flags, array("I", code).tobytes(), *groups)
             return _sre.compile(pattern, all_flags, code, *groups)
 
         _compiler._sre = SimpleNamespace(**{**vars(_sre), "compile": note})  # noqa: SLF001
