@@ -236,7 +236,7 @@ def of_compilation(config: CloudConfig) -> Iterator[Finding]:
     workers, zone = node.value.get("workers"), text_of(node.get("az")) or None
     if node.at("az").is_unknown or unserved(network, [zone or ""]):
         return
-    if zone in map(name_of, config.azs_of_others):
+    if zone is not None and zone in map(name_of, config.azs_of_others):
         return
     count = _free(network, zone)
     if count is None or not isinstance(workers, int) or workers <= count:
