@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from bosh_aws_cpi.tools.command_line import COMMANDS
 from testbed.demo_stage import Stage, main_status, staged
 from testbed.demo_state import state
 from testbed.demo_text import BOLD, DIM, YELLOW, folded, masked, paint, readable
@@ -28,7 +29,6 @@ PROMPT = "cpi> "
 CONTRACT = STEMCELL = 3
 """The contract version, and the stemcell's api_version, of a line that is not a whole request."""
 
-COMMANDS = ("check", "diagnose", "preflight", "sweep")
 _FINDING = re.compile(r" *[a-z ]+: ")
 
 FAULT = {"action": "CreateVolume", "times": 1, "drop": "after"}

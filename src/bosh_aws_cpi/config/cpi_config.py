@@ -103,7 +103,7 @@ def cloud_properties(document: object) -> Json:
 
 
 def unknown_keys(document: object, context: Json) -> set[str]:
-    """The keys of ``aws``, and of the context, that nothing reads; none of what is no hash."""
+    """The keys of ``aws`` and of the context that nothing reads. A section that is not a hash has none."""
     with_section: Any = document
     for name in ("cloud", "properties", "aws"):
         with_section = with_section.get(name) if isinstance(with_section, dict) else None

@@ -79,7 +79,7 @@ def tell_unknown(document: object, context: Json) -> None:
         if near or key not in context:
             shown.append(f"aws.{key}" + (f" (did you mean {near[0]}?)" if near else ""))
     if unknown - {*named, *context}:
-        shown.append("what is not a name (a space may be missing after a colon)")
+        shown.append("a key that is not a name (a space may be missing after its colon)")
     if len(named) > _MOST_SHOWN:
         shown.append("and others")
     if shown:

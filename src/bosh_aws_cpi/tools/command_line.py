@@ -12,7 +12,7 @@ VERSION: Final = "1.0.0"
 """That of pyproject.toml: a release has no metadata of the package."""
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
-_COMMANDS: Final = ("check", "diagnose", "preflight", "sweep")
+COMMANDS: Final = ("check", "diagnose", "preflight", "sweep")
 """Modules beside this one."""
 _STDIN: Final = 0
 _USAGE: Final = """\
@@ -39,7 +39,7 @@ def carried_out(arguments: list[str]) -> int | None:
         answered by a response.
     """
     word = arguments[0] if arguments else ""
-    if word in _COMMANDS:
+    if word in COMMANDS:
         return int(import_module(f"bosh_aws_cpi.tools.{word}").main(arguments[1:]))
     if word in {"-h", "--help", "help"}:
         sys.stdout.write(_USAGE)
@@ -62,8 +62,8 @@ def _problem(word: str, arguments: list[str]) -> str:
     if arguments[1:] == [] and not word.startswith("-") and os.access(word, os.F_OK):
         return ""
     if not word or (not word.startswith("-") and ("/" in word or "." in word)):
-        misplaced = next((each for each in arguments if each in _COMMANDS), None)
+        misplaced = next((each for each in arguments if each in COMMANDS), None)
         return f"the command comes first: cpi {misplaced} CONFIG_PATH …" if misplaced else ""
-    near = get_close_matches(word.lstrip("-").lower(), [*_COMMANDS, "help", "version"], n=1)
+    near = get_close_matches(word.lstrip("-").lower(), [*COMMANDS, "help", "version"], n=1)
     advice = f", did you mean '{near[0]}'?" if near else ": `cpi help` lists the commands"
     return f"unknown command '{word}'{advice}"

@@ -122,7 +122,7 @@ def reason(service: str, error: Exception, said: str = "") -> str:
     Args:
         service: The SDK's name of the service, if no call is attached to the error.
         error: One of `OUT_OF_REACH`.
-        said: What was said before: a cause in it is not repeated.
+        said: The message so far; a cause that it already contains is not repeated.
     """
     causes = list(_causes(error))
     words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
@@ -139,9 +139,9 @@ def _own_words(cause: BaseException) -> str:
     return (cause.strerror or "") if isinstance(cause, OSError) else ""
 
 
-def strange(service: str, error: Exception | None = None) -> str:
-    """The problem of a service when something other than AWS answers; an error names its service itself."""
-    return _filled(_NOT_AWS, service, error)
+def strange(service: str) -> str:
+    """The problem of a service when something other than AWS answers."""
+    return _filled(_NOT_AWS, service, None)
 
 
 def is_garbled_address(error: ValueError) -> bool:

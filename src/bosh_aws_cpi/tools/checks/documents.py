@@ -19,6 +19,11 @@ _LARGEST: Final = 4
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 
 
+def variables_in(text: str) -> list[str]:
+    """The variables in a text, as they are written: "((subnet_id))"."""
+    return _VARIABLE.findall(text)
+
+
 class Document(Record):
     """A file's content.
 
@@ -86,7 +91,7 @@ class Node(Entity):
     def variable_names(self) -> list[str]:
         """The variables in its text, or in its keys, as they are written."""
         texts = self.value if isinstance(self.value, dict) else [self.value]
-        return [name for each in texts if isinstance(each, str) for name in _VARIABLE.findall(each)]
+        return [name for each in texts if isinstance(each, str) for name in variables_in(each)]
 
     def get(self, *keys: str | int) -> "Node | None":
         """A value within it; None when there is none, or null."""

@@ -33,7 +33,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of, unknown_name
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
+from bosh_aws_cpi.tools.checks.reading import of_configuration, said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
@@ -233,15 +233,7 @@ def _sizes(aws: AwsConfig) -> tuple[Sequence[VmSize], Sequence[Finding]]:
 
 
 def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
-    options = MetadataOptions.renamed(aws.metadata_options)
-    properties, found = read(MetadataOptions, options, Document("", options).root.at)
-    if properties is not None:
-        yield from (
-            each.replaced(place=Place(f"aws.metadata_options.{each.place.path}"))
-            for each in found
-            if each.place
-        )
-    elif text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
+    if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
         yield Finding(
             Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
         )

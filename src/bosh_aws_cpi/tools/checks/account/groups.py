@@ -175,7 +175,7 @@ def _of_defaults(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -
     using = {facts.vpc_id for use, facts in known.uses() if _takes_defaults(use, known)}
     for vpc in known.vpcs():
         for entry in defaults:
-            if not entry.startswith("((") and (problem := groups.problem(entry, vpc)):
+            if problem := groups.problem(entry, vpc):
                 place = Place("aws.default_security_groups")
                 remedy = f"VMs without other groups need it. {problem.remedy}"
                 yield _found(problem, remedy, place, is_used=vpc in using)

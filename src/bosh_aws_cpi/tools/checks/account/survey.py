@@ -32,6 +32,7 @@ from bosh_aws_cpi.tools.checks.account import (
     traffic,
     types,
 )
+from bosh_aws_cpi.tools.checks.documents import variables_in
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import Named, References, named, values
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
@@ -129,7 +130,8 @@ class _Survey:
 
     def _groups(self, known: subnets.KnownSubnets) -> Iterator[Finding]:
         """Security groups; those of other VPCs are looked up only if a subnet's VPC lacks one."""
-        vpcs, defaults = known.vpcs(), self._aws.default_security_groups
+        vpcs = known.vpcs()
+        defaults = [each for each in self._aws.default_security_groups if not variables_in(each)]
         of_vpcs = partial(firewalls.groups_of_vpcs, vpc_ids=vpcs)
         there = self._ec2("security groups", of_vpcs) if vpcs else None
         if there is None:
