@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
+SCHEMA = "properties_schema.json"
+
 
 def verify(pipeline: Pipeline, final: Path) -> subprocess.CompletedProcess[str]:
     """Verify a release with the commands that SECURITY.md has for operators."""
@@ -84,6 +86,16 @@ def test_release_is_signed(pipeline: Pipeline) -> None:
     verified = checked(verify(pipeline, pipeline.final))
     assert verified.stdout.startswith(f'Good "{NAME}" signature')
     assert verified.stdout.splitlines()[1:] == [f"{file}: OK" for file in files]
+
+
+def test_properties_schema(pipeline: Pipeline) -> None:
+    """The bosh CLI packs the schema of the job's properties, where the Director looks for it."""
+    with tarfile.open(pipeline.tarball) as release:
+        job = release.extractfile(next(each for each in release if each.name.endswith("jobs/aws_cpi.tgz")))
+        with tarfile.open(fileobj=job) as packed:
+            schema = packed.extractfile(next(each for each in packed if each.name.endswith(SCHEMA)))
+            assert schema is not None
+            assert schema.read() == (ROOT / "jobs/aws_cpi" / SCHEMA).read_bytes()
 
 
 @pytest.mark.parametrize("pattern", ["*.tgz", "*.cdx.json", "SHA256SUMS"])

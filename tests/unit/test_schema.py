@@ -1,28 +1,35 @@
-"""docs/cloud-config.schema.json: it accepts right cloud configs, and finds mistakes where they are."""
+"""The JSON Schemas: they accept what is right, and find mistakes where they are."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import ssl
 import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+import certifi
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator, validators
 
+from bosh_aws_cpi.config.keys import KEYS
+from bosh_aws_cpi.errors import InvalidCall
 from tests.stories.checked_config import GONE, WRONG_TYPES, changed, right
 from tests.stories.right_configs import RIGHT, UNKNOWN
 
 if TYPE_CHECKING:
+    from bosh_aws_cpi.config.values import Key
     from testbed.world import World
     from tests.stories.checked_config import Mistake, Route
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = "docs/cloud-config.schema.json"
+JOB = "jobs/aws_cpi"
+JOB_SCHEMA = f"{JOB}/properties_schema.json"
 FILES = [text for name, texts in RIGHT.items() if name != "create-env" for text in texts]
 OF_VM: Route = ("vm_types", 0, "cloud_properties")
 CONFIG = right(cast("World", SimpleNamespace(zone="a", other_zone="b", subnet_ids=["s-0", "s-1", "s-2"])))
@@ -129,8 +136,81 @@ def test_descriptions() -> None:
             shapes += [inner, inner.get("items", {}).get("then", {})]
 
 
+def is_certificate(_: object, value: object) -> bool:
+    """Whether a value is certificates, as the Director sees it; the same of an empty string."""
+    if value == "":
+        return True
+    try:
+        return isinstance(value, str) and bool(ssl.create_default_context(cadata=value).get_ca_certs())
+    except ssl.SSLError:
+        return False
+
+
+@pytest.fixture(scope="module")
+def job_validator() -> Any:
+    """Return a validator of the job's properties that has the Director's type `certificate`."""
+    types = Draft202012Validator.TYPE_CHECKER.redefine("certificate", is_certificate)
+    schema = json.loads((ROOT / JOB_SCHEMA).read_text(encoding="utf-8"))
+    extended = validators.extend(Draft202012Validator, type_checker=types)  # type: ignore[no-untyped-call]
+    return extended(schema)
+
+
+def laid(path: str, value: Any) -> Any:
+    """Return a value below the sections of a path."""
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "value", [True, False, 0, 1, 3, 15, -1, 1.5, "", "8", "info", [], ["a"], [1], {}, {"a": 1}], ids=repr
+)
+@pytest.mark.parametrize("key", [key for key in KEYS if key.job is None], ids=lambda key: key.path)
+def test_job_property(job_validator: Any, key: Key[Any], value: Any) -> None:
+    """A value of a property is invalid exactly when the executable rejects it; the wrong value is named."""
+    try:
+        key.kind(value, key)
+        expected = []
+    except InvalidCall as error:
+        is_content = "must be a host" in str(error) or "2 to 1224" in str(
+            error
+        )  # of strings; left to the CPI
+        expected = [] if is_content else [tuple(key.path.split("."))]
+    found = marked(job_validator, laid(key.path, value))
+    assert [route[: len(route) if not isinstance(route[-1], int) else -1] for route in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("aws.max_retries", "8", "'8' is not of type 'integer'"),
+        ("aws.connection_options.ca_cert", "MII", "'MII' is not of type 'certificate'"),
+        ("aws.default_security_groups", "bosh", "'bosh' is not of type 'array'"),
+        ("debug.cpi.log_level", "loud", "'loud' is not one of ['debug', 'info', 'warn', 'error']"),
+    ],
+)
+def test_wrong_job_property(job_validator: Any, path: str, value: object, message: str) -> None:
+    """An error says what is expected."""
+    assert [error.message for error in job_validator.iter_errors(laid(path, value))] == [message]
+
+
+def test_right_job_properties(job_validator: Any) -> None:
+    """The defaults and examples of the job's spec are valid, and so is null, which the Director sets."""
+    properties = yaml.safe_load((ROOT / JOB / "spec").read_text(encoding="utf-8"))["properties"]
+    given = [
+        (path, value)
+        for path, each in properties.items()
+        for value in [None, each.get("default"), each.get("example")]
+        if path != "aws.connection_options.ca_cert"
+    ]
+    given.append(("aws.connection_options.ca_cert", None))
+    given.append(("aws.connection_options.ca_cert", Path(certifi.where()).read_text(encoding="utf-8")))
+    assert len(given) > 100
+    assert [each for each in given if marked(job_validator, laid(*each))] == []
+
+
 def test_committed() -> None:
-    """The committed schema is the one that the models give."""
+    """The committed schemas are those that the models and the keys give."""
     assert run(ROOT, "--check") == (0, "")
 
 
@@ -138,10 +218,15 @@ def test_stale(tmp_path: Path) -> None:
     """A schema that is not up to date is named, and written as it should be."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     (tmp_path / "docs").mkdir()
+    (tmp_path / JOB).mkdir(parents=True)
     shutil.copy(ROOT / "docs/cloud-properties.md", tmp_path / "docs")
-    assert run(tmp_path, "--check") == (1, f"{SCHEMA} is stale: run `make schema`\n")
+    assert run(tmp_path, "--check") == (
+        1,
+        f"{SCHEMA} is stale: run `make schema`\n{JOB_SCHEMA} is stale: run `make schema`\n",
+    )
     assert run(tmp_path) == (0, "")
-    assert (tmp_path / SCHEMA).read_bytes() == (ROOT / SCHEMA).read_bytes()
+    for path in (SCHEMA, JOB_SCHEMA):
+        assert (tmp_path / path).read_bytes() == (ROOT / path).read_bytes()
 
 
 def run(root: Path, *arguments: str) -> tuple[int, str]:
