@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,29 +148,76 @@ def test_operations_file_replaces_the_release_alone() -> None:
     assert [operation] in [yaml.safe_load(each) for each in shown]
 
 
+GIT = shutil.which("git") or "git"
+CHECKED = {
+    "is_good": False,
+    "summary": "1 assumptions: 0 agree, 1 differ",
+    "left": {"volume vol-1": "AccessDenied: arn:aws:iam::123456789012:user/x\n| <b>"},
+    "assumptions": [{"name": "tokens", "verdict": "differs", "seen": "an error"}],
+}
+LIVED = {"is_good": True, "summary": "1 calls", "left": {}, "calls": [{"method": "info", "seconds": 0.3}]}
+
+
 @pytest.mark.parametrize(("check", "lifecycle"), [(0, 0), (1, 0), (0, 2), (1, 2)])
 def test_lifecycle_runs_both_programs(tmp_path: Path, check: int, lifecycle: int) -> None:
-    """The calls of the methods are made whatever the first program finds; the last failure is the task's."""
-    (tmp_path / "source").mkdir()
+    """Both programs run; the last failure is the task's. A commit says what both saw."""
+    author = {"GIT_USER_NAME": "ci", "GIT_USER_EMAIL": "ci@example.com"}
+    source = tmp_path / "source"
+    shutil.copytree(ROOT / "acceptance", source / "acceptance")
+    shutil.copytree(ROOT / "docs" / "certification", source / "docs" / "certification")
+    committing = ["-c", "user.name=a", "-c", "user.email=a", "commit", "--quiet", "--message=x"]
+    for command in (["init", "--quiet"], ["add", "."], committing):
+        subprocess.run([GIT, "-C", source, *command], check=True)
     make = tmp_path / "make"
     make.write_text(
-        f'#!/bin/sh\necho "$*"\ncase $1 in aws-check) exit {check};; lifecycle) exit {lifecycle};; esac\n'
+        f"""#!/bin/sh
+echo "$*" >&2
+case $1 in
+venv) echo installing ;;
+aws-check) printf '%s\\n' '{json.dumps(CHECKED)}'; exit {check} ;;
+lifecycle) [ {lifecycle} = 2 ] || printf '%s\\n' '{json.dumps(LIVED)}'; exit {lifecycle} ;;
+esac
+"""
     )
     make.chmod(0o755)
-    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "REGION": "eu-west-1"}
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "REGION": "eu-west-1", **author}
     done = subprocess.run(
         ["/bin/sh", CI / "tasks" / "lifecycle.sh"],
-        env={**keys, "PATH": f"{tmp_path}:/usr/bin:/bin"},
+        env={
+            **keys,
+            "PATH": f"{tmp_path}:{Path(sys.executable).parent}:/usr/bin:/bin",
+            "HOME": str(tmp_path),
+        },
         cwd=tmp_path,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stdout.splitlines() == [
-        "aws-check AWS_CHECK_ARGS=--region eu-west-1",
-        "lifecycle LIFECYCLE_ARGS=--region eu-west-1",
+    assert done.stderr.splitlines() == [
+        "venv",
+        "installing",
+        "aws-check AWS_CHECK_ARGS=--region eu-west-1 --json",
+        "lifecycle LIFECYCLE_ARGS=--region eu-west-1 --json",
     ]
     assert done.returncode == (lifecycle or check)
+    shown = subprocess.run(
+        [GIT, "-C", tmp_path / "certified", "show", "--format=%an", "--name-only"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.split()
+    assert shown[0] == "ci"
+    assert re.fullmatch(r"docs/certification/[\d-]{15}-eu-west-1\.md", shown[1])
+    title, _, *lines = (tmp_path / "certified" / shown[1]).read_text().splitlines()
+    assert re.fullmatch(r"# \d{4}-\d\d-\d\d, eu-west-1, commit [0-9a-f]{40}", title)
+    passed = "failed**: It ended without a result" if lifecycle == 2 else "passed**: 1 calls"
+    assert lines[:3] == [
+        "- `make aws-check` **failed**: 1 assumptions: 0 agree, 1 differ",
+        r"  - left behind: volume vol-1: AccessDenied: arn:aws:iam::ACCOUNT:user/x \| \<b\>",
+        f"- `make lifecycle` **{passed}",
+    ]
+    assert "| `tokens` | differs | an error |" in lines
+    assert ("| `info` | 0.3 |" in lines) == (lifecycle == 0)
 
 
 @pytest.mark.parametrize(("database", "scan"), [(0, 0), (1, 0), (0, 2)])
