@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from testbed.executable import popen
 from testbed.hypervisor import BASE, TOGETHER
-from testbed.job import DATA, DEVICES, JOB, TMP, VCAP, Place
+from testbed.job import DATA, DEVICES, JOB, PYTHON_PROGRAM, TMP, VCAP, Place
 
 if TYPE_CHECKING:
     import subprocess
@@ -85,7 +85,7 @@ class Container(Place):
 
     def popen(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a program inside; the path is that inside."""
-        starter = [f"{BASE}/packages/python-3.13/bin/python3.13", "-I", "-S", "-c", _filter()]
+        starter = [f"{BASE}/packages/{PYTHON_PROGRAM}", "-I", "-S", "-c", _filter()]
         words = [
             "setpriv",
             "--pdeathsig",
@@ -150,7 +150,7 @@ def lay_packages(folder: Path, lib: Path, program: Path) -> None:
     (own / "bin" / program.name).chmod(
         stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH
     )
-    python = folder / "python-3.13/bin/python3.13"
+    python = folder / PYTHON_PROGRAM
     python.parent.mkdir(parents=True)
     python.symlink_to(Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}"))
 

@@ -27,7 +27,10 @@ VCAP: Final = 1000
 """The user's and the group's id on a stemcell."""
 DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 """The devices below /dev that containers and VMs have, beside their disks."""
-PACKAGES: Final = ("python-3.13", "bosh_aws_cpi")
+PYTHON: Final = "aws-cpi-python-3.13"
+"""The package of Python, in which only `bin/python3.13` is started."""
+PYTHON_PROGRAM: Final = f"{PYTHON}/bin/python3.13"
+PACKAGES: Final = (PYTHON, "bosh_aws_cpi")
 """The release's packages, in the order in which they are compiled."""
 
 

@@ -14,7 +14,7 @@ BLOBS = ROOT / "blobs"
 INDEX = ROOT / "config" / "blobs.yml"
 LOCK = ROOT / "requirements" / "run.txt"
 SOURCE_HASH = "bosh_release/python.sha256"
-"""The hash with which the package python-3.13 checks its source; below src/."""
+"""The hash with which the interpreter's package checks its source; below src/."""
 
 _REQUIREMENT = re.compile(r"^(\S+)==.*(?:\n +--hash=.*)+", re.MULTILINE)
 

@@ -78,7 +78,7 @@ CPYTHON = {
         "bytereef:mpdecimal",
     ),
 }
-"""What the package python-3.13 compiles in; the licences are those in the headers of the sources.
+"""What the interpreter's package compiles in; the licences are those in the headers of the sources.
 
 The versions come from the sources and not from CPython's own list, which names expat 2.6.3 in CPython 3.13.5,
 where the source is that of 2.7.1.
@@ -95,7 +95,7 @@ STEMCELL = tuple(
         licence=None,
         purl=f"pkg:generic/{name}",
         note=f"Not shipped: {library} of the stemcell, or of the machine that runs bosh create-env; "
-        "the package python-3.13 is linked with it dynamically.",
+        "the interpreter's package is linked with it dynamically.",
     )
     for name, library in {"openssl": "libssl and libcrypto", "zlib": "libz"}.items()
 )

@@ -1,6 +1,6 @@
 """What the interpreter does while its compiler's profile is taken: ``python training.py``.
 
-The package python-3.13 compiles the interpreter twice. In between it runs this, so that the second time the
+The interpreter's package compiles it twice. In between it runs this, so that the second time the
 compiler knows what a call of the CPI spends its time with: imports from bytecode, the creation of classes,
 regular expressions, the SDK's data as JSON, a signed request, its response as XML, and logs. The CPI's own
 code is not used, because each change of it would have every Director compile the interpreter again. Nothing

@@ -13,7 +13,7 @@ import pytest
 
 from testbed.environment import free_port
 from testbed.executable import Cpi, config
-from testbed.job import PACKAGES
+from testbed.job import PACKAGES, PYTHON
 from tests.e2e import agents, job
 from tests.e2e.compilation import read_package
 from tests.permutations import vm_arguments
@@ -58,7 +58,7 @@ def test_agent_compiles(
         "create_vm", *vm_arguments(world, agents.environment(tmp_path)), api_version=3, stemcell=3
     ).ok()
     (machine,) = hypervisor.settle()
-    interpreter, source = read_package(compiled, "python-3.13"), read_package(release, "bosh_aws_cpi")
+    interpreter, source = read_package(compiled, PYTHON), read_package(release, "bosh_aws_cpi")
     for package in (interpreter, source):
         agents.upload(port, f"blob-{package.name}", package.content)
     dependency = {

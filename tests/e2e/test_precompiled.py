@@ -14,7 +14,7 @@ import yaml
 
 from testbed.bosh_cli import Bosh
 from testbed.environment import Environment
-from testbed.job import PACKAGES
+from testbed.job import PACKAGES, PYTHON, PYTHON_PROGRAM
 from tests.e2e.compilation import NO_IMAGE, REFUSAL, STEMCELL, stemcell
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def with_newer_libraries(release: Path, target: Path) -> Path:
     """Write a compiled release whose interpreter needs a C library that is not there yet."""
     with tarfile.open(release) as packed:
         files = {entry.name: packed.extractfile(entry).read() for entry in packed}  # type: ignore[union-attr]
-    path = "./compiled_packages/python-3.13.tgz"
+    path = f"./compiled_packages/{PYTHON}.tgz"
     package = io.BytesIO()
     with (
         tarfile.open(fileobj=io.BytesIO(files[path])) as source,
@@ -95,12 +95,12 @@ def with_newer_libraries(release: Path, target: Path) -> Path:
     ):
         for entry in source:
             content = source.extractfile(entry).read() if entry.isfile() else b""  # type: ignore[union-attr]
-            if entry.name == "./bin/python3.13":
+            if f"{PYTHON}/{entry.name.removeprefix('./')}" == PYTHON_PROGRAM:
                 assert b"\0GLIBC_2.34\0" in content
                 content = content.replace(b"\0GLIBC_2.34\0", b"\0GLIBC_2.99\0")
             changed.addfile(entry, io.BytesIO(content))
     manifest = yaml.safe_load(files["./release.MF"])
-    (listed,) = (each for each in manifest["compiled_packages"] if each["name"] == "python-3.13")
+    (listed,) = (each for each in manifest["compiled_packages"] if each["name"] == PYTHON)
     listed["sha1"] = f"sha256:{hashlib.sha256(package.getvalue()).hexdigest()}"
     files |= {path: package.getvalue(), "./release.MF": yaml.safe_dump(manifest).encode()}
     with tarfile.open(target, "w") as made:

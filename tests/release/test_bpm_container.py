@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from testbed.bpm import Container
-from testbed.job import DATA, DIRECTORS, TMP
+from testbed.job import DATA, DIRECTORS, PYTHON_PROGRAM, TMP
 
 pytestmark = pytest.mark.release
 
@@ -80,7 +80,7 @@ CALLS: dict[str, tuple[tuple[int, ...], str | None]] = {
 
 def probe(container: Container, folders: tuple[str, ...] = ()) -> dict[str, Any]:
     """Look around in a container."""
-    python = "/var/vcap/packages/python-3.13/bin/python3.13"
+    python = f"/var/vcap/packages/{PYTHON_PROGRAM}"
     calls = {name: words for name, (words, _) in CALLS.items()}
     given = f"FOLDERS, CALLS, NAMESPACES = {folders!r}, {calls!r}, {NAMESPACES!r}\n"
     with container.popen([python, "-I", "-S", "-X", "utf8", "-c", given + PROBE]) as process:

@@ -18,6 +18,7 @@ from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.config import cpi_config
 from bosh_release import blobs, install, vendor
 from testbed import hypervisor
+from testbed.job import PACKAGES, PYTHON
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -160,7 +161,7 @@ def test_one_source_of_the_interpreter() -> None:
     """The one source of CPython 3.13, its hash, and what trains the interpreter are the package."""
     (source,) = [path for path in INDEX if path.startswith("python/")]
     assert re.fullmatch(r"python/Python-3\.13\.\d+\.tar\.xz", source)
-    assert files("python-3.13") == {source, blobs.SOURCE_HASH, "bosh_release/training.py"}
+    assert files(PYTHON) == {source, blobs.SOURCE_HASH, "bosh_release/training.py"}
 
 
 def test_training_needs_only_the_interpreter(tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_package_takes_the_cpi_and_its_wheels() -> None:
     assert files("bosh_aws_cpi") == program | installer | {wheel.path for wheel in WHEELS}
 
 
-@pytest.mark.parametrize("package", ["python-3.13", "bosh_aws_cpi"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_no_pattern_is_idle(package: str) -> None:
     """Each pattern of a package's spec names something; the `bosh` CLI refuses one that does not."""
     for pattern in spec(package)["files"]:
@@ -192,7 +193,7 @@ def test_no_pattern_is_idle(package: str) -> None:
         assert matching, pattern
 
 
-@pytest.mark.parametrize("package", ["python-3.13", "bosh_aws_cpi"])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_nothing_of_another_version_stays(package: str, tmp_path: Path) -> None:
     """Packaging empties its folder, where `bosh create-env` leaves what was installed before an upgrade."""
     for name in ("target", "sources"):
@@ -221,10 +222,16 @@ def test_version_is_the_newest_in_the_changelog() -> None:
 
 
 def test_packages_are_named_by_their_folder() -> None:
-    """Each package has its folder's name, and is compiled after the interpreter that it runs with."""
+    """Each package has its folder's name, and is compiled after the interpreter that it runs with.
+
+    The interpreter's begins with the CPI's: a Director refuses a VM with packages of the same name and other
+    contents from two releases (JobPackageCollision in bosh-director's instance_group.rb).
+    """
     names = {path.parent.name: spec(path.parent.name) for path in (ROOT / "packages").glob("*/spec")}
     assert {name: parsed["name"] for name, parsed in names.items()} == {name: name for name in names}
-    assert names["bosh_aws_cpi"]["dependencies"] == ["python-3.13"]
+    assert names.keys() == set(PACKAGES)
+    assert names["bosh_aws_cpi"]["dependencies"] == [PYTHON]
+    assert PYTHON.startswith("aws-cpi-")
 
 
 def test_data_of_every_service_with_an_endpoint() -> None:

@@ -1,4 +1,4 @@
-"""How the package python-3.13 compiles, with stand-ins for CPython's source and for compilers."""
+"""How the package of Python compiles, with stand-ins for CPython's source and for compilers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bosh_release import blobs
+from testbed.job import PYTHON
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -117,7 +118,7 @@ def compiled(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     (sources / "python" / "Python-3.13.98.tar.xz").write_bytes(b"of an earlier release")
     listed = f"{hashlib.sha256(content).hexdigest()}  python/{NAME}.tar.xz\n"
     (sources / blobs.SOURCE_HASH).write_text(listed)
-    shutil.copy(blobs.ROOT / "packages" / "python-3.13" / "packaging", sources)
+    shutil.copy(blobs.ROOT / "packages" / PYTHON / "packaging", sources)
 
     def run(**settings: str) -> subprocess.CompletedProcess[str]:
         environment = {

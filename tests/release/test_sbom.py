@@ -18,6 +18,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 from yaml import _yaml
 
 from bosh_release import blobs, install, parts, sbom
+from testbed.job import PYTHON
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,8 +100,8 @@ def test_release_and_packages() -> None:
     assert read["metadata"]["component"]["version"] == sbom.project()["version"], STALE
     specs = [yaml.safe_load(path.read_text()) for path in blobs.ROOT.glob("packages/*/spec")]
     assert below["bosh-aws-cpi"] == {f"packages/{spec['name']}" for spec in specs}, STALE
-    assert below["packages/python-3.13"] == set(hashed(blobs.SOURCE_HASH))
-    assert below["packages/bosh_aws_cpi"] == {*hashed(install.HASHES), "packages/python-3.13"}
+    assert below[f"packages/{PYTHON}"] == set(hashed(blobs.SOURCE_HASH))
+    assert below["packages/bosh_aws_cpi"] == {*hashed(install.HASHES), f"packages/{PYTHON}"}
 
 
 def test_every_licence_is_known() -> None:

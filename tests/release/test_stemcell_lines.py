@@ -13,7 +13,7 @@ import pytest
 
 from testbed.executable import config
 from testbed.imds import Imds
-from testbed.job import DIRECTORS, JOB, JobCpi
+from testbed.job import DIRECTORS, JOB, PYTHON, JobCpi
 from testbed.tls import Authority, TlsRelay
 from testbed.userland import LINES, REFUSED, Line, Userland
 from testbed.userland_vm import Vm, lay_sources
@@ -163,15 +163,15 @@ def test_tls(vm: Vm, fake_aws: FakeAws, render: Render, tmp_path: Path) -> None:
 def test_no_other_source(userland: Userland, tmp_path: Path) -> None:
     """The interpreter is not compiled from a source with another SHA-256, and the script says so."""
     vm = Vm(tmp_path / "vcap", tmp_path / "packages", {}, userland)
-    folder = vm.vcap / "data/compile/python-3.13"
-    lay_sources("python-3.13", folder)
+    folder = vm.vcap / "data/compile" / PYTHON
+    lay_sources(PYTHON, folder)
     (source,) = (folder / "python").iterdir()
     source.write_bytes(b"another")
-    words = "cd /var/vcap/data/compile/python-3.13 && BOSH_INSTALL_TARGET=/var/vcap/none exec bash packaging"
+    words = f"cd /var/vcap/data/compile/{PYTHON} && BOSH_INSTALL_TARGET=/var/vcap/none exec bash packaging"
     done = vm.run_as_root("sh", "-c", words)
     assert done.returncode == 1
     *_, said = done.stderr.decode().splitlines()
-    assert said.startswith("python-3.13: the source is not the file whose SHA-256 is in ")
+    assert said.startswith(f"{PYTHON}: the source is not the file whose SHA-256 is in ")
 
 
 @pytest.mark.parametrize("size", [0, 1, 511, MIB - 1, MIB, MIB + 1, 3 * MIB + 513, DISK_SIZE])

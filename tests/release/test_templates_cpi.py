@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from testbed.job import PYTHON_PROGRAM
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
@@ -79,7 +81,7 @@ class Installed:
         self.packages = folder / "packages"
         self.jobs = folder / "jobs"
         self.library = self.packages / "bosh_aws_cpi" / "lib"
-        self.python = self.packages / "python-3.13" / "bin" / "python3.13"
+        self.python = self.packages / PYTHON_PROGRAM
         told = folder / "told.py"
         executable(told, SAYS_HOW_IT_WAS_STARTED)
         told_by = shlex.join([sys.executable, "-IS", str(told)])
@@ -174,7 +176,7 @@ def test_default_folders(install: Install) -> None:
         with installed.process(environment) as process:
             stdout, stderr = process.communicate()
         assert (process.returncode, stdout) == (127, b"")
-        assert b"/var/vcap/packages/python-3.13/bin/python3.13" in stderr
+        assert f"/var/vcap/packages/{PYTHON_PROGRAM}".encode() in stderr
 
 
 def test_create_env(install: Install) -> None:

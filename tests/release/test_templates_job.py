@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from testbed.job import PACKAGES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
@@ -72,7 +74,7 @@ def test_files(job_spec: dict[str, Any], root: Path) -> None:
 
 def test_packages(job_spec: dict[str, Any], root: Path) -> None:
     """The job needs the two packages that bin/cpi starts from."""
-    assert job_spec["packages"] == ["python-3.13", "bosh_aws_cpi"]
+    assert job_spec["packages"] == list(PACKAGES)
     script = (root / "jobs" / "aws_cpi" / "templates" / "cpi.erb").read_text()
     assert set(re.findall(r"BOSH_PACKAGES_DIR/([^/]+)/", script)) == set(job_spec["packages"])
 
