@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from testbed.bosh_cli import Bosh
 
 COMMIT = "4e72c32a70d905b4b7cbf8c091f0cff27a61aebf"
-"""The state before 1.0.0 was prepared. Once 1.0.0 is published, its tag belongs here."""
+"""The state before 200.0.0 was prepared. Once 200.0.0 is published, its tag belongs here."""
 VERSION = "0.9.0"
 OWN = (
     *("jobs", "packages/bosh_aws_cpi", "src/bosh_aws_cpi"),

@@ -8,7 +8,7 @@ from typing import Final
 
 from bosh_aws_cpi import log
 
-VERSION: Final = "1.0.0"
+VERSION: Final = "200.0.0"
 """That of pyproject.toml: a release has no metadata of the package."""
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""

@@ -1,0 +1,47 @@
+"""The order of the versions of one release name, by which BOSH finds the latest one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from bosh_release import sbom
+from tests.e2e.publication import NAME
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testbed.bosh_cli import Bosh
+
+pytestmark = pytest.mark.e2e
+
+OF_RUBY = ("99", "105.0.1", "107.3.2")
+"""Versions of the Ruby release, the newest among them (its tags, in July 2026)."""
+
+
+@pytest.mark.parametrize(
+    ("version", "is_latest"), [(sbom.project()["version"], True), ("1.0.0", False)], ids=["ours", "lower"]
+)
+def test_latest_version(version: str, *, is_latest: bool, bosh: Bosh, tmp_path: Path) -> None:
+    """Among the Ruby release's versions, the CLI takes this release's for the latest.
+
+    A new dev version continues the latest one (bosh-cli, releasedir/fs_release_dir.go).
+    """
+    builds = {f"build-{each}": {"version": each} for each in (version, *OF_RUBY)}
+    files = {
+        "config/final.yml": {"name": NAME},
+        "config/blobs.yml": {},
+        f"releases/{NAME}/index.yml": {"builds": builds, "format-version": "2"},
+    }
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(yaml.safe_dump(content))
+    for name in ("jobs", "packages", "src"):
+        (tmp_path / name).mkdir()
+    bosh.run("create-release", "--force", "--dir", tmp_path).ok()
+    made = yaml.safe_load((tmp_path / "dev_releases" / NAME / "index.yml").read_text())["builds"]
+    latest = version if is_latest else OF_RUBY[-1]
+    assert [build["version"] for build in made.values()] == [f"{latest}+dev.1"]
