@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 pytestmark = pytest.mark.release
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "create-release"
+MARK = "src/bosh_release/python.hasty"
 ASKING = "#!/bin/sh\nfor name in user.test core.abbrev; do git config --get $name; done\n"
 
 
@@ -26,6 +28,33 @@ def test_settings_of_git_stay(tmp_path: Path) -> None:
     given |= {"GIT_CONFIG_KEY_0": "user.test", "GIT_CONFIG_VALUE_0": "mine"}
     given |= {"GIT_CONFIG_KEY_1": "core.abbrev", "GIT_CONFIG_VALUE_1": "12"}
     assert asked(given, tmp_path) == ["mine", "40"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_hasty"), [(["--force"], True), ([], False), (["--final", "--tarball=force"], False)]
+)
+@pytest.mark.parametrize("status", [0, 3])
+def test_build_of_a_developer(arguments: list[str], is_hasty: bool, status: int, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of the test
+    """A build with --force has a mark, by which the interpreter compiles fast; no mark stays."""
+    root = tmp_path / "clone"
+    (root / "src" / "bosh_release").mkdir(parents=True)
+    (root / "scripts").mkdir()
+    shutil.copy(SCRIPT, root / "scripts")
+    (root / MARK).touch()  # of a build that was killed
+    program = tmp_path / "bosh"
+    program.write_text(f"#!/bin/sh\n[ -e {MARK} ] && echo marked; echo $*\nexit {status}\n")
+    program.chmod(0o755)
+    done = subprocess.run(
+        [root / "scripts" / "create-release", *arguments],
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = " ".join(["create-release", *arguments])
+    assert done.stdout.splitlines() == [*(["marked"] if is_hasty else []), said]
+    assert done.returncode == status
+    assert not (root / MARK).exists()
 
 
 def asked(environment: dict[str, str], folder: Path) -> list[str]:

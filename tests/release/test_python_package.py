@@ -207,6 +207,17 @@ def test_compiler_without_profiles(
     assert "compiling without a profile" in ended.stderr
 
 
+def test_build_of_a_developer(
+    compiled: Callable[..., subprocess.CompletedProcess[str]], log: Callable[[], list[str]], tmp_path: Path
+) -> None:
+    """With the file that marks a developer's build, it compiles once and without a profile."""
+    (tmp_path / "the sources" / "bosh_release" / "python.hasty").touch()
+    ended = compiled()
+    assert ended.returncode == 0, ended.stderr
+    assert log() == PLAIN
+    assert "compiling without a profile" in ended.stderr
+
+
 def test_failed_training(
     compiled: Callable[..., subprocess.CompletedProcess[str]], log: Callable[[], list[str]]
 ) -> None:
