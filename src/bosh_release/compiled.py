@@ -1,4 +1,4 @@
-"""Makes a compiled release from a source release and the packages that `bosh create-env` compiled from it.
+"""Makes a compiled release: from a source release, and what `bosh create-env` or this machine compiles of it.
 
 The result is what `bosh export-release` gives: jobs and compiled packages, and which stemcell they are for.
 The format is that of the Director (compiled_release_manifest.rb, release_directory.rb) and of the `bosh` CLI
@@ -11,6 +11,7 @@ import hashlib
 import io
 import sys
 import tarfile
+import tempfile
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from typing import Any
 import yaml
 
 from bosh_release.blobs import measure
+from bosh_release.compiling import CompilingError, compile_packages
 from bosh_release.installation import Compiled, InstallationError, Key, keys, read_installation
 from bosh_release.portability import PortabilityError, check, line_of
 
@@ -83,6 +85,23 @@ def read_source(tarball: Path) -> Source:
     for path, digest in jobs.items():
         _verify(path, files.get(path, b""), digest)
     return Source(manifest, files)
+
+
+def read_packages(tarball: Path, source: Source) -> dict[str, bytes]:
+    """Read the sources of a release's packages, by name.
+
+    Raises:
+        CompiledReleaseError: A package is missing or damaged.
+    """
+    with tarfile.open(tarball) as packed:
+        files = {entry.name.removeprefix("./"): entry for entry in packed if entry.isfile()}
+        read = {}
+        for package in source.packages:
+            path = f"packages/{package['name']}.tgz"
+            opened = packed.extractfile(files[path]) if path in files else None
+            read[package["name"]] = opened.read() if opened else b""
+            _verify(path, read[package["name"]], package["sha1"])
+    return read
 
 
 def choose(source: Source, installed: Mapping[Key, Compiled]) -> dict[str, Compiled]:
@@ -181,7 +200,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="make compiled-release", description=__doc__)
     parser.add_argument("--release", type=Path, required=True, help="the release that was compiled")
     parser.add_argument(
-        "--installation", type=Path, required=True, help="the folder ~/.bosh/installations/ID"
+        "--installation",
+        type=Path,
+        help="the folder ~/.bosh/installations/ID with what create-env compiled (default: compile here)",
     )
     parser.add_argument("--stemcell", required=True, help="OS/VERSION, such as ubuntu-noble/1.84")
     parser.add_argument(
@@ -191,14 +212,19 @@ def main() -> None:
     try:
         line = line_of(arguments.stemcell)
         source = read_source(arguments.release)
-        chosen = choose(source, read_installation(arguments.installation.expanduser()))
         version = arguments.stemcell.removeprefix(f"{line}/")
         target = arguments.output / "-".join(
             (source.manifest["name"], str(source.manifest["version"]), line, version)
         )
         target = target.with_name(f"{target.name}.tgz")
-        write(target, source, chosen, arguments.stemcell)
-    except (CompiledReleaseError, InstallationError, PortabilityError) as error:
+        with tempfile.TemporaryDirectory(prefix="compiled-release-") as folder:
+            if arguments.installation:
+                chosen = choose(source, read_installation(arguments.installation.expanduser()))
+            else:
+                archives = read_packages(arguments.release, source)
+                chosen = compile_packages(archives, source.packages, Path(folder))
+            write(target, source, chosen, arguments.stemcell)
+    except (CompiledReleaseError, CompilingError, InstallationError, PortabilityError) as error:
         sys.exit(f"compiled-release: {error}")
     except OSError as error:
         sys.exit(f"compiled-release: the result can't be written: {error}")

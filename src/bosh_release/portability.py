@@ -39,13 +39,11 @@ def check(package: str, archive: IO[bytes], line: str) -> None:
     Args:
         package: The package's name, for the message.
         archive: The package as it was compiled, a tar archive of any compression.
-        line: The operating system as stemcells name it, such as ubuntu-noble.
+        line: The operating system as stemcells name it, one of LINES.
 
     Raises:
-        PortabilityError: It can't, or the line is unknown.
+        PortabilityError: It can't.
     """
-    if line not in LINES:
-        raise PortabilityError(f"the stemcell line {line!r} is unknown; known lines: {', '.join(LINES)}")
     needed: dict[str, Version] = {}
     with tarfile.open(fileobj=archive) as packed:
         for entry in packed:
@@ -92,13 +90,16 @@ def line_of(stemcell: str) -> str:
     """Return the operating system of a stemcell given as OS/VERSION, such as ubuntu-noble/1.84.
 
     Raises:
-        PortabilityError: It is not of this form. The CLI takes no other (director/os_version_slug.go).
+        PortabilityError: It is not of this form, the only one that the CLI takes
+            (director/os_version_slug.go), or the line is unknown.
     """
     line, _, version = stemcell.partition("/")
     if not line or not version or "/" in version:
         raise PortabilityError(
             f"a stemcell is given as OS/VERSION, such as ubuntu-noble/1.84, not as {stemcell!r}"
         )
+    if line not in LINES:
+        raise PortabilityError(f"the stemcell line {line!r} is unknown; known lines: {', '.join(LINES)}")
     return line
 
 

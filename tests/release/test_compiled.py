@@ -123,6 +123,73 @@ def test_form(site: Site, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert capsys.readouterr().out == f"compiled-release: {made}\nsha1: {sha256(made.read_bytes())}\n"
 
 
+NEEDY = """set -eu
+echo "compiling $BOSH_PACKAGE_NAME in $BOSH_COMPILE_TARGET"
+[ "$PWD" = "$BOSH_COMPILE_TARGET" ]
+mkdir "$BOSH_INSTALL_TARGET/bin"
+cat words "$BOSH_PACKAGES_DIR"/*/bin/told >>"$BOSH_INSTALL_TARGET/bin/told.new" 2>/dev/null || true
+mv "$BOSH_INSTALL_TARGET/bin/told.new" "$BOSH_INSTALL_TARGET/bin/told"
+"""
+
+
+def compiled_here(folder: Path, monkeypatch: pytest.MonkeyPatch, scripts: dict[str, str]) -> Path:
+    """Run the program without an installation, for packages with these scripts; return its result."""
+    sources = {
+        name: packed({"packaging": script.encode(), "words": f"{name}\n".encode()}, mode=0o600)
+        for name, script in scripts.items()
+    }
+    listed = [{**each, "sha1": sha256(sources[each["name"]])} for each in PACKAGES]
+    manifest = {"name": "bosh-aws-cpi", "version": "1.0.0", "jobs": [], "packages": listed}
+    files = {f"packages/{name}.tgz": content for name, content in sources.items()}
+    release = folder / "release.tgz"
+    release.write_bytes(packed({"release.MF": yaml.safe_dump(manifest).encode(), **files}))
+    arguments = [f"--release={release}", f"--output={folder}", f"--stemcell={STEMCELL}"]
+    monkeypatch.setattr(sys, "argv", ["compiled-release", *arguments])
+    compiled.main()
+    return folder / "bosh-aws-cpi-1.0.0-ubuntu-noble-1.84.tgz"
+
+
+def test_compiled_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an installation, each package is compiled here, after those that it depends on."""
+    made = compiled_here(tmp_path, monkeypatch, {each["name"]: NEEDY for each in PACKAGES})
+    told = {}
+    with tarfile.open(made) as release:
+        (listed,) = yaml.safe_load_all(release.extractfile("./release.MF").read())  # type: ignore[union-attr]
+        for package in listed["compiled_packages"]:
+            content = release.extractfile(f"./compiled_packages/{package['name']}.tgz").read()  # type: ignore[union-attr]
+            assert package["sha1"] == sha256(content)
+            with tarfile.open(fileobj=io.BytesIO(content)) as files:
+                assert {(entry.uid, entry.uname, entry.mode & 0o777) for entry in files} == {
+                    (0, "root", 0o755),
+                    (0, "root", 0o644),
+                }
+                told[package["name"]] = files.extractfile("./bin/told").read().decode().split()  # type: ignore[union-attr]
+    assert told == {
+        "openssl": ["openssl"],
+        "python": ["python", "openssl"],
+        "cpi": ["cpi", "openssl", "python", "openssl"],
+    }
+
+
+def test_script_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A script that fails ends the program with the script's last words; nothing is written."""
+    scripts = {each["name"]: NEEDY for each in PACKAGES} | {"python": "echo 'no headers' >&2; exit 7"}
+    with pytest.raises(SystemExit, match="compiling python failed with status 7:\nno headers"):
+        compiled_here(tmp_path, monkeypatch, scripts)
+    assert list(tmp_path.glob("bosh-aws-cpi*")) == []
+
+
+def test_sources_that_are_damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package whose sources are missing is not compiled."""
+    scripts = {each["name"]: NEEDY for each in PACKAGES}
+    compiled_here(tmp_path, monkeypatch, scripts).unlink()
+    with tarfile.open(tmp_path / "release.tgz") as release:
+        manifest = release.extractfile("./release.MF").read()  # type: ignore[union-attr]
+    (tmp_path / "release.tgz").write_bytes(packed({"release.MF": manifest}))
+    with pytest.raises(SystemExit, match=r"packages/cpi\.tgz is damaged"):
+        compiled.main()
+
+
 def test_same_bytes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same release and the same packages give the same bytes."""
     first = site.run(monkeypatch).read_bytes()
