@@ -533,5 +533,11 @@ UNKNOWN = {
         subnet="((subnet_id))",
     ),
     "whole hashes and lists": VARIABLES,
+    "a name, which may be the one that the compilation names": """
+azs: [{name: z1, cloud_properties: {availability_zone: us-east-1a}}]
+vm_types: [{name: ((name)), cloud_properties: {instance_type: m5.large}}]
+networks: [{name: default, type: dynamic, subnets: [{az: z1, cloud_properties: {subnet: ((subnet))}}]}]
+compilation: {workers: 1, az: z1, vm_type: small, network: default}
+""",
 }
 """Files in which variables are left."""

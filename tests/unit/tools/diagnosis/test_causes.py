@@ -64,6 +64,24 @@ def test_order() -> None:
     ]
     assert [word for word, finding in zip(words, found, strict=True) if word not in finding.what] == []
     assert found == findings.ordered(found)
+    assert {finding.source for finding in found[:-1] if finding.what != "no settings"} == {"AWS"}
+
+
+@pytest.mark.parametrize(
+    ("tokens", "is_minimal", "count"), [("required", True, 1), ("required", False, 0), ("", True, 0)]
+)
+def test_tokens(tokens: str, is_minimal: bool, count: int) -> None:  # noqa: FBT001 - a parameter of the test
+    """Required IMDSv2 tokens are a warning if the VM has a registry: its stemcell may be too old for them."""
+    facts = healthy()
+    assert facts.settings is not None
+    found = causes.of(
+        facts.replaced(
+            details=facts.details.replaced(metadata_tokens=tokens),
+            settings=facts.settings.replaced(is_minimal=is_minimal),
+        )
+    )
+    tokens_named = [each for each in found if "requires IMDSv2 tokens" in each.what]
+    assert [(each.severity, each.source) for each in tokens_named] == [(Severity.WARNING, "AWS")] * count
 
 
 @pytest.mark.parametrize("state", ["terminated", "shutting-down"])
