@@ -1,0 +1,150 @@
+"""An assumed role's credentials, kept for later calls in the folder that the job names.
+
+The folder is in memory, and only the job's user can access it. Where there is none, or a file in it can't be
+trusted, STS is asked as ever.
+"""
+
+import json
+import os
+import stat
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from botocore.credentials import DeferredRefreshableCredentials
+
+from bosh_aws_cpi.aws.sdk import private_files
+from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, UNAUTHORIZED
+from bosh_aws_cpi.log import logger, redact
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.config.aws_config import AwsConfig
+
+FOLDER: Final = "BOSH_AWS_CPI_RUN_DIR"
+"""The variable that names the folder."""
+_ENDPOINTS: Final = ("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL", "AWS_USE_FIPS_ENDPOINT")
+"""Variables that decide which STS is asked."""
+_FORMAT: Final = 1
+"""Part of each file's name; change it when the content of the files changes."""
+_LARGEST: Final = 65_536
+_VALID: Final = 900
+"""For how many seconds kept credentials must be valid: with fewer the SDK asks STS again during the call."""
+_LIFE: Final = 3600
+"""For how many seconds STS's credentials are valid, because the CPI asks for no other duration."""
+_SKEW: Final = 900
+"""How many seconds the machine's clock may be behind AWS's, which refuses requests beyond that."""
+_MEMBERS: Final = ("access_key", "secret_key", "token", "expiry_time")
+_REVOKED: Final = "explicit deny"
+"""In AWS's message if a policy denies the call, as the one does with which IAM revokes a role's sessions."""
+
+
+class RoleCredentials(DeferredRefreshableCredentials):
+    """A role's credentials: kept ones, or STS's.
+
+    Args:
+        fetch: Gets them from STS, with the SDK's names for their parts.
+        file: Where they are kept; None: nowhere.
+    """
+
+    def __init__(self, fetch: Callable[[], dict[str, Any]], file: Path | None) -> None:
+        super().__init__(self._load, "assume-role")
+        self._fetch = fetch
+        self._file = file
+        self._are_kept = False
+        """Whether those in use come from the file."""
+        self._are_refused = False
+
+    def refresh_needed(self, refresh_in: int | None = None) -> bool:
+        """Whether the next request needs other credentials."""
+        return self._are_refused or super().refresh_needed(refresh_in)
+
+    def after_attempt(self, **event: Any) -> int | None:  # noqa: ANN401 - botocore's events are keywords
+        """Delete kept credentials that AWS refuses, and retry the call at once (0) if others may help.
+
+        Only STS's own are used after that, so that a call is retried once. A call that AWS refuses for its
+        credentials has had no effect.
+        """
+        error = event["response"][1].get("Error", {}) if event["response"] else {}
+        is_ended = error.get("Code") in SESSION_ENDED
+        if not self._are_kept or not (is_ended or error.get("Code") in UNAUTHORIZED):
+            return None
+        self._forget()
+        # Without the words a permission may be missing, which no other credentials have.
+        self._are_refused = is_ended or _REVOKED in str(error.get("Message"))
+        return 0 if self._are_refused else None
+
+    def _load(self) -> dict[str, Any]:
+        kept = _read(self._file) if self._file and not self._are_refused else None
+        credentials = kept or self._fetch()
+        redact.learn({"credentials": [credentials[name] for name in _MEMBERS[:3]]})
+        if self._file and not kept:
+            _write(self._file, credentials)
+        self._are_kept, self._are_refused = kept is not None, False
+        return credentials
+
+    def _forget(self) -> None:
+        if self._file:
+            with suppress(OSError):
+                self._file.unlink()
+
+
+def file_of(config: "AwsConfig", arguments: object, source_keys: object) -> Path | None:
+    """The file for a role's credentials, whose name depends on all that decides what STS answers.
+
+    Args:
+        arguments: AssumeRole's.
+        source_keys: The keys that call it: whoever knows the file's name has them already.
+
+    Returns:
+        None if there is no folder, or not only this user can access it.
+    """
+    folder = Path(os.environ.get(FOLDER, ""))
+    if not folder.is_absolute() or not private_files.is_private(folder):
+        return None
+    asked = [config.region, config.endpoints.get("sts"), config.dualstack, config.fips]
+    asked += [os.environ.get(name) for name in _ENDPOINTS]
+    text = json.dumps([_FORMAT, arguments, source_keys, asked])
+    return folder / f"role-{sha256(text.encode()).hexdigest()}.json"
+
+
+def _read(file: Path) -> dict[str, Any] | None:
+    """The credentials in a file; None if it is missing, expires soon, or can't be trusted."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as opened:
+            if not _is_own(os.fstat(descriptor)):
+                return None
+            kept = json.loads(opened.read(_LARGEST))
+        found: dict[str, Any] = {name: kept[name] for name in (*_MEMBERS, "account_id")}
+        left = (datetime.fromisoformat(found["expiry_time"]) - datetime.now(UTC)).total_seconds()
+    except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        return None
+    is_usable = _VALID < left <= _LIFE + _SKEW and all(isinstance(found[name], str) for name in _MEMBERS)
+    return found if is_usable else None
+
+
+def _is_own(found: os.stat_result) -> bool:
+    """Whether this user alone wrote a file, and only under this name."""
+    is_private = stat.S_ISREG(found.st_mode) and not stat.S_IMODE(found.st_mode) & 0o077
+    is_only = found.st_uid == os.geteuid() and found.st_nlink == 1
+    return is_private and is_only and found.st_size < _LARGEST and found.st_mtime <= time.time()
+
+
+def _write(file: Path, credentials: dict[str, Any]) -> None:
+    """Keep credentials for later calls, and delete all that have expired."""
+    try:
+        with suppress(FileNotFoundError):
+            if file.lstat().st_uid != os.geteuid():
+                logger.warning("The role's credentials can't be kept: '%s' belongs to another user", file)
+                return
+        private_files.write(file, json.dumps(credentials).encode())
+    except OSError as error:
+        logger.debug("Could not keep the role's credentials: %s", error)
+    for other in file.parent.glob("role-*"):
+        with suppress(OSError):  # another call may be deleting it at this moment
+            if time.time() - other.stat().st_mtime > _LIFE:
+                other.unlink()
