@@ -80,7 +80,7 @@ class Roles:
         self.folder = folder
         self.folder.mkdir(mode=0o700)
 
-    def cpi(self, env: dict[str, str] | None = None, command: Any = None, **aws: Any) -> Cpi:
+    def cpi(self, env: dict[str, str] | None = None, *, command: Any = None, **aws: Any) -> Cpi:
         """Return an executable."""
         document = config(self.front.url, **{"max_retries": 0, "role_arn": ROLE_ARN, **aws})
         document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
@@ -88,7 +88,8 @@ class Roles:
 
     def direct(self, fake_aws: FakeAws) -> Cpi:
         """Return an executable with nothing in front of AWS."""
-        return self.cpi(**{f"{service}_endpoint": fake_aws.endpoint for service in SERVICES})
+        endpoints: dict[str, Any] = {f"{service}_endpoint": fake_aws.endpoint for service in SERVICES}
+        return self.cpi(**endpoints)
 
     def called(self, cpi: Cpi | None = None, **context: Any) -> list[str]:
         """Have a method called, which must succeed; return the calls of AWS."""
