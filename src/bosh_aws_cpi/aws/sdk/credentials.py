@@ -11,6 +11,7 @@ from botocore.credentials import (
     CredentialProvider,
     CredentialResolver,
     Credentials,
+    DeferredRefreshableCredentials,
 )
 from botocore.exceptions import BotoCoreError, HTTPClientError
 from botocore.session import Session
@@ -25,6 +26,8 @@ from bosh_aws_cpi.log import redact
 if TYPE_CHECKING:
     from bosh_aws_cpi.config.aws_config import AwsConfig
 
+RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
+"""The variable that names the folder for credentials of a role."""
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
 _LONGEST = 65_536
@@ -101,8 +104,6 @@ def _with_role(
     director_uuid: str | None,
 ) -> Session:
     """A session with an assumed role; the first call gets its credentials, kept ones or STS's."""
-    from bosh_aws_cpi.aws.sdk import role_session  # noqa: PLC0415 - few configurations have a role
-
     arguments = {"RoleArn": config.role_arn, **_session_of_role(config, director_uuid)}
     open_source = cache(partial(_with_source, config, statistics, create_client))
     source_keys = _source_keys(config, open_source)
@@ -115,15 +116,19 @@ def _with_role(
             role_arn=str(config.role_arn),
             extra_args=arguments,
         )
-        return fetcher.fetch_credentials()
+        return _kept_secret(fetcher.fetch_credentials())
 
-    is_kept = config.keep_role_session and director_uuid is not None and source_keys is not None
-    file = role_session.file_of(config, arguments, source_keys) if is_kept else None
-    assumed = role_session.RoleCredentials(fetch, file)
     opened = _without_files(config)
     call_hooks.install(opened, statistics)
-    events: Any = opened  # its stubs only allow handlers that return nothing
-    events.register("needs-retry", assumed.after_attempt)
+    assumed = DeferredRefreshableCredentials(fetch, "assume-role")
+    folder = os.environ.get(RUN_FOLDER)
+    if folder and source_keys and config.keep_role_session and director_uuid is not None:
+        from bosh_aws_cpi.aws.sdk import role_session  # noqa: PLC0415 - few configurations have a role
+
+        if file := role_session.file_in(folder, config, [arguments, source_keys]):
+            assumed = role_session.RoleCredentials(fetch, file)
+            events: Any = opened  # its stubs only allow handlers that return nothing
+            events.register("needs-retry", assumed.after_attempt)
     opened.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
     return opened
 

@@ -1,7 +1,6 @@
 """An assumed role's credentials, kept for later calls in the folder that the job names.
 
-The folder is in memory, and only the job's user can access it. Where there is none, or a file in it can't be
-trusted, STS is asked as ever.
+The folder is in memory, and only the job's user can access it. If a file in it can't be trusted, STS is asked.
 """
 
 import json
@@ -24,8 +23,6 @@ from bosh_aws_cpi.log import logger, redact
 if TYPE_CHECKING:
     from bosh_aws_cpi.config.aws_config import AwsConfig
 
-FOLDER: Final = "BOSH_AWS_CPI_RUN_DIR"
-"""The variable that names the folder."""
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL", "AWS_USE_FIPS_ENDPOINT")
 """Variables that decide which STS is asked."""
 _FORMAT: Final = 1
@@ -37,7 +34,8 @@ _LIFE: Final = 3600
 """For how many seconds STS's credentials are valid, because the CPI asks for no other duration."""
 _SKEW: Final = 900
 """How many seconds the machine's clock may be behind AWS's, which refuses requests beyond that."""
-_MEMBERS: Final = ("access_key", "secret_key", "token", "expiry_time")
+_SECRETS: Final = ("access_key", "secret_key", "token")
+_MEMBERS: Final = (*_SECRETS, "expiry_time")
 _REVOKED: Final = "explicit deny"
 """In AWS's message if a policy denies the call, as the one does with which IAM revokes a role's sessions."""
 
@@ -47,10 +45,10 @@ class RoleCredentials(DeferredRefreshableCredentials):
 
     Args:
         fetch: Gets them from STS, with the SDK's names for their parts.
-        file: Where they are kept; None: nowhere.
+        file: Where they are kept.
     """
 
-    def __init__(self, fetch: Callable[[], dict[str, Any]], file: Path | None) -> None:
+    def __init__(self, fetch: Callable[[], dict[str, Any]], file: Path) -> None:
         super().__init__(self._load, "assume-role")
         self._fetch = fetch
         self._file = file
@@ -72,43 +70,38 @@ class RoleCredentials(DeferredRefreshableCredentials):
         is_ended = error.get("Code") in SESSION_ENDED
         if not self._are_kept or not (is_ended or error.get("Code") in UNAUTHORIZED):
             return None
-        self._forget()
+        with suppress(OSError):
+            self._file.unlink()
         # Without the words a permission may be missing, which no other credentials have.
         self._are_refused = is_ended or _REVOKED in str(error.get("Message"))
         return 0 if self._are_refused else None
 
     def _load(self) -> dict[str, Any]:
-        kept = _read(self._file) if self._file and not self._are_refused else None
-        credentials = kept or self._fetch()
-        redact.learn({"credentials": [credentials[name] for name in _MEMBERS[:3]]})
-        if self._file and not kept:
-            _write(self._file, credentials)
-        self._are_kept, self._are_refused = kept is not None, False
-        return credentials
-
-    def _forget(self) -> None:
-        if self._file:
-            with suppress(OSError):
-                self._file.unlink()
+        kept = None if self._are_refused else _read(self._file)
+        self._are_kept = kept is not None
+        if kept is None:
+            kept = self._fetch()
+            _write(self._file, kept)
+        self._are_refused = False
+        return kept
 
 
-def file_of(config: "AwsConfig", arguments: object, source_keys: object) -> Path | None:
+def file_in(folder: str, config: "AwsConfig", asked: list[Any]) -> Path | None:
     """The file for a role's credentials, whose name depends on all that decides what STS answers.
 
     Args:
-        arguments: AssumeRole's.
-        source_keys: The keys that call it: whoever knows the file's name has them already.
+        folder: Its absolute path.
+        asked: AssumeRole's arguments, and the keys that call it: who can tell the file's name has them.
 
     Returns:
-        None if there is no folder, or not only this user can access it.
+        None if there is no such folder, or not only this user can access it.
     """
-    folder = Path(os.environ.get(FOLDER, ""))
-    if not folder.is_absolute() or not private_files.is_private(folder):
+    path = Path(folder)
+    if not path.is_absolute() or not private_files.is_private(path):
         return None
-    asked = [config.region, config.endpoints.get("sts"), config.dualstack, config.fips]
-    asked += [os.environ.get(name) for name in _ENDPOINTS]
-    text = json.dumps([_FORMAT, arguments, source_keys, asked])
-    return folder / f"role-{sha256(text.encode()).hexdigest()}.json"
+    endpoint = [config.region, config.endpoints.get("sts"), config.dualstack, config.fips]
+    text = json.dumps([_FORMAT, asked, endpoint, [os.environ.get(name) for name in _ENDPOINTS]])
+    return path / f"role-{sha256(text.encode()).hexdigest()}.json"
 
 
 def _read(file: Path) -> dict[str, Any] | None:
@@ -123,8 +116,10 @@ def _read(file: Path) -> dict[str, Any] | None:
         left = (datetime.fromisoformat(found["expiry_time"]) - datetime.now(UTC)).total_seconds()
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
-    is_usable = _VALID < left <= _LIFE + _SKEW and all(isinstance(found[name], str) for name in _MEMBERS)
-    return found if is_usable else None
+    if not (_VALID < left <= _LIFE + _SKEW and all(isinstance(found[name], str) for name in _MEMBERS)):
+        return None
+    redact.learn({"credentials": [found[name] for name in _SECRETS]})
+    return found
 
 
 def _is_own(found: os.stat_result) -> bool:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk.role_session import RoleCredentials
+
+if TYPE_CHECKING:
+    import pytest
 
 REVOKED = {"Code": "ExpiredToken", "Message": "The security token included in the request is expired"}
 
