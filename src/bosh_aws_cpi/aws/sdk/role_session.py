@@ -1,6 +1,6 @@
 """An assumed role's credentials, kept for later calls in the folder that the job names.
 
-The folder is in memory, and only the job's user can access it. If a file in it can't be trusted, STS is asked.
+The folder is in memory, and only its user can access it. If a file in it can't be trusted, STS is asked.
 """
 
 import json
