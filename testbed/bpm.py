@@ -76,12 +76,20 @@ Up to `--` follow three words for each mount: source, destination, options; then
 
 @dataclass(frozen=True)
 class Container(Place):
-    """One worker's container, which sees parts of the VM's /var/vcap; its `tmp` is /tmp inside, too."""
+    """One worker's container, which sees parts of the VM's /var/vcap; its `tmp` is /tmp inside, too.
+
+    Attributes:
+        volumes: The writable ones of the Director's `cpi_additional_volumes`, by their paths below /var/vcap.
+    """
+
+    volumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Make the folders, and one on which the container's file system is mounted."""
         super().__post_init__()
         (self.vcap / "root").mkdir(exist_ok=True)
+        for name in self.volumes:
+            (self.vcap / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def popen(self, command: Sequence[str]) -> subprocess.Popen[bytes]:
         """Start a program inside; the path is that inside."""
@@ -128,6 +136,7 @@ class Container(Place):
             (str(vcap / "sys/log/aws_cpi"), f"{BASE}/sys/log/aws_cpi", _WRITABLE),
             (str(vcap / "data/director"), DATA, _WRITABLE),
             (str(vcap / "store/director"), f"{BASE}/store/director", _WRITABLE),
+            *((str(vcap / name), f"{BASE}/{name}", _WRITABLE) for name in self.volumes),
         ]
         # Stands in for the release's interpreter, which needs nothing outside of its package.
         if not sys.base_prefix.startswith("/usr"):

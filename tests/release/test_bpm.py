@@ -43,6 +43,8 @@ NO_ROOT = (
 DENIED = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
+ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
+ROLES = "sys/run/aws_cpi/roles"
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 
 
@@ -208,6 +210,22 @@ def test_job_certificates(fake_aws: FakeAws, container: Container, render: Rende
         document = config(fake_aws.endpoint, ec2_endpoint=front.address, connection_options=options)
         assert JobCpi(container, render, document).call("has_disk", DISK).ok() is False
     assert container.written == []
+
+
+@pytest.mark.parametrize("volumes", [(), (ROLES,)], ids=["as the Director has it", "with the volume"])
+def test_role(fake_aws: FakeAws, container: Container, render: Render, volumes: tuple[str, ...]) -> None:
+    """A role is assumed once if the Director gives its workers the folder for that, else in each call."""
+    given = replace(container, volumes=volumes)
+    cpi = JobCpi(given, render, config(fake_aws.endpoint, role_arn=ROLE_ARN))
+    for _ in range(2):
+        answer = cpi.call("has_disk", DISK)
+        assert answer.ok() is False
+        assert " WARNING: " not in answer.stderr
+    assert fake_aws.actions().count("AssumeRole") == (1 if volumes else 2)
+    assert container.written == []
+    assert [path.stat().st_mode & 0o777 for path in container.vcap.glob(f"{ROLES}/*")] == [0o600] * len(
+        volumes
+    )
 
 
 def test_debug_log(fake_aws: FakeAws, under_bpm: UnderBpm, container: Container) -> None:

@@ -169,6 +169,15 @@ def test_director(render: Render, tmp_path: Path) -> None:
     assert started.stderr == ""
 
 
+def test_folder_of_roles(render: Render, tmp_path: Path) -> None:
+    """Where bin/cpi_ctl has created the folder for credentials of roles, the CPI is told of it."""
+    installed = Installed(tmp_path, render("bin/cpi", {}).replace("/var/vcap", str(tmp_path)), shell=None)
+    folder = tmp_path / "sys/run/aws_cpi/roles"
+    folder.mkdir(parents=True)
+    added = {"BOSH_AWS_CPI_RUN_DIR": str(folder)}
+    assert installed.run({"PATH": DIRECTOR_PATH}).handed_on == {"PATH": DIRECTOR_PATH, **added}
+
+
 def test_default_folders(install: Install) -> None:
     """Without the two variables, or with empty ones, the packages and jobs are those of a BOSH VM."""
     installed = install({})

@@ -33,6 +33,13 @@ class Machine:
         self.pid_file = self.vcap / "sys" / "run" / "aws_cpi" / "cpi.pid"
         self.copy = self.vcap / "packages" / "bosh_aws_cpi" / "bin" / "stemcell-copy"
         self.copy.parent.mkdir(parents=True)
+        self.roles = self.pid_file.with_name("roles")
+        self.chowned = folder / "chowned"
+        self._programs = folder / "programs"
+        self._programs.mkdir()
+        chown = self._programs / "chown"  # there may be no user vcap, and the test need not be root
+        chown.write_text(f'#!/bin/sh\necho "$@" >> {self.chowned}\n')
+        chown.chmod(0o755)
         self._control = folder / "cpi_ctl"
         for known, here in (("/var/vcap", self.vcap), ("/etc/sudoers.d", self.rule.parent)):
             assert known in script
@@ -44,7 +51,7 @@ class Machine:
         """Run bin/cpi_ctl as monit does: with next to no environment."""
         return subprocess.run(
             [str(self._control), *arguments],
-            env={"PATH": "/bin:/usr/bin:/sbin:/usr/sbin"},
+            env={"PATH": f"{self._programs}:/bin:/usr/bin:/sbin:/usr/sbin"},
             capture_output=True,
             check=False,
             text=True,
@@ -107,6 +114,27 @@ def test_start(machine: Machine) -> None:
     machine.succeed("start")
     assert machine.pid_file.read_text() == "1\n"
     assert list(machine.rule.parent.iterdir()) == []
+
+
+def test_folder_of_roles(machine: Machine) -> None:
+    """A start creates a folder for credentials that only vcap can access, and once; a stop leaves it."""
+    machine.succeed("start")
+    assert machine.roles.stat().st_mode & 0o7777 == 0o700
+    (machine.roles / "role-1.json").write_text("{}")
+    machine.succeed("stop")
+    machine.succeed("start")
+    assert (machine.roles / "role-1.json").exists()
+    assert machine.chowned.read_text() == f"-h vcap:vcap {machine.roles}\n"
+
+
+def test_link_in_place_of_the_folder_of_roles(machine: Machine, tmp_path: Path) -> None:
+    """A link that somebody put in the folder's place is left alone, with what it leads to."""
+    (tmp_path / "other").mkdir(mode=0o755)
+    machine.roles.parent.mkdir(parents=True)
+    machine.roles.symlink_to(tmp_path / "other")
+    machine.succeed("start")
+    assert (tmp_path / "other").stat().st_mode & 0o7777 == 0o755
+    assert not machine.chowned.exists()
 
 
 def test_start_with_stemcell_copy(machine: Machine) -> None:

@@ -59,6 +59,7 @@ class AwsConfig(Record):
     external_id: str | None
     session_tags: Mapping[str, str]
     """Tags of the session of the role."""
+    keep_role_session: bool
     default_key_name: str | None
     default_iam_instance_profile: str | None
     default_security_groups: Sequence[str]
@@ -108,6 +109,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         role_arn=keys.ROLE_ARN.read(merged),
         external_id=_of_role(merged, keys.EXTERNAL_ID),
         session_tags=_tags(_of_role(merged, keys.SESSION_TAGS), are_of_session=True),
+        keep_role_session=keys.KEEP_ROLE_SESSION.read(merged),
         default_key_name=keys.DEFAULT_KEY_NAME.read(merged),
         default_iam_instance_profile=keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
         default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),

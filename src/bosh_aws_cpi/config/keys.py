@@ -81,6 +81,14 @@ SESSION_TAGS = Key(
     is_new=True,
     example={"director": "production"},
 )
+KEEP_ROLE_SESSION = Key(
+    "aws.keep_role_session",
+    flag,
+    "Keep the role's credentials for later calls until 15 minutes before they expire, where the job runs on "
+    "a Director's VM: in a folder in memory that only its user can access. `false` calls STS each time.",
+    default=True,
+    is_new=True,
+)
 EC2_ENDPOINT = Key(
     "aws.ec2_endpoint",
     https_url,

@@ -50,6 +50,7 @@ class Clients:
     Args:
         statistics: Counts the calls that the clients make.
         allowance: Limits the pauses for throttling; without one, each call has a limit of its own.
+        director_uuid: The UUID of the request's Director; None for a command.
 
     Raises:
         CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist, or ``connection_options.ca_cert``
@@ -57,7 +58,11 @@ class Clients:
     """
 
     def __init__(
-        self, config: "AwsConfig", statistics: CallStatistics, allowance: attempts.Allowance | None = None
+        self,
+        config: "AwsConfig",
+        statistics: CallStatistics,
+        allowance: attempts.Allowance | None = None,
+        director_uuid: str | None = None,
     ) -> None:
         self._config = config
         self._statistics = statistics
@@ -65,7 +70,7 @@ class Clients:
         self._verify, self._certificates = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
         connections.install()
-        self._session = credentials.session(config, statistics, self._create)
+        self._session = credentials.session(config, statistics, self._create, director_uuid)
 
     @cached_property
     def ec2(self) -> "EC2Client":

@@ -1,9 +1,8 @@
 """Credentials from the configuration, the environment, a profile, web identity or a role; not from ~/.aws."""
 
 import os
-import uuid
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from botocore.credentials import (
@@ -27,10 +26,14 @@ from bosh_aws_cpi.log import redact
 if TYPE_CHECKING:
     from bosh_aws_cpi.config.aws_config import AwsConfig
 
+RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
+"""The variable that names the folder for credentials of a role."""
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
 _LONGEST = 65_536
 """The most bytes of an answer with credentials or with a token for them, which usually has a few thousand."""
+_LONGEST_NAME = 64
+"""The most characters of the name of a role's session (API model)."""
 
 # The SDK's sources of keys in files (~/.aws, ~/.boto, /etc/boto.cfg) and from programs that these files name.
 _FILE_PROVIDERS = (
@@ -42,19 +45,26 @@ _FILE_PROVIDERS = (
 )
 
 
-def session(config: "AwsConfig", statistics: CallStatistics, create_client: Callable[..., Any]) -> Session:
+def session(
+    config: "AwsConfig",
+    statistics: CallStatistics,
+    create_client: Callable[..., Any],
+    director_uuid: str | None,
+) -> Session:
     """Open a session of the SDK with the credentials of the configuration.
 
     Args:
         config: The ``aws`` section: keys, their source, and a role to assume with them.
         statistics: Counts the calls of the session's clients.
         create_client: Creates a client of a session and a service, for STS.
+        director_uuid: The UUID of the request's Director. Without one, for a command, STS is always called.
 
     Raises:
         CloudError: There are no credentials to assume the role with.
     """
-    source = _with_source(config, statistics, create_client)
-    return _with_role(config, statistics, create_client, source) if config.role_arn else source
+    if config.role_arn:
+        return _with_role(config, statistics, create_client, director_uuid)
+    return _with_source(config, statistics, create_client)
 
 
 def _with_source(
@@ -88,11 +98,51 @@ def _ask_own_sts_for_web_identity(opened: Session, create_client: Callable[..., 
 
 
 def _with_role(
-    config: "AwsConfig", statistics: CallStatistics, create_client: Callable[..., Any], source: Session
+    config: "AwsConfig",
+    statistics: CallStatistics,
+    create_client: Callable[..., Any],
+    director_uuid: str | None,
 ) -> Session:
-    """A session with an assumed role; the first call gets its credentials from STS."""
-    credentials = source.get_credentials()
-    if credentials is None:
+    """A session with an assumed role; the first call gets its credentials, kept ones or STS's."""
+    arguments = {"RoleArn": config.role_arn, **_session_of_role(config, director_uuid)}
+    open_source = cache(partial(_with_source, config, statistics, create_client))
+    source_keys = _source_keys(config, open_source)
+
+    def fetch() -> dict[str, Any]:
+        source = open_source()
+        fetcher = AssumeRoleCredentialFetcher(
+            client_creator=partial(create_client, source),
+            source_credentials=source.get_credentials(),
+            role_arn=str(config.role_arn),
+            extra_args=arguments,
+        )
+        return _kept_secret(fetcher.fetch_credentials())
+
+    opened = _without_files(config)
+    call_hooks.install(opened, statistics)
+    assumed = DeferredRefreshableCredentials(fetch, "assume-role")
+    folder = os.environ.get(RUN_FOLDER)
+    if folder and source_keys and config.keep_role_session and director_uuid is not None:
+        from bosh_aws_cpi.aws.sdk import role_session  # noqa: PLC0415 - few configurations have a role
+
+        if file := role_session.file_in(folder, config, [arguments, source_keys]):
+            assumed = role_session.RoleCredentials(fetch, file)
+            events: Any = opened  # its stubs only allow handlers that return nothing
+            events.register("needs-retry", assumed.after_attempt)
+    opened.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
+    return opened
+
+
+def _source_keys(config: "AwsConfig", open_source: Callable[[], Session]) -> list[str | None] | None:
+    """The keys that assume the role; None if each process gets other ones, by web identity.
+
+    Raises:
+        CloudError: There are none.
+    """
+    if config.credentials_source == "static":  # the source's session is opened only to call STS
+        return [config.access_key_id, config.secret_access_key, config.session_token]
+    found = open_source().get_credentials()
+    if found is None:
         from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY  # noqa: PLC0415 - only this error needs it
 
         message = (
@@ -100,25 +150,26 @@ def _with_role(
             f"environment nor from web identity, the container or the instance profile. {KEYS_REMEDY}"
         )
         raise CloudError(message)
-    fetcher = AssumeRoleCredentialFetcher(
-        client_creator=partial(create_client, source),
-        source_credentials=credentials,
-        role_arn=str(config.role_arn),
-        extra_args=_session_of_role(config),
+    if found.method == AssumeRoleWithWebIdentityProvider.METHOD:
+        return None
+    keys = found.get_frozen_credentials()
+    return [keys.access_key, keys.secret_key, keys.token]
+
+
+def _session_of_role(config: "AwsConfig", director_uuid: str | None) -> dict[str, Any]:
+    """AssumeRole's arguments beside the role.
+
+    The session's name, which CloudTrail shows, begins with "rsn-" as the Ruby release's does: a trust policy
+    may ask for that. STS accepts only these characters (API model).
+    """
+    named = "".join(
+        character if character.isascii() and (character.isalnum() or character in "_+=,.@-") else "-"
+        for character in f"rsn-{director_uuid or 'bosh-aws-cpi'}"
     )
-    opened = _without_files(config)
-    call_hooks.install(opened, statistics)
-    assumed = DeferredRefreshableCredentials(lambda: _kept_secret(fetcher.fetch_credentials()), "assume-role")
-    opened.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
-    return opened
-
-
-def _session_of_role(config: "AwsConfig") -> dict[str, Any]:
-    """AssumeRole's arguments beside the role."""
     external_id = {"ExternalId": config.external_id} if config.external_id else {}
     listed = [{"Key": key, "Value": value} for key, value in config.session_tags.items()]
     tags = {"Tags": listed} if listed else {}
-    return {"RoleSessionName": f"rsn-{uuid.uuid4()}", **external_id, **tags}
+    return {"RoleSessionName": named[:_LONGEST_NAME], **external_id, **tags}
 
 
 def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:

@@ -100,6 +100,19 @@ TOKEN_SPENT: Final = frozenset({"IdempotentInstanceTerminated", "IdempotentParam
 """The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
 UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "AccessDeniedException"})
 """EC2's code, and those of the other services."""
+SESSION_ENDED: Final = frozenset(
+    {
+        "AuthFailure",
+        "ExpiredToken",
+        "ExpiredTokenException",
+        "InvalidClientTokenId",
+        "RequestExpired",
+        "UnrecognizedClientException",
+    }
+)
+"""AWS does not accept keys, for example because they have expired or their role was deleted.
+
+EC2 has the first and RequestExpired (aws/aws-sdk-java issue 1443), other services have the others."""
 THROTTLED: Final = frozenset(
     {
         "ConcurrentLimitExceededException",

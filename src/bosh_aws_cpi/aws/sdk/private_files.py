@@ -51,6 +51,14 @@ def _places() -> Iterator[Path]:
 def _is_private(folder: Path) -> bool:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError:
+        return False
+    return is_private(folder)
+
+
+def is_private(folder: Path) -> bool:
+    """Whether only this user can access an existing folder, and can write to it."""
+    try:
         found = folder.lstat()
     except OSError:
         return False

@@ -1,0 +1,461 @@
+"""A role is assumed once: its credentials are kept for later calls, where that is safe."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed import imds, shifted
+from testbed.executable import ABSENT, DIRECTOR_UUID, SERVICES, Answer, Cpi, config, finish
+from testbed.imds import Imds
+from testbed.loopback import Reply, Request
+from testbed.proxy import AwsCall, Relay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+
+pytestmark = pytest.mark.usefixtures("warm")
+
+DISK = "vol-00000000000000001"
+ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
+STS, EC2 = "AssumeRole", "DescribeVolumes"
+OTHERS = {"access_key": "ASIAPLANTED000000001", "secret_key": "planted-secret", "token": "planted-token"}
+"""Credentials that somebody else put into a file."""
+REFUSED = "<Response><Errors><Error><Code>{}</Code><Message>{}</Message></Error></Errors></Response>"
+DENIED = "You are not authorized to perform this operation. User: x is not authorized to perform: ec2:x"
+"""EC2's message for a missing permission; with `REVOKED` for one that a policy denies."""
+REVOKED = f"{DENIED} with an explicit deny in an identity-based policy"
+MINUTE, HOUR = 60, 3600
+
+
+class Front(Relay):
+    """Stands in front of AWS, and refuses keys there.
+
+    Attributes:
+        refused: The error's code and message for each refused key; "*" stands for all.
+    """
+
+    def __init__(self, upstream: str) -> None:
+        """Refuse none."""
+        super().__init__(upstream)
+        self.refused: dict[str, tuple[str, str]] = {}
+
+    def reply(self, request: Request) -> Reply:
+        """Refuse or pass on."""
+        call = AwsCall.read(request)
+        if call.action != STS and (said := self.refused.get(call.access_key_id) or self.refused.get("*")):
+            return Reply(403, REFUSED.format(*said).encode(), "text/xml")
+        return super().reply(request)
+
+    def asked(self) -> list[str]:
+        """Return the actions since the last time."""
+        actions = [call.action for call in self.calls]
+        self.requests.clear()
+        return actions
+
+    def key(self) -> str:
+        """Return the key that signed the last call."""
+        return self.calls[-1].access_key_id
+
+
+class Roles:
+    """The executable with a role, and the folder for its credentials.
+
+    Attributes:
+        front: What it calls.
+        folder: The folder.
+    """
+
+    def __init__(self, front: Front, folder: Path) -> None:
+        """Create the folder."""
+        self.front = front
+        self.folder = folder
+        self.folder.mkdir(mode=0o700)
+
+    def cpi(self, env: dict[str, str] | None = None, *, command: Any = None, **aws: Any) -> Cpi:
+        """Return an executable."""
+        document = config(self.front.url, **{"max_retries": 0, "role_arn": ROLE_ARN, **aws})
+        document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+        return Cpi(document, env={"BOSH_AWS_CPI_RUN_DIR": str(self.folder), **(env or {})}, command=command)
+
+    def direct(self, fake_aws: FakeAws) -> Cpi:
+        """Return an executable with nothing in front of AWS."""
+        endpoints: dict[str, Any] = {f"{service}_endpoint": fake_aws.endpoint for service in SERVICES}
+        return self.cpi(**endpoints)
+
+    def called(self, cpi: Cpi | None = None, **context: Any) -> list[str]:
+        """Have a method called, which must succeed; return the calls of AWS."""
+        assert (cpi or self.cpi()).call("has_disk", DISK, context=context).ok() is False
+        return self.front.asked()
+
+    @property
+    def file(self) -> Path:
+        """The only file."""
+        (found,) = self.folder.iterdir()
+        return found
+
+    def plant(self, **changed: Any) -> Path:
+        """Put others' credentials into the file, which are trusted unless something else is changed."""
+        content = json.loads(self.file.read_text())
+        self.file.write_text(json.dumps({**content, **OTHERS, **changed}))
+        return self.file
+
+
+@pytest.fixture
+def roles(fake_aws: FakeAws, tmp_path: Path) -> Iterator[Roles]:
+    """Return an executable with a role."""
+    with Front(fake_aws.endpoint) as front:
+        yield Roles(front, tmp_path / "roles")
+
+
+def printed(answer: Answer) -> str:
+    """Return all that a call has written."""
+    return answer.stdout.decode() + answer.stderr
+
+
+def test_assumed_once(roles: Roles) -> None:
+    """The first call assumes the role, the next ones use its credentials, which are in a private file."""
+    for actions in ([STS, EC2], [EC2], [EC2]):
+        assert roles.cpi().call("has_disk", DISK).ok() is False
+        last = roles.front.calls[-1]
+        assert roles.front.asked() == actions
+        kept = json.loads(roles.file.read_text())
+        assert (last.access_key_id, last.token) == (kept["access_key"], kept["token"])
+    assert re.fullmatch(r"role-[0-9a-f]{64}\.json", roles.file.name)
+    assert roles.file.stat().st_mode & 0o7777 == 0o600
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["no folder is named", "switched off", "missing", "open", "a file", "relative", "a link", "unwritable"],
+)
+def test_not_kept(roles: Roles, tmp_path: Path, case: str) -> None:
+    """Without a private folder, or if the key says so, each call assumes the role, and warns of nothing."""
+    link = tmp_path / "link"
+    link.symlink_to(roles.folder)
+    (tmp_path / "file").write_text("")
+    names = {
+        "missing": tmp_path / "missing",
+        "a file": tmp_path / "file",
+        "relative": "roles",
+        "a link": link,
+    }
+    named = {**names, "no folder is named": "", "unwritable": "/proc/self/fd"}.get(case, roles.folder)
+    if case == "open":
+        roles.folder.chmod(0o750)
+    cpi = roles.cpi({"BOSH_AWS_CPI_RUN_DIR": str(named)}, keep_role_session=case != "switched off")
+    for _ in range(2):
+        answer = cpi.call("has_disk", DISK)
+        assert answer.ok() is False
+        assert " WARNING: " not in answer.stderr
+        assert roles.front.asked() == [STS, EC2]
+    assert list(roles.folder.iterdir()) == []
+    assert not (tmp_path / "missing").exists()
+
+
+def in_time(**distance: int) -> str:
+    """Write the time so far from now."""
+    return (datetime.now(UTC) + timedelta(**distance)).isoformat()
+
+
+def open_to_all(roles: Roles) -> None:
+    """Make the file one that others can read."""
+    roles.plant().chmod(0o640)
+
+
+def linked(roles: Roles) -> None:
+    """Make the file a symbolic link to a private file."""
+    roles.file.symlink_to(roles.plant().rename(roles.folder.parent / "target"))
+
+
+def linked_twice(roles: Roles) -> None:
+    """Give the file a second name."""
+    (roles.folder.parent / "second").hardlink_to(roles.plant())
+
+
+def dated_ahead(roles: Roles) -> None:
+    """Date the file in the future."""
+    ahead = datetime.now(UTC).timestamp() + HOUR
+    os.utime(roles.plant(), (ahead, ahead))
+
+
+def a_pipe(roles: Roles) -> None:
+    """Put a pipe in the file's place, which nobody writes."""
+    name = roles.file
+    name.unlink()
+    os.mkfifo(name, 0o600)
+
+
+DAMAGES: dict[str, Callable[[Roles], object]] = {
+    "open to all": open_to_all,
+    "linked": linked,
+    "linked twice": linked_twice,
+    "dated ahead": dated_ahead,
+    "a pipe": a_pipe,
+    "too large": lambda roles: roles.plant().write_text(roles.file.read_text() + " " * 70_000),
+    "cut off": lambda roles: roles.plant().write_text(roles.file.read_text()[:-9]),
+    "empty": lambda roles: roles.file.write_text(""),
+    "not UTF-8": lambda roles: roles.file.write_bytes(b"\xff"),
+    "too deep": lambda roles: roles.file.write_text("[" * 60_000),
+    "a list": lambda roles: roles.file.write_text("[]"),
+    "lacks a member": lambda roles: roles.file.write_text(json.dumps(OTHERS)),
+    "a member of another type": lambda roles: roles.plant(token=["planted-token"]),
+    "no time": lambda roles: roles.plant(expiry_time="soon"),
+    "time without a zone": lambda roles: roles.plant(expiry_time=in_time(minutes=50)[:19]),
+    "a number for the time": lambda roles: roles.plant(expiry_time=7),
+    "expired": lambda roles: roles.plant(expiry_time=in_time(minutes=-1)),
+    "expires soon": lambda roles: roles.plant(expiry_time=in_time(minutes=14)),
+    "expires too late": lambda roles: roles.plant(expiry_time=in_time(minutes=80)),
+}
+
+
+def test_planted(roles: Roles) -> None:
+    """What the other tests plant would be used if nothing else were changed: so they can fail."""
+    roles.called()
+    roles.plant(expiry_time=in_time(minutes=16))
+    roles.cpi().call("has_disk", DISK)
+    assert [call.access_key_id for call in roles.front.calls] == [OTHERS["access_key"]]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_file_that_is_not_used(roles: Roles, damage: str) -> None:
+    """A file that can't be trusted, or expires soon, is not used but replaced; what it links to is left."""
+    roles.called()
+    DAMAGES[damage](roles)
+    target = roles.file.resolve()
+    before = target.read_bytes() if roles.file.is_symlink() else b""
+    answer = roles.cpi().call("has_disk", DISK)
+    assert answer.ok() is False
+    assert roles.front.key() != OTHERS["access_key"]
+    assert roles.front.asked() == [STS, EC2]
+    assert " WARNING: " not in answer.stderr
+    assert roles.called() == [EC2]
+    assert not roles.file.is_symlink()
+    assert roles.file.stat().st_nlink == 1
+    assert before in {b"", target.read_bytes()}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_file_of_another_user(roles: Roles) -> None:
+    """A file of another user is neither used nor touched, and a warning names it."""
+    roles.called()
+    path = roles.plant()
+    os.chown(path, 65_534, 65_534)
+    before = path.read_bytes()
+    for _ in range(2):
+        answer = roles.cpi().call("has_disk", DISK)
+        assert answer.ok() is False
+        assert roles.front.asked() == [STS, EC2]
+        warning = f"The role's credentials can't be kept: '{path}' belongs to another user"
+        assert f" WARNING: {warning}" in answer.stderr
+    assert (path.read_bytes(), path.stat().st_uid) == (before, 65_534)
+
+
+def test_file_that_cannot_be_written(roles: Roles) -> None:
+    """If the file can't be written, each call assumes the role, and nothing half is left."""
+    roles.called()
+    path = roles.file
+    path.unlink()
+    (path / "in the way").mkdir(parents=True)
+    for _ in range(2):
+        assert roles.called() == [STS, EC2]
+    assert list(roles.folder.iterdir()) == [path]
+
+
+def test_expiry(roles: Roles, tmp_path: Path) -> None:
+    """Credentials are used until 15 minutes before they expire, but not from a file that is dated ahead."""
+    ahead = tmp_path / "ahead"
+    cpi = roles.cpi(command=[*shifted.COMMAND, str(ahead)])
+    calls = []
+    for seconds in (0, 44 * MINUTE, 46 * MINUTE, -5 * MINUTE):
+        ahead.write_text(str(seconds))
+        calls.append(roles.called(cpi)[:2])  # the simulated AWS's new ones expire soon by the shifted clock
+    assert calls == [[STS, EC2], [EC2], [STS, EC2], [STS, EC2]]
+
+
+def test_old_files_are_deleted(roles: Roles) -> None:
+    """Whoever keeps credentials deletes those that have expired, also what a killed process left."""
+    for name, age in (("role-0.json", 61), ("role-0.json.k2j3", 61), ("role-1.json", 59), ("other", 61)):
+        path = roles.folder / name
+        path.write_text("{}")
+        then = datetime.now(UTC).timestamp() - age * MINUTE
+        os.utime(path, (then, then))
+    roles.called()
+    left = {path.name for path in roles.folder.iterdir()}
+    assert left >= {"role-1.json", "other"}
+    assert len(left) == 3
+
+
+def test_processes_at_once(roles: Roles, fake_aws: FakeAws) -> None:
+    """Processes that run at once each get credentials, and leave one whole file."""
+    fake_aws.rule(action=STS, nth=1, hold=True)
+    cpi = roles.direct(fake_aws)
+    first = cpi.start("has_disk", DISK)
+    assert fake_aws.wait_until_held() == [STS]
+    assert cpi.call("has_disk", DISK).ok() is False
+    fake_aws.release()
+    assert finish(first).ok() is False
+    assert cpi.call("has_disk", DISK).ok() is False
+    assert fake_aws.actions().count(STS) == 2
+    assert roles.file.stat().st_nlink == 1
+
+
+ANOTHER: dict[str, dict[str, Any]] = {
+    "role": {"role_arn": f"{ROLE_ARN}2"},
+    "external id": {"external_id": "bosh-1"},
+    "tags": {"session_tags": {"director": "prod"}},
+    "key": {"access_key_id": "AKIADUMMYCONFIG00002"},
+    "secret key": {"secret_access_key": "config-secret-key-9999"},
+    "session token": {"session_token": "config-token-1234"},
+    "region": {"region": "us-west-2"},
+}
+
+
+@pytest.mark.parametrize("what", ANOTHER)
+def test_another_session(roles: Roles, what: str) -> None:
+    """Whatever may change STS's answer leads to another file, also from a CPI config."""
+    assert roles.called() == [STS, EC2]
+    assert roles.called(roles.cpi(**ANOTHER[what])) == [STS, EC2]
+    assert roles.called(None, **ANOTHER[what]) == [EC2]
+    assert roles.called() == [EC2]
+    assert len(list(roles.folder.iterdir())) == 2
+
+
+def test_another_sts(roles: Roles, fake_aws: FakeAws) -> None:
+    """Another endpoint of STS, or another Director, leads to another file."""
+    roles.called()
+    assert roles.called(roles.cpi(sts_endpoint=fake_aws.endpoint)) == [EC2]
+    assert fake_aws.actions().count(STS) == 2
+    assert roles.called(director_uuid="another") == [STS, EC2]
+    assert len(list(roles.folder.iterdir())) == 3
+
+
+@pytest.mark.parametrize(
+    ("director", "name"),
+    [
+        (DIRECTOR_UUID, f"rsn-{DIRECTOR_UUID}"),
+        ("my director/\n\xe9=1", "rsn-my-director---=1"),
+        ("x" * 99, f"rsn-{'x' * 60}"),
+        ("", "rsn-bosh-aws-cpi"),
+    ],
+)
+def test_name_of_the_session(roles: Roles, director: str, name: str) -> None:
+    """The session has the Director's name, in characters and a length that STS accepts."""
+    roles.cpi().call("has_disk", DISK, context={"director_uuid": director})
+    assert roles.front.calls[0].parameters["RoleSessionName"] == name
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        ("UnauthorizedOperation", REVOKED),
+        ("AuthFailure", "AWS was not able to validate the provided access credentials"),
+        ("RequestExpired", "Request has expired."),
+        ("InvalidClientTokenId", "The security token included in the request is invalid"),
+    ],
+    ids=lambda said: said[0],
+)
+def test_revoked(roles: Roles, said: tuple[str, str]) -> None:
+    """If AWS refuses kept credentials, the call goes on at once with new ones, which are kept instead."""
+    roles.cpi().call("has_disk", DISK)
+    revoked = roles.front.key()
+    roles.front.refused[revoked] = said
+    roles.front.asked()
+    answer = roles.cpi().call("has_disk", DISK)
+    assert answer.ok() is False
+    assert roles.front.key() != revoked
+    assert roles.front.asked() == [EC2, STS, EC2]
+    assert roles.called() == [EC2]
+
+
+def test_refused_with_new_credentials(roles: Roles) -> None:
+    """If AWS refuses the new credentials, too, the call fails after two attempts, with what AWS said."""
+    roles.called()
+    roles.front.refused["*"] = ("UnauthorizedOperation", REVOKED)
+    answer = roles.cpi().call("has_disk", DISK)
+    assert "explicit deny" in answer.error["message"]
+    assert roles.front.asked() == [EC2, STS, EC2]
+
+
+def test_missing_permission(roles: Roles) -> None:
+    """A missing permission fails the call as ever; in case it is not that, the next call assumes the role."""
+    roles.called()
+    roles.front.refused["*"] = ("UnauthorizedOperation", DENIED)
+    answer = roles.cpi().call("has_disk", DISK)
+    assert "UnauthorizedOperation" in answer.error["message"]
+    assert roles.front.asked() == [EC2]
+    roles.front.refused.clear()
+    assert roles.called() == [STS, EC2]
+
+
+@pytest.mark.parametrize("is_denied", [False, True])
+def test_refused_when_new(roles: Roles, *, is_denied: bool) -> None:
+    """If AWS refuses credentials that STS has just issued, the call is not retried, and they are kept."""
+    roles.front.refused["*"] = ("UnauthorizedOperation", DENIED) if is_denied else ("AuthFailure", "no")
+    assert roles.cpi().call("has_disk", DISK).error
+    assert roles.front.asked() == [STS, EC2]
+    roles.front.refused.clear()
+    assert roles.called() == [EC2]
+
+
+def test_sts_refuses_after_a_revocation(roles: Roles, fake_aws: FakeAws) -> None:
+    """If the role can no longer be assumed, the call fails with what STS said, and nothing is kept."""
+    roles.called()
+    roles.front.refused["*"] = ("UnauthorizedOperation", REVOKED)
+    fake_aws.rule(action=STS, error={"code": "AccessDenied", "message": "not you", "status": 403})
+    answer = roles.cpi().call("has_disk", DISK)
+    assert "not you" in answer.error["message"]
+    assert list(roles.folder.iterdir()) == []
+
+
+def test_secrets(roles: Roles) -> None:
+    """No log line and no error shows credentials, also if AWS repeats them."""
+    roles.called()
+    kept = json.loads(roles.file.read_text())
+    secrets = [kept[name] for name in ("access_key", "secret_key", "token")]
+    roles.front.refused["*"] = ("InvalidParameterValue", " ".join(secrets).replace("&", ""))
+    answer = roles.cpi().call("has_disk", DISK)
+    assert roles.front.asked() == [EC2]
+    assert "InvalidParameterValue: <redacted> <redacted> <redacted>" in answer.error["message"]
+    assert "DEBUG" in answer.stderr
+    assert [secret for secret in secrets if secret in printed(answer)] == []
+
+
+def test_instance_profile(roles: Roles) -> None:
+    """With an instance profile the role is assumed once for each of its keys."""
+    keys: dict[str, Any] = {"access_key_id": ABSENT, "secret_access_key": ABSENT}
+    with Imds() as server:
+        cpi = roles.cpi(server.environment, credentials_source="env_or_profile", **keys)
+        assert roles.called(cpi) == [STS, EC2]
+        assert roles.called(cpi) == [EC2]
+        rotated = {**imds.credentials(), "AccessKeyId": "ASIAROLEDUMMYKEY0002"}
+        server.documents[imds.CREDENTIALS + imds.ROLE] = json.dumps(rotated)
+        assert roles.called(cpi) == [STS, EC2]
+
+
+def test_web_identity(roles: Roles, tmp_path: Path) -> None:
+    """With web identity, whose keys differ in each process, nothing is kept."""
+    (tmp_path / "token").write_text("web-identity-token")
+    env = {"AWS_WEB_IDENTITY_TOKEN_FILE": str(tmp_path / "token"), "AWS_ROLE_ARN": f"{ROLE_ARN}-of-pod"}
+    keys: dict[str, Any] = {"access_key_id": ABSENT, "secret_access_key": ABSENT}
+    cpi = roles.cpi(env, credentials_source="env_or_profile", **keys)
+    for _ in range(2):
+        assert roles.called(cpi) == ["AssumeRoleWithWebIdentity", STS, EC2]
+    assert list(roles.folder.iterdir()) == []
+
+
+def test_commands(roles: Roles, fake_aws: FakeAws) -> None:
+    """A command assumes the role itself, so that it finds out whether it can, and keeps nothing."""
+    cpi = roles.direct(fake_aws)
+    for number in (1, 2):
+        assert cpi.run("sweep", "--director", DIRECTOR_UUID).returncode == 0
+        assert fake_aws.actions().count(STS) == number
+    assert list(roles.folder.iterdir()) == []
