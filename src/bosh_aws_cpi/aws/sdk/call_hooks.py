@@ -39,9 +39,9 @@ _READS: Final = ("Describe", "Get", "List")
 def install_builtin(session: Session) -> None:
     """Install the SDK's own hooks, but none of another service, and none of the SDK's documentation.
 
-    An event is "before-call", or "before-call.ec2.CopySnapshot" with a service's name or an alias of it. The SDK
-    compares the name of each hook with all aliases, so that its own way, to install all of them, takes 7 % of
-    `has_vm` (docs/decisions/start-up.md).
+    An event is "before-call", or "before-call.ec2.CopySnapshot" with a service's name or an alias of it. To
+    install all hooks takes 7 % of `has_vm`: the SDK compares each event with all aliases
+    (docs/decisions/start-up.md).
     """
     events = session.get_component("event_emitter")
     register = {
