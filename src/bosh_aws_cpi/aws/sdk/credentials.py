@@ -245,7 +245,8 @@ class _Fixed(CredentialProvider):
 
 def _without_files(config: "AwsConfig") -> Session:
     """A session that reads the environment and instance metadata (IMDSv2 only), but no file."""
-    opened = Session(session_vars={"profile": (None, None, None, None)})
+    opened = Session(session_vars={"profile": (None, None, None, None)}, include_builtin_handlers=False)
+    call_hooks.install_builtin(opened)
     for name, value in {
         "config_file": os.devnull,
         "credentials_file": os.devnull,
