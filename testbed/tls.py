@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 _CRITICAL, _NOT_CRITICAL = True, False
+_LIFETIME = timedelta(days=1)
 
 
 class Authority:
@@ -52,12 +53,12 @@ class Authority:
         self.path = folder / f"{name}.pem"
         self.path.write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
 
-    def certify(self) -> Path:
-        """Write a certificate for the loopback address, with its key; returns the file."""
+    def certify(self, host: str = HOST, *, is_expired: bool = False) -> Path:
+        """Write a certificate for an address, the loopback one, with its key; returns the file."""
         key = ec.generate_private_key(ec.SECP256R1())
-        address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))])
+        address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
         certificate = (
-            self._builder(HOST, key)
+            self._builder(host, key, timedelta(minutes=-1) if is_expired else _LIFETIME)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), _CRITICAL)
             .add_extension(address, _NOT_CRITICAL)
             .sign(self._key, hashes.SHA256())
@@ -69,7 +70,9 @@ class Authority:
         path.write_bytes(private + _pem(certificate))
         return path
 
-    def _builder(self, subject: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+    def _builder(
+        self, subject: str, key: ec.EllipticCurvePrivateKey, lifetime: timedelta = _LIFETIME
+    ) -> x509.CertificateBuilder:
         now = datetime.now(UTC)
         issuer_key = self._key.public_key()
         return (
@@ -79,7 +82,7 @@ class Authority:
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + timedelta(days=1))
+            .not_valid_after(now + lifetime)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), _NOT_CRITICAL)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), _NOT_CRITICAL)
         )
@@ -92,11 +95,11 @@ class TlsRelay(Relay):
         handshakes: How many handshakes clients have begun.
     """
 
-    def __init__(self, upstream: str, authority: Authority) -> None:
-        """Begin to relay to this server, with a certificate of this authority."""
+    def __init__(self, upstream: str, authority: Authority, certificate: Path | None = None) -> None:
+        """Begin to relay to this server, with a new certificate of this authority, or with a given one."""
         super().__init__(upstream)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(authority.certify())
+        context.load_cert_chain(certificate or authority.certify())
         context.sni_callback = self._count
         self.handshakes = 0
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)

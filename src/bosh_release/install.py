@@ -25,6 +25,8 @@ HASHES = "bosh_release/wheels.sha256"
 """SHA-256 and path of each wheel, as ``sha256sum`` writes them; a wheel's folder is its platform."""
 REGEXES = "stored_regexes.py"
 """Stores regular expressions, and uses them in each call."""
+ROOTS = "stored_roots.py"
+"""Stores the roots that calls trust, and is certifi for them."""
 EVERY_PLATFORM = "any"
 FOR_COMMANDS = ".commands"
 """What stands before the suffix in the name of a file for operators' commands; aws/sdk/data.py reads it."""
@@ -50,14 +52,20 @@ def install(sources: Path, lib: Path, platform: str) -> None:
     shutil.copyfile(sources / "bosh_release" / "start.py", lib / "__main__.py")
     shutil.copyfile(sources / "bosh_release" / REGEXES, lib / REGEXES)
     cut(lib / "botocore" / "data", cutter(lib))
+    store(sources / "bosh_release" / ROOTS, lib, "the roots of certifi can't be stored")
     # The bytecode stays valid whatever happens to the files' times: nothing is written at run time.
     if not compileall.compile_dir(
         lib, quiet=1, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
     ):
         raise InstallError("not every module could be compiled; see above")
-    store = [sys.executable, "-I", "-S", "-B", str(lib / REGEXES), str(lib)]
-    if subprocess.run(store, check=False).returncode:  # noqa: S603 - the file that was just written
-        raise InstallError("not every module can be loaded; see above")
+    store(lib / REGEXES, lib, "not every module can be loaded")
+
+
+def store(script: Path, lib: Path, failure: str) -> None:
+    """Have a script store in the installed folder what calls would make themselves otherwise."""
+    command = [sys.executable, "-I", "-S", "-B", str(script), str(lib)]
+    if subprocess.run(command, check=False).returncode:  # noqa: S603 - one of ours
+        raise InstallError(f"{failure}; see above")
 
 
 def wheels(hashes: Path, platform: str) -> dict[str, str]:

@@ -25,6 +25,7 @@ from bosh_aws_cpi.aws.sdk.data import LARGE, PlainJson
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_release import install, stored_regexes
+from testbed.tls import Authority
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +47,7 @@ OWN = (
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """Lay what BOSH unpacks before it compiles the package: our code and three wheels."""
+    """Lay what BOSH unpacks before it compiles the package: our code and four wheels."""
     folder = tmp_path / "sources"
     (folder / "bosh_aws_cpi").mkdir(parents=True)
     (folder / "bosh_aws_cpi" / "__init__.py").touch()
@@ -56,7 +57,7 @@ def sources(tmp_path: Path) -> Path:
     for name in OWN:
         shutil.copy(PROGRAM / name, folder / "bosh_aws_cpi" / name)
     (folder / "bosh_release").mkdir()
-    for name in ("install.py", "start.py", install.REGEXES):
+    for name in ("install.py", "start.py", install.REGEXES, install.ROOTS):
         shutil.copy(Path(install.__file__).parent / name, folder / "bosh_release")
     service = {f"botocore/data/{name}/2020-01-01/service-2.json": EXAMPLE for name in ALL_SERVICES}
     endpoints: dict[str, Any] = {"partitions": [{"services": {"ec2": {}, "s3": {}}}]}
@@ -71,6 +72,11 @@ def sources(tmp_path: Path) -> Path:
             "botocore-1.dist-info/licenses/": b"",
             "botocore-1.data/scripts/tool": b"",
             **service,
+        },
+        "wheels/any/certifi-1-py3-none-any.whl": {
+            "certifi/__init__.py": b"",
+            "certifi/core.py": b"",
+            "certifi/cacert.pem": Authority(tmp_path, "root").path.read_bytes(),
         },
         f"wheels/{PLATFORM}/native-1-cp313-cp313-x.whl": {"native.py": b"HERE = 1"},
         "wheels/Linux-aarch64/native-1-cp313-cp313-y.whl": {"native.py": b"HERE = 2"},
@@ -139,6 +145,7 @@ def test_installation_records_are_left_out(lib: Path) -> None:
     assert sorted(path.name for path in lib.iterdir() if path.is_dir() and path.name != "__pycache__") == [
         "bosh_aws_cpi",
         "botocore",
+        "certifi",
     ]
 
 
@@ -165,7 +172,7 @@ def test_modules_elsewhere_are_refused(kind: str, tmp_path: Path) -> None:
 def test_every_module_has_bytecode(lib: Path) -> None:
     """Every module has bytecode that is valid whatever the time stamps say."""
     modules = list(lib.rglob("*.py"))
-    assert len(modules) == 11
+    assert len(modules) == 12
     for module in modules:
         flags = Path(cache_from_source(str(module))).read_bytes()[4:8]
         assert int.from_bytes(flags, "little") == 1, module  # by hash, and not to be checked
@@ -265,6 +272,26 @@ def test_module_that_does_not_load_is_refused(sources: Path, tmp_path: Path) -> 
     """A module that can't be loaded is found when the package is compiled, not by a call."""
     (sources / "bosh_aws_cpi" / "broken.py").write_text("import not_there")
     with pytest.raises(install.InstallError, match="not every module can be loaded"):
+        install.install(sources, tmp_path / "lib", PLATFORM)
+
+
+def test_roots_are_stored(lib: Path) -> None:
+    """Each root of certifi is a file of its own, and certifi's modules are replaced."""
+    (root,) = (lib / "certifi" / "roots").iterdir()
+    assert root.read_text() == (lib / "certifi" / "cacert.pem").read_text()
+    assert [module.name for module in (lib / "certifi").glob("*.py")] == ["__init__.py"]
+
+
+def test_unreadable_roots_are_refused(sources: Path, tmp_path: Path) -> None:
+    """Without roots no call would trust AWS: the package refuses a certifi whose file has none."""
+    wheel = sources / "wheels/any/certifi-1-py3-none-any.whl"
+    hashes = sources / install.HASHES
+    known = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("certifi/cacert.pem", "none")
+    new = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    hashes.write_text(hashes.read_text().replace(known, new))
+    with pytest.raises(install.InstallError, match="the roots of certifi can't be stored"):
         install.install(sources, tmp_path / "lib", PLATFORM)
 
 

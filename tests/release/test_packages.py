@@ -181,7 +181,7 @@ def test_package_takes_the_cpi_and_its_wheels() -> None:
         if path.is_file() and path.suffix != ".pyc"
     }
     installer = {install.HASHES, "bosh_release/install.py", "bosh_release/start.py"}
-    installer |= {"bosh_release/stemcell-copy", f"bosh_release/{install.REGEXES}"}
+    installer |= {f"bosh_release/{name}" for name in ("stemcell-copy", install.REGEXES, install.ROOTS)}
     assert files("bosh_aws_cpi") == program | installer | {wheel.path for wheel in WHEELS}
 
 
