@@ -31,7 +31,7 @@ RUNS = 15
 
 
 def measured(wanted: list[str], runs: int, python: Path | None = None) -> Report:
-    """Measure the given rows, waiting, uploads, or the sweep; the form `release` on an interpreter, if one is given.
+    """Measure the given rows, waiting, uploads, or the sweep; `release` on an interpreter, if one is given.
 
     Deployments, waiting and uploads take long: of these fewer than `runs` samples are taken.
     """

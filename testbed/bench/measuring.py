@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from testbed.bench.figures import Row, Starts, spread
 from testbed.bench.rows import ROLE, ROWS, TLS, added, method_of
-from testbed.executable import config, least_environment, request
+from testbed.executable import ABSENT, config, least_environment, request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +25,7 @@ HERE = Path(__file__).parent
 TIMED = [sys.executable, "-I", "-S", str(HERE / "timed.py")]
 VALGRIND = shutil.which("valgrind")
 """Counts instructions, which are the same however busy the machine is; None where it is not installed."""
+COUNTING = [str(VALGRIND), "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
 ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
 MEMORY_UNITS_PER_MIB = 1 << (20 if sys.platform == "darwin" else 10)
 """macOS tells a process's peak in bytes, Linux in KiB."""
@@ -92,8 +93,8 @@ class Bench:
                 asked = _request(method_of(name), ROWS[name](self._fake_aws))
                 starts[form.name].append(self._run(form, form.command(self._config(name)), asked, name)[0])
         check_alike(name, {form.name: starts[form.name][0].calls for form in forms if not form.is_bare})
-        counted = {form.name: self._instructions(name, form) for form in forms}
-        return {form: figures(each, modules[form], counted[form]) for form, each in starts.items()}
+        counted = {form.name: self._instructions(name, form) for form in forms if VALGRIND}
+        return {form: figures(each, modules[form], counted.get(form)) for form, each in starts.items()}
 
     def start(self, form: Form, method: str, arguments: list[Any]) -> Start:
         """Start a form once, with a request for a method.
@@ -116,9 +117,8 @@ class Bench:
         path = self._folder / "cpi.json"
         over_tls = TLS in added(row) and self._front
         endpoint = f"https://{over_tls.address}" if over_tls else self._fake_aws.endpoint
-        path.write_text(
-            json.dumps(config(endpoint, **({"role_arn": ROLE_ARN} if ROLE in added(row) else {})))
-        )
+        role = ROLE_ARN if ROLE in added(row) else ABSENT
+        path.write_text(json.dumps(config(endpoint, role_arn=role)))
         return path
 
     def _modules(self, row: str, form: Form) -> int:
@@ -128,14 +128,11 @@ class Bench:
         self._run(form, form.counting(file, self._config(row)), stdin, row)
         return int(file.read_text())
 
-    def _instructions(self, row: str, form: Form) -> float | None:
-        """Count the instructions of one start, in millions; None without valgrind."""
-        if VALGRIND is None:
-            return None
+    def _instructions(self, row: str, form: Form) -> float:
+        """Count the instructions of one start, in millions."""
         log = self._folder / "instructions"
-        tool = [VALGRIND, "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
         stdin = _request(method_of(row), ROWS[row](self._fake_aws))
-        command = form.under([*tool, f"--log-file={log}"], self._config(row))
+        command = form.under([*COUNTING, f"--log-file={log}"], self._config(row))
         self._run(form, command, stdin, row, PYTHONHASHSEED="0")
         found = re.search(r"I\s+refs:\s+([\d,]+)", log.read_text())
         if not found:

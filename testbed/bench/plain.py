@@ -126,7 +126,7 @@ METHODS = {
 }
 
 
-def _assumed(aws: dict[str, Any], keys: dict[str, str]) -> dict[str, str]:
+def _assumed(aws: dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:
     sts = boto3.client("sts", region_name=aws["region"], endpoint_url=aws["sts_endpoint"], **keys)
     found = sts.assume_role(RoleArn=aws["role_arn"], RoleSessionName="bench")["Credentials"]
     return {
@@ -141,7 +141,10 @@ def main() -> None:
     with open(sys.argv[1]) as file:  # noqa: PTH123 - as plain as can be
         aws = json.load(file)["cloud"]["properties"]["aws"]
     request = json.load(sys.stdin)
-    keys = {"aws_access_key_id": aws["access_key_id"], "aws_secret_access_key": aws["secret_access_key"]}
+    keys: dict[str, Any] = {
+        "aws_access_key_id": aws["access_key_id"],
+        "aws_secret_access_key": aws["secret_access_key"],
+    }
     if "role_arn" in aws:
         keys = _assumed(aws, keys)
     ec2 = boto3.client("ec2", region_name=aws["region"], endpoint_url=aws["ec2_endpoint"], **keys)

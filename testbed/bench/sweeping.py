@@ -1,4 +1,4 @@
-"""How the time in which `cpi sweep` judges grows with the number of resources: it must grow no faster than they.
+"""How the time in which `cpi sweep` judges grows with the number of resources.
 
 The resources are made up: the stand-in for AWS would take minutes to create thousands.
 """
