@@ -23,11 +23,11 @@ BARE_OF = {PIP: BARE, RELEASE: ISOLATED}
 
 MOST_INSTRUCTIONS: dict[str, dict[str, float]] = {
     INFO: {PIP: 9.9, RELEASE: 9.9},
-    "has_vm": {PIP: 0.99, RELEASE: 0.99},
-    "create_disk": {PIP: 0.99, RELEASE: 0.99},
-    "attach_disk": {PIP: 0.99, RELEASE: 0.99},
-    "create_vm": {PIP: 0.99, RELEASE: 0.99},
-    "delete_vm": {PIP: 0.99, RELEASE: 0.99},
+    "has_vm": {PIP: 0.63, RELEASE: 0.45},
+    "create_disk": {PIP: 0.88, RELEASE: 0.71},
+    "attach_disk": {PIP: 0.65, RELEASE: 0.48},
+    "create_vm": {PIP: 0.96, RELEASE: 0.76},
+    "delete_vm": {PIP: 0.64, RELEASE: 0.47},
     "has_vm-tls": {PIP: 0.99, RELEASE: 0.99},
     "has_vm-role": {PIP: 0.99, RELEASE: 0.99},
     "create_vm-tls-role": {PIP: 0.99, RELEASE: 0.99},
