@@ -28,6 +28,22 @@ def test_settings_of_git_stay(tmp_path: Path) -> None:
     assert asked(given, tmp_path) == ["mine", "40"]
 
 
+REFUSED = {
+    "another flavour": (["--flavour", "other"], "the flavour is 'canary'"),
+    "no tarball": (["--flavour", "canary", "--force"], "--flavour needs --tarball=FILE"),
+    "a final release": (["--flavour", "canary", "--final", "--tarball=x"], "without --final"),
+    "a record": (["--flavour", "canary", "releases/a/a-1.yml", "--tarball=x"], "without a record"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_a_flavour_is_not_built_with(arguments: list[str], message: str) -> None:
+    """What would leave nothing, or a record of another release, is refused before anything is built."""
+    done = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
 def asked(environment: dict[str, str], folder: Path) -> list[str]:
     """Return the settings of git that the bosh CLI gets."""
     program = folder / "bosh"
