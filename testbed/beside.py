@@ -1,7 +1,7 @@
 """This CPI and the Ruby release's with each other's resources; the latter's AWS calls are recorded.
 
-`python -m testbed.beside PROGRAM` writes the recordings anew. PROGRAM is the Ruby release's CPI with its gems. It
-takes the path of a cpi.json, and a request on stdin. The tests need no Ruby.
+`python -m testbed.beside PROGRAM` records anew. PROGRAM is the Ruby release's CPI with its gems; it takes the
+path of a cpi.json, and a request on stdin. The tests need no Ruby.
 """
 
 from __future__ import annotations
