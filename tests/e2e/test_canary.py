@@ -19,6 +19,7 @@ from bosh_release.compiled import choose, read_source, write
 from bosh_release.installation import read_installation
 from testbed.bosh_cli import Bosh
 from testbed.environment import JOB, Environment
+from testbed.hypervisor import BASE
 from testbed.job import PACKAGES
 from tests.e2e import job
 from tests.e2e.compilation import STEMCELL, stemcell
@@ -133,13 +134,10 @@ class Both(Environment):
 
 
 @pytest.fixture(scope="module")
-def compiled_canary(
-    compilation: Compilation, compiled: Path, bosh: Bosh, release: Path, canary: Path
-) -> Path:
+def compiled_canary(compilation: Compilation, bosh: Bosh, release: Path, canary: Path) -> Path:
     """Return the canary with the ordinary release's compiled packages: their sources are the same."""
-    del compiled
-    installed = read_installation(bosh.installation(compilation.state))
-    chosen = choose(read_source(release), installed)
+    bosh.restore()
+    chosen = choose(read_source(release), read_installation(bosh.installation(compilation.state)))
     tarball = canary.with_name("compiled canary.tgz")
     write(tarball, read_source(canary), {f"canary-{name}": chosen[name] for name in PACKAGES}, STEMCELL)
     return tarball
@@ -190,7 +188,8 @@ def call(vcap: Path, az: str, method: str, *arguments: Any) -> Answer:
 def test_two_azs_use_different_executables(vcap: Path, tmp_path: Path, world: World) -> None:
     """Both jobs are on one VM; each az's calls reach its own job and its own packages, and AWS."""
     mine = shutil.copytree(vcap, tmp_path / "vcap", symlinks=True)
-    path = mine / "jobs" / "aws_cpi" / "config" / "cpi.json"
+    link = (mine / "jobs" / JOB["name"]).readlink()
+    path = mine / link.relative_to(BASE) / "config" / "cpi.json"
     document = json.loads(path.read_text())
     document["cloud"]["properties"]["debug"]["cpi"]["api_version"] = 2
     path.unlink()
@@ -220,10 +219,8 @@ def test_check(vcap: Path) -> None:
         "compilation": {"workers": 1, "az": "z2", "network": "n", "reuse_compilation_vms": True},
     }
     document = json.dumps(cloud_config).encode()
-    cpi = job.on(
-        vcap, "check --offline --json --cpi aws-python -", f"/var/vcap/jobs/{CANARY['name']}/bin/cpi"
-    )
+    cpi = job.on(vcap, "check --offline --json --cpi aws-python -", f"{BASE}/jobs/{CANARY['name']}/bin/cpi")
     findings = cpi.raw(document).document["findings"]
-    said = [each["message"] for each in findings]
+    said = [each["what"] for each in findings]
     assert any("another CPI has the azs" in each and "z1" in each for each in said), said
     assert any("network" in each for each in said), said
