@@ -39,6 +39,7 @@ class Environment:
         jobs: Of the VM's instance group; with the CPI's job its packages are compiled there, too.
         debug: The properties `debug`, for both the CLI and the job on the VM: what may be logged is logged.
         aws: The properties `aws`, for both the CLI and the job on the VM.
+        options: More options of the CLI, such as for an operations file.
     """
 
     def __init__(self, bosh: Bosh, folder: Path, release: Path, fake_aws: FakeAws, world: World) -> None:
@@ -58,6 +59,7 @@ class Environment:
             "ec2_endpoint": fake_aws.endpoint,
             "elb_endpoint": fake_aws.endpoint,
         }
+        self.options: list[str | Path] = []
         self._bosh = bosh
         self._folder = folder
         self._world = world
@@ -202,7 +204,8 @@ class Environment:
         manifest = self._folder / "bosh.yml"
         manifest.write_text(yaml.safe_dump(self.manifest()))
         state, variables = self._folder / "state.json", self._folder / "vars.yml"
-        run = self._bosh.run(command, manifest, "--state", state, "--vars-store", variables)
+        files = ("--state", state, "--vars-store", variables)
+        run = self._bosh.run(command, manifest, *files, *self.options)
         self._see_no_secret(run)
         return run
 

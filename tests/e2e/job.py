@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 # not need, is out of sight.
 AS_THE_DIRECTOR = f"""
 {AS_VCAP} && {{ [ ! -d "$1" ] || mount -t tmpfs none "$1"; }} &&
-exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME={BASE} TMPDIR={BASE} {BASE}/jobs/aws_cpi/bin/cpi
+exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME={BASE} TMPDIR={BASE}
 """
 
 
-def on(vcap: Path, command: str = "") -> Cpi:
+def on(vcap: Path, command: str = "", exec_path: str = f"{BASE}/jobs/aws_cpi/bin/cpi") -> Cpi:
     """Return bin/cpi, or a command of it with its arguments.
 
     Args:
         vcap: What is below /var/vcap on the VM.
         command: Such as `sweep --json`.
+        exec_path: The executable, as a CPI config names it.
     """
-    line = f"{AS_THE_DIRECTOR.rstrip()} {command}"
+    line = f"{AS_THE_DIRECTOR.rstrip()} {exec_path} {command}"
     return Cpi(config("unused"), command=[*APART, "sh", "-c", line, "sh", str(vcap), str(ROOT)])

@@ -57,6 +57,22 @@ def test_build_of_a_developer(arguments: list[str], is_hasty: bool, status: int,
     assert not (root / MARK).exists()
 
 
+REFUSED = {
+    "another flavour": (["--flavour", "other"], "the flavour is 'canary'"),
+    "no tarball": (["--flavour", "canary", "--force"], "--flavour needs --tarball=FILE"),
+    "a final release": (["--flavour", "canary", "--final", "--tarball=x"], "without --final"),
+    "a record": (["--flavour", "canary", "releases/a/a-1.yml", "--tarball=x"], "without a record"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_a_flavour_is_not_built_with(arguments: list[str], message: str) -> None:
+    """What would leave nothing, or a record of another release, is refused before anything is built."""
+    done = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
 def asked(environment: dict[str, str], folder: Path) -> list[str]:
     """Return the settings of git that the bosh CLI gets."""
     program = folder / "bosh"

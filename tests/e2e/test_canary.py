@@ -1,0 +1,226 @@
+"""The canary: this release under names of its own, beside one that has the Ruby release's names.
+
+The ordinary flavour stands in for the Ruby release: release, job and one package have the same names.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import shutil
+import tarfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from bosh_release.compiled import choose, read_source, write
+from bosh_release.installation import read_installation
+from testbed.bosh_cli import Bosh
+from testbed.environment import JOB, Environment
+from testbed.hypervisor import BASE
+from testbed.job import PACKAGES
+from tests.e2e import job
+from tests.e2e.compilation import STEMCELL, stemcell
+from tests.e2e.publication import NAME, ROOT, checked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from testbed.cloud import FakeAws
+    from testbed.executable import Answer
+    from testbed.hypervisor import Hypervisor
+    from testbed.world import World
+    from tests.e2e.compilation import Compilation
+    from tests.e2e.publication import Pipeline
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+
+OPS = ROOT / "ci" / "ops" / "canary.yml"
+CANARY = {"name": "aws_cpi_python", "release": "bosh-aws-cpi-python"}
+OF_RUBY = {NAME, "aws_cpi", "bosh_aws_cpi", "aws-cpi-ruby-3.3", "cpi"}
+"""The names of the Ruby release 107.3.2: its own, its job's, its packages', and its process's for monit."""
+PAGE = (ROOT / "docs" / "canary.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def canary(pipeline: Pipeline, folder: Path) -> Path:
+    """Return the canary, built from a clean clone."""
+    tarball = folder / "canary.tgz"
+    build = ("sh", "scripts/create-release", "--flavour", "canary", f"--version={pipeline.version}")
+    checked(pipeline.run(pipeline.folder / "source", *build, f"--tarball={tarball}"))
+    return tarball
+
+
+def files(content: bytes) -> dict[str, bytes]:
+    """Return the files of an archive."""
+    with tarfile.open(fileobj=io.BytesIO(content)) as packed:
+        return {
+            entry.name.removeprefix("./"): packed.extractfile(entry).read()  # type: ignore[union-attr]
+            for entry in packed
+            if entry.isfile()
+        }
+
+
+def parts(release: Path) -> tuple[dict[str, Any], dict[str, dict[str, bytes]]]:
+    """Return a release's manifest, and the files of each job and package."""
+    content = files(release.read_bytes())
+    manifest: dict[str, Any] = yaml.safe_load(content["release.MF"])
+    archives = (name for name in content if name.startswith(("jobs/", "packages/")))
+    return manifest, {name: files(content[name]) for name in archives}
+
+
+def names(manifest: dict[str, Any]) -> set[str]:
+    """Return the names of a release, its jobs and its packages."""
+    listed = (each["name"] for kind in ("jobs", "packages") for each in manifest[kind])
+    return {manifest["name"], *listed}
+
+
+def test_names(canary: Path, pipeline: Pipeline) -> None:
+    """No name is one of the ordinary release or of the Ruby release, so the Director sees no collision.
+
+    It compares names of releases, of the jobs of an instance group (instance_group.rb, add_job) and, unless
+    fingerprints are equal, of packages (validate_package_names_do_not_collide!).
+    """
+    ours, content = parts(canary)
+    ordinary, _ = parts(pipeline.tarball)
+    assert names(ours) & (names(ordinary) | OF_RUBY) == set()
+    (process,) = re.findall(
+        r"^check process (\S+)$", content["jobs/aws_cpi_python.tgz"]["monit"].decode(), re.MULTILINE
+    )
+    assert process not in OF_RUBY
+    head = pipeline.git(pipeline.folder / "source", "rev-parse", "HEAD").strip()
+    assert (ours["commit_hash"], ours["uncommitted_changes"]) == (head, False)
+
+
+def test_only_names_differ(canary: Path, pipeline: Pipeline) -> None:
+    """Files are those of the ordinary release, and where they differ, no ordinary name is left."""
+    _, ours = parts(canary)
+    manifest, ordinary = parts(pipeline.tarball)
+    renamed = {f"jobs/{each['name']}.tgz": f"jobs/{each['name']}_python.tgz" for each in manifest["jobs"]}
+    renamed |= {
+        f"packages/{each['name']}.tgz": f"packages/canary-{each['name']}.tgz" for each in manifest["packages"]
+    }
+    assert {renamed[name] for name in ordinary if name in renamed} == set(ours)
+    new = re.compile("|".join(["aws_cpi_python", *(f"canary-{re.escape(name)}" for name in PACKAGES)]))
+    old = re.compile("|".join(["aws_cpi", *map(re.escape, PACKAGES), "process cpi", "sudoers.d/cpi"]))
+    differing = []
+    for name, theirs in ordinary.items():
+        if name not in renamed:
+            continue
+        found = ours[renamed[name]]
+        assert found.keys() == theirs.keys()
+        for path in theirs:
+            if name.startswith("jobs/"):
+                assert old.findall(new.sub("", found[path].decode())) == [], (name, path)
+            if found[path] != theirs[path]:
+                differing.append((name, path))
+    packages = [(name, path) for name, path in differing if name.startswith("packages/")]
+    assert packages == [(f"packages/{name}.tgz", "packaging") for name in PACKAGES]
+    for name, path in packages:
+        assert old.findall(new.sub("", ours[renamed[name]][path].decode())) == []
+
+
+class Both(Environment):
+    """An environment with the ordinary job on the Director's VM; create-env itself uses the canary."""
+
+    def manifest(self) -> dict[str, Any]:
+        """Write the manifest."""
+        manifest = super().manifest()
+        manifest["instance_groups"][0]["properties"]["director"] = {"cpi_job": JOB["name"]}
+        manifest["cloud_provider"]["template"] = CANARY
+        return manifest
+
+
+@pytest.fixture(scope="module")
+def compiled_canary(compilation: Compilation, bosh: Bosh, release: Path, canary: Path) -> Path:
+    """Return the canary with the ordinary release's compiled packages: their sources are the same."""
+    bosh.restore()
+    chosen = choose(read_source(release), read_installation(bosh.installation(compilation.state)))
+    tarball = canary.with_name("compiled canary.tgz")
+    write(tarball, read_source(canary), {f"canary-{name}": chosen[name] for name in PACKAGES}, STEMCELL)
+    return tarball
+
+
+@pytest.fixture(scope="module")
+def vcap(
+    server: FakeAws, hypervisor: Hypervisor, compiled: Path, compiled_canary: Path, folder: Path
+) -> Path:
+    """Create an environment with both, and delete it; returns what was below /var/vcap on its VM."""
+    server.reset()
+    world = server.lay()
+    place = folder / "both"
+    place.mkdir()
+    operator = Bosh(folder / "home of a third operator")
+    environment = Both(operator, place, compiled, server, world)
+    environment.stemcell = stemcell(place, world.image_id)
+    environment.jobs = [JOB]
+    environment.options = ["-o", OPS, "-v", f"aws_cpi_canary={compiled_canary}"]
+    created = environment.create()
+    created.ok()
+    called = set(re.findall(r" executing external CPI command '([^'\n]*)'", created.log))
+    assert [path.endswith(f"/jobs/{CANARY['name']}/bin/cpi") for path in called] == [True], called
+    (machine,) = hypervisor.settle()
+    left = folder / "vcap of both"
+    for part in ("data", "jobs", "packages"):
+        shutil.copytree(machine.folder / part, left / part, symlinks=True)
+    environment.delete().ok()
+    assert hypervisor.settle() == []
+    return left
+
+
+def example(key: str) -> list[dict[str, Any]]:
+    """Return a list of the page's examples."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    (found,) = (document[key] for document in map(yaml.safe_load, blocks) if key in document)
+    listed: list[dict[str, Any]] = found
+    return listed
+
+
+def call(vcap: Path, az: str, method: str, *arguments: Any) -> Answer:
+    """Call the CPI of an az, as the Director finds it (az_cloud_factory.rb, cloud_factory.rb)."""
+    (name,) = (each["cpi"] for each in example("azs") if each["name"] == az)
+    (cpi,) = (each for each in example("cpis") if each["name"] == name)
+    return job.on(vcap, exec_path=cpi["exec_path"]).call(method, *arguments, context=cpi["properties"])
+
+
+def test_two_azs_use_different_executables(vcap: Path, tmp_path: Path, world: World) -> None:
+    """Both jobs are on one VM; each az's calls reach its own job and its own packages, and AWS."""
+    mine = shutil.copytree(vcap, tmp_path / "vcap", symlinks=True)
+    link = (mine / "jobs" / JOB["name"]).readlink()
+    path = mine / link.relative_to(BASE) / "config" / "cpi.json"
+    document = json.loads(path.read_text())
+    document["cloud"]["properties"]["debug"]["cpi"]["api_version"] = 2
+    path.unlink()
+    path.write_text(json.dumps(document))
+    versions = {az: call(mine, az, "info").ok()["api_version"] for az in ("z1", "z2")}
+    assert versions == {"z1": 2, "z2": 3}
+    for az in versions:
+        disk = call(mine, az, "create_disk", 1024, {"type": "gp3"}).ok()
+        other = "z1" if az == "z2" else "z2"
+        assert call(mine, other, "has_disk", disk).ok() is True
+        call(mine, other, "delete_disk", disk).ok()
+    assert world.state() == world.empty
+
+    for name in PACKAGES:
+        (mine / "packages" / name).unlink()
+    assert call(mine, "z1", "info").returncode != 0
+    assert call(mine, "z2", "info").ok()["api_version"] == 3
+
+
+def test_check(vcap: Path) -> None:
+    """`cpi check --cpi` checks the canary's azs with the job's configuration."""
+    cloud_config = {
+        "azs": example("azs"),
+        "vm_types": [],
+        "disk_types": [],
+        "networks": [],
+        "compilation": {"workers": 1, "az": "z2", "network": "n", "reuse_compilation_vms": True},
+    }
+    document = json.dumps(cloud_config).encode()
+    cpi = job.on(vcap, "check --offline --json --cpi aws-python -", f"{BASE}/jobs/{CANARY['name']}/bin/cpi")
+    findings = cpi.raw(document).document["findings"]
+    said = [each["what"] for each in findings]
+    assert any("another CPI has the azs" in each and "z1" in each for each in said), said
+    assert any("network" in each for each in said), said

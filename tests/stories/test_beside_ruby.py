@@ -1,0 +1,37 @@
+"""VMs, disks, snapshots and stemcells of the Ruby release and of this one, each handled by the other.
+
+The Ruby release's AWS calls are recorded (testbed/beside.py) and repeated here; this CPI is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed import beside
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+
+
+@pytest.mark.parametrize("maker", beside.MADE)
+def test_resources_of_the_other_release(maker: str, fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
+    """What one release made, the other uses, changes and deletes; nothing is left."""
+    first, *lines = beside.read(maker)
+    names = dict(zip(first["world"], beside.known(world), strict=True))
+    replay = beside.Replay(cpi, fake_aws.endpoint, names)
+    for line in lines:
+        result = replay.play(line)
+        assert result == replay.translated(line["result"]), line["method"]
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize("maker", beside.MADE)
+def test_recording_has_all_steps(maker: str) -> None:
+    """A recording has the steps that the page's table lists, by whom they are to be."""
+    other = next(each for each in beside.MADE if each != maker)
+    expected = [(maker if is_maker else other, method) for is_maker, method, _, _ in beside.STEPS]
+    assert [(line["by"], line["method"]) for line in beside.read(maker)[1:]] == expected
