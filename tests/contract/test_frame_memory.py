@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from testbed.job import PYTHON
+from bosh_release import blobs
 
 MEASURED = {(3, 11), (3, 12), (3, 13)}
 """The versions of CPython that need it, by measurement."""
@@ -56,5 +56,5 @@ def test_the_interpreter_needs_it() -> None:
 
 def test_interpreter_of_the_release() -> None:
     """The release's interpreter is one that it was measured with; another one is measured first."""
-    version = tuple(map(int, PYTHON.rpartition("-")[2].split(".")))
+    version = tuple(map(int, blobs.PYTHON.split(".")))
     assert version in MEASURED, "run `make bench` with and without FRAME_WORDS"
