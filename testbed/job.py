@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from bosh_release import blobs
 from testbed.executable import Cpi
 from testbed.hypervisor import BASE
 
@@ -27,9 +28,8 @@ VCAP: Final = 1000
 """The user's and the group's id on a stemcell."""
 DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 """The devices below /dev that containers and VMs have, beside their disks."""
-PYTHON: Final = "aws-cpi-python-3.13"
-"""The package of Python, in which only `bin/python3.13` is started."""
-PYTHON_PROGRAM: Final = f"{PYTHON}/bin/python3.13"
+PYTHON: Final = f"aws-cpi-python-{blobs.PYTHON}"
+PYTHON_PROGRAM: Final = f"{PYTHON}/bin/python{blobs.PYTHON}"
 PACKAGES: Final = (PYTHON, "bosh_aws_cpi")
 """The release's packages, in the order in which they are compiled."""
 

@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 BLOBS = ROOT / "blobs"
 INDEX = ROOT / "config" / "blobs.yml"
 LOCK = ROOT / "requirements" / "run.txt"
+PYTHON = "3.13"
+"""The release's line of CPython, for which its wheels are."""
 SOURCE_HASH = "bosh_release/python.sha256"
 """The hash with which the interpreter's package checks its source; below src/."""
 

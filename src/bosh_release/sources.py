@@ -8,7 +8,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from bosh_release.blobs import ROOT, Blob, VendorError, measure
+from bosh_release.blobs import PYTHON, ROOT, Blob, VendorError, measure
 
 UPSTREAM = "https://www.python.org/ftp/python"
 PATIENCE = 30
@@ -18,7 +18,7 @@ SUITES = ("testing", "unstable", "stable", "oldstable")
 
 Security fixes, updates and proposed updates have a suite's own source, and backports have no CPython.
 """
-PACKAGE = "python3.13"
+PACKAGE = f"python{PYTHON}"
 ALL_LISTS = ("--option", "APT::Update::Error-Mode=any")
 """A list that apt can't fetch is an error, where its version knows this option."""
 

@@ -16,6 +16,7 @@ from bosh_release.blobs import (
     BLOBS,
     INDEX,
     LOCK,
+    PYTHON,
     ROOT,
     SOURCE_HASH,
     Blob,
@@ -128,7 +129,8 @@ def _wheels(platform: str, requirements: Iterable[str], scratch: Path) -> list[P
     run(
         *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
         *("--no-deps", "--only-binary=:all:", "--require-hashes", f"--requirement={listed}"),
-        *("--python-version=3.13", "--implementation=cp", "--abi=cp313", "--abi=abi3", "--abi=none"),
+        *(f"--python-version={PYTHON}", "--implementation=cp", f"--abi=cp{PYTHON.replace('.', '')}"),
+        *("--abi=abi3", "--abi=none"),
         *(f"--platform={tag}" for tag in TAGS[platform]),
         f"--dest={folder}",
     )

@@ -87,6 +87,7 @@ def refused(answer: Answer, *words: str) -> None:
         pytest.param(DATES, id="dates"),
         pytest.param(TRAILING_COMMAS, id="trailing commas"),
         pytest.param(BLOCK.replace("\n", "\r\n"), id="line ends of Windows"),
+        pytest.param(BLOCK.replace(": ", ":\t"), id="tabs after colons"),
         pytest.param(codecs.BOM_UTF8 + BLOCK.encode(), id="byte order mark"),
     ],
 )

@@ -273,7 +273,7 @@ def test_metadata_of_another_form(relay: Relay, path: str) -> None:
     assert relay.requests == []
 
 
-@pytest.mark.parametrize("body", [b"\xff", b"[]", b"{}", b"[" * 60_000])
+@pytest.mark.parametrize("body", [b"\xff", b"[]", b"{}", b"[" * 30_000 + b"]" * 30_000])
 def test_container_of_another_form(relay: Relay, body: bytes) -> None:
     """Invalid credentials of a container are a typed error."""
     with Container(body) as server:

@@ -117,13 +117,13 @@ def test_wheels_have_locked_hashes(wheel: blobs.Blob) -> None:
     "wheel", WHEELS, ids=lambda wheel: f"{wheel.platform}/{wheel.file.name.split('-')[0]}"
 )
 def test_wheels_fit_their_platform(wheel: blobs.Blob) -> None:
-    """A wheel's tags fit the folder it is in, and CPython 3.13."""
+    """A wheel's tags fit the folder it is in, and the release's CPython."""
     *_, interpreter, abi, tag = wheel.file.name.removesuffix(".whl").split("-")
     if wheel.platform == install.EVERY_PLATFORM:
         assert ("py3" in interpreter.split("."), abi, tag) == (True, "none", "any")
     else:
         system, machine = wheel.platform.split("-")
-        assert abi in {"cp313", "abi3"}
+        assert abi in {f"cp{blobs.PYTHON.replace('.', '')}", "abi3"}
         assert tag.startswith({"Linux": "manylinux", "Darwin": "macosx"}[system])
         assert tag.endswith(machine)
 
@@ -158,9 +158,9 @@ def test_uploaded_blobs_keep_their_place() -> None:
 
 
 def test_one_source_of_the_interpreter() -> None:
-    """The one source of CPython 3.13, its hash, and what trains the interpreter are the package."""
+    """The one source of CPython, its hash, and what trains the interpreter are the package."""
     (source,) = [path for path in INDEX if path.startswith("python/")]
-    assert re.fullmatch(r"python/Python-3\.13\.\d+\.tar\.xz", source)
+    assert re.fullmatch(rf"python/Python-{re.escape(blobs.PYTHON)}\.\d+\.tar\.xz", source)
     assert files(PYTHON) == {source, blobs.SOURCE_HASH, "bosh_release/training.py"}
 
 

@@ -122,6 +122,24 @@ def test_unreadable(run: Callable[..., Answer], text: str | bytes, said: str) ->
     assert "Traceback" not in answer.stderr
 
 
+WITHOUT_LIBYAML = """
+import sys
+sys.modules["yaml._yaml"] = None
+from bosh_aws_cpi import __main__
+__main__.run()
+"""
+
+
+@pytest.mark.parametrize("text", [OWN, *UNKNOWN.values(), "azs:\t[", "a: !!binary aGVsbG8="])
+def test_without_libyaml(run: Callable[..., Answer], tmp_path: Path, text: str) -> None:
+    """With a PyYAML that has no C extension the check says the same."""
+    expected = run(text)
+    bare = Cpi(config("http://127.0.0.1:1"), command=[sys.executable, "-c", WITHOUT_LIBYAML])
+    answer = bare.run("check", str(tmp_path / "file-0.yml"), "--offline", "--json")
+    said = answer.returncode, answer.stdout, answer.stderr
+    assert said == (expected.returncode, expected.stdout, expected.stderr)
+
+
 _QUOTE = "put the text into quotation marks"
 NOT_YAML = [
     ("a:\n\tb: 1\n", 2, "a tab is not allowed here: use spaces"),
@@ -136,6 +154,7 @@ NOT_YAML = [
     ('a: "b\\d"', 1, "use single quotation marks"),
     ('a: 1\nb: "c\nd: 2\ne: 3\n', 2, "a quotation mark is opened and never closed"),
     ("a: 1\nb: 'c\nd: 2\n", 2, "a quotation mark is opened and never closed"),
+    ("a:\t1\nb: 'c\nd: 2\n", 2, "a quotation mark is opened and never closed"),
     ('a: 1\nb: "c\nd: 2\ne: "f"\n', 2, "a quotation mark is opened and closed only in line 4"),
     ("key: |\n-----BEGIN KEY-----\nx\n", 2, ""),
     ("a: 'b'c\n", 1, "text follows the closing quotation mark"),

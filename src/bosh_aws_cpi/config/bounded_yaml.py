@@ -38,6 +38,13 @@ class BoundedLoader(yaml.SafeLoader):
         self._composed = 0
         self._depth = 0
 
+    def scan_to_next_token(self) -> None:
+        """Skip also a tab that is no indentation, as libyaml (scanner.c) and with it a Director does."""
+        super().scan_to_next_token()
+        while self.peek() == "\t" and (self.flow_level or not self.allow_simple_key):
+            self.forward()
+            super().scan_to_next_token()
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """A node of the file."""
         line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]

@@ -12,6 +12,8 @@ from typing import Final
 
 import yaml
 
+from bosh_aws_cpi.config.bounded_yaml import BoundedLoader
+
 _QUOTE: Final = "put the text into quotation marks"
 _NO_SPACE: Final = re.compile(r"\s*(?:- +)*(?:([\w./-]+:)(?=[^\s:/])|-(?=[A-Za-z_]))")
 """A line without the space after the colon of its key, or after the dash of its list entry."""
@@ -72,7 +74,7 @@ def _unreadable(content: bytes) -> tuple[int, str] | None:
 def _tokens(content: bytes) -> Iterator[yaml.Token]:
     """The tokens before the mistake."""
     try:
-        yield from yaml.scan(content, yaml.SafeLoader)
+        yield from yaml.scan(content, BoundedLoader)
     except yaml.YAMLError:
         return
 
