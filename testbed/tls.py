@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from testbed.loopback import _Handler
 from testbed.proxy import Relay
 
 if TYPE_CHECKING:
@@ -85,6 +86,13 @@ class Authority:
         )
 
 
+class _KeepingHandler(_Handler):
+    """Keeps a connection open between requests, as AWS does: a handshake is for many."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+
 class TlsRelay(Relay):
     """Passes requests that come over TLS on to one server, and records them.
 
@@ -95,6 +103,7 @@ class TlsRelay(Relay):
     def __init__(self, upstream: str, authority: Authority) -> None:
         """Begin to relay to this server, with a certificate of this authority."""
         super().__init__(upstream)
+        self._server.RequestHandlerClass = _KeepingHandler
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(authority.certify())
         context.sni_callback = self._count

@@ -12,10 +12,10 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from testbed.bench import deployment, forms, tables, uploading, waiting
+from testbed.bench import deployment, forms, sweeping, tables, uploading, waiting
 from testbed.bench.changes import changes
 from testbed.bench.figures import DEPLOYMENT, INFO, PLAINS, Report, beyond, deployments
-from testbed.bench.measuring import Bench, BenchError
+from testbed.bench.measuring import VALGRIND, Bench, BenchError
 from testbed.bench.rows import ROWS
 from testbed.cloud import ROOT, FakeAws
 
@@ -25,20 +25,23 @@ if TYPE_CHECKING:
 
 PAGE = ROOT / "docs/performance.md"
 DATA = ROOT / "docs/performance.json"
-WAITING, UPLOADS = "waiting", "uploads"
-EVERYTHING = (*ROWS, DEPLOYMENT, WAITING, UPLOADS)
+WAITING, UPLOADS, SWEEP = "waiting", "uploads", "sweep"
+EVERYTHING = (*ROWS, DEPLOYMENT, WAITING, UPLOADS, SWEEP)
 RUNS = 15
 
 
 def measured(wanted: list[str], runs: int, python: Path | None = None) -> Report:
-    """Measure the given rows, waiting, or uploads; the form `release` on an interpreter, if one is given.
+    """Measure the given rows, waiting, uploads, or the sweep; `release` on an interpreter, if one is given.
 
     Deployments, waiting and uploads take long: of these fewer than `runs` samples are taken.
     """
-    with tempfile.TemporaryDirectory(prefix="bench-") as scratch, FakeAws() as fake_aws:
-        folder = Path(scratch)
-        bench = Bench(fake_aws, folder)
-        started = _forms(folder, python) if {*ROWS, DEPLOYMENT}.intersection(wanted) else []
+    with (
+        tempfile.TemporaryDirectory(prefix="bench-") as scratch,
+        FakeAws() as fake_aws,
+        forms.Front(fake_aws, folder := Path(scratch)) as front,
+    ):
+        bench = Bench(fake_aws, folder, front)
+        started = _forms(folder, python, front.authority) if {*ROWS, DEPLOYMENT}.intersection(wanted) else []
         rows = _rows(bench, started, [method for method in ROWS if method in wanted], runs)
         if DEPLOYMENT in wanted:
             _say(DEPLOYMENT)
@@ -50,15 +53,18 @@ def measured(wanted: list[str], runs: int, python: Path | None = None) -> Report
         if UPLOADS in wanted:
             _say(UPLOADS)
             uploaded = uploading.uploads(bench, fake_aws, folder, max(1, runs // 5))
-    return Report(machine(python), runs, rows, waited, uploaded)
+    swept = sweeping.sweeping() if SWEEP in wanted else {}
+    return Report(machine(python), runs, rows, waited, uploaded, swept)
 
 
-def _forms(folder: Path, python: Path | None) -> list[Form]:
+def _forms(folder: Path, python: Path | None, authority: bytes) -> list[Form]:
     _say("installing as the release does")
     if python is None:
-        return [*forms.bare_forms(), forms.plain_form(), forms.pip_form(), forms.release_form(folder)]
+        release = forms.release_form(folder, authority)
+        return [*forms.bare_forms(), forms.plain_form(), forms.pip_form(), release]
     plain = [forms.plain_form(), forms.plain_form_on(python, folder)]
-    return [*forms.bare_forms(python), *plain, forms.pip_form(), forms.release_form_on(python, folder)]
+    release = forms.release_form_on(python, folder, authority)
+    return [*forms.bare_forms(python), *plain, forms.pip_form(), release]
 
 
 def _rows(bench: Bench, started: list[Form], methods: list[str], runs: int) -> dict[str, Row]:
@@ -135,6 +141,8 @@ def _told(report: Report, *, is_checked: bool) -> int:
     found = changes(old, report) if old else ["nothing to compare with: no commit has these figures yet"]
     print("Changes against the last commit:", *(found or ["none"]), sep="\n  ")
     excess = beyond(report)
+    if report.rows and VALGRIND is None:
+        print("Instructions: not counted and not judged, because valgrind is not installed")
     print("More than it may be:", *(excess or ["nothing"]), sep="\n  ")
     return 1 if is_checked and excess else 0
 

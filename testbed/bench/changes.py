@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from testbed.bench.figures import BARE_OF, of_bare, of_plain
+from testbed.bench.figures import BARE_OF, growth, of_bare, of_plain, of_yardstick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +36,8 @@ def _pairs(old: Report, new: Report) -> Iterator[_Pair]:
     for after in new.waiting.keys() & old.waiting.keys():
         what = f"a change after {after} s is noticed, seconds"
         yield what, old.waiting[after].median, new.waiting[after].median, False
+    if old.sweep and new.sweep:
+        yield "sweep, time for each of many volumes", growth(old.sweep), growth(new.sweep), False
     rates = {each.latency: _speedup(each) for each in old.uploads}
     for each in new.uploads:
         if each.latency in rates:
@@ -44,6 +46,9 @@ def _pairs(old: Report, new: Report) -> Iterator[_Pair]:
 
 
 def _row_pairs(what: str, old: Row, new: Row, name: str) -> Iterator[_Pair]:
+    before, now = of_yardstick(old, name), of_yardstick(new, name)
+    if before is not None and now is not None:
+        yield f"{what}, instructions of the yardstick's", round(before, 3), round(now, 3), False
     before, now = of_plain(old, name), of_plain(new, name)
     if before is not None and now is not None:
         yield f"{what}, CPU of the boto3 script's", round(before, 3), round(now, 3), False

@@ -21,10 +21,21 @@ PLAINS = (PLAIN, PLAIN_OF_RELEASE)
 BARE_OF = {PIP: BARE, RELEASE: ISOLATED}
 """The interpreter alone as it is started for each form of the executable."""
 
-MOST_OF_BARE = {PIP: 1.5, RELEASE: 2.0}
-"""How many times the bare interpreter's CPU `info` may take above it; docs/performance.md says why."""
-MOST_OF_PLAIN = 0.70
-"""How much of the plain boto3 script's CPU a method may take that asks AWS."""
+MOST_INSTRUCTIONS: dict[str, dict[str, float]] = {
+    INFO: {PIP: 2.67, RELEASE: 3.42},
+    "has_vm": {PIP: 0.63, RELEASE: 0.45},
+    "create_disk": {PIP: 0.88, RELEASE: 0.71},
+    "attach_disk": {PIP: 0.65, RELEASE: 0.48},
+    "create_vm": {PIP: 0.96, RELEASE: 0.76},
+    "delete_vm": {PIP: 0.64, RELEASE: 0.47},
+    "has_vm-tls": {PIP: 0.68, RELEASE: 0.53},
+    "has_vm-role": {PIP: 0.77, RELEASE: 0.51},
+    "create_vm-tls-role": {PIP: 1.10, RELEASE: 0.86},
+}
+"""How many of the yardstick's instructions a row may take, by the form; docs/performance.md has the rule."""
+MOST_GROWTH = 3.0
+"""How many times longer `cpi sweep` may judge each of the most volumes than each of the fewest. At equal work
+it is 1 to 1.6, as more memory is slower; if each volume were compared with each, it would be 10."""
 SOON, MOST_SOON, MOST_LATER = 20.0, 1.0, 0.10
 """A change within so many seconds is noticed after so many more, a later one after this part of the wait."""
 
@@ -61,6 +72,7 @@ class Starts:
         modules: How many were loaded in the end; None where they were not counted.
         calls: How many to AWS.
         stderr: Bytes; the most of all starts.
+        instructions: Millions, of one more start; None where they were not counted.
     """
 
     cpu: Spread
@@ -69,6 +81,7 @@ class Starts:
     modules: int | None
     calls: int
     stderr: int
+    instructions: float | None = None
 
     @classmethod
     def parse(cls, document: dict[str, Any]) -> Self:
@@ -103,9 +116,10 @@ class Report:
     Attributes:
         machine: What it was measured on.
         runs: How often each form was started.
-        rows: By the method's name.
+        rows: By the row's name.
         waiting: Seconds between a change and its being noticed, by when it came: "5 to 10".
         uploads: Of heavy stemcells.
+        sweep: Milliseconds of CPU in which `cpi sweep` judges, by the number of volumes.
     """
 
     machine: str
@@ -113,6 +127,7 @@ class Report:
     rows: dict[str, Row]
     waiting: dict[str, Spread] = field(default_factory=dict)
     uploads: list[Upload] = field(default_factory=list)
+    sweep: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, document: dict[str, Any]) -> Self:
@@ -129,6 +144,7 @@ class Report:
                 Upload(each["latency"], Spread(*each["plain"]), Spread(*each["ours"]))
                 for each in document["uploads"]
             ],
+            sweep=document.get("sweep", {}),
         )
 
     def document(self) -> dict[str, Any]:
@@ -162,9 +178,34 @@ def of_plain_alike(row: Row, name: str) -> float | None:
     return row[name].cpu.median / row[PLAIN_OF_RELEASE].cpu.median if is_other else of_plain(row, name)
 
 
+def yardstick(row: Row, name: str) -> Starts:
+    """Return what a form's instructions are compared with: the script on its interpreter, or that alone."""
+    if PLAIN not in row:
+        return row[BARE_OF[name]]
+    return row.get(PLAIN_OF_RELEASE, row[PLAIN]) if name == RELEASE else row[PLAIN]
+
+
+def of_yardstick(row: Row, name: str) -> float | None:
+    """Return the instructions as a multiple of the yardstick's; none where they were not counted."""
+    own, other = row[name].instructions, yardstick(row, name).instructions
+    return own / other if own and other else None
+
+
+def growth(sweep: dict[str, float]) -> float:
+    """Return how many times longer each of the most volumes is judged than each of the fewest."""
+    few, many = sorted(sweep, key=int)
+    return sweep[many] / int(many) / (sweep[few] / int(few))
+
+
 def beyond(report: Report) -> list[str]:
     """List the exceeded limits."""
-    return [*_beyond_in_rows(report), *_beyond_in_waiting(report)]
+    return [*_beyond_in_rows(report), *_beyond_in_waiting(report), *_beyond_in_sweep(report)]
+
+
+def _beyond_in_sweep(report: Report) -> list[str]:
+    if not report.sweep or (times := growth(report.sweep)) <= MOST_GROWTH:
+        return []
+    return [f"sweep: each of many volumes is judged {times:.1f} times as long, {MOST_GROWTH} at most"]
 
 
 def _beyond_in_waiting(report: Report) -> list[str]:
@@ -182,15 +223,10 @@ def most_of_waiting(after: str) -> float:
 
 
 def _beyond_in_rows(report: Report) -> list[str]:
-    found = []
-    for method, row in report.rows.items():
-        for name in BARE_OF:
-            if name not in row:
-                continue
-            if method == INFO:
-                times, most = of_bare(row, name), MOST_OF_BARE[name]
-                if times > most:
-                    found.append(f"{method}, {name}: {times:.2f} times Python alone above it, {most} at most")
-            elif (part := of_plain(row, name)) is not None and part > MOST_OF_PLAIN:
-                found.append(f"{method}, {name}: {part:.2f} of the boto3 script, {MOST_OF_PLAIN:.2f} at most")
-    return found
+    return [
+        f"{name}, {form}: {part:.2f} of the yardstick's instructions, {most:.2f} at most"
+        for name, limits in MOST_INSTRUCTIONS.items()
+        for form, most in limits.items()
+        if form in (row := report.rows.get(name, {}))
+        if (part := of_yardstick(row, form)) is not None and part > most
+    ]

@@ -11,16 +11,21 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import certifi
 
 from bosh_release import blobs, install
 from testbed.bench.figures import BARE, ISOLATED, PIP, PLAIN, PLAIN_OF_RELEASE, RELEASE
 from testbed.cloud import ROOT
+from testbed.tls import Authority, TlsRelay
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from testbed.cloud import FakeAws
 
 HERE = Path(__file__).parent
 OF_PLAIN = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
@@ -37,12 +42,14 @@ class Form:
         python: The interpreter and its options.
         program: What it runs; nothing for the bare interpreter.
         starts_itself: Whether the program is started by its own first line, and not by `python`.
+        trusts_more: Whether its own certificate authorities include those of `Front`.
     """
 
     name: str
     python: tuple[str, ...]
     program: str = ""
     starts_itself: bool = False
+    trusts_more: bool = False
 
     @property
     def is_bare(self) -> bool:
@@ -54,6 +61,10 @@ class Form:
         if self.is_bare:
             return [*self.python, "-c", "pass"]
         return [*(() if self.starts_itself else self.python), self.program, str(config_path)]
+
+    def under(self, tool: Sequence[str], config_path: Path) -> list[str]:
+        """Return the command line that answers a request under a tool, which gets no script to start."""
+        return [*tool, *replace(self, starts_itself=False).command(config_path)]
 
     def counting(self, file: Path, config_path: Path) -> list[str]:
         """Return the command line that also writes how many modules were loaded."""
@@ -93,26 +104,67 @@ def pip_form() -> Form:
     return Form(PIP, (sys.executable,), str(script), starts_itself=True)
 
 
-def release_form(scratch: Path) -> Form:
+def release_form(scratch: Path, authorities: bytes = b"") -> Form:
     """Install the executable as the release's package does, and return it as bin/cpi starts it.
 
     Only the interpreter is another one: that of this environment, with its own wheels.
+
+    Args:
+        scratch: Where it is installed.
+        authorities: Certificates in PEM that it trusts beside the usual ones.
     """
     lib = scratch / "lib"
-    install.install(
-        laid_sources(scratch / "sources", list(blobs.read_lock(blobs.LOCK.read_text()))), lib, kind()
-    )
-    return Form(RELEASE, (sys.executable, *flags(TEMPLATE.read_text())), str(lib))
+    sources = laid_sources(scratch / "sources", list(blobs.read_lock(blobs.LOCK.read_text())))
+    trust(sources, authorities)
+    install.install(sources, lib, kind())
+    return Form(RELEASE, (sys.executable, *flags(TEMPLATE.read_text())), str(lib), trusts_more=True)
 
 
-def release_form_on(python: Path, scratch: Path) -> Form:
-    """Install the executable with the interpreter and the wheels that the release has."""
+def release_form_on(python: Path, scratch: Path, authorities: bytes = b"") -> Form:
+    """Install the executable with the interpreter and the wheels that the release has; see `release_form`."""
     sources, lib = scratch / "sources", scratch / "lib"
     for place in (ROOT / "src", ROOT / "blobs"):
         shutil.copytree(place, sources, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+    trust(sources, authorities)
     installer = [str(python), "-I", "-S", "-B", "bosh_release/install.py", str(lib), kind()]
     subprocess.run(installer, check=True, cwd=sources)
-    return Form(RELEASE, (str(python), *flags(TEMPLATE.read_text())), str(lib))
+    return Form(RELEASE, (str(python), *flags(TEMPLATE.read_text())), str(lib), trusts_more=True)
+
+
+def trust(sources: Path, authorities: bytes) -> None:
+    """Add certificates to certifi's wheel, from which the package gets the roots that it trusts.
+
+    So the bundle is read as in production, whatever the installation makes of it; with an own bundle in the
+    configuration or in the environment it would be another way.
+    """
+    hashes = sources / install.HASHES
+    [wheel] = (sources / "wheels").glob("*/certifi-*.whl")
+    old = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    files["certifi/cacert.pem"] += authorities
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    new = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    hashes.write_text(hashes.read_text().replace(old, new))
+
+
+class Front(TlsRelay):
+    """The stand-in over TLS, whose own authority each form trusts beside the usual ones.
+
+    Attributes:
+        authority: Its certificate in PEM.
+        bundle: The file with the usual authorities and this one, for programs without a bundle like it.
+    """
+
+    def __init__(self, fake_aws: FakeAws, folder: Path) -> None:
+        """Write the bundle into the folder."""
+        own = Authority(folder, "front")
+        super().__init__(fake_aws.endpoint, own)
+        self.authority = own.path.read_bytes()
+        self.bundle = folder / "bundle.pem"
+        self.bundle.write_bytes(Path(certifi.where()).read_bytes() + self.authority)
 
 
 def version(python: Path) -> str:

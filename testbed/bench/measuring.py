@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -10,17 +12,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from testbed.bench.figures import Row, Starts, spread
-from testbed.bench.rows import ROWS
-from testbed.executable import config, least_environment, request
+from testbed.bench.rows import ROLE, ROWS, TLS, added, method_of
+from testbed.executable import ABSENT, config, least_environment, request
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from testbed.bench.forms import Form
+    from testbed.bench.forms import Form, Front
     from testbed.cloud import FakeAws
 
 HERE = Path(__file__).parent
 TIMED = [sys.executable, "-I", "-S", str(HERE / "timed.py")]
+VALGRIND = shutil.which("valgrind")
+"""Counts instructions, which are the same however busy the machine is; None where it is not installed."""
+COUNTING = [str(VALGRIND), "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
 MEMORY_UNITS_PER_MIB = 1 << (20 if sys.platform == "darwin" else 10)
 """macOS tells a process's peak in bytes, Linux in KiB."""
 
@@ -54,23 +60,23 @@ class Bench:
     Args:
         fake_aws: The stand-in.
         folder: Where the processes run; it is their home, so that they find what an earlier one keeps.
+        front: The stand-in over TLS; without one there are no rows over TLS.
     """
 
-    def __init__(self, fake_aws: FakeAws, folder: Path) -> None:
+    def __init__(self, fake_aws: FakeAws, folder: Path, front: Front | None = None) -> None:
         self._fake_aws = fake_aws
         self._folder = folder
-        self._config_path = folder / "cpi.json"
-        self._config_path.write_text(json.dumps(config(fake_aws.endpoint)))
+        self._front = front
         self._environment = least_environment(folder)
 
-    def row(self, method: str, forms: Sequence[Form], runs: int) -> Row:
-        """Measure a method.
+    def row(self, name: str, forms: Sequence[Form], runs: int) -> Row:
+        """Measure a row.
 
         One start of each form is not measured: it counts modules, and has what is kept from one call to
         the next (bytecode, the facts of instance types, copies of the SDK's data) be there for the others.
 
         Args:
-            method: Its name.
+            name: In `ROWS`.
             forms: What is started, in turn.
             runs: How often each is.
 
@@ -80,13 +86,15 @@ class Bench:
         Raises:
             BenchError: A form failed, or the forms do not make the same calls to AWS.
         """
-        modules = {form.name: self._modules(method, form) for form in forms}
+        modules = {form.name: self._modules(name, form) for form in forms}
         starts: dict[str, list[Start]] = {form.name: [] for form in forms}
         for _ in range(runs):
             for form in forms:
-                starts[form.name].append(self.start(form, method, ROWS[method](self._fake_aws)))
-        check_alike(method, {form.name: starts[form.name][0].calls for form in forms if not form.is_bare})
-        return {name: figures(each, modules[name]) for name, each in starts.items()}
+                asked = _request(method_of(name), ROWS[name](self._fake_aws))
+                starts[form.name].append(self._run(form, form.command(self._config(name)), asked, name)[0])
+        check_alike(name, {form.name: starts[form.name][0].calls for form in forms if not form.is_bare})
+        counted = {form.name: self._instructions(name, form) for form in forms if VALGRIND}
+        return {form: figures(each, modules[form], counted.get(form)) for form, each in starts.items()}
 
     def start(self, form: Form, method: str, arguments: list[Any]) -> Start:
         """Start a form once, with a request for a method.
@@ -102,16 +110,41 @@ class Bench:
         Raises:
             BenchError: It failed, or answered an error.
         """
-        return self._run(form, form.command(self._config_path), stdin)
+        return self._run(form, form.command(self._config("")), stdin)
 
-    def _modules(self, method: str, form: Form) -> int:
+    def _config(self, row: str) -> Path:
+        """Write the configuration of a row's calls."""
+        path = self._folder / "cpi.json"
+        over_tls = TLS in added(row) and self._front
+        endpoint = f"https://{over_tls.address}" if over_tls else self._fake_aws.endpoint
+        role = ROLE_ARN if ROLE in added(row) else ABSENT
+        path.write_text(json.dumps(config(endpoint, role_arn=role)))
+        return path
+
+    def _modules(self, row: str, form: Form) -> int:
         file = self._folder / "modules"
         file.unlink(missing_ok=True)
-        stdin = _request(method, ROWS[method](self._fake_aws))
-        self._run(form, form.counting(file, self._config_path), stdin)
+        stdin = _request(method_of(row), ROWS[row](self._fake_aws))
+        self._run(form, form.counting(file, self._config(row)), stdin, row)
         return int(file.read_text())
 
-    def _run(self, form: Form, command: list[str], asked: bytes) -> tuple[Start, bytes]:
+    def _instructions(self, row: str, form: Form) -> float:
+        """Count the instructions of one start, in millions."""
+        log = self._folder / "instructions"
+        stdin = _request(method_of(row), ROWS[row](self._fake_aws))
+        command = form.under([*COUNTING, f"--log-file={log}"], self._config(row))
+        self._run(form, command, stdin, row, PYTHONHASHSEED="0")
+        found = re.search(r"I\s+refs:\s+([\d,]+)", log.read_text())
+        if not found:
+            message = f"{form.name}: valgrind counted no instructions:\n{log.read_text()}"
+            raise BenchError(message)
+        return round(int(found[1].replace(",", "")) / 1_000_000, 1)
+
+    def _run(
+        self, form: Form, command: list[str], asked: bytes, row: str = "", **environment: str
+    ) -> tuple[Start, bytes]:
+        if self._front and TLS in added(row) and not form.trusts_more:
+            environment["AWS_CA_BUNDLE"] = str(self._front.bundle)
         stdin, stdout, stderr = (self._folder / name for name in ("stdin", "stdout", "stderr"))
         stdin.write_bytes(asked)
         self._fake_aws.forget_calls()
@@ -120,7 +153,7 @@ class Bench:
             check=True,
             capture_output=True,
             text=True,
-            env=self._environment,
+            env=self._environment | environment,
             cwd=self._folder,
         )
         wall, cpu, memory, status = map(float, ended.stdout.split())
@@ -153,8 +186,8 @@ def check_alike(method: str, calls: dict[str, tuple[str, ...]]) -> None:
         raise BenchError(message)
 
 
-def figures(starts: Sequence[Start], modules: int | None) -> Starts:
-    """Summarize the starts of a form; `modules` is None where they were not counted."""
+def figures(starts: Sequence[Start], modules: int | None, instructions: float | None = None) -> Starts:
+    """Summarize the starts of a form; modules and instructions are None where they were not counted."""
     return Starts(
         cpu=spread(each.cpu for each in starts),
         wall=spread(each.wall for each in starts),
@@ -162,4 +195,5 @@ def figures(starts: Sequence[Start], modules: int | None) -> Starts:
         modules=modules,
         calls=len(starts[0].calls),
         stderr=max(each.stderr for each in starts),
+        instructions=instructions,
     )

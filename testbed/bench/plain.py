@@ -126,18 +126,28 @@ METHODS = {
 }
 
 
+def _assumed(aws: dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:
+    sts = boto3.client("sts", region_name=aws["region"], endpoint_url=aws["sts_endpoint"], **keys)
+    found = sts.assume_role(RoleArn=aws["role_arn"], RoleSessionName="bench")["Credentials"]
+    return {
+        "aws_access_key_id": found["AccessKeyId"],
+        "aws_secret_access_key": found["SecretAccessKey"],
+        "aws_session_token": found["SessionToken"],
+    }
+
+
 def main() -> None:
     """Carry out the request, and print an answer."""
     with open(sys.argv[1]) as file:  # noqa: PTH123 - as plain as can be
         aws = json.load(file)["cloud"]["properties"]["aws"]
     request = json.load(sys.stdin)
-    ec2 = boto3.client(
-        "ec2",
-        region_name=aws["region"],
-        endpoint_url=aws["ec2_endpoint"],
-        aws_access_key_id=aws["access_key_id"],
-        aws_secret_access_key=aws["secret_access_key"],
-    )
+    keys: dict[str, Any] = {
+        "aws_access_key_id": aws["access_key_id"],
+        "aws_secret_access_key": aws["secret_access_key"],
+    }
+    if "role_arn" in aws:
+        keys = _assumed(aws, keys)
+    ec2 = boto3.client("ec2", region_name=aws["region"], endpoint_url=aws["ec2_endpoint"], **keys)
     print(json.dumps({"result": METHODS[request["method"]](ec2, *request["arguments"]), "error": None}))
 
 

@@ -1,4 +1,7 @@
-"""The rows of the benchmark: a request for each method, and a world to answer it in."""
+"""The rows of the benchmark: a request for each method, and a world to answer it in.
+
+A row's name is the method's and, after hyphens, what production adds: `has_vm-tls`, `create_vm-tls-role`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ if TYPE_CHECKING:
 
 INSTANCE_TYPE = "m5.large"
 DISK_MIB = 1024
+
+TLS, ROLE = "tls", "role"
+"""HTTPS with the usual certificate authorities, and a role that each process assumes."""
 
 Row = Callable[["FakeAws"], list[Any]]
 """Creates the world again, and returns the method's arguments in it."""
@@ -53,9 +59,22 @@ def delete_vm(fake_aws: FakeAws) -> list[Any]:
 
 
 ROWS: dict[str, Row] = {
-    each.__name__: each for each in (info, has_vm, create_disk, attach_disk, create_vm, delete_vm)
+    **{each.__name__: each for each in (info, has_vm, create_disk, attach_disk, create_vm, delete_vm)},
+    f"has_vm-{TLS}": has_vm,
+    f"has_vm-{ROLE}": has_vm,
+    f"create_vm-{TLS}-{ROLE}": create_vm,
 }
-"""By the method's name, in the order of the tables."""
+"""By the row's name, in the order of the tables."""
+
+
+def method_of(row: str) -> str:
+    """Return the method that a row calls."""
+    return row.partition("-")[0]
+
+
+def added(row: str) -> list[str]:
+    """Return what a row adds to the method's call: `TLS`, `ROLE`, both or nothing."""
+    return row.split("-")[1:]
 
 
 def _world(fake_aws: FakeAws) -> World:

@@ -8,12 +8,17 @@ from testbed.bench.figures import (
     BARE_OF,
     DEPLOYMENT,
     INFO,
+    MOST_GROWTH,
+    MOST_INSTRUCTIONS,
     above_bare,
     deployments,
+    growth,
     most_of_waiting,
     of_bare,
     of_plain,
     of_plain_alike,
+    of_yardstick,
+    yardstick,
 )
 
 if TYPE_CHECKING:
@@ -42,13 +47,42 @@ def report_tables(report: Report) -> str:
     """Write all that was measured."""
     of_deployment = f", deployments {deployments(report.runs)}" if DEPLOYMENT in report.rows else ""
     parts = [f"{report.machine}; {report.runs} starts of each{of_deployment}."]
+    if any(each.instructions for row in report.rows.values() for each in row.values()):
+        parts.append(instructions(report))
     if report.rows:
         parts += [ratios(report), starts(report)]
     if report.waiting:
         parts.append(waiting(report))
     if report.uploads:
         parts.append(uploads(report))
+    if report.sweep:
+        parts.append(sweep(report))
     return "\n\n".join(parts) + "\n"
+
+
+def instructions(report: Report) -> str:
+    """Write the executable's instructions beside those of their yardstick."""
+    lines = [
+        [
+            name,
+            form,
+            _million(row[form]),
+            _million(yardstick(row, form)),
+            _part(of_yardstick(row, form)),
+            f"{MOST_INSTRUCTIONS[name][form]:.2f}",
+        ]
+        for name, row in report.rows.items()
+        if name in MOST_INSTRUCTIONS
+        for form in BARE_OF
+        if form in row
+    ]
+    return table(
+        ["Row", "Form", "Million instructions", "The yardstick's", "Yardstick = 1", "At most"], lines
+    )
+
+
+def _million(starts: Starts) -> str:
+    return "-" if starts.instructions is None else f"{starts.instructions:,.0f}"
 
 
 def ratios(report: Report) -> str:
@@ -126,6 +160,15 @@ def uploads(report: Report) -> str:
         for each in report.uploads
     ]
     return table(["Each answer comes late by", "Sequential loop", "cpi", "cpi is as fast"], lines)
+
+
+def sweep(report: Report) -> str:
+    """Write how long `cpi sweep` judges."""
+    lines = [
+        [size, f"{each:.0f} ms", f"{each / int(size) * 1000:.0f} µs"] for size, each in report.sweep.items()
+    ]
+    lines[-1][-1] += f": {growth(report.sweep):.1f} times, {MOST_GROWTH} at most"
+    return table(["Volumes, as many AMIs", "CPU of judging", "For each volume"], lines)
 
 
 def table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

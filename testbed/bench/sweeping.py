@@ -1,0 +1,61 @@
+"""How the time in which `cpi sweep` judges grows with the number of resources.
+
+The resources are made up: the stand-in for AWS would take minutes to create thousands.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from datetime import UTC, datetime
+
+from bosh_aws_cpi.aws.inventory import Kind, Resource
+from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG, Step, link
+from bosh_aws_cpi.plan.tags import CALL_TAG, DIRECTOR_TAG, STEMCELL_TAG
+from bosh_aws_cpi.tools.strays import Inventory
+from testbed.executable import DIRECTOR_UUID
+
+SIZES = (500, 5_000)
+"""How many volumes there are, and as many snapshots and AMIs."""
+REPEATS = 3
+CREATED = datetime(2026, 1, 1, tzinfo=UTC)
+STEPS = list(Step)
+
+
+def sweeping() -> dict[str, float]:
+    """Return the milliseconds of CPU in which all resources are judged, by the number of volumes."""
+    return {str(size): min(_judged(size) for _ in range(REPEATS)) for size in SIZES}
+
+
+def _judged(size: int) -> float:
+    there = Inventory(DIRECTOR_UUID, made_up(size))
+    gc.disable()  # the executable collects rarely, too
+    began = time.process_time()
+    there.strays()
+    taken = time.process_time() - began
+    gc.enable()
+    return round(taken * 1000, 2)
+
+
+def made_up(size: int) -> list[Resource]:
+    """Make volumes, half of them copies of the other half, snapshots, and an AMI of each."""
+    found = []
+    for number in range(size):
+        other = f"vol-{number ^ 1}"
+        step = STEPS[number // 2 % len(STEPS)]
+        replaced = {REPLACES_TAG: link(other, step)} if number % 2 else {REPLACED_BY_TAG: other}
+        keeps_link = number % 2 or step is Step.KNOWN
+        found += [
+            _resource("volume", f"vol-{number}", replaced if keeps_link else {}),
+            _resource("snapshot", f"snap-{number}", {STEMCELL_TAG: "stemcell"}),
+            _resource("snapshot", f"snap-of-disk-{number}", {CALL_TAG: f"call-{number}"}),
+            _resource("AMI", f"ami-{number}", {STEMCELL_TAG: "stemcell"}, (f"snap-{number}",)),
+        ]
+    return found
+
+
+def _resource(
+    kind: Kind, resource_id: str, tags: dict[str, str], snapshot_ids: tuple[str, ...] = ()
+) -> Resource:
+    own = {DIRECTOR_TAG: DIRECTOR_UUID, **tags}
+    return Resource(kind, resource_id, "available", own, CREATED, snapshot_ids=snapshot_ids)
