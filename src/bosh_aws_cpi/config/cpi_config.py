@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _OF_CALLERS = frozenset({"director_uuid", "request_id", "vm"})
 """The keys of the context that are not of ``aws``."""
+_LONGEST_ID = 64
 _DIRECTOR_UUID = Key("context.director_uuid", string, "The Director's id.")
 
 
@@ -46,6 +47,8 @@ class CpiConfig(Record):
     supported_api_version: int
     """The contract version that `info` announces; a request may use a higher one."""
     log_level: str
+    event_log: str | None
+    """The path of the event log; None if there is none."""
     director_uuid: str | None
     request_id: str | None
     """Identifies the request, with the Director's UUID; a test or a person may omit both."""
@@ -53,6 +56,15 @@ class CpiConfig(Record):
     """The context's ``vm.stemcell.api_version``, unchecked, or 1; see `stemcell_api_version`."""
     is_stemcell_given: bool
     """Whether the context has that version."""
+
+    @property
+    def caller(self) -> dict[str, str]:
+        """The caller's ids by "director" and "request", where they can be part of a header or of a line.
+
+        The caller may send anything; a Director's are a UUID and "cpi-123456".
+        """
+        ids = {"director": self.director_uuid, "request": self.request_id}
+        return {name: value for name, value in ids.items() if value and _is_id(value)}
 
     def __repr__(self) -> str:
         """The ``aws`` section only, because the agent's settings are secret."""
@@ -74,13 +86,15 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
     properties = cloud_properties(document)
     merged = {**sub_object(properties, "aws"), **context}
     stemcell = _stemcell(merged)
-    debug = sub_object(sub_object(properties, "debug"), "cpi", "debug:cpi")
+    debug = sub_object(properties, "debug")
+    debug_cpi = sub_object(debug, "cpi", "debug:cpi")
     return CpiConfig(
         aws=aws_config.parse(merged, environ),
         agent=keys.AGENT.read(properties),
         registry=_registry(sub_object(properties, "registry")),
-        supported_api_version=keys.DEBUG_API_VERSION.read(debug),
-        log_level=keys.DEBUG_LOG_LEVEL.read(debug),
+        supported_api_version=keys.DEBUG_API_VERSION.read(debug_cpi),
+        log_level=keys.DEBUG_LOG_LEVEL.read(debug_cpi),
+        event_log=keys.DEBUG_EVENT_LOG.read(debug),
         director_uuid=_DIRECTOR_UUID.read(context),
         request_id=_request_id(context),
         stemcell=stemcell.get("api_version", 1),
@@ -109,6 +123,11 @@ def unknown_keys(document: object, context: Json) -> set[str]:
         with_section = with_section.get(name) if isinstance(with_section, dict) else None
     section = with_section if isinstance(with_section, dict) else {}
     return {*section, *context} - keys.IN_AWS - _OF_CALLERS
+
+
+def _is_id(text: str) -> bool:
+    """Whether a text has only ASCII letters, digits, hyphens and underscores, and not too many of them."""
+    return len(text) <= _LONGEST_ID and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
 
 
 def _request_id(context: Json) -> str | None:

@@ -91,7 +91,7 @@ class Cloud:
         """The AWS clients, each created when it is first used."""
         from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - loads botocore
 
-        return Clients(self.config.aws, self.statistics)
+        return Clients(self.config.aws, self.statistics, caller=self.config.caller)
 
     @property
     def ec2(self) -> EC2Client:
