@@ -18,7 +18,7 @@ Usage: cpi check CONFIG_PATH FILE ...   finds the mistakes of a cloud config
        cpi preflight CONFIG_PATH ...    checks keys, endpoints and permissions
        cpi diagnose CONFIG_PATH VM_CID  says why a VM does not answer
        cpi sweep CONFIG_PATH ...        lists what killed calls have left in AWS
-       cpi stats CONFIG_PATH ...        sums up the event log: calls, failures, seconds
+       cpi stats CONFIG_PATH ...        sums up the event log of all calls
        cpi help, cpi version
        cpi CONFIG_PATH                  for BOSH: reads one JSON request from
                                         stdin, writes the response to stdout

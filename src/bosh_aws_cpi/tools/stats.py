@@ -138,8 +138,8 @@ class Sums:
                 "calls": each.seconds.total(),
                 "failed": each.failures.total(),
                 "seconds": {
-                    "p50": _percentile(each.seconds, 50),
-                    "p95": _percentile(each.seconds, 95),
+                    "p50": min(each.longest, _percentile(each.seconds, 50)),
+                    "p95": min(each.longest, _percentile(each.seconds, 95)),
                     "max": each.longest,
                 },
                 "failures": dict(each.failures.most_common()),
