@@ -32,8 +32,8 @@ OLDER: Final = 3
 """The number of renamed files that are kept: events.log.1, the newest, to events.log.3."""
 CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 """An error code of AWS, a name of an exception, a request id of AWS."""
-_ID: Final = re.compile(r"((?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17})(?: light)?|/dev/[a-z0-9]{1,16}")
-"""The id of a VM, a disk, a stemcell, a snapshot or a network, or the path of a disk."""
+_ID: Final = re.compile(r"((?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17})(?: light)?")
+"""The id of a VM, a disk, a stemcell, a snapshot or a network."""
 _MOST_IDS: Final = 20
 _OPENING: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
@@ -97,7 +97,7 @@ def _ids(values: Iterable[Any]) -> list[str]:
     """The ids among values and in lists of them; an object may have others' texts, such as tags."""
     texts = (text for value in values for text in (value if isinstance(value, list) else [value]))
     found = (_ID.fullmatch(text) for text in texts if isinstance(text, str))
-    return [each[1] or each[0] for each in found if each][:_MOST_IDS]
+    return [each[1] for each in found if each][:_MOST_IDS]
 
 
 def _safe(text: str | None) -> str | None:

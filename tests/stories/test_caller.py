@@ -11,7 +11,6 @@ from testbed.executable import DIRECTOR_UUID, Cpi, config
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
-    from testbed.traffic import Traffic
     from tests.protocols import CreateVm
     from tests.stories.stemcell_images import Heavy
 
