@@ -218,7 +218,8 @@ def test_caller_is_gone(world: World, fake_aws: FakeAws, logging: Logging, path:
     assert process.stdout is not None
     process.stdout.close()
     fake_aws.release()
-    assert finish(process).returncode == 1
+    with process:
+        assert process.wait() == 1
     (event,) = events(path)
     assert (event["result"], event["error"], event["delivered"]) == (True, None, False)
 
