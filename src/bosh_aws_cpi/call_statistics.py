@@ -1,10 +1,28 @@
-"""Counts the AWS calls of one CPI call, for the summary line in the log and for the event log."""
+"""Counts the AWS calls of one CPI call, for the summary line in the log and for the event log.
+
+Also the ids by which AWS and the event log know the caller: what `info` does not load.
+"""
 
 from collections import Counter, deque
 from threading import Lock
 
 MOST_FAILURES = 10
 """The number of failed attempts that are remembered: the last ones."""
+_LONGEST_ID = 64
+
+
+def caller(director_uuid: str | None, request_id: str | None) -> dict[str, str]:
+    """The caller's ids by "director" and "request", where they can be part of a header or of a line.
+
+    The caller may send anything; a Director's are a UUID and "cpi-123456".
+    """
+    ids = {"director": director_uuid, "request": request_id}
+    return {name: value for name, value in ids.items() if value and _is_id(value)}
+
+
+def _is_id(text: str) -> bool:
+    """Whether a text has only ASCII letters, digits, hyphens and underscores, and not too many of them."""
+    return len(text) <= _LONGEST_ID and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
 
 
 class CallStatistics:

@@ -15,12 +15,13 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from bosh_aws_cpi.call_statistics import caller
 from bosh_aws_cpi.jsontext import decode, encode
 from bosh_aws_cpi.log import logger, redact
 from bosh_aws_cpi.records import Confidential
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
     from typing import Any, Final
 
     from bosh_aws_cpi.call_statistics import CallStatistics
@@ -43,8 +44,8 @@ class Call(Confidential):
 
     method: str
     arguments: list[Any]
-    caller: Mapping[str, str]
-    """`CpiConfig.caller`."""
+    director_uuid: str | None
+    request_id: str | None
     response: bytes
     is_delivered: bool
     """Whether the caller got the response."""
@@ -70,12 +71,13 @@ def _event(call: Call) -> dict[str, Any]:
     response = decode(call.response)
     result, error = response["result"], response["error"]
     counted = call.statistics
+    asking = caller(call.director_uuid, call.request_id)
     now = time.time()
     return {
         "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z",
         "method": call.method,
-        "director_uuid": _safe(call.caller.get("director")),
-        "request_id": _safe(call.caller.get("request")),
+        "director_uuid": _safe(asking.get("director")),
+        "request_id": _safe(asking.get("request")),
         "ids": _ids(call.arguments),
         "result": result if isinstance(result, bool) else _ids([result]),
         "error": error["type"] if error else None,

@@ -86,16 +86,18 @@ class _AwsHost:
             return
         from bosh_aws_cpi import event_log  # noqa: PLC0415 - few configurations have one
 
+        config, statistics = self._cloud.config, self._cloud.statistics
         event_log.note(
             path,
             event_log.Call(
-                method=self._call.method,
-                arguments=self._call.arguments,
-                caller=self._cloud.config.caller,
-                response=response,
-                is_delivered=is_delivered,
-                seconds=seconds,
-                statistics=self._cloud.statistics,
+                self._call.method,
+                self._call.arguments,
+                config.director_uuid,
+                config.request_id,
+                response,
+                is_delivered,
+                seconds,
+                statistics,
             ),
         )
 

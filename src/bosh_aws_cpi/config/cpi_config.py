@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _OF_CALLERS = frozenset({"director_uuid", "request_id", "vm"})
 """The keys of the context that are not of ``aws``."""
-_LONGEST_ID = 64
 _DIRECTOR_UUID = Key("context.director_uuid", string, "The Director's id.")
 
 
@@ -56,15 +55,6 @@ class CpiConfig(Record):
     """The context's ``vm.stemcell.api_version``, unchecked, or 1; see `stemcell_api_version`."""
     is_stemcell_given: bool
     """Whether the context has that version."""
-
-    @property
-    def caller(self) -> dict[str, str]:
-        """The caller's ids by "director" and "request", where they can be part of a header or of a line.
-
-        The caller may send anything; a Director's are a UUID and "cpi-123456".
-        """
-        ids = {"director": self.director_uuid, "request": self.request_id}
-        return {name: value for name, value in ids.items() if value and _is_id(value)}
 
     def __repr__(self) -> str:
         """The ``aws`` section only, because the agent's settings are secret."""
@@ -123,11 +113,6 @@ def unknown_keys(document: object, context: Json) -> set[str]:
         with_section = with_section.get(name) if isinstance(with_section, dict) else None
     section = with_section if isinstance(with_section, dict) else {}
     return {*section, *context} - keys.IN_AWS - _OF_CALLERS
-
-
-def _is_id(text: str) -> bool:
-    """Whether a text has only ASCII letters, digits, hyphens and underscores, and not too many of them."""
-    return len(text) <= _LONGEST_ID and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
 
 
 def _request_id(context: Json) -> str | None:

@@ -53,7 +53,7 @@ class Clients:
     Args:
         statistics: Counts the calls that the clients make.
         allowance: Limits the pauses for throttling; without one, each call has a limit of its own.
-        caller: `CpiConfig.caller`, for the User-Agent: CloudTrail shows it.
+        caller: The caller's ids by name, for the User-Agent: CloudTrail shows it.
 
     Raises:
         CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist, or ``connection_options.ca_cert``
