@@ -149,7 +149,7 @@ class FakeAws:
         return contents
 
     def calls(self) -> list[dict[str, Any]]:
-        """List the calls so far: service, action, parameters and HTTP status."""
+        """List the calls so far: service, action, parameters, HTTP status and User-Agent."""
         calls: list[dict[str, Any]] = self._ask("GET", "/testbed/calls")
         return calls
 

@@ -78,6 +78,7 @@ class Middleware:
             "action": call.action,
             "parameters": call.parameters,
             "status": None,
+            "user_agent": request.headers.get("User-Agent", ""),
         }
         self._control.note(record)
         if protocols.is_ours(request):

@@ -47,7 +47,7 @@ class _AwsHost:
     def __init__(self, arguments: list[str]) -> None:
         self._arguments = arguments
         self._cloud: Cloud | None = None
-        self._method = ""
+        self._call: Request | None = None
 
     def open(self, call: Request) -> Cloud:
         # Not above: with too little memory for an import, the caller still gets a response.
@@ -57,7 +57,7 @@ class _AwsHost:
         if len(self._arguments) != 1:
             message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
             raise Unknown(message)
-        self._method = call.method
+        self._call = call
         self._cloud = Cloud(load(self._arguments[0], call.context), call.api_version)
         return self._cloud
 
@@ -71,7 +71,7 @@ class _AwsHost:
             return None
         from bosh_aws_cpi.aws.sdk.translation import translate  # noqa: PLC0415
 
-        return translate(error, self._method)
+        return translate(error, self._call.method if self._call else "")
 
     def summary(self) -> str:
         return self._cloud.summary() if self._cloud else ""
@@ -79,6 +79,27 @@ class _AwsHost:
     def discard_created(self) -> None:
         if self._cloud is not None:
             self._cloud.discard_created()
+
+    def note(self, response: bytes, seconds: float, *, is_delivered: bool) -> None:
+        """Append the call to the event log, if there is one."""
+        if self._call is None or self._cloud is None or not (path := self._cloud.config.event_log):
+            return
+        from bosh_aws_cpi import event_log  # noqa: PLC0415 - few configurations have one
+
+        config, statistics = self._cloud.config, self._cloud.statistics
+        event_log.note(
+            path,
+            event_log.Call(
+                self._call.method,
+                self._call.arguments,
+                config.director_uuid,
+                config.request_id,
+                response,
+                is_delivered,
+                seconds,
+                statistics,
+            ),
+        )
 
 
 def run() -> NoReturn:
@@ -132,13 +153,15 @@ def _answer(arguments: list[str]) -> int:
         log.logger.say(_WAITING)
     host = _AwsHost(arguments)
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
-    if _is_delivered(output, response):
+    is_delivered = _is_delivered(output, response)
+    if is_delivered:
         os.close(output)  # a caller may read to its end before it reads the log
-        return 0
-    text = "The caller is gone and did not read the response: %s"
-    log.logger.error(text, response.decode(), is_whole=True)
-    host.discard_created()
-    return 1
+    else:
+        text = "The caller is gone and did not read the response: %s"
+        log.logger.error(text, response.decode(), is_whole=True)
+        host.discard_created()
+    host.note(response, time.perf_counter() - began, is_delivered=is_delivered)
+    return 0 if is_delivered else 1
 
 
 def _claim_stdout() -> int | None:

@@ -342,8 +342,9 @@ def test_another_sts(roles: Roles, fake_aws: FakeAws) -> None:
     ("director", "name"),
     [
         (DIRECTOR_UUID, f"rsn-{DIRECTOR_UUID}"),
-        ("my director/\n\xe9=1", "rsn-my-director---=1"),
-        ("x" * 99, f"rsn-{'x' * 60}"),
+        ("my director/\n\xe9=1", "rsn-bosh-aws-cpi"),
+        ("x" * 64, f"rsn-{'x' * 60}"),
+        ("x" * 65, "rsn-bosh-aws-cpi"),
         ("", "rsn-bosh-aws-cpi"),
     ],
 )

@@ -6,6 +6,7 @@ word is to be seen, a secret is.
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -83,13 +84,16 @@ def registry() -> Iterator[Registry]:
 
 
 @pytest.fixture
-def seeded(fake_aws: FakeAws, registry: Registry) -> Cpi:
-    """Return the executable with secrets everywhere, logging all it does."""
+def seeded(fake_aws: FakeAws, registry: Registry, tmp_path: Path) -> Iterator[Cpi]:
+    """Return the executable with secrets everywhere, logging all it does; its event log must have none."""
     url = registry.url.replace("://", f"://{USER}:{quote(REGISTRY_PASSWORD, safe='')}@")
     section = {"endpoint": url, "user": USER, "password": REGISTRY_PASSWORD}
     document = config(fake_aws.endpoint, agent=AGENT, registry=section, max_retries=0, **KEYS)
-    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
-    return Cpi(document)
+    events = tmp_path / "events.log"
+    debug = {"cpi": {"log_level": "debug"}, "event_log": str(events)}
+    document["cloud"]["properties"]["debug"] = debug
+    yield Cpi(document)
+    assert not (events.exists() and "SEEDED" in events.read_text())
 
 
 def arguments_of_vm(world: World) -> list[Any]:
@@ -142,6 +146,18 @@ def test_aws_echoes(
     fake_aws.rule(action=action, error={**echo(*SECRETS), "code": code})
     answer = clean(seeded.call(method, *arguments))
     assert f"{action} answered 403 {code}: No: <redacted> and " in answer.stderr
+
+
+def test_event_log(fake_aws: FakeAws, seeded: Cpi, tmp_path: Path) -> None:
+    """Where a code, an id or a caller's id in the event log would be a secret, there is nothing."""
+    secret = KEYS["access_key_id"]
+    fake_aws.rule(action="DescribeVolumes", error={"code": secret, "message": "No.", "status": 403})
+    fake_aws.rule(action="DescribeVolumes", replace=[["00000000-0000-4000-8000-000000000000", secret]])
+    answer = seeded.call("has_disk", DISK, context={"request_id": secret})
+    assert answer.error["type"] == "Bosh::Clouds::CloudError"
+    event = json.loads((tmp_path / "events.log").read_text())
+    assert (event["request_id"], event["ids"]) == (None, [DISK])
+    assert [each["code"] for each in event["aws"]["failures"]] == [None]
 
 
 def test_aws_echoes_on_create_vm(world: World, fake_aws: FakeAws, seeded: Cpi) -> None:

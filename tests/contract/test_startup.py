@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.rpc.methods import METHODS
+from bosh_aws_cpi.tools.command_line import COMMANDS
 from testbed import terminal
 from testbed.executable import Answer, Cpi, config, finish, spawn
 
@@ -262,7 +263,7 @@ def test_lazy_imports() -> None:
     assert answer.stderr.splitlines()[:2] == ["imported", "all: ['bosh_aws_cpi', 'bosh_aws_cpi.__main__']"]
 
 
-@pytest.mark.parametrize("command", ["diagnose", "preflight", "sweep"])
+@pytest.mark.parametrize("command", ["diagnose", "preflight", "stats", "sweep"])
 def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command: str) -> None:
     """A command's name alone is that command without its arguments, also if a file is called so."""
     (tmp_path / command).write_text("{}")
@@ -280,7 +281,7 @@ def test_help(bare: Callable[..., Answer], option: str, config_path: list[str]) 
     assert (answer.returncode, answer.stderr) == (0, "")
     text = answer.stdout.decode()
     forms = ["cpi CONFIG_PATH", "cpi help", "cpi version"]
-    forms += [f"cpi {command} CONFIG_PATH" for command in ("check", "diagnose", "preflight", "sweep")]
+    forms += [f"cpi {command} CONFIG_PATH" for command in COMMANDS]
     assert [form for form in forms if form not in text] == []
     assert max(map(len, text.splitlines())) <= 80
 

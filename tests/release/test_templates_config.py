@@ -197,6 +197,14 @@ def test_region_is_required_beside_endpoints(refusal: Render) -> None:
     assert "'aws.region'" in refusal("config/cpi.json", {**endpoints, "aws.region": ABSENT})
 
 
+def test_event_log(render: Render, tmp_path: Path) -> None:
+    """`true` is the path in the job's own folder of logs; another path stays, and `false` means no log."""
+    path = "/var/vcap/sys/log/aws_cpi/events.log"
+    assert sections(render, {"debug.event_log": True})["debug"]["event_log"] == path
+    for value, expected in ((True, path), ("/tmp/x", "/tmp/x"), (False, None)):  # noqa: S108 - only a text
+        assert parsed(render, tmp_path, {**KEYS, "debug.event_log": value}).event_log == expected
+
+
 def test_stemcell_properties_share_a_place(render: Render) -> None:
     """The properties for all stemcells are in `aws.stemcell`, each under its own key."""
     properties = {"aws.stemcell.kernel_id": "aki-1", "aws.stemcell.copy_from_region": "us-west-2"}

@@ -26,6 +26,9 @@ def test_summary(calls: list[tuple[str, list[bool]]], expected: str) -> None:
     statistics = CallStatistics()
     for name, attempts in calls:
         statistics.called(name)
-        for number, is_throttled in enumerate(attempts, 1):
-            statistics.attempted(number, is_throttled=is_throttled)
+        for number, is_throttled in enumerate(attempts):
+            if number:
+                statistics.retried(name)
+            if is_throttled:
+                statistics.failed(name, "Throttling", "", is_throttled=True)
     assert statistics.summary() == expected

@@ -46,6 +46,8 @@ class CpiConfig(Record):
     supported_api_version: int
     """The contract version that `info` announces; a request may use a higher one."""
     log_level: str
+    event_log: str | None
+    """The path of the event log; None if there is none."""
     director_uuid: str | None
     request_id: str | None
     """Identifies the request, with the Director's UUID; a test or a person may omit both."""
@@ -74,13 +76,15 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
     properties = cloud_properties(document)
     merged = {**sub_object(properties, "aws"), **context}
     stemcell = _stemcell(merged)
-    debug = sub_object(sub_object(properties, "debug"), "cpi", "debug:cpi")
+    debug = sub_object(properties, "debug")
+    debug_cpi = sub_object(debug, "cpi", "debug:cpi")
     return CpiConfig(
         aws=aws_config.parse(merged, environ),
         agent=keys.AGENT.read(properties),
         registry=_registry(sub_object(properties, "registry")),
-        supported_api_version=keys.DEBUG_API_VERSION.read(debug),
-        log_level=keys.DEBUG_LOG_LEVEL.read(debug),
+        supported_api_version=keys.DEBUG_API_VERSION.read(debug_cpi),
+        log_level=keys.DEBUG_LOG_LEVEL.read(debug_cpi),
+        event_log=keys.DEBUG_EVENT_LOG.read(debug),
         director_uuid=_DIRECTOR_UUID.read(context),
         request_id=_request_id(context),
         stemcell=stemcell.get("api_version", 1),

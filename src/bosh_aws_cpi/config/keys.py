@@ -16,6 +16,7 @@ from bosh_aws_cpi.config.values import (
     http_url,
     https_url,
     json_object,
+    log_file,
     one_of,
     optional_choice,
     optional_flag,
@@ -326,6 +327,14 @@ DEBUG_LOG_LEVEL = Key(
     default="info",
     choices=tuple(LEVELS),
     is_new=True,
+)
+DEBUG_EVENT_LOG = Key(
+    "debug.event_log",
+    log_file,
+    "The absolute path of a file that gets one line of JSON for each call, without secrets, for `cpi stats`. "
+    "The job's property may be `true`: /var/vcap/sys/log/aws_cpi/events.log. Default: no such file.",
+    is_new=True,
+    example=True,
 )
 KEYS: Final[tuple[Key[Any], ...]] = tuple(row for row in [*globals().values()] if isinstance(row, Key))
 IN_AWS: Final = frozenset(row.path.split(".")[1] for row in KEYS if row.path.startswith("aws."))

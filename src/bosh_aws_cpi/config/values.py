@@ -95,6 +95,18 @@ def string(value: object, key: Key[str | None]) -> str | None:
     return value or None
 
 
+def log_file(value: object, key: Key[str | None]) -> str | None:
+    """An absolute path; None for null, false and the empty string."""
+    if value is None or value is False or value == "":
+        return None
+    if not isinstance(value, str):
+        raise wrong_type(key.shown, "an absolute path", value)
+    if not value.startswith("/"):
+        message = f"configuration parameter {key.shown} must be an absolute path"
+        raise not_correct(message)
+    return value
+
+
 def external_id(value: object, key: Key[str | None]) -> str | None:
     """An external id as STS takes it (API model, externalIdType); None for null and the empty string."""
     given = string(value, key)

@@ -90,8 +90,10 @@ class Cloud:
     def clients(self) -> Clients:
         """The AWS clients, each created when it is first used."""
         from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - loads botocore
+        from bosh_aws_cpi.call_statistics import caller  # noqa: PLC0415 - the same loads it
 
-        return Clients(self.config.aws, self.statistics, director_uuid=self.config.director_uuid)
+        asking = caller(self.config.director_uuid, self.config.request_id)
+        return Clients(self.config.aws, self.statistics, caller=asking)
 
     @property
     def ec2(self) -> EC2Client:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.call_hooks import failure_of
+from bosh_aws_cpi.aws.sdk.call_hooks import failure_of, name_of
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
     REFUSED,
     Call,
     has_code,
+    identified,
     is_shortage,
     is_transient,
     is_uncertain,
@@ -94,10 +95,12 @@ def _after_attempt(
     use up within seconds: AWS throttles for minutes when hundreds of VMs are created at once.
     """
     error = _error(event)
-    is_throttled = has_code(error, THROTTLED)
-    statistics.attempted(event["attempts"], is_throttled=is_throttled)
+    if event["attempts"] > 1:
+        statistics.retried(name_of(event["operation"]))
     if error is None:
         return None
+    is_throttled = has_code(error, THROTTLED)
+    statistics.failed(name_of(event["operation"]), *identified(error), is_throttled=is_throttled)
     call: Call = event["request_dict"]["context"][CALL]
     if is_throttled:
         call.throttled += 1

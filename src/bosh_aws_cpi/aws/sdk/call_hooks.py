@@ -60,7 +60,7 @@ def install(session: Session, statistics: CallStatistics) -> None:
     """Install the hooks for all clients that the session creates from now on."""
 
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
-        name = _name(event["model"])
+        name = name_of(event["model"])
         statistics.called(name)
         event["context"][CALL] = Call(_action(event["model"]), ids(event["params"]))
         logger.debug("AWS %s %s", name, _Lazily(event["params"]))
@@ -73,7 +73,7 @@ def install(session: Session, statistics: CallStatistics) -> None:
         error = event["parsed"].get("Error", {})
         logger.debug(
             "AWS %s answered %s%s (request id %s, %d retries)",
-            _name(event["model"]),
+            name_of(event["model"]),
             event["http_response"].status_code,
             f" {error.get('Code')}: {error.get('Message')}" if error else "",
             metadata.get("RequestId"),
@@ -211,7 +211,8 @@ def _masked_tags(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{"Key": tag.get("Key"), "Value": MASK} for tag in tags]
 
 
-def _name(model: Any) -> str:  # noqa: ANN401 - botocore's operation model
+def name_of(model: Any) -> str:  # noqa: ANN401 - botocore's operation model
+    """An operation's name in logs: "ec2.DescribeInstances"."""
     return f"{model.service_model.service_name}.{model.name}"
 
 

@@ -10,14 +10,17 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 from botocore.session import Session
 
-from bosh_aws_cpi import connections
+from bosh_aws_cpi import VERSION, connections
 from bosh_aws_cpi.aws.sdk import attempts, credentials
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
 from bosh_aws_cpi.aws.sdk.timing import ANSWERED
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.records import EMPTY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mypy_boto3_ebs import EBSClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_elb import ElasticLoadBalancingClient
@@ -50,7 +53,8 @@ class Clients:
     Args:
         statistics: Counts the calls that the clients make.
         allowance: Limits the pauses for throttling; without one, each call has a limit of its own.
-        director_uuid: The UUID of the request's Director; None for a command.
+        caller: The ids of the request's caller by name, for the User-Agent, which CloudTrail shows, and for
+            the name of a role's session; none for a command.
 
     Raises:
         CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist, or ``connection_options.ca_cert``
@@ -62,15 +66,16 @@ class Clients:
         config: "AwsConfig",
         statistics: CallStatistics,
         allowance: attempts.Allowance | None = None,
-        director_uuid: str | None = None,
+        caller: "Mapping[str, str]" = EMPTY,
     ) -> None:
         self._config = config
         self._statistics = statistics
         self._allowance = allowance
+        self._user_agent = " ".join([f"bosh-aws-cpi/{VERSION}", *map("/".join, caller.items())])
         self._verify, self._certificates = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
         connections.install()
-        self._session = credentials.session(config, statistics, self._create, director_uuid)
+        self._session = credentials.session(config, statistics, self._create, caller.get("director"))
 
     @cached_property
     def ec2(self) -> "EC2Client":
@@ -136,7 +141,7 @@ class Clients:
             retries={"mode": "standard", "total_max_attempts": self._config.max_retries + 1},
             connect_timeout=CONNECT_TIMEOUT,
             read_timeout=ANSWERED.seconds,
-            user_agent_extra="bosh-aws-cpi",
+            user_agent_extra=self._user_agent,
             max_pool_connections=MAX_CONNECTIONS,
             use_dualstack_endpoint=self._config.dualstack and not self._has_endpoint(service),
             # None leaves it to AWS_USE_FIPS_ENDPOINT.

@@ -160,15 +160,12 @@ def _session_of_role(config: "AwsConfig", director_uuid: str | None) -> dict[str
     """AssumeRole's arguments beside the role.
 
     The session's name, which CloudTrail shows, begins with "rsn-" as the Ruby release's does: a trust policy
-    may ask for that. STS accepts only these characters (API model).
+    may ask for that.
     """
-    named = "".join(
-        character if character.isascii() and (character.isalnum() or character in "_+=,.@-") else "-"
-        for character in f"rsn-{director_uuid or 'bosh-aws-cpi'}"
-    )
     external_id = {"ExternalId": config.external_id} if config.external_id else {}
     listed = [{"Key": key, "Value": value} for key, value in config.session_tags.items()]
     tags = {"Tags": listed} if listed else {}
+    named = f"rsn-{director_uuid or 'bosh-aws-cpi'}"
     return {"RoleSessionName": named[:_LONGEST_NAME], **external_id, **tags}
 
 

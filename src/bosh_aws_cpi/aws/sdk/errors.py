@@ -73,6 +73,13 @@ def code_of(error: BaseException | None) -> str:
     return str(detail_of(error).get("Code", "")) if isinstance(error, ClientError) else ""
 
 
+def identified(error: BaseException) -> tuple[str, str]:
+    """AWS's error code and request id; of an attempt without an answer, the exception's name and nothing."""
+    if not isinstance(error, ClientError):
+        return type(error).__name__, ""
+    return code_of(error), str(error.response.get("ResponseMetadata", {}).get("RequestId", ""))
+
+
 def has_code(error: BaseException | None, codes: frozenset[str]) -> bool:
     """Whether AWS answered with one of these codes."""
     return code_of(error) in codes

@@ -1,0 +1,143 @@
+"""The event log: a file with one line of JSON for each call, without secrets. `cpi stats` sums it up.
+
+A line has no text of a person or of AWS: only names that the program knows, numbers, and ids and codes whose
+form is checked. Only calls with ``debug.event_log`` load this module.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import re
+import stat
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.call_statistics import caller
+from bosh_aws_cpi.jsontext import decode, encode
+from bosh_aws_cpi.log import logger, redact
+from bosh_aws_cpi.records import Confidential
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, Final
+
+    from bosh_aws_cpi.call_statistics import CallStatistics
+
+LIMIT: Final = 10 << 20
+"""The size in bytes at which a file is renamed, so that the next call begins a new one. The stemcell's own
+rotation, which may lose lines, begins at 50 MB (bosh-agent, agent/applier and platform/linux_platform.go)."""
+OLDER: Final = 3
+"""The number of renamed files that are kept: events.log.1, the newest, to events.log.3."""
+CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
+"""An error code of AWS, a name of an exception, a request id of AWS."""
+_ID: Final = re.compile(r"((?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17})(?: light)?")
+"""The id of a VM, a disk, a stemcell, a snapshot or a network."""
+_MOST_IDS: Final = 20
+_OPENING: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Call(Confidential):
+    """A call that has ended."""
+
+    method: str
+    arguments: list[Any]
+    director_uuid: str | None
+    request_id: str | None
+    response: bytes
+    is_delivered: bool
+    """Whether the caller got the response."""
+    seconds: float
+    statistics: CallStatistics
+
+
+def note(path: str, call: Call) -> None:
+    """Append a call to the file; if that fails, a warning is logged."""
+    try:
+        _append(path, f"{encode(_event(call), ascii_only=True)}\n".encode())
+    except Exception as error:  # noqa: BLE001 - the call itself has ended, and must not fail
+        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
+        logger.warning("The event log '%s' can't be written: %s", path, reason)
+
+
+def older(path: str) -> list[str]:
+    """The paths of the renamed files, the newest first; they need not exist."""
+    return [f"{path}.{number}" for number in range(1, OLDER + 1)]
+
+
+def _event(call: Call) -> dict[str, Any]:
+    response = decode(call.response)
+    result, error = response["result"], response["error"]
+    counted = call.statistics
+    asking = caller(call.director_uuid, call.request_id)
+    now = time.time()
+    return {
+        "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z",
+        "method": call.method,
+        "director_uuid": _safe(asking.get("director")),
+        "request_id": _safe(asking.get("request")),
+        "ids": _ids(call.arguments),
+        "result": result if isinstance(result, bool) else _ids([result]),
+        "error": error["type"] if error else None,
+        "delivered": call.is_delivered,
+        "seconds": round(call.seconds, 3),
+        "aws": {
+            "calls": dict(counted.calls),
+            "retries": dict(counted.retries),
+            "throttled": dict(counted.throttled),
+            "failures": [
+                {"call": name, "code": _safe(code), "request_id": _safe(request_id)}
+                for name, code, request_id in counted.failures
+            ],
+        },
+    }
+
+
+def _ids(values: Iterable[Any]) -> list[str]:
+    """The ids among values and in lists of them; an object may have others' texts, such as tags."""
+    texts = (text for value in values for text in (value if isinstance(value, list) else [value]))
+    found = (_ID.fullmatch(text) for text in texts if isinstance(text, str))
+    return [each[1] for each in found if each][:_MOST_IDS]
+
+
+def _safe(text: str | None) -> str | None:
+    """A code or an id of the caller or of AWS; None if it has another form, or is a secret."""
+    return text if text and CODE.fullmatch(text) and redact(text) == text else None
+
+
+def _append(path: str, line: bytes) -> None:
+    """Append a line, with one write: other processes append to the same file.
+
+    Raises:
+        OSError: The file can't be written, or is a link or another thing than a file.
+    """
+    descriptor = os.open(path, _OPENING, 0o640)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        if os.write(descriptor, line) < len(line):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if found.st_size + len(line) >= LIMIT:
+            _rotate(descriptor, path)
+    finally:
+        os.close(descriptor)
+
+
+def _rotate(descriptor: int, path: str) -> None:
+    """Rename a full file and the older ones, unless another process does or did so.
+
+    Only who holds the lock of the file that has the path renames it, and that is the last step: a process
+    that gets the lock later finds another file under the path. Nobody waits for a lock.
+    """
+    with suppress(BlockingIOError, FileNotFoundError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(descriptor), os.lstat(path)):
+            return
+        newest, *others = older(path)
+        for source, target in reversed([*zip([newest, *others], others, strict=False)]):
+            with suppress(FileNotFoundError):
+                os.rename(source, target)  # noqa: PTH104 - pathlib would be loaded for this alone
+        os.rename(path, newest)  # noqa: PTH104

@@ -1,0 +1,51 @@
+"""The event log's file, to which many processes append while it is renamed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.event_log import CODE, older
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROCESSES, LINES = 4, 300
+WRITER = f"""
+import sys
+from bosh_aws_cpi import event_log
+event_log.LIMIT, event_log.OLDER = 2000, 1000
+sys.stdin.readline()
+for number in range({LINES}):
+    event_log._append(sys.argv[1], f"{{sys.argv[2]}} {{number}} {{'x' * 100}}\\n".encode())
+"""
+
+
+def test_processes_at_once(tmp_path: Path) -> None:
+    """No line is lost, doubled or mixed with another while files are renamed again and again."""
+    path = tmp_path / "events.log"
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(path), str(number)], stdin=subprocess.PIPE)
+        for number in range(PROCESSES)
+    ]
+    for each in writers:
+        assert each.stdin is not None
+        each.stdin.close()  # they begin together
+    assert [each.wait() for each in writers] == [0] * PROCESSES
+    files = sorted(tmp_path.iterdir())
+    assert len(files) > 10
+    lines = [line for file in files for line in file.read_text().splitlines()]
+    expected = [f"{writer} {number} {'x' * 100}" for writer in range(PROCESSES) for number in range(LINES)]
+    assert sorted(lines) == sorted(expected)
+
+
+def test_older() -> None:
+    """The renamed files are known by name."""
+    assert older("/a/events.log") == ["/a/events.log.1", "/a/events.log.2", "/a/events.log.3"]
+
+
+def test_code() -> None:
+    """Codes of AWS and names of exceptions have the form; texts do not."""
+    assert all(map(CODE.fullmatch, ["Client.RequestLimitExceeded", "ReadTimeoutError", "a1-b2", "x" * 128]))
+    assert not any(map(CODE.fullmatch, ["", "two words", "a\n", "<b>", "\u00e9", "x" * 129]))
