@@ -29,6 +29,7 @@ KINDS: dict[Any, Json] = {
     values.external_id: STRING,
     values.https_url: STRING,
     values.http_url: STRING,
+    values.log_file: {"type": ["string", "boolean"]},  # for true, the template has the job's own path
     values.strings: {"type": "array", "items": STRING},
     values.whole_number: {"type": "integer", "minimum": 0},
     values.contract_version: {"type": "integer", "minimum": 1},
