@@ -14,6 +14,7 @@ import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
+from bosh_aws_cpi import VERSION
 from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
 from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_aws_cpi.call_statistics import CallStatistics
@@ -57,7 +58,7 @@ def plain_client(service: str) -> Any:
     session: Any = botocore.session.Session(session_vars={**nowhere, "profile": (None, None, None, None)})
     session.set_credentials(KEY_OF_TESTS, "unit")
     retries = {"mode": "standard", "total_max_attempts": 3}
-    config = Config(retries=retries, user_agent_extra="bosh-aws-cpi")  # type: ignore[arg-type]
+    config = Config(retries=retries, user_agent_extra=f"bosh-aws-cpi/{VERSION}")  # type: ignore[arg-type]
     return session.create_client(service, region_name=REGION, config=config)
 
 
