@@ -386,6 +386,17 @@ def test_refused_with_new_credentials(roles: Roles) -> None:
     assert roles.front.asked() == [EC2, STS, EC2]
 
 
+def test_resource_of_another_account(roles: Roles) -> None:
+    """EC2 answers AuthFailure for another account's AMI, too: kept credentials stay."""
+    roles.called()
+    roles.front.refused["*"] = ("AuthFailure", "Not authorized for images: [ami-0123456789abcdef0]")
+    answer = roles.cpi().call("has_disk", DISK)
+    assert "Not authorized for images" in answer.error["message"]
+    assert roles.front.asked() == [EC2]
+    roles.front.refused.clear()
+    assert roles.called() == [EC2]
+
+
 def test_missing_permission(roles: Roles) -> None:
     """A missing permission fails the call as ever; in case it is not that, the next call assumes the role."""
     roles.called()

@@ -102,7 +102,6 @@ UNAUTHORIZED: Final = frozenset({"UnauthorizedOperation", "AccessDenied", "Acces
 """EC2's code, and those of the other services."""
 SESSION_ENDED: Final = frozenset(
     {
-        "AuthFailure",
         "ExpiredToken",
         "ExpiredTokenException",
         "InvalidClientTokenId",
@@ -112,7 +111,7 @@ SESSION_ENDED: Final = frozenset(
 )
 """AWS does not accept keys, for example because they have expired or their role was deleted.
 
-EC2 has the first and RequestExpired (aws/aws-sdk-java issue 1443), other services have the others."""
+EC2 answers RequestExpired (aws/aws-sdk-java issue 1443), or AuthFailure, which has other meanings too."""
 THROTTLED: Final = frozenset(
     {
         "ConcurrentLimitExceededException",

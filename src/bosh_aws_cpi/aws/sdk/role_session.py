@@ -36,6 +36,9 @@ _SKEW: Final = 900
 """How many seconds the machine's clock may be behind AWS's, which refuses requests beyond that."""
 _SECRETS: Final = ("access_key", "secret_key", "token")
 _MEMBERS: Final = (*_SECRETS, "expiry_time")
+_UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"
+"""In EC2's message if it does not accept the keys. Its code, AuthFailure, also means that an AMI or an elastic
+IP of another account may not be used (EC2 API reference, "Error codes")."""
 _REVOKED: Final = "explicit deny"
 """In AWS's message if a policy denies the call, as the one does with which IAM revokes a role's sessions."""
 
@@ -67,7 +70,7 @@ class RoleCredentials(DeferredRefreshableCredentials):
         credentials has had no effect.
         """
         error = event["response"][1].get("Error", {}) if event["response"] else {}
-        is_ended = error.get("Code") in SESSION_ENDED
+        is_ended = error.get("Code") in SESSION_ENDED or _UNKNOWN_KEYS in str(error.get("Message"))
         if not self._are_kept or not (is_ended or error.get("Code") in UNAUTHORIZED):
             return None
         with suppress(OSError):
