@@ -87,7 +87,7 @@ docs: venv ## Write the tables of the pages, the job's spec and the IAM policies
 	@$(BIN)/python scripts/schema
 	@$(BIN)/python scripts/iam_policy
 
-schema: venv ## Write the JSON Schema of the cloud config from the models
+schema: venv ## Write the JSON Schemas of the cloud config and of the job's properties
 	@$(BIN)/python scripts/schema
 
 docs-check: venv ## Check that these files are up to date; the tests do it too
@@ -111,7 +111,7 @@ sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consist
 	@sh scripts/vendor
 	@$(BIN)/python -m bosh_release.sbom $(SBOM_ARGS)
 
-compiled-release: venv ## Pack what create-env compiled as a compiled release; COMPILED_ARGS=--help says how
+compiled-release: venv ## Make a compiled release of a release; COMPILED_ARGS=--help says how
 	@$(BIN)/python -m bosh_release.compiled $(COMPILED_ARGS)
 
 clean: ## Remove .venv and all that tools left behind

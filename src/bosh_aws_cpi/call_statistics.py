@@ -1,6 +1,7 @@
 """Counts the AWS calls of one CPI call, for the summary line in the log and for the event log.
 
-Also the ids by which AWS and the event log know the caller: what `info` does not load.
+`caller` checks the caller's ids for the User-Agent and the event log. It is here because `info` does not load
+this module.
 """
 
 from collections import Counter, deque

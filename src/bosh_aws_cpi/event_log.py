@@ -71,13 +71,13 @@ def _event(call: Call) -> dict[str, Any]:
     response = decode(call.response)
     result, error = response["result"], response["error"]
     counted = call.statistics
-    asking = caller(call.director_uuid, call.request_id)
+    ids = caller(call.director_uuid, call.request_id)
     now = time.time()
     return {
         "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z",
         "method": call.method,
-        "director_uuid": _safe(asking.get("director")),
-        "request_id": _safe(asking.get("request")),
+        "director_uuid": _safe(ids.get("director")),
+        "request_id": _safe(ids.get("request")),
         "ids": _ids(call.arguments),
         "result": result if isinstance(result, bool) else _ids([result]),
         "error": error["type"] if error else None,

@@ -198,7 +198,7 @@ def _verify(what: str, content: bytes, digest: str) -> None:
 def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser(prog="make compiled-release", description=__doc__)
-    parser.add_argument("--release", type=Path, required=True, help="the release that was compiled")
+    parser.add_argument("--release", type=Path, required=True, help="the source release")
     parser.add_argument(
         "--installation",
         type=Path,

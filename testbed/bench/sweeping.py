@@ -16,7 +16,7 @@ from bosh_aws_cpi.tools.strays import Inventory
 from testbed.executable import DIRECTOR_UUID
 
 SIZES = (500, 5_000)
-"""How many volumes there are, and as many snapshots and AMIs."""
+"""How many volumes there are, and AMIs; there are twice as many snapshots."""
 REPEATS = 3
 CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 STEPS = list(Step)

@@ -59,6 +59,7 @@ def test_build_of_a_developer(arguments: list[str], is_hasty: bool, status: int,
 
 REFUSED = {
     "another flavour": (["--flavour", "other"], "the flavour is 'canary'"),
+    "not first": (["--force", "--flavour=canary"], "--flavour canary must come first"),
     "no tarball": (["--flavour", "canary", "--force"], "--flavour needs --tarball=FILE"),
     "a final release": (["--flavour", "canary", "--final", "--tarball=x"], "without --final"),
     "a record": (["--flavour", "canary", "releases/a/a-1.yml", "--tarball=x"], "without a record"),

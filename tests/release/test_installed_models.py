@@ -38,7 +38,14 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> list[Form]:
             "create_vm",
             {"instance_type": "m5.large", "advertised_routes": [{"table_id": "rtb-1", "destination": 1}]},
         ),
-        ("create_vm", {"instance_type": "m5.large", "metadata_options": {"http_tokens": "sometimes"}}),
+        (
+            "create_vm",
+            {
+                "instance_type": "m5.large",
+                "availability_zone": "a",
+                "metadata_options": {"http_tokens": "sometimes"},
+            },
+        ),
     ],
 )
 def test_same_answers(forms: list[Form], tmp_path: Path, method: str, properties: dict[str, Any]) -> None:
@@ -48,9 +55,8 @@ def test_same_answers(forms: list[Form], tmp_path: Path, method: str, properties
     )
     answers = []
     for form in forms:
-        path = tmp_path / "cpi.json"
         settings = config("http://127.0.0.1:1")
-        answer = Cpi(settings, command=form.command(path)[:-1]).call(method, *arguments, stemcell=2)
+        answer = Cpi(settings, command=form.command(tmp_path)[:-1]).call(method, *arguments, stemcell=2)
         answers.append(answer.error)
     assert answers[0] is not None
     assert answers[1] == answers[0]

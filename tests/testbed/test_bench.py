@@ -321,7 +321,7 @@ def test_run(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_production(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The forms make the same calls over TLS with a role: its own AssumeRole is one, as in production."""
+    """The forms make the same calls over TLS with a role: its own AssumeRole is one, as production has it."""
     monkeypatch.setattr(measuring, "VALGRIND", None)
     compared = [forms.plain_form(), forms.pip_form()]
     with forms.Front(fake_aws, tmp_path) as front:

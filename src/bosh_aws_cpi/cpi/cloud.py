@@ -92,8 +92,8 @@ class Cloud:
         from bosh_aws_cpi.aws.sdk.clients import Clients  # noqa: PLC0415 - loads botocore
         from bosh_aws_cpi.call_statistics import caller  # noqa: PLC0415 - the same loads it
 
-        asking = caller(self.config.director_uuid, self.config.request_id)
-        return Clients(self.config.aws, self.statistics, caller=asking)
+        ids = caller(self.config.director_uuid, self.config.request_id)
+        return Clients(self.config.aws, self.statistics, caller=ids)
 
     @property
     def ec2(self) -> EC2Client:

@@ -37,8 +37,8 @@ _SKEW: Final = 900
 _SECRETS: Final = ("access_key", "secret_key", "token")
 _MEMBERS: Final = (*_SECRETS, "expiry_time")
 _UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"
-"""In EC2's message if it does not accept the keys. Its code, AuthFailure, also means that an AMI or an elastic
-IP of another account may not be used (EC2 API reference, "Error codes")."""
+"""In EC2's message if it does not accept the keys. Its code, AuthFailure, also means that another account's
+AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
 _REVOKED: Final = "explicit deny"
 """In AWS's message if a policy denies the call, as the one does with which IAM revokes a role's sessions."""
 
