@@ -5,10 +5,12 @@ So the CLI replaces what an upgrade always replaces, and no test waits for anoth
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
+from bosh_release.blobs import PYTHON
 from tests.e2e.publication import GIT, ROOT, copy_sources
 
 if TYPE_CHECKING:
@@ -45,6 +47,10 @@ def write_source(folder: Path) -> Path:
             if path.is_dir():
                 shutil.rmtree(path)
         shutil.unpack_archive(archive, folder, filter="data")
+        # The interpreter's package had another name then.
+        for path in [*(folder / "jobs").rglob("*"), *(folder / "packages" / "bosh_aws_cpi").iterdir()]:
+            if path.is_file():
+                path.write_text(re.sub(r"(?<!aws-cpi-)\bpython-3\.13\b", PYTHON, path.read_text()))
     with (folder / "src" / "bosh_aws_cpi" / "__init__.py").open("a") as module:
         module.write("\n# The release before.\n")
     return folder

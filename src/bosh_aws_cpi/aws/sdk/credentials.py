@@ -128,6 +128,7 @@ def _with_role(
         if file := role_session.file_in(folder, config, [arguments, source_keys]):
             assumed = role_session.RoleCredentials(fetch, file)
             events: Any = opened  # its stubs only allow handlers that return nothing
+            events.register("before-sign", assumed.before_sign)
             events.register("needs-retry", assumed.after_attempt)
     opened.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
     return opened

@@ -39,6 +39,8 @@ _MEMBERS: Final = (*_SECRETS, "expiry_time")
 _UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"
 """In EC2's message if it does not accept the keys. Its code, AuthFailure, also means that another account's
 AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
+_IS_KEPT: Final = "signed_with_kept_credentials"
+"""In the context of a request."""
 _REVOKED: Final = "explicit deny"
 """In AWS's message if a policy denies the call, as the one does with which IAM revokes a role's sessions."""
 
@@ -63,6 +65,14 @@ class RoleCredentials(DeferredRefreshableCredentials):
         """Whether the next request needs other credentials."""
         return self._are_refused or super().refresh_needed(refresh_in)
 
+    def before_sign(self, **event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
+        """Note whether a request is signed with kept credentials.
+
+        When AWS refuses it, another thread may have new ones already.
+        """
+        self.get_frozen_credentials()
+        event["request"].context[_IS_KEPT] = self._are_kept
+
     def after_attempt(self, **event: Any) -> int | None:  # noqa: ANN401 - botocore's events are keywords
         """Delete kept credentials that AWS refuses, and retry the call at once (0) if others may help.
 
@@ -71,22 +81,24 @@ class RoleCredentials(DeferredRefreshableCredentials):
         """
         error = event["response"][1].get("Error", {}) if event["response"] else {}
         is_ended = error.get("Code") in SESSION_ENDED or _UNKNOWN_KEYS in str(error.get("Message"))
-        if not self._are_kept or not (is_ended or error.get("Code") in UNAUTHORIZED):
+        was_kept = event["request_dict"]["context"].get(_IS_KEPT)
+        if not was_kept or not (is_ended or error.get("Code") in UNAUTHORIZED):
             return None
-        with suppress(OSError):
-            self._file.unlink()
         # Without the words a permission may be missing, which no other credentials have.
-        self._are_refused = is_ended or _REVOKED in str(error.get("Message"))
-        return 0 if self._are_refused else None
+        is_refused = is_ended or _REVOKED in str(error.get("Message"))
+        if self._are_kept:
+            with suppress(OSError):
+                self._file.unlink()
+            self._are_refused = is_refused
+        return 0 if is_refused else None
 
     def _load(self) -> dict[str, Any]:
         kept = None if self._are_refused else _read(self._file)
-        self._are_kept = kept is not None
+        found = kept or self._fetch()
         if kept is None:
-            kept = self._fetch()
-            _write(self._file, kept)
-        self._are_refused = False
-        return kept
+            _write(self._file, found)
+        self._are_kept, self._are_refused = kept is not None, False
+        return found
 
 
 def file_in(folder: str, config: "AwsConfig", asked: list[Any]) -> Path | None:

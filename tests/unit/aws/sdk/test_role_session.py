@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from botocore.awsrequest import AWSRequest
+
 from bosh_aws_cpi.aws.sdk.role_session import RoleCredentials
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ class Sts:
     def __init__(self) -> None:
         """Issue credentials for an hour."""
         self.issued = 0
-        self.minutes = 60
+        self.minutes: float = 60
 
     def fetch(self) -> dict[str, Any]:
         """Issue credentials."""
@@ -40,9 +42,18 @@ def key(credentials: RoleCredentials) -> str:
     return str(credentials.get_frozen_credentials().access_key)
 
 
-def refused(credentials: RoleCredentials) -> int | None:
-    """Have AWS refuse a request."""
-    return credentials.after_attempt(response=(None, {"Error": REVOKED}))
+def signed(credentials: RoleCredentials) -> AWSRequest:
+    """Sign a request."""
+    request = AWSRequest()
+    credentials.before_sign(request=request)
+    return request
+
+
+def refused(credentials: RoleCredentials, request: AWSRequest | None = None) -> int | None:
+    """Have AWS refuse a request; by default one that is signed now."""
+    request = request or signed(credentials)
+    document = {"context": request.context}
+    return credentials.after_attempt(response=(None, {"Error": REVOKED}), request_dict=document)
 
 
 def test_renewed_by_another_process(tmp_path: Path) -> None:
@@ -74,11 +85,41 @@ def test_refused_file_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert key(credentials) == "ASIA2"
 
 
+def test_threads(tmp_path: Path) -> None:
+    """All requests that were on their way with refused credentials are retried, and STS is asked once."""
+    sts, file = Sts(), tmp_path / "role-1.json"
+    key(RoleCredentials(sts.fetch, file))
+    credentials = RoleCredentials(sts.fetch, file)
+    first, second = signed(credentials), signed(credentials)
+    assert refused(credentials, first) == 0
+    assert key(credentials) == "ASIA2"
+    assert refused(credentials, second) == 0
+    assert key(credentials) == "ASIA2"
+    assert file.exists()
+    assert refused(credentials) is None
+
+
+def test_sts_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kept credentials that could not be renewed in time are still kept ones, which AWS may refuse."""
+    sts, file = Sts(), tmp_path / "role-1.json"
+    sts.minutes = 15.01
+    key(RoleCredentials(sts.fetch, file))
+    credentials = RoleCredentials(sts.fetch, file)
+    assert key(credentials) == "ASIA1"
+    monkeypatch.setattr(sts, "fetch", None)
+    soon = datetime.now(UTC) + timedelta(minutes=2)
+    monkeypatch.setattr(credentials, "_time_fetcher", lambda: soon)
+    request = signed(credentials)
+    assert refused(credentials, request) == 0
+    assert not file.exists()
+
+
 def test_lost_answer(tmp_path: Path) -> None:
     """An attempt without an answer says nothing about credentials."""
     sts, file = Sts(), tmp_path / "role-1.json"
     key(RoleCredentials(sts.fetch, file))
     credentials = RoleCredentials(sts.fetch, file)
     key(credentials)
-    assert credentials.after_attempt(response=None) is None
+    context = signed(credentials).context
+    assert credentials.after_attempt(response=None, request_dict={"context": context}) is None
     assert file.exists()
