@@ -35,8 +35,11 @@ KINDS: dict[Any, Json] = {
     values.contract_version: {"type": "integer", "minimum": 1},
     values.json_object: {"type": "object"},
 }
-FALSY = [None, "", False, 0, [], {}]
+UNSET: Json = {"enum": [None]}
+FALSY: Json = {"enum": [None, "", False, 0, [], {}]}
 """What means the default of a key with choices."""
+BLANK: Json = {"anyOf": [UNSET, {"type": "string", "pattern": r"^\s*$"}]}
+"""What means that there are no certificates of one's own."""
 
 
 def of_key(key: Key[Any]) -> Json:
@@ -46,9 +49,9 @@ def of_key(key: Key[Any]) -> Json:
     return given({"enum": [*key.choices]} if key.kind is values.optional_choice else KINDS[key.kind])
 
 
-def given(schema: Json, unset: Any = (None,)) -> Json:  # noqa: ANN401 - JSON values
+def given(schema: Json, unset: Json = UNSET) -> Json:
     """The schema of a property that may be unset. As a condition, so that an error says what is expected."""
-    return {"if": {"enum": [*unset]}, "else": schema} if schema else ANYTHING
+    return {"if": unset, "else": schema} if schema else ANYTHING
 
 
 def document() -> Json:
@@ -56,7 +59,7 @@ def document() -> Json:
     whole: Json = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}
     for path, schema in {
         **{key.path: of_key(key) for key in KEYS if key.job is None},
-        f"{CONNECTION_OPTIONS.path}.ca_cert": given(CERTIFICATE),
+        f"{CONNECTION_OPTIONS.path}.ca_cert": given(CERTIFICATE, BLANK),
     }.items():
         *parents, name = path.split(".")
         section = whole

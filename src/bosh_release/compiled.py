@@ -9,6 +9,7 @@ import argparse
 import gzip
 import hashlib
 import io
+import os
 import sys
 import tarfile
 import tempfile
@@ -195,6 +196,13 @@ def _verify(what: str, content: bytes, digest: str) -> None:
             raise CompiledReleaseError(f"{what} is damaged: its digest is not {one}")
 
 
+def _check_writable(folder: Path) -> None:
+    if not os.access(folder, os.W_OK):  # before minutes of compiling
+        raise CompiledReleaseError(
+            f"the result can't be written: {folder} is not a folder that you can write to"
+        )
+
+
 def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser(prog="make compiled-release", description=__doc__)
@@ -211,6 +219,7 @@ def main() -> None:
     arguments = parser.parse_args()
     try:
         line = line_of(arguments.stemcell)
+        _check_writable(arguments.output)
         source = read_source(arguments.release)
         version = arguments.stemcell.removeprefix(f"{line}/")
         target = arguments.output / "-".join(

@@ -39,7 +39,7 @@ def compile_packages(
         The compiled packages, by name.
 
     Raises:
-        CompilingError: A script failed.
+        CompilingError: A package can't be unpacked, or its script failed.
     """
     needs = {package["name"]: package.get("dependencies") or [] for package in packages}
     return {name: _compile(name, archives[name], folder) for name in TopologicalSorter(needs).static_order()}
@@ -49,8 +49,10 @@ def _compile(name: str, archive: bytes, folder: Path) -> Compiled:
     sources, installed, result = folder / "sources" / name, folder / "packages" / name, folder / f"{name}.tgz"
     for each in (sources, installed):
         each.mkdir(parents=True)
+    installed.chmod(0o755)  # whatever this process's umask is: the folder is part of the package
     unpack = ["tar", "--no-same-owner", "-xzf", "-", "-C", str(sources)]
-    subprocess.run(unpack, input=archive, check=True)  # noqa: S603 - a fixed command
+    if subprocess.run(unpack, input=archive, check=False).returncode:  # noqa: S603 - a fixed command
+        raise CompilingError(f"the sources of {name} can't be unpacked in {sources}")
     sys.stderr.write(f"compiled-release: compiling {name}\n")
     targets = {"BOSH_COMPILE_TARGET": str(sources), "BOSH_INSTALL_TARGET": str(installed)}
     ended = subprocess.run(

@@ -94,7 +94,11 @@ class Bench:
                 starts[form.name].append(self._run(form, form.command(self._config(name)), asked, name)[0])
         check_alike(name, {form.name: starts[form.name][0].calls for form in forms if not form.is_bare})
         counted = {form.name: self._instructions(name, form) for form in forms if VALGRIND}
-        return {form: figures(each, modules[form], counted.get(form)) for form, each in starts.items()}
+        check_alike(
+            name, {form.name: counted[form.name][1] for form in forms if counted and not form.is_bare}
+        )
+        instructions = {form: each[0] for form, each in counted.items()}
+        return {form: figures(each, modules[form], instructions.get(form)) for form, each in starts.items()}
 
     def start(self, form: Form, method: str, arguments: list[Any]) -> Start:
         """Start a form once, with a request for a method.
@@ -128,17 +132,17 @@ class Bench:
         self._run(form, form.counting(file, self._config(row)), stdin, row)
         return int(file.read_text())
 
-    def _instructions(self, row: str, form: Form) -> float:
-        """Count the instructions of one start, in millions."""
+    def _instructions(self, row: str, form: Form) -> tuple[float, tuple[str, ...]]:
+        """Count the instructions of one start, in millions; returns also its calls to AWS."""
         log = self._folder / "instructions"
         stdin = _request(method_of(row), ROWS[row](self._fake_aws))
         command = form.under([*COUNTING, f"--log-file={log}"], self._config(row))
-        self._run(form, command, stdin, row, PYTHONHASHSEED="0")
+        start, _ = self._run(form, command, stdin, row, PYTHONHASHSEED="0")
         found = re.search(r"I\s+refs:\s+([\d,]+)", log.read_text())
         if not found:
             message = f"{form.name}: valgrind counted no instructions:\n{log.read_text()}"
             raise BenchError(message)
-        return round(int(found[1].replace(",", "")) / 1_000_000, 1)
+        return round(int(found[1].replace(",", "")) / 1_000_000, 1), start.calls
 
     def _run(
         self, form: Form, command: list[str], asked: bytes, row: str = "", **environment: str

@@ -277,7 +277,9 @@ def test_expiry(roles: Roles, tmp_path: Path) -> None:
     calls = []
     for seconds in (0, 44 * MINUTE, 46 * MINUTE, -5 * MINUTE):
         ahead.write_text(str(seconds))
-        calls.append(set(roles.called(cpi)))  # by the shifted clock the new ones expire soon, too: STS is asked again
+        calls.append(
+            set(roles.called(cpi))
+        )  # by the shifted clock the new ones expire soon, too: STS is asked again
     assert calls == [{STS, EC2}, {EC2}, {STS, EC2}, {STS, EC2}]
 
 

@@ -44,7 +44,8 @@ DENIED = {"code": "AccessDeniedException", "message": "You may not.", "status": 
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
-ROLES = "sys/run/aws_cpi/roles"
+RUN = "sys/run/aws_cpi"
+ROLES = f"{RUN}/roles"
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 
 
@@ -212,10 +213,13 @@ def test_job_certificates(fake_aws: FakeAws, container: Container, render: Rende
     assert container.written == []
 
 
-@pytest.mark.parametrize("volumes", [(), (ROLES,)], ids=["as the Director has it", "with the volume"])
+@pytest.mark.parametrize("volumes", [(), (RUN,)], ids=["as the Director has it", "with the volume"])
 def test_role(fake_aws: FakeAws, container: Container, render: Render, volumes: tuple[str, ...]) -> None:
     """A role is assumed once if the Director gives its workers the folder for that, else in each call."""
     given = replace(container, volumes=volumes)
+    (given.vcap / ROLES).mkdir(
+        mode=0o700, parents=True, exist_ok=True
+    )  # by cpi_ctl, after the worker's start
     cpi = JobCpi(given, render, config(fake_aws.endpoint, role_arn=ROLE_ARN))
     for _ in range(2):
         answer = cpi.call("has_disk", DISK)

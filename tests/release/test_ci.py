@@ -121,6 +121,7 @@ def test_make_targets_exist() -> None:
     }
     own = (ROOT / ".ci/run").read_text()
     called |= set(re.findall(r"^\s*(?:\S+ )?suite ([a-z0-9-]+)", own, re.MULTILINE))
+    assert re.search(r"^ *make bench BENCH_ARGS=\"--check ", own, re.MULTILINE)
     assert called <= targets
     assert called >= {"lint", "test", "quick", "test-release", "vendor", "e2e", "permutations", "faults"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import os
 import sys
 import tarfile
 from dataclasses import dataclass
@@ -132,7 +133,9 @@ mv "$BOSH_INSTALL_TARGET/bin/told.new" "$BOSH_INSTALL_TARGET/bin/told"
 """
 
 
-def compiled_here(folder: Path, monkeypatch: pytest.MonkeyPatch, scripts: dict[str, str]) -> Path:
+def compiled_here(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, scripts: dict[str, str], output: Path | None = None
+) -> Path:
     """Run the program without an installation, for packages with these scripts; return its result."""
     sources = {
         name: packed({"packaging": script.encode(), "words": f"{name}\n".encode()}, mode=0o600)
@@ -143,7 +146,7 @@ def compiled_here(folder: Path, monkeypatch: pytest.MonkeyPatch, scripts: dict[s
     files = {f"packages/{name}.tgz": content for name, content in sources.items()}
     release = folder / "release.tgz"
     release.write_bytes(packed({"release.MF": yaml.safe_dump(manifest).encode(), **files}))
-    arguments = [f"--release={release}", f"--output={folder}", f"--stemcell={STEMCELL}"]
+    arguments = [f"--release={release}", f"--output={output or folder}", f"--stemcell={STEMCELL}"]
     monkeypatch.setattr(sys, "argv", ["compiled-release", *arguments])
     compiled.main()
     return folder / "bosh-aws-cpi-1.0.0-ubuntu-noble-1.84.tgz"
@@ -169,6 +172,23 @@ def test_compiled_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "python": ["python", "openssl"],
         "cpi": ["cpi", "openssl", "python", "openssl"],
     }
+
+
+def test_compiled_with_a_tight_umask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every user may read the packages, whatever the umask of the person who compiles them."""
+    before = os.umask(0o077)
+    try:
+        made = compiled_here(tmp_path, monkeypatch, {each["name"]: NEEDY for each in PACKAGES})
+    finally:
+        os.umask(before)
+    assert made.exists()
+
+
+def test_output_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder for the result that is not there is named before anything is compiled."""
+    scripts = {each["name"]: "exit 9" for each in PACKAGES}
+    with pytest.raises(SystemExit, match="nowhere is not a folder that you can write to"):
+        compiled_here(tmp_path, monkeypatch, scripts, output=tmp_path / "nowhere")
 
 
 def test_script_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

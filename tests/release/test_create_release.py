@@ -31,7 +31,7 @@ def test_settings_of_git_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "is_hasty"), [(["--force"], True), ([], False), (["--final", "--tarball=force"], False)]
+    ("arguments", "is_hasty"), [(["--force"], True), ([], False), (["--final", "--force"], False)]
 )
 @pytest.mark.parametrize("status", [0, 3])
 def test_build_of_a_developer(arguments: list[str], is_hasty: bool, status: int, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of the test
@@ -55,6 +55,33 @@ def test_build_of_a_developer(arguments: list[str], is_hasty: bool, status: int,
     assert done.stdout.splitlines() == [*(["marked"] if is_hasty else []), said]
     assert done.returncode == status
     assert not (root / MARK).exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [([], ["--timestamp-version"]), (["--version=9"], ["--version=9"])],
+)
+def test_version_of_a_canary(given: list[str], passed: list[str], tmp_path: Path) -> None:
+    """Each build of the canary has a version of its own: the CLI skips a version that it knows."""
+    program = tmp_path / "bosh"
+    program.write_text("#!/bin/sh\necho $*\n")
+    program.chmod(0o755)
+    root = tmp_path / "clone"
+    for name in ("blobs", "config", "jobs/job", "packages/package", "scripts", "src/bosh_release"):
+        (root / name).mkdir(parents=True)
+    for name in ("LICENSE", "NOTICE", "config/blobs.yml", "config/final.yml", "packages/package/spec"):
+        (root / name).touch()
+    shutil.copy(SCRIPT, root / "scripts")
+    done = subprocess.run(
+        [root / "scripts" / "create-release", "--flavour", "canary", "--tarball=x", *given],
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    words = done.stdout.split()
+    assert words[0] == "create-release"
+    assert sorted(words[2:]) == sorted([*passed, "--tarball=x"])
 
 
 REFUSED = {

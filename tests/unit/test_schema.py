@@ -202,8 +202,8 @@ def test_right_job_properties(job_validator: Any) -> None:
         for value in [None, each.get("default"), each.get("example")]
         if path != "aws.connection_options.ca_cert"
     ]
-    given.append(("aws.connection_options.ca_cert", None))
-    given.append(("aws.connection_options.ca_cert", Path(certifi.where()).read_text(encoding="utf-8")))
+    roots = Path(certifi.where()).read_text(encoding="utf-8")
+    given += [("aws.connection_options.ca_cert", value) for value in (None, "", " \n", roots)]
     assert len(given) > 100
     assert [each for each in given if marked(job_validator, laid(*each))] == []
 
