@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.call_statistics import caller
 from bosh_aws_cpi.jsontext import decode, encode
-from bosh_aws_cpi.log import logger, redact
+from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.records import Confidential
 
 if TYPE_CHECKING:
@@ -54,12 +54,12 @@ class Call(Confidential):
 
 
 def note(path: str, call: Call) -> None:
-    """Append a call to the file; if that fails, a warning is logged."""
-    try:
-        _append(path, f"{encode(_event(call), ascii_only=True)}\n".encode())
-    except Exception as error:  # noqa: BLE001 - the call itself has ended, and must not fail
-        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
-        logger.warning("The event log '%s' can't be written: %s", path, reason)
+    """Append a call to the file.
+
+    Raises:
+        OSError: The file can't be written, or is a link or another thing than a file.
+    """
+    _append(path, f"{encode(_event(call), ascii_only=True)}\n".encode())
 
 
 def older(path: str) -> list[str]:
