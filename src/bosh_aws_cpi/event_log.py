@@ -74,12 +74,13 @@ def _event(call: Call) -> dict[str, Any]:
     result, error = response["result"], response["error"]
     counted = call.statistics
     ids = caller(call.director_uuid, call.request_id)
+    ids = {name: value for name, value in ids.items() if redact(value) == value}
     now = time.time()
     return {
         "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z",
         "method": call.method,
-        "director_uuid": _safe(ids.get("director")),
-        "request_id": _safe(ids.get("request")),
+        "director_uuid": ids.get("director"),
+        "request_id": ids.get("request"),
         "ids": _ids(call.arguments),
         "result": result if isinstance(result, bool) else _ids([result]),
         "error": error["type"] if error else None,
@@ -105,7 +106,7 @@ def _ids(values: Iterable[Any]) -> list[str]:
 
 
 def _safe(text: str | None) -> str | None:
-    """A code or an id of the caller or of AWS; None if it has another form, or is a secret."""
+    """A code or a request id of AWS; None if it has another form, or is a secret."""
     return text if text and CODE.fullmatch(text) and redact(text) == text else None
 
 
