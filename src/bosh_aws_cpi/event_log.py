@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LIMIT: Final = 10 << 20
 """The size in bytes at which a file is renamed, so that the next call begins a new one. The stemcell's own
 rotation, which may lose lines, begins at 50 MB (bosh-agent, agent/applier and platform/linux_platform.go)."""
+_MOST: Final = 2 * LIMIT
+"""The size in bytes beyond which nothing is appended to a file that can't be renamed."""
 OLDER: Final = 3
 """The number of renamed files that are kept: events.log.1, the newest, to events.log.3."""
 CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
@@ -36,7 +38,7 @@ CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 _ID: Final = re.compile(r"((?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17})(?: light)?")
 """The id of a VM, a disk, a stemcell, a snapshot or a network."""
 _MOST_IDS: Final = 20
-_OPENING: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_OPENING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Call(Confidential):
@@ -54,12 +56,12 @@ class Call(Confidential):
 
 
 def note(path: str, call: Call) -> None:
-    """Append a call to the file; if that fails, a warning is logged."""
-    try:
-        _append(path, f"{encode(_event(call), ascii_only=True)}\n".encode())
-    except Exception as error:  # noqa: BLE001 - the call itself has ended, and must not fail
-        reason = error.strerror if isinstance(error, OSError) else type(error).__name__
-        logger.warning("The event log '%s' can't be written: %s", path, reason)
+    """Append a call to the file.
+
+    Raises:
+        OSError: The file can't be written, or is a link or another thing than a file.
+    """
+    _append(path, f"{encode(_event(call), ascii_only=True)}\n".encode())
 
 
 def older(path: str) -> list[str]:
@@ -72,12 +74,13 @@ def _event(call: Call) -> dict[str, Any]:
     result, error = response["result"], response["error"]
     counted = call.statistics
     ids = caller(call.director_uuid, call.request_id)
+    ids = {name: value for name, value in ids.items() if redact(value) == value}
     now = time.time()
     return {
         "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z",
         "method": call.method,
-        "director_uuid": _safe(ids.get("director")),
-        "request_id": _safe(ids.get("request")),
+        "director_uuid": ids.get("director"),
+        "request_id": ids.get("request"),
         "ids": _ids(call.arguments),
         "result": result if isinstance(result, bool) else _ids([result]),
         "error": error["type"] if error else None,
@@ -103,12 +106,14 @@ def _ids(values: Iterable[Any]) -> list[str]:
 
 
 def _safe(text: str | None) -> str | None:
-    """A code or an id of the caller or of AWS; None if it has another form, or is a secret."""
+    """A code or a request id of AWS; None if it has another form, or is a secret."""
     return text if text and CODE.fullmatch(text) and redact(text) == text else None
 
 
 def _append(path: str, line: bytes) -> None:
     """Append a line, with one write: other processes append to the same file.
+
+    A file that the line fills is renamed before, so that one that can't be renamed has a bound.
 
     Raises:
         OSError: The file can't be written, or is a link or another thing than a file.
@@ -118,12 +123,30 @@ def _append(path: str, line: bytes) -> None:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
+        size = found.st_size + len(line)
+        is_due = size > _MOST
+        if size >= LIMIT and not _is_renamed(descriptor, path, is_due=is_due) and is_due:
+            return
+        if os.pread(descriptor, 1, max(0, found.st_size - 1)) not in {b"", b"\n"}:
+            line = b"\n" + line  # a full disk has cut the last line
         if os.write(descriptor, line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        if found.st_size + len(line) >= LIMIT:
-            _rotate(descriptor, path)
     finally:
         os.close(descriptor)
+
+
+def _is_renamed(descriptor: int, path: str, *, is_due: bool) -> bool:
+    """Rename a full file; if that fails, a warning is logged.
+
+    While another process has the lock there is none, unless the renaming is due.
+    """
+    try:
+        _rotate(descriptor, path)
+    except OSError as error:
+        if is_due or not isinstance(error, BlockingIOError):
+            logger.warning("The event log '%s' can't be renamed: %s", path, error.strerror)
+        return False
+    return True
 
 
 def _rotate(descriptor: int, path: str) -> None:
@@ -131,8 +154,12 @@ def _rotate(descriptor: int, path: str) -> None:
 
     Only who holds the lock of the file that has the path renames it, and that is the last step: a process
     that gets the lock later finds another file under the path. Nobody waits for a lock.
+
+    Raises:
+        BlockingIOError: Another process has the lock.
+        OSError: A file can't be renamed.
     """
-    with suppress(BlockingIOError, FileNotFoundError):
+    with suppress(FileNotFoundError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.samestat(os.fstat(descriptor), os.lstat(path)):
             return

@@ -263,14 +263,22 @@ def test_lazy_imports() -> None:
     assert answer.stderr.splitlines()[:2] == ["imported", "all: ['bosh_aws_cpi', 'bosh_aws_cpi.__main__']"]
 
 
-@pytest.mark.parametrize("command", ["diagnose", "preflight", "stats", "sweep"])
-def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "required"),
+    [
+        ("diagnose", "CONFIG_PATH, VM_CID"),
+        ("preflight", "CONFIG_PATH"),
+        ("stats", "CONFIG_PATH"),
+        ("sweep", "CONFIG_PATH, --director"),
+    ],
+)
+def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path, command: str, required: str) -> None:
     """A command's name alone is that command without its arguments, also if a file is called so."""
     (tmp_path / command).write_text("{}")
     answer = bare(command)
     assert (answer.returncode, answer.stdout) == (2, b"")
     assert f"usage: cpi {command} " in answer.stderr
-    assert "the following arguments are required: CONFIG_PATH" in answer.stderr
+    assert answer.stderr.endswith(f": the following arguments are required: {required}\n")
 
 
 @pytest.mark.parametrize("config_path", [[], ["/a/cpi.json"]], ids=["by-itself", "from-the-job"])

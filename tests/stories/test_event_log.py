@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -39,6 +40,18 @@ from bosh_aws_cpi import process
 from bosh_aws_cpi.cpi import info
 def ping(_cloud): raise RuntimeError("hunter7")
 info.ping = ping
+process.run()
+"""
+UNLOADABLE = """
+import sys
+from bosh_aws_cpi import process
+sys.modules["bosh_aws_cpi.event_log"] = None
+process.run()
+"""
+FULL_DISK = """
+import resource
+from bosh_aws_cpi import process
+resource.setrlimit(resource.RLIMIT_FSIZE, (50, 50))
 process.run()
 """
 
@@ -274,6 +287,29 @@ def test_device(logging: Logging) -> None:
     assert warnings(answer.stderr) == ["The event log '/dev/full' can't be written: it is not a regular file"]
 
 
+def test_not_loadable(logging: Logging, path: Path) -> None:
+    """A module that can't be loaded costs a warning, and not the call."""
+    cpi = logging(command=[sys.executable, "-c", UNLOADABLE])
+    process = cpi.start("ping")
+    answer = finish(process)
+    assert (answer.ok(), process.returncode) == ("pong", 0)
+    assert "Traceback" not in answer.stderr
+    assert warnings(answer.stderr) == [f"The event log '{path}' can't be written: ModuleNotFoundError"]
+
+
+def test_full_disk(logging: Logging, path: Path) -> None:
+    """A line that a full disk cut is ended by the next one, which is whole."""
+    answer = logging(command=[sys.executable, "-c", FULL_DISK]).call("info")
+    answer.ok()
+    assert warnings(answer.stderr) == [f"The event log '{path}' can't be written: No space left on device"]
+    cpi = logging()
+    cpi.call("ping").ok()
+    cpi.call("ping").ok()
+    cut, *lines = path.read_text().splitlines()
+    assert (cut[:8], len(cut)) == ('{"time":', 50)
+    assert [json.loads(each)["method"] for each in lines] == ["ping", "ping"]
+
+
 @pytest.mark.parametrize("value", [None, False, ""])
 def test_off(logging: Logging, value: object) -> None:
     """Without a path there is no log, and no warning."""
@@ -321,3 +357,34 @@ def test_rotation_at_once(logging: Logging, path: Path) -> None:
     both = renamed.read_text() + (path.read_text() if path.exists() else "")
     assert both.count('"method":"ping"') == 8
     assert both.startswith("xxx")
+
+
+@pytest.mark.parametrize(("size", "added"), [(event_log.LIMIT, 1), (2 * event_log.LIMIT, 0)])
+def test_rotation_refused(logging: Logging, path: Path, size: int, added: int) -> None:
+    """A full file that can't be renamed costs another warning, and grows to twice its size at most."""
+    path.write_text("x" * (size - 1) + "\n")
+    path.with_name("events.log.2").touch()
+    path.with_name("events.log.3").mkdir()
+    answer = logging().call("ping")
+    assert answer.ok() == "pong"
+    assert warnings(answer.stderr) == [f"The event log '{path}' can't be renamed: Is a directory"]
+    assert path.read_text().count('"method":"ping"') == added
+
+
+@pytest.mark.parametrize(("size", "added"), [(event_log.LIMIT, 1), (2 * event_log.LIMIT, 0)])
+def test_rotation_by_another(logging: Logging, path: Path, size: int, added: int) -> None:
+    """While another process renames the file nobody waits for it, and the bound holds."""
+    path.write_text("x" * (size - 1) + "\n")
+    cpi = logging()
+    with path.open() as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert len(warnings(cpi.call("ping").stderr)) == 1 - added
+    assert path.read_text().count('"method":"ping"') == added
+
+
+def test_rotation_late(logging: Logging, path: Path) -> None:
+    """A file that has reached the bound is renamed as soon as that works, and no line is lost."""
+    path.write_text("x" * (2 * event_log.LIMIT - 1) + "\n")
+    assert warnings(logging().call("ping").stderr) == []
+    assert [each.name for each in path.parent.iterdir()] == ["events.log.1"]
+    assert path.with_name("events.log.1").read_text().count('"method":"ping"') == 1

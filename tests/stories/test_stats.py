@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +15,8 @@ from testbed.executable import Cpi, config
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 NOWHERE = "http://127.0.0.1:1"
 CREATE, DESCRIBE = "ec2.CreateVolume", "ec2.DescribeVolumes"
 AWS: dict[str, Any] = {"calls": {}, "retries": {}, "throttled": {}, "failures": []}
@@ -28,6 +32,20 @@ EVENT: dict[str, Any] = {
     "seconds": 0.5,
     "aws": AWS,
 }
+WRITER = """
+import sys
+for path in sys.argv[2:]:
+    with open(path, "w") as pipe:
+        pipe.write(sys.argv[1] * 1000)
+"""
+ROTATION = """
+import os, sys
+first, path, older, last = sys.argv[1:]
+with open(last, "w"):  # the reader has opened all
+    os.rename(older, older + ".2")
+    os.rename(path, older)
+open(first, "w").close()
+"""
 REPORT = """\
 103 calls from 2026-05-04T09:00:00.000Z to 2026-05-04T10:00:00.000Z, 2 failed
 
@@ -152,12 +170,95 @@ def test_no_log() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["nowhere", "."])
-def test_unreadable(cpi: Cpi, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nowhere", "No such file or directory"),
+        (".", "it is neither a file nor a pipe"),
+        ("/dev/null", "it is neither a file nor a pipe"),
+        ("log/events.log", "Not a directory"),
+        ("x" * 256, "File name too long"),
+    ],
+    ids=["nothing", "folder", "device", "below a file", "long"],
+)
+def test_unreadable(cpi: Cpi, path: Path, name: str, said: str) -> None:
     """A file that can't be read is an error that names it."""
-    answer = cpi.run("stats", str(tmp_path / name))
+    name = str(path.parent / name)
+    answer = cpi.run("stats", str(path), name)
     assert (answer.returncode, answer.stdout) == (2, b"")
-    assert answer.stderr.startswith(f"cpi: Cannot read '{tmp_path / name}': ")
+    assert answer.stderr == f"cpi: Cannot read '{name}': {said}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (".", "it is not a regular file"),
+        ("/dev/null", "it is not a regular file"),
+        ("pipe", "it is not a regular file"),
+        ("log/events.log", "Not a directory"),
+        ("x" * 256, "File name too long"),
+    ],
+    ids=["folder", "device", "pipe", "below a file", "long"],
+)
+def test_unreadable_log(path: Path, name: str, said: str) -> None:
+    """An event log of the configuration that can't be read is an error that names it."""
+    os.mkfifo(path.parent / "pipe")
+    document = config(NOWHERE)
+    name = str(path.parent / name)
+    document["cloud"]["properties"]["debug"] = {"event_log": name}
+    answer = Cpi(document).run("stats")
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr == f"cpi: Cannot read '{name}': {said}\n"
+
+
+def test_closed_stdin(path: Path) -> None:
+    """A closed stdin is an error, and no other file is taken for it."""
+    closing = ["/bin/sh", "-c", 'exec "$0" "$@" <&-', EXECUTABLE]
+    answer = Cpi({}, command=closing).run("stats", str(path), "-")
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr == "cpi: Cannot read '-': Bad file descriptor\n"
+
+
+def test_pipes(cpi: Cpi, tmp_path: Path) -> None:
+    """Pipes are read one after another, as their writer fills them."""
+    pipes = [tmp_path / "first", tmp_path / "second"]
+    for each in pipes:
+        os.mkfifo(each)
+    with subprocess.Popen([sys.executable, "-c", WRITER, line(), *map(str, pipes)]) as writer:
+        report = cpi.run("stats", *map(str, pipes), "--json").document
+    assert (writer.returncode, report["calls"]) == (0, 2000)
+
+
+def test_once(cpi: Cpi, path: Path) -> None:
+    """A file counts once, whatever names it has."""
+    other = path.with_name("other")
+    other.hardlink_to(path)
+    report = cpi.run("stats", *map(str, [path, other, path]), "--json").document
+    assert (report["calls"], [each["file"] for each in report["files"]]) == (103, [str(path)])
+
+
+def test_rotation_meanwhile(cpi: Cpi, tmp_path: Path) -> None:
+    """Files that are renamed while they are read count once each."""
+    first, path, older, last = (str(tmp_path / name) for name in ("first", "log", "log.1", "last"))
+    (tmp_path / "log").write_text(line() * 2)
+    (tmp_path / "log.1").write_text(line())
+    for pipe in (first, last):
+        os.mkfifo(pipe)
+    with subprocess.Popen([sys.executable, "-c", ROTATION, first, path, older, last]):
+        report = cpi.run("stats", first, path, older, last, "--json").document
+    assert [each["lines"] for each in report["files"]] == [0, 2, 1, 0]
+
+
+@pytest.mark.parametrize("others", [[], ["two.log"], ["-"]], ids=["alone", "file", "stdin"])
+def test_log_in_place_of_configuration(cpi: Cpi, others: list[str]) -> None:
+    """An event log where the configuration belongs is refused, with the command that was meant."""
+    cpi.config_path.write_text(line() * 2)
+    answer = cpi.run("stats", *others)
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr == (
+        f"cpi: '{cpi.config_path}' is an event log, but the configuration comes first: "
+        f"cpi stats cpi.json {cpi.config_path}\n"
+    )
 
 
 DAMAGED: dict[str, Callable[[], str]] = {

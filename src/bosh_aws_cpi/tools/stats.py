@@ -1,12 +1,16 @@
 """`cpi stats CONFIG_PATH [FILE ...]`: sums up event logs, in little memory however long they are."""
 
 import argparse
+import errno
 import json
+import os
 import re
+import select
+import stat
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -18,6 +22,8 @@ from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.terminal import RED, YELLOW, Line
 
 Document = dict[str, Any]
+_STDIN: Final = 0
+_OPENING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _LONGEST: Final = 1 << 16
 """The maximum length of a line in bytes; the CPI writes at most about 10,000."""
 _MOST_NAMES: Final = 1000
@@ -48,6 +54,7 @@ def _parser() -> argparse.ArgumentParser:
         "files",
         metavar="FILE",
         nargs="*",
+        default=[],  # without it, the usage's error calls FILE required
         help="an event log, - for stdin; by default the one in CONFIG_PATH, which is not read otherwise, "
         "with its older files",
     )
@@ -56,30 +63,95 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _stats(given: argparse.Namespace) -> int:
+    _refuse_log(given.config)
     sums = Sums()
-    for path in given.files or _configured(given.config):
-        try:
-            with nullcontext(sys.stdin.buffer) if path == STDIN else Path(path).open("rb") as file:
+    with ExitStack() as stack:
+        # All are open before the first is read: one that a call renames meanwhile counts once.
+        for path, file in _opened(given, stack):
+            with _reading(path):
+                _await_writer(file)
                 sums.read(path, file)
-        except (OSError, ValueError) as error:  # ValueError: a path that no file can have
-            message = f"Cannot read '{path}': {getattr(error, 'strerror', None) or error}"
-            raise Unknown(message) from None
     report = sums.document()
     command.show(report, lines(report), as_json=given.json)
     return 0
 
 
+def _refuse_log(config: str) -> None:
+    """Refuse an event log in place of the configuration, about whose other mistakes this says nothing."""
+    try:
+        if config == STDIN or not Path(config).is_file():
+            return
+        with Path(config).open("rb") as file:
+            event = _event(file.readline(_LONGEST))
+    except (OSError, ValueError):
+        return
+    if event is not None:
+        meant = f"cpi stats cpi.json {config}"
+        message = f"'{config}' is an event log, but the configuration comes first: {meant}"
+        raise Unknown(message)
+
+
+def _opened(given: argparse.Namespace, stack: ExitStack) -> list[tuple[str, IO[bytes]]]:
+    """The named files, or else the configuration's event log with its older files; each once.
+
+    The older ones come later: one that is renamed meanwhile is found again, and none is missed.
+    """
+    paths = given.files or _configured(given.config)
+    found: dict[tuple[int, int], tuple[str, IO[bytes]]] = {}
+    for path in paths:
+        with _reading(path), suppress(*(() if given.files else (FileNotFoundError,))):
+            file = stack.enter_context(_open(path, may_be_pipe=bool(given.files)))
+            state = os.fstat(file.fileno())
+            found.setdefault((state.st_dev, state.st_ino), (path, file))
+    if not found:
+        message = f"No call has written the event log '{paths[0]}' yet"
+        raise Unknown(message)
+    return [*found.values()]
+
+
 def _configured(config: str) -> list[str]:
-    """The configuration's event log and its older files, as far as they exist."""
+    """The paths of the configuration's event log and of its older files; they need not exist."""
     path = load(config, {}).event_log
     if path is None:
         message = "No event log: set debug.event_log, or name its files after the configuration"
         raise Unknown(message)
-    found = [each for each in (path, *event_log.older(path)) if Path(each).exists()]
-    if not found:
-        message = f"No call has written the event log '{path}' yet"
-        raise Unknown(message)
-    return found
+    return [path, *event_log.older(path)]
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Name a file that can't be read."""
+    try:
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a path that no file can have
+        message = f"Cannot read '{path}': {getattr(error, 'strerror', None) or error}"
+        raise Unknown(message) from None
+
+
+def _open(path: str, *, may_be_pipe: bool) -> IO[bytes]:
+    """Open a file without waiting for a pipe's writer.
+
+    Raises:
+        OSError: It can't be opened, or is of another kind.
+    """
+    if path == STDIN and sys.stdin is None:  # another file may have its descriptor
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    descriptor = os.dup(_STDIN) if path == STDIN else os.open(path, _OPENING)
+    mode = os.fstat(descriptor).st_mode
+    is_pipe = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)  # stdin may be a socket
+    if not (stat.S_ISREG(mode) or (may_be_pipe and is_pipe)):
+        os.close(descriptor)
+        kind = "neither a file nor a pipe" if may_be_pipe else "not a regular file"
+        raise OSError(errno.EINVAL, f"it is {kind}")
+    return os.fdopen(descriptor, "rb")
+
+
+def _await_writer(file: IO[bytes]) -> None:
+    """Wait until a pipe has a writer, without which it seems to have ended."""
+    poller = select.poll()
+    poller.register(file, select.POLLIN)
+    poller.poll()
+    os.set_blocking(file.fileno(), True)
 
 
 class _Method:
