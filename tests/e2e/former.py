@@ -10,7 +10,7 @@ import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
-from bosh_release.blobs import PYTHON
+from testbed.job import PYTHON
 from tests.e2e.publication import GIT, ROOT, copy_sources
 
 if TYPE_CHECKING:
