@@ -127,8 +127,8 @@ def _append(path: str, line: bytes) -> None:
         is_due = size > _MOST
         if size >= LIMIT and not _is_renamed(descriptor, path, is_due=is_due) and is_due:
             return
-        if os.pread(descriptor, 1, max(0, found.st_size - 1)) not in {b"", b"\n"}:
-            line = b"\n" + line  # a full disk has cut the last line
+        if found.st_size and os.pread(descriptor, 1, found.st_size - 1) != b"\n":
+            line = b"\n" + line  # cut by a full disk; or its write goes on, and a line stays empty
         if os.write(descriptor, line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:

@@ -178,6 +178,8 @@ class Sums:
         """Add the lines of a file."""
         number, damaged, first = 0, 0, None
         for number, line in enumerate(_lines(file), 1):
+            if line == b"\n":
+                continue  # two processes that wrote at once may leave an empty one
             if (event := _event(line)) is None:
                 damaged += 1
                 first = first or number
