@@ -29,8 +29,9 @@ AFTER = ((0, 5), (5, 10), (10, 15), (15, 20), (20, 60))
 """Seconds of waiting between which the change comes, by chance: at a fixed moment much would depend on how
 far it is from the question that comes before it."""
 AVAILABLE, CREATING = "<status>available</status>", "<status>creating</status>"
-LOOK = 1.0
-"""Seconds for which the stand-in is asked at once whether a call is held."""
+LOOK = 0.02
+"""Seconds for which the stand-in is asked at once whether a call is held: an executable that got its answer
+between two rules has ended, which is seen so much later."""
 
 
 def waiting(fake_aws: FakeAws, folder: Path, samples: int) -> dict[str, Spread]:
