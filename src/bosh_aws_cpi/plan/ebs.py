@@ -7,11 +7,14 @@ The ratios have never changed.
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.records import Record
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.properties.disk import DiskProperties
 
 
 class VolumeType(Record):
@@ -24,6 +27,8 @@ class VolumeType(Record):
     """None if it takes no iops."""
     iops_per_gib: int = 0
     """Above ``least_iops``, which any size allows. EBS says: "Iops to volume size ratio of … is too high"."""
+    most_iops: int = 0
+    """What the property ``iops_per_gib`` gives at most."""
     needs_iops: bool = False
     takes_throughput: bool = False
     hibernates: bool = False
@@ -40,11 +45,16 @@ _GP3_BASELINE_THROUGHPUT: Final = 125
 _GP3_IOPS_PER_MIBPS: Final = 4
 VOLUME_TYPES: Final = {
     "gp3": VolumeType(
-        65_536, least_iops=_GP3_BASELINE_IOPS, iops_per_gib=500, takes_throughput=True, hibernates=True
+        65_536,
+        least_iops=_GP3_BASELINE_IOPS,
+        iops_per_gib=500,
+        most_iops=80_000,
+        takes_throughput=True,
+        hibernates=True,
     ),
     "gp2": VolumeType(16_384, hibernates=True),
-    "io1": VolumeType(16_384, 4, least_iops=100, iops_per_gib=50, needs_iops=True, hibernates=True),
-    "io2": VolumeType(65_536, 4, least_iops=100, iops_per_gib=1000, needs_iops=True, hibernates=True),
+    "io1": VolumeType(16_384, 4, 100, 50, 64_000, needs_iops=True, hibernates=True),
+    "io2": VolumeType(65_536, 4, 100, 1000, 256_000, needs_iops=True, hibernates=True),
     "st1": VolumeType(16_384, 125),
     "sc1": VolumeType(16_384, 125),
     "standard": VolumeType(1024),
@@ -68,6 +78,8 @@ class EbsVolume(Record):
     """MiB/s."""
     size_gib: int | None = None
     """None when it is not known."""
+    iops_per_gib: int | None = None
+    """The property that the iops come from, if it is given."""
 
     @property
     def limits(self) -> VolumeType:
@@ -83,6 +95,15 @@ class EbsVolume(Record):
             "Iops": max(_GP3_BASELINE_IOPS, needed) if self.iops is None else self.iops,
             "Throughput": self.throughput or _GP3_BASELINE_THROUGHPUT,
         }
+
+
+def of_disk(properties: "DiskProperties", size_gib: int | None) -> EbsVolume:
+    """The volume of a persistent disk."""
+    iops, ratio = properties.iops, properties.iops_per_gib
+    if ratio is not None:
+        limits = limits_of(properties.type)
+        iops = max(min(ratio * (size_gib or 0), limits.most_iops), limits.least_iops or 0)
+    return EbsVolume(properties.type, iops, properties.throughput, size_gib, ratio)
 
 
 class Refusal(Record):
@@ -127,7 +148,8 @@ def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
     if refusal.key in origin.inherited:
         missing = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
         own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in missing)
-        where, remedy = origin.default_path, f"; give the VM its own {own}"
+        owner = "disk" if origin.path == "cloud_properties" else "VM"
+        where, remedy = origin.default_path, f"; give the {owner} its own {own}"
     text = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
     names = (refusal.key, *refusal.beside)
     to_blame = next((name for name in names if name not in origin.inherited), refusal.key)
@@ -140,7 +162,11 @@ def _refusal(volume: EbsVolume) -> Refusal | None:
     if volume.throughput is not None and not limits.takes_throughput:
         return Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")
     if volume.iops is not None and limits.least_iops is None:
-        return Refusal("iops", f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
+        key = "iops" if volume.iops_per_gib is None else "iops_per_gib"
+        return Refusal(key, f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
+    if volume.iops_per_gib is not None and volume.iops_per_gib > limits.iops_per_gib:
+        why = f"is {volume.iops_per_gib}, but type {name} allows at most {limits.iops_per_gib}"
+        return Refusal("iops_per_gib", why)
     if volume.iops is None and limits.needs_iops:
         return Refusal("iops", f"is needed for type {name}")
     return _size_refusal(volume) or _iops_refusal(volume) or _throughput_refusal(volume)
