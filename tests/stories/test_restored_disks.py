@@ -112,7 +112,7 @@ def broken(world: World, fake_aws: FakeAws, what: str) -> tuple[dict[str, Any], 
         fake_aws.rule(action="DescribeSnapshots", replace=gone)
     else:
         snapshot_id = what
-    reason = "does not exist in the region, or this account may not use it: correct the id, or have it shared"
+    reason = "is not in the region, or this account may not use it: correct the id, or have it shared"
     return {}, TWO_GIB, f"{snapshot_id}' {reason}"
 
 

@@ -1,4 +1,4 @@
-"""The iops, throughput and smallest size that each type of EBS volume accepts.
+"""The iops, throughput and smallest size that each type of EBS volume accepts; disks from snapshots.
 
 From the EBS user guide, "Amazon EBS volume types", and for sizes also the API model, CreateVolumeRequest. The
 methods don't check the maximum iops and sizes: they grow from year to year, and EBS names them in its errors.
@@ -14,6 +14,7 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
+    from bosh_aws_cpi.encryption import Encryption
     from bosh_aws_cpi.properties.disk import DiskProperties
 
 
@@ -44,14 +45,7 @@ _GP3_BASELINE_IOPS: Final = 3000
 _GP3_BASELINE_THROUGHPUT: Final = 125
 _GP3_IOPS_PER_MIBPS: Final = 4
 VOLUME_TYPES: Final = {
-    "gp3": VolumeType(
-        65_536,
-        least_iops=_GP3_BASELINE_IOPS,
-        iops_per_gib=500,
-        most_iops=80_000,
-        takes_throughput=True,
-        hibernates=True,
-    ),
+    "gp3": VolumeType(65_536, 1, _GP3_BASELINE_IOPS, 500, 80_000, takes_throughput=True, hibernates=True),
     "gp2": VolumeType(16_384, hibernates=True),
     "io1": VolumeType(16_384, 4, 100, 50, 64_000, needs_iops=True, hibernates=True),
     "io2": VolumeType(65_536, 4, 100, 1000, 256_000, needs_iops=True, hibernates=True),
@@ -154,6 +148,33 @@ def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
     names = (refusal.key, *refusal.beside)
     to_blame = next((name for name in names if name not in origin.inherited), refusal.key)
     yield Problem(f"{origin.path}.{to_blame}".removeprefix("cloud_properties."), text)
+
+
+def snapshot_problems(
+    disk: "DiskProperties", size_gib: int | None, encryption: "Encryption", snapshot: Json | None
+) -> Iterator[Problem]:
+    """Why EBS does not make a disk from its snapshot.
+
+    Args:
+        disk: Its properties, with `snapshot_id`.
+        size_gib: Its size; None when it is not known.
+        encryption: What applies: the properties' own, with the defaults.
+        snapshot: DescribeSnapshots' entry; None without one.
+    """
+    key = "snapshot_id"
+    if snapshot is None:
+        why = "is not in the region, or this account may not use it: correct the id, or have it shared"
+    elif snapshot["State"] != "completed":
+        why = f"is {snapshot['State']}: wait until it is completed, or use another one"
+    elif snapshot.get("StorageTier") == "archive":
+        why = "is archived: restore it first (aws ec2 restore-snapshot-tier)"
+    elif size_gib is not None and size_gib < (least := snapshot["VolumeSize"]):
+        why = f"has {least} GiB, but the disk {size_gib}: give the disk at least {least * 1024} MiB"
+    elif snapshot.get("Encrypted") and "encrypted" in disk.model_fields_set and not encryption.encrypted:
+        key, why = "encrypted", "is encrypted, and so is each disk from it: remove cloud_properties.encrypted"
+    else:
+        return
+    yield Problem(key, f"cloud_properties.snapshot_id: snapshot '{disk.snapshot_id}' {why}")
 
 
 def _refusal(volume: EbsVolume) -> Refusal | None:

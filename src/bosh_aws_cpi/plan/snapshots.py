@@ -1,16 +1,7 @@
-"""The description and the tags of a disk's snapshot; what disks can be restored from one."""
-
-from typing import TYPE_CHECKING
+"""The description and the tags of a disk's snapshot."""
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bosh_aws_cpi.encryption import Encryption
-    from bosh_aws_cpi.properties.disk import DiskProperties
-    from bosh_aws_cpi.properties.types import Problem
 
 MAX_DESCRIPTION = 255
 """EC2's limit, in characters."""
@@ -48,33 +39,3 @@ def tags(metadata: Json, device: str | None) -> dict[str, str]:
         "Name": description(metadata, device) or None,
     }
     return tag_plan.of_request(renamed)
-
-
-def problems(
-    disk: "DiskProperties", size_gib: int | None, encryption: "Encryption", snapshot: Json | None
-) -> "Iterator[Problem]":
-    """Why EBS does not make the disk from its snapshot.
-
-    Args:
-        disk: Its properties, with `snapshot_id`.
-        size_gib: Its size; None when it is not known.
-        encryption: What applies: the properties' own, with the defaults.
-        snapshot: DescribeSnapshots' entry; None without one.
-    """
-    from bosh_aws_cpi.properties.types import Problem  # noqa: PLC0415 - snapshot_disk does not need it
-
-    key, why = "snapshot_id", ""
-    if snapshot is None:
-        why = (
-            "does not exist in the region, or this account may not use it: correct the id, or have it shared"
-        )
-    elif snapshot["State"] != "completed":
-        why = f"is {snapshot['State']}: wait until it is completed, or use another one"
-    elif snapshot.get("StorageTier") == "archive":
-        why = "is archived: restore it first (aws ec2 restore-snapshot-tier)"
-    elif size_gib is not None and size_gib < (least := snapshot["VolumeSize"]):
-        why = f"has {least} GiB, but the disk {size_gib}: give the disk at least {least * 1024} MiB"
-    elif snapshot.get("Encrypted") and "encrypted" in disk.model_fields_set and not encryption.encrypted:
-        key, why = "encrypted", "is encrypted, and so is each disk from it: remove cloud_properties.encrypted"
-    if why:
-        yield Problem(key, f"cloud_properties.snapshot_id: snapshot '{disk.snapshot_id}' {why}")

@@ -37,11 +37,7 @@ def check_not_smaller(volume: Volume, size_gib: int) -> None:
 
 
 def change(
-    volume: Volume,
-    size_gib: int,
-    properties: DiskProperties,
-    default: Encryption,
-    origin: ebs.Origin,
+    volume: Volume, size_gib: int, properties: DiskProperties, default: Encryption, origin: ebs.Origin
 ) -> Change:
     """Plan how a volume becomes what create_disk would create.
 

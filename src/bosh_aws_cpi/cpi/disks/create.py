@@ -10,7 +10,6 @@ from bosh_aws_cpi.cpi.disks import with_defaults
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import gib
@@ -61,7 +60,11 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
     if properties.snapshot_id is not None:
-        arguments["SnapshotId"] = _snapshot(cloud, properties, gib(size), encryption)
+        from bosh_aws_cpi.aws import snapshots  # noqa: PLC0415 - few disks need them
+
+        snapshot = snapshots.find(cloud.ec2, properties.snapshot_id)
+        refuse(ebs.snapshot_problems(properties, gib(size), encryption, snapshot))
+        arguments["SnapshotId"] = properties.snapshot_id
     with naming_keys(encryption.key_text):
         return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
 
@@ -99,17 +102,6 @@ def _create_as(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: b
     is_anothers = volumes.is_of_another_call if is_shared else None
     volumes.wait_until_available(cloud.ec2, disk_cid, is_anothers)
     return disk_cid
-
-
-def _snapshot(cloud: Cloud, properties: DiskProperties, size_gib: int, encryption: Encryption) -> str:
-    """The id of the snapshot to restore, if EBS can make the disk from it."""
-    from bosh_aws_cpi.aws import snapshots  # noqa: PLC0415 - few disks need them
-    from bosh_aws_cpi.plan.snapshots import problems  # noqa: PLC0415 - the same
-
-    wanted = properties.snapshot_id or ""
-    snapshot = snapshots.find(cloud.ec2, wanted)
-    refuse(problems(properties, size_gib, encryption, snapshot))
-    return wanted
 
 
 def _zone(cloud: Cloud, vm_cid: str | None, call: str) -> str:

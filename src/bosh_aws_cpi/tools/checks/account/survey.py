@@ -19,8 +19,8 @@ from bosh_aws_cpi.aws import (
 from bosh_aws_cpi.aws.images import of_stemcell
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.plan.ebs import snapshot_problems
 from bosh_aws_cpi.plan.instance_types import tabled_facts
-from bosh_aws_cpi.plan.snapshots import problems as of_snapshot
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.asking import Asker
@@ -306,11 +306,10 @@ class _Survey:
             disk = read_known(DiskProperties, entry.get("cloud_properties"))
             if disk is None or disk.snapshot_id is None:
                 continue
-            what = f"snapshot '{disk.snapshot_id}'"
-            answer = self._ec2(what, partial(_snapshot, disk.snapshot_id))
+            answer = self._ec2(f"snapshot '{disk.snapshot_id}'", partial(_snapshot, disk.snapshot_id))
             encryption = disk.encryption(merged_with_defaults(disk, self._aws)[1])
-            found = of_snapshot(disk, size_of(entry), encryption, answer[0]) if answer is not None else ()
-            for each in found:
+            problems = snapshot_problems(disk, size_of(entry), encryption, answer[0]) if answer else ()
+            for each in problems:
                 place = entry.at("cloud_properties", each.key).place
                 yield Finding(Severity.ERROR, each.text, "", place, "AWS")
 
