@@ -221,9 +221,9 @@ class Lab:
 
         return until(attempt)
 
-    def create_snapshot(self) -> str:
-        """Create a snapshot of one block, and wait until it is completed."""
-        snapshot_id: str = self.start_snapshot()["SnapshotId"]
+    def create_snapshot(self, **arguments: Any) -> str:
+        """Create a snapshot of one block, with StartSnapshot's arguments, and wait until it is completed."""
+        snapshot_id: str = self.start_snapshot(**arguments)["SnapshotId"]
         self.put_block(snapshot_id)
         self.ebs.complete_snapshot(SnapshotId=snapshot_id, ChangedBlocksCount=1)
         describe = self.ec2.describe_snapshots

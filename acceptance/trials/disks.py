@@ -53,6 +53,17 @@ def volume_known(lab: Lab) -> Seen:
     return Seen(agrees, f"unknown type: {unknown.text}; too large: {large.text}; too small: {small.text}")
 
 
+@TRIALS.of("volume-of-snapshot")
+def volume_of_snapshot(lab: Lab) -> Seen:
+    """Create volumes from an encrypted snapshot: one that is too small, and one with Encrypted false."""
+    source = {"SnapshotId": lab.create_snapshot(VolumeSize=2, Encrypted=True)}
+    small = said_to(lab.ec2.create_volume, **lab.volume_arguments(**source, Size=1))
+    volume_id = lab.create_volume(**source, Size=2, Encrypted=False)
+    is_encrypted = lab.describe_volume(volume_id)["Encrypted"]
+    agrees = small.code == "InvalidParameterValue" and is_encrypted
+    return Seen(agrees, f"too small: {small.text}; with Encrypted false: encrypted {is_encrypted}")
+
+
 @TRIALS.of("volume-attached-twice")
 def volume_attached_twice(lab: Lab) -> Seen:
     """Attach a volume twice, and delete it while it is attached."""

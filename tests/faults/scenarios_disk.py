@@ -102,6 +102,13 @@ DISKS = (
         success=Change(gains=[f"volume made: 2 GiB {GP3}, available [a=b, {BY_THE_CALL[1:]}]"]),
     ),
     Scenario(
+        name="create_disk from a snapshot",
+        calls=("DescribeInstances", "DescribeSnapshots", "CreateVolume", "DescribeVolumes"),
+        lay=lambda stage: [2048, {"snapshot_id": stage.snapshot()}, stage.vm()],
+        result='"made"',
+        success=Change(gains=[f"volume made: 2 GiB {GP3}, available {BY_THE_CALL}]"]),
+    ),
+    Scenario(
         name="attach_disk",
         calls=("DescribeInstances", "AttachVolume", "DescribeVolumes"),
         lay=lambda stage: [stage.vm(), stage.disk()],

@@ -163,6 +163,7 @@ def test_any_text_arrives(render: Render, name: str) -> None:
         ("aws.fast_path_delete", True),
         ("aws.default_root_disk", {"type": "gp3", "iops": 4000, "kms_key_arn": NASTY, "encrypted": None}),
         ("aws.default_ephemeral_disk", {"size": 20480}),
+        ("aws.default_persistent_disk", {"type": "gp3", "iops_per_gib": 10}),
         ("aws.vm_resources_families", ["t3", "m7i"]),
         ("aws.fast_path_delete", False),
         ("aws.deregister_on_delete", False),

@@ -198,7 +198,7 @@ WRONG_TYPES = [
     ),
     *of(LARGE, cpu_options__nested_virtualization="yes", cpu_options__amd_sev_snp="on"),
     *of(SMALL, cpu_options__core_count=0, metadata_options__http_put_response_hop_limit="two"),
-    *of(DISK, type=3, iops="fast", throughput=0, kms_key_arn=[]),
+    *of(DISK, type=3, iops="fast", throughput=0, kms_key_arn=[], iops_per_gib=0, snapshot_id=5),
     Mistake((*Z1, "cloud_properties", "availability_zone"), 1),
     Mistake((*LARGE, "cloud_properties", "security_groups"), ["web", 5], f"{PROPERTIES}/security_groups/1"),
     Mistake(
@@ -293,6 +293,12 @@ CONTRADICTIONS = [
     ],
     Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
     Mistake((*DISK, "cloud_properties", "throughput"), 100),
+    Mistake((*DISK, "cloud_properties", "iops_per_gib"), 501),
+    Mistake(
+        (*DISK, "cloud_properties"),
+        {"iops": 3000, "iops_per_gib": 10},
+        "disk_types/default/cloud_properties/iops_per_gib",
+    ),
     Mistake((*DISK, "cloud_properties", "tags"), ["a"]),
     Mistake((*DISK, "cloud_properties"), {"type": "st1"}, "disk_types/default/cloud_properties/type"),
     Mistake(

@@ -41,8 +41,12 @@ def test_larger(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws, method: str, size
         ),
         ({}, {"type": "io2", "iops": 500}, {"VolumeType": "io2", "Iops": "500"}, ("io2", 9, 500, None)),
         ({"Iops": 4000}, {"type": "gp2"}, {"VolumeType": "gp2"}, ("gp2", 9, 100, None)),
+        ({"Iops": 4000}, {"iops_per_gib": 500}, {"Iops": "4500"}, ("gp3", 9, 4500, 125)),
     ],
-    ids=["one-figure", "back-to-the-baseline", "from-another-type", "to-another-type", "without-figures"],
+    ids=[
+        *("one-figure", "back-to-the-baseline", "from-another-type", "to-another-type", "without-figures"),
+        "iops-by-size",
+    ],
 )
 def test_several_changes_at_once(
     cpi: Cpi,

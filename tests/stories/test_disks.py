@@ -55,8 +55,18 @@ IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
         ((1024, {"kms_key_arn": None}), {"encrypted": True, "kms_key_arn": KEY}, {"Encrypted": "true"}),
         ((1024, {"encrypted": None}), {"encrypted": True, "kms_key_arn": KEY}, {}),
         ((1024, {"encrypted": True}), {"kms_key_arn": KEY}, {"Encrypted": "true", "KmsKeyId": KEY}),
+        ((8 * 1024, {"iops_per_gib": 10}), {}, {"Size": "8", "Iops": "3000"}),
+        ((8 * 1024, {"iops_per_gib": 500}), {}, {"Size": "8", "Iops": "4000"}),
+        (
+            (2000 * 1024, {"type": "io1", "iops_per_gib": 50}),
+            {},
+            {"Size": "2000", "VolumeType": "io1", "Iops": "64000"},
+        ),
     ],
-    ids=["defaults", "own", "figures", "own-key", "no-key", "not-encrypted", "default-key"],
+    ids=[
+        *("defaults", "own", "figures", "own-key", "no-key", "not-encrypted", "default-key"),
+        *("least-iops", "iops-by-size", "most-iops"),
+    ],
 )
 def test_create_disk(
     cpi_with: CpiWith,
@@ -252,6 +262,11 @@ def test_tags_that_ec2_would_refuse(
         ),
         ({"type": "sc1"}, "type sc1 needs a size of at least 125 GiB, not 1: use gp3, or a larger disk"),
         ({"type": "st1", "throughput": 125}, "throughput can't be set for type st1: remove it, or use gp3"),
+        ({"iops_per_gib": 501}, "iops_per_gib is 501, but type gp3 allows at most 500"),
+        (
+            {"type": "gp2", "iops_per_gib": 3},
+            "iops_per_gib can't be set for type gp2: remove it, or use gp3, io1 or io2",
+        ),
     ],
 )
 def test_figures_that_ebs_would_refuse(
@@ -260,3 +275,81 @@ def test_figures_that_ebs_would_refuse(
     """Figures that EBS would refuse are named with the remedy before EBS is asked."""
     answer = cpi.call("create_disk", 1024, properties, None)
     assert refused(answer, f"EBS would refuse the disk: cloud_properties.{reason}") == []
+
+
+def test_iops_that_are_given_twice(cpi: Cpi, refused: CheckRefused) -> None:
+    """Iops and iops by size exclude each other."""
+    answer = cpi.call("create_disk", 1024, {"iops": 3000, "iops_per_gib": 10}, None)
+    reason = "cloud_properties.iops_per_gib and cloud_properties.iops exclude each other: remove one of them"
+    assert refused(answer, reason) == []
+
+
+DEFAULT = {"type": "io2", "iops_per_gib": 100, "encrypted": True, "kms_key_arn": OWN_KEY}
+BY_OWN_KEY = {"Encrypted": "true", "KmsKeyId": OWN_KEY}
+
+
+@pytest.mark.parametrize(
+    ("default", "properties", "expected"),
+    [
+        (DEFAULT, {}, {"VolumeType": "io2", "Iops": "800", **BY_OWN_KEY}),
+        (DEFAULT, {"iops": 500}, {"VolumeType": "io2", "Iops": "500", **BY_OWN_KEY}),
+        (DEFAULT, {"type": "gp3"}, BY_OWN_KEY),
+        (DEFAULT, {"type": "gp2", "encrypted": None}, {"VolumeType": "gp2"}),
+        (DEFAULT, {"kms_key_arn": KEY}, {"VolumeType": "io2", "Iops": "800", **BY_OWN_KEY, "KmsKeyId": KEY}),
+        ({"iops": 4000, "throughput": 500}, {"iops_per_gib": 450}, {"Iops": "3600", "Throughput": "500"}),
+    ],
+    ids=["all", "own-iops", "own-type", "own-encryption", "own-key", "own-iops-by-size"],
+)
+def test_default_persistent_disk(
+    cpi_with: CpiWith,
+    sent: ReadCalls,
+    default: dict[str, Any],
+    properties: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """A disk has the configuration's defaults, key by key under its own, and update_disk finds it right."""
+    cpi = cpi_with(default_persistent_disk=default, encrypted=False, kms_key_arn=KEY)
+    disk_cid = cpi.call("create_disk", 8 * 1024, properties).ok()
+    (parameters,) = sent("CreateVolume")
+    known = ("VolumeType", "Iops", "Throughput", "Encrypted", "KmsKeyId")
+    given = {name: parameters[name] for name in known if name in parameters}
+    assert given == {"VolumeType": "gp3", "Encrypted": "false", **expected}
+    answer = cpi.call("update_disk", disk_cid, 8 * 1024, properties)
+    assert (answer.ok(), sent("ModifyVolume")) == (None, [])
+    assert f"Disk '{disk_cid}' needs no change" in answer.stderr
+
+
+OWN = "aws.default_persistent_disk"
+NAMES = ("type", "iops", "iops_per_gib", "throughput", "encrypted", "kms_key_arn")
+REFUSED = f"EBS would refuse the disk: {OWN}"
+REMEDY = "; give the disk its own cloud_properties.iops"
+
+
+@pytest.mark.parametrize(
+    ("default", "reason"),
+    [
+        (
+            {"size": 1},
+            f"{OWN}.size is unknown: a default is one of {', '.join(NAMES)}",
+        ),
+        (
+            {"type": "gp2", "iops": 3000},
+            f"{REFUSED}.iops can't be set for type gp2: remove it, or use gp3, io1 or io2",
+        ),
+        (
+            {"iops": 3000, "iops_per_gib": 10},
+            f"{OWN}.iops_per_gib and {OWN}.iops exclude each other: remove one of them",
+        ),
+        (
+            {"iops": 3001},
+            f"{REFUSED}.iops is 3001, but a 1 GiB volume of type gp3 allows at most 3000{REMEDY}",
+        ),
+    ],
+    ids=["unknown", "type", "twice", "size"],
+)
+def test_wrong_default_persistent_disk(
+    cpi_with: CpiWith, refused: CheckRefused, default: dict[str, Any], reason: str
+) -> None:
+    """A default that EBS would refuse is an error that names it, before EBS is asked."""
+    cpi = cpi_with(default_persistent_disk=default)
+    assert refused(cpi.call("create_disk", 1024, {}), reason) == []

@@ -74,14 +74,30 @@ def test_life_of_a_vm(cpi: Cpi, world: World, create_vm: CreateVm, profile: str,
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, {"deployment": "cf"}).ok()
     cpi.call("reboot_vm", vm_cid).ok()
     cpi.call("detach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    restored = cpi.call("create_disk", 2048, {"snapshot_id": snapshot_cid}, vm_cid).ok()
     cpi.call("resize_disk", disk_cid, 4096).ok()
     copy_cid = cpi.call("update_disk", disk_cid, 4096, ENCRYPTED).ok()
     cpi.call("delete_snapshot", snapshot_cid).ok()
-    for each in (copy_cid, disk_cid):
+    for each in (copy_cid, disk_cid, restored):
         cpi.call("delete_disk", each).ok()
     cpi.call("delete_vm", vm_cid).ok()
     assert world.state() == world.empty
     assert refused(fake_aws) == set()
+
+
+def test_snapshot_of_others(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """A disk can be restored from a snapshot without the Director's tag only once it is tagged."""
+    where = {"AvailabilityZone": world.zone, "Size": 1}
+    snapshot_cid = world.ec2.create_snapshot(VolumeId=world.ec2.create_volume(**where)["VolumeId"])[
+        "SnapshotId"
+    ]
+    before = world.state()
+    denied(cpi.call("create_disk", 1024, {"snapshot_id": snapshot_cid}).error, "ec2:CreateVolume")
+    assert world.state() == before
+    tag = {"Key": "bosh_director_uuid", "Value": DIRECTOR_UUID}
+    world.ec2.create_tags(Resources=[snapshot_cid], Tags=[tag])
+    cpi.call("create_disk", 1024, {"snapshot_id": snapshot_cid}).ok()
+    assert refused(fake_aws) == {"ec2:CreateVolume"}
 
 
 def test_vm_with_everything(

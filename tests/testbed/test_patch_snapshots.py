@@ -39,6 +39,14 @@ def test_made(ec2: Any, volume: str) -> None:
     assert (found["Description"], found["Tags"], found["VolumeSize"]) == ("d", TAGS, 3)
 
 
+def test_smaller_volume(ec2: Any, world: Any, volume: str, refused: Any) -> None:
+    """No volume can be smaller than the snapshot that it is created from; without a size it has the same."""
+    snapshot = ec2.create_snapshot(VolumeId=volume)["SnapshotId"]
+    with refused("InvalidParameterValue", f"snapshot '{snapshot}', expect size >= 3GB"):
+        ec2.create_volume(AvailabilityZone=world.zone, SnapshotId=snapshot, Size=2)
+    assert ec2.create_volume(AvailabilityZone=world.zone, SnapshotId=snapshot)["Size"] == 3
+
+
 def test_states(fake_aws: FakeAws, ec2: Any, world: Any, volume: str, refused: Any) -> None:
     """A rule can keep a snapshot pending; no volume or image can be created from it until it is completed."""
     fake_aws.rule(action="CreateSnapshot", times=1, states=["pending", "pending", "completed"])

@@ -57,6 +57,17 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
     return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
 
 
+def find(client: "EC2Client", snapshot_id: str) -> Json | None:
+    """DescribeSnapshots' entry of a snapshot; None if EC2 does not know it, or the account may not use it."""
+    try:
+        answer = client.describe_snapshots(SnapshotIds=[snapshot_id])
+    except client.exceptions.ClientError as error:
+        if not _is_missing(error):
+            raise
+        return None
+    return next((dict(entry) for entry in answer["Snapshots"]), None)
+
+
 def keys(client: "EC2Client", snapshot_ids: Sequence[str]) -> list[str]:
     """DescribeSnapshots: the ARNs of the KMS keys that encrypt these snapshots; "" for one without a key."""
     answer = client.describe_snapshots(SnapshotIds=snapshot_ids)
@@ -130,7 +141,7 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
     try:
         _delete(client, snapshot_id, of_ami)
     except client.exceptions.ClientError as error:
-        if has_code(error, SNAPSHOT_MISSING) or "Expected: 'snap-" in str(error):
+        if _is_missing(error):
             logger.info("Snapshot '%s' is already gone", snapshot_id)
         elif of_ami is None or not _is_used_by_another(error, of_ami):
             raise
@@ -166,6 +177,11 @@ def _delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) ->
             raise
 
     timing.until(timing.SNAPSHOT_RELEASED, f"snapshot '{snapshot_id}' to be released", attempt)
+
+
+def _is_missing(error: BaseException) -> bool:
+    """Whether EC2 does not know a snapshot, or calls its id malformed."""
+    return has_code(error, SNAPSHOT_MISSING) or "Expected: 'snap-" in str(error)
 
 
 def _is_used_by_another(error: BaseException, ami_id: str) -> bool:

@@ -66,6 +66,7 @@ class AwsConfig(Record):
     encryption: Encryption
     default_root_disk: Json
     default_ephemeral_disk: Json
+    default_persistent_disk: Json
     metadata_options: Json
     stemcell: Json
     fast_path_delete: bool
@@ -120,6 +121,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         ),
         default_root_disk=keys.DEFAULT_ROOT_DISK.read(merged),
         default_ephemeral_disk=keys.DEFAULT_EPHEMERAL_DISK.read(merged),
+        default_persistent_disk=keys.DEFAULT_PERSISTENT_DISK.read(merged),
         metadata_options=keys.METADATA_OPTIONS.read(merged),
         stemcell={key: value for key, value in stemcell.items() if key not in _NOT_OF_STEMCELLS},
         stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),

@@ -190,6 +190,15 @@ DEFAULT_EPHEMERAL_DISK = Key(
     is_new=True,
     example={"size": 20480},
 )
+DEFAULT_PERSISTENT_DISK = Key(
+    "aws.default_persistent_disk",
+    json_object,
+    "Defaults for persistent disks: `type`, `iops`, `iops_per_gib`, `throughput`, `encrypted`, "
+    "`kms_key_arn`. A disk's own keys take precedence, key by key. `encrypted` and `kms_key_arn` take "
+    "precedence over those of `aws`.",
+    is_new=True,
+    example={"type": "gp3", "iops_per_gib": 10},
+)
 METADATA_OPTIONS = Key(
     "aws.metadata_options",
     json_object,

@@ -1,6 +1,7 @@
 """The configuration's defaults for the disks of VMs, key by key under the properties of a VM."""
 
-from typing import Final, Generic, Self, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.encryption import Encryption
@@ -12,13 +13,19 @@ from bosh_aws_cpi.properties.types import Encryptable, parsed, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
-Disk = TypeVar("Disk", RootDisk, EphemeralDisk)
+if TYPE_CHECKING:
+    from bosh_aws_cpi.properties.disk import DiskProperties
+
+Disk = TypeVar("Disk", RootDisk, EphemeralDisk, "DiskProperties")
 _ROOT: Final = "aws.default_root_disk"
 _EPHEMERAL: Final = "aws.default_ephemeral_disk"
+_PERSISTENT: Final = "aws.default_persistent_disk"
 _OWN_ROOT: Final = "cloud_properties.root_disk"
 _OWN_EPHEMERAL: Final = "cloud_properties.ephemeral_disk"
 _OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
 _KEYS: Final = ("size", "type", "iops", "throughput", "encrypted", "kms_key_arn")
+_OF_PERSISTENT: Final = ("type", "iops", "iops_per_gib", "throughput", "encrypted", "kms_key_arn")
+_OF_IOPS: Final = frozenset({"iops", "iops_per_gib"})
 
 
 class MergedDisk(Record, Generic[Disk]):
@@ -31,6 +38,17 @@ class MergedDisk(Record, Generic[Disk]):
 
     disk: Disk
     origin: ebs.Origin
+
+
+def persistent(own: "DiskProperties", aws: AwsConfig) -> tuple[MergedDisk["DiskProperties"], Encryption]:
+    """A persistent disk over ``aws.default_persistent_disk``, and the encryption of disks without their own.
+
+    Raises:
+        CloudError: A default is wrong, is unknown, or EBS would refuse a disk with it; the message names it.
+    """
+    default = _read(type(own), aws.default_persistent_disk, _PERSISTENT, "disk", _OF_PERSISTENT)
+    merged = _merged(own, default, "cloud_properties", _PERSISTENT)
+    return merged, default.encryption(aws.encryption, _PERSISTENT)
 
 
 class DiskDefaults(Record):
@@ -96,13 +114,17 @@ class DiskDefaults(Record):
         return found
 
 
-def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
-    if unknown := [key for key in given if key not in _KEYS]:
-        message = f"{path}.{unknown[0]} is unknown: a default is one of {', '.join(_KEYS)}"
+def _read(model: type[Disk], given: Json, path: str, what: str, keys: Sequence[str] = _KEYS) -> Disk:
+    if unknown := [key for key in given if key not in keys]:
+        message = f"{path}.{unknown[0]} is unknown: a default is one of {', '.join(keys)}"
         raise CloudError(message)
     disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:  # not the size, which the AMI or the VM may raise: the VM's disk is checked
-        volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput)
+        if isinstance(disk, RootDisk | EphemeralDisk):
+            volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput)
+        else:
+            refuse(disk.problems(path))
+            volume = ebs.of_disk(disk, None)
         refuse(ebs.problems(volume, what, ebs.Origin(path)))
     return disk
 
@@ -111,6 +133,8 @@ def _merged(own: Disk, default: Disk, path: str, default_path: str) -> MergedDis
     """A VM's disk over the default, whose iops and throughput are made for the default's type only."""
     inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
     if "type" in own.model_fields_set and own.type != default.type:
-        inherited -= {"iops", "throughput"}
+        inherited -= {"iops", "iops_per_gib", "throughput"}
+    if own.model_fields_set & _OF_IOPS:
+        inherited -= _OF_IOPS
     disk = own.model_copy(update={name: getattr(default, name) for name in inherited})
     return MergedDisk(disk, ebs.Origin(path, default_path, inherited))

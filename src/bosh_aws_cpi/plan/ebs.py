@@ -1,4 +1,4 @@
-"""The iops, throughput and smallest size that each type of EBS volume accepts.
+"""The iops, throughput and smallest size that each type of EBS volume accepts; disks from snapshots.
 
 From the EBS user guide, "Amazon EBS volume types", and for sizes also the API model, CreateVolumeRequest. The
 methods don't check the maximum iops and sizes: they grow from year to year, and EBS names them in its errors.
@@ -7,11 +7,15 @@ The ratios have never changed.
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.records import Record
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.encryption import Encryption
+    from bosh_aws_cpi.properties.disk import DiskProperties
 
 
 class VolumeType(Record):
@@ -24,6 +28,8 @@ class VolumeType(Record):
     """None if it takes no iops."""
     iops_per_gib: int = 0
     """Above ``least_iops``, which any size allows. EBS says: "Iops to volume size ratio of … is too high"."""
+    most_iops: int = 0
+    """What the property ``iops_per_gib`` gives at most."""
     needs_iops: bool = False
     takes_throughput: bool = False
     hibernates: bool = False
@@ -39,12 +45,10 @@ _GP3_BASELINE_IOPS: Final = 3000
 _GP3_BASELINE_THROUGHPUT: Final = 125
 _GP3_IOPS_PER_MIBPS: Final = 4
 VOLUME_TYPES: Final = {
-    "gp3": VolumeType(
-        65_536, least_iops=_GP3_BASELINE_IOPS, iops_per_gib=500, takes_throughput=True, hibernates=True
-    ),
+    "gp3": VolumeType(65_536, 1, _GP3_BASELINE_IOPS, 500, 80_000, takes_throughput=True, hibernates=True),
     "gp2": VolumeType(16_384, hibernates=True),
-    "io1": VolumeType(16_384, 4, least_iops=100, iops_per_gib=50, needs_iops=True, hibernates=True),
-    "io2": VolumeType(65_536, 4, least_iops=100, iops_per_gib=1000, needs_iops=True, hibernates=True),
+    "io1": VolumeType(16_384, 4, 100, 50, 64_000, needs_iops=True, hibernates=True),
+    "io2": VolumeType(65_536, 4, 100, 1000, 256_000, needs_iops=True, hibernates=True),
     "st1": VolumeType(16_384, 125),
     "sc1": VolumeType(16_384, 125),
     "standard": VolumeType(1024),
@@ -68,6 +72,8 @@ class EbsVolume(Record):
     """MiB/s."""
     size_gib: int | None = None
     """None when it is not known."""
+    iops_per_gib: int | None = None
+    """The property that the iops come from, if it is given."""
 
     @property
     def limits(self) -> VolumeType:
@@ -83,6 +89,15 @@ class EbsVolume(Record):
             "Iops": max(_GP3_BASELINE_IOPS, needed) if self.iops is None else self.iops,
             "Throughput": self.throughput or _GP3_BASELINE_THROUGHPUT,
         }
+
+
+def of_disk(properties: "DiskProperties", size_gib: int | None) -> EbsVolume:
+    """The volume of a persistent disk."""
+    iops, ratio = properties.iops, properties.iops_per_gib
+    if ratio is not None:
+        limits = limits_of(properties.type)
+        iops = max(min(ratio * (size_gib or 0), limits.most_iops), limits.least_iops or 0)
+    return EbsVolume(properties.type, iops, properties.throughput, size_gib, ratio)
 
 
 class Refusal(Record):
@@ -127,11 +142,39 @@ def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
     if refusal.key in origin.inherited:
         missing = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
         own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in missing)
-        where, remedy = origin.default_path, f"; give the VM its own {own}"
+        owner = "disk" if origin.path == "cloud_properties" else "VM"
+        where, remedy = origin.default_path, f"; give the {owner} its own {own}"
     text = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
     names = (refusal.key, *refusal.beside)
     to_blame = next((name for name in names if name not in origin.inherited), refusal.key)
     yield Problem(f"{origin.path}.{to_blame}".removeprefix("cloud_properties."), text)
+
+
+def snapshot_problems(
+    disk: "DiskProperties", size_gib: int | None, encryption: "Encryption", snapshot: Json | None
+) -> Iterator[Problem]:
+    """Why EBS does not make a disk from its snapshot.
+
+    Args:
+        disk: Its properties, with `snapshot_id`.
+        size_gib: Its size; None when it is not known.
+        encryption: What applies: the properties' own, with the defaults.
+        snapshot: DescribeSnapshots' entry; None without one.
+    """
+    key = "snapshot_id"
+    if snapshot is None:
+        why = "is not in the region, or this account may not use it: correct the id, or have it shared"
+    elif snapshot["State"] != "completed":
+        why = f"is {snapshot['State']}: wait until it is completed, or use another one"
+    elif snapshot.get("StorageTier") == "archive":
+        why = "is archived: restore it first (aws ec2 restore-snapshot-tier)"
+    elif size_gib is not None and size_gib < (least := snapshot["VolumeSize"]):
+        why = f"has {least} GiB, but the disk {size_gib}: give the disk at least {least * 1024} MiB"
+    elif snapshot.get("Encrypted") and "encrypted" in disk.model_fields_set and not encryption.encrypted:
+        key, why = "encrypted", "is encrypted, and so is each disk from it: remove cloud_properties.encrypted"
+    else:
+        return
+    yield Problem(key, f"cloud_properties.snapshot_id: snapshot '{disk.snapshot_id}' {why}")
 
 
 def _refusal(volume: EbsVolume) -> Refusal | None:
@@ -140,7 +183,11 @@ def _refusal(volume: EbsVolume) -> Refusal | None:
     if volume.throughput is not None and not limits.takes_throughput:
         return Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")
     if volume.iops is not None and limits.least_iops is None:
-        return Refusal("iops", f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
+        key = "iops" if volume.iops_per_gib is None else "iops_per_gib"
+        return Refusal(key, f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
+    if volume.iops_per_gib is not None and volume.iops_per_gib > limits.iops_per_gib:
+        why = f"is {volume.iops_per_gib}, but type {name} allows at most {limits.iops_per_gib}"
+        return Refusal("iops_per_gib", why)
     if volume.iops is None and limits.needs_iops:
         return Refusal("iops", f"is needed for type {name}")
     return _size_refusal(volume) or _iops_refusal(volume) or _throughput_refusal(volume)

@@ -36,14 +36,17 @@ def check_not_smaller(volume: Volume, size_gib: int) -> None:
         raise NotSupported(message)
 
 
-def change(volume: Volume, size_gib: int, properties: DiskProperties, default: Encryption) -> Change:
+def change(
+    volume: Volume, size_gib: int, properties: DiskProperties, default: Encryption, origin: ebs.Origin
+) -> Change:
     """Plan how a volume becomes what create_disk would create.
 
     Args:
         volume: The current volume.
         size_gib: The wanted size in GiB.
-        properties: The disk's cloud properties.
+        properties: The disk's cloud properties, with the configuration's defaults.
         default: The configuration's encryption.
+        origin: Where the properties stand.
 
     Raises:
         NotSupported: EBS can do it neither in place nor by a copy.
@@ -52,8 +55,8 @@ def change(volume: Volume, size_gib: int, properties: DiskProperties, default: E
     check_not_smaller(volume, size_gib)
     encryption = properties.encryption(default)
     _check_decryption(volume, properties, encryption)
-    wanted = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, size_gib)
-    refuse(ebs.problems(wanted, "disk", ebs.Origin("cloud_properties")))
+    wanted = ebs.of_disk(properties, size_gib)
+    refuse(ebs.problems(wanted, "disk", origin))
     figures = {"Size": size_gib, "VolumeType": properties.type, **wanted.figures()}
     differing = _differing(volume, figures)
     obstacle = _obstacle_of_encryption(volume, encryption)

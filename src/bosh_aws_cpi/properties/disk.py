@@ -1,9 +1,10 @@
 """create_disk's cloud properties as manifests give them."""
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Count, Encryptable, Text, parsed
+from bosh_aws_cpi.properties.types import Count, Encryptable, Problem, Text, parsed
 
 
 class DiskProperties(Encryptable):
@@ -13,12 +14,27 @@ class DiskProperties(Encryptable):
     """EBS volume type."""
     iops: Count | None = None
     """For `gp3`, `io1` and `io2`. Default: EBS's."""
+    iops_per_gib: Count | None = None
+    """* In place of `iops`: that many for each GiB of the disk, within [EBS's limits](#iops-by-size)."""
     throughput: Count | None = None
     """MiB/s, for `gp3`. Default: EBS's."""
     tags: Any = None
     """Hash. The CPI sets these tags when it creates the disk."""
     name: Text | None = None
     """* The disk's tag `Name`, unless `tags` has one. The Director gives dynamic disks a name."""
+
+    snapshot_id: str | None = None
+    """* The snapshot that new disks are [restored from](#disks-from-a-snapshot), `snap-…`."""
+
+    def problems(self, path: str = "cloud_properties") -> Iterator[Problem]:
+        """Why create_disk and update_disk refuse it, whatever the volume: iops are given twice.
+
+        Args:
+            path: Where the properties stand.
+        """
+        if self.iops is not None and self.iops_per_gib is not None:
+            text = f"{path}.iops_per_gib and {path}.iops exclude each other: remove one of them"
+            yield Problem("iops_per_gib", text)
 
     @classmethod
     def parse(cls, values: Json) -> Self:

@@ -58,6 +58,7 @@ def test_defaults() -> None:
         "default_root_disk": {},
         "vm_resources_families": [],
         "default_ephemeral_disk": {},
+        "default_persistent_disk": {},
         "metadata_options": {},
         "stemcell": {},
         "fast_path_delete": False,

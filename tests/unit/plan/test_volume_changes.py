@@ -10,6 +10,7 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import NotSupported
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import volume_changes
+from bosh_aws_cpi.plan.ebs import Origin
 from bosh_aws_cpi.properties.disk import DiskProperties
 
 if TYPE_CHECKING:
@@ -27,7 +28,9 @@ BY_KEY = Encryption(encrypted=True, kms_key_arn=KEY)
 
 def change(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given: Any) -> Change:
     """Plan the change of a volume to these properties."""
-    return volume_changes.change(volume, size, DiskProperties.parse(given), default)
+    return volume_changes.change(
+        volume, size, DiskProperties.parse(given), default, Origin("cloud_properties")
+    )
 
 
 def changes(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given: Any) -> dict[str, Any]:

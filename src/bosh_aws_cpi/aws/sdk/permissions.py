@@ -174,7 +174,8 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:CreateVolume": Action(
         BASELINE,
         {"AvailabilityZone": "{zone}", "SnapshotId": _SNAPSHOT, "VolumeType": "gp3"},
-        {"volume": NEW},
+        # Since 2025 the snapshot is a resource, too (kubernetes-sigs/aws-ebs-csi-driver issue 2190).
+        {"volume": NEW, **_OWN_SNAPSHOT},
     ),
     "ec2:DeleteNetworkInterface": Action(
         BASELINE, {"NetworkInterfaceId": _NIC}, _OWN_NIC, f"{_NICS}, addresses in use", is_new=True
@@ -210,7 +211,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:DescribeRouteTables": Action("Routes ManagedNetworks Check Diagnose"),
     "ec2:DescribeSecurityGroupVpcAssociations": Action("Check"),
     "ec2:DescribeSecurityGroups": Action(BASELINE, use="security groups by name"),
-    "ec2:DescribeSnapshots": Action(f"{_MADE} Snapshots", is_new=True),
+    "ec2:DescribeSnapshots": Action(f"{_MADE} Snapshots Check", is_new=True),
     "ec2:DescribeSubnets": Action(BASELINE),
     "ec2:DescribeVolumes": Action(BASELINE),
     "ec2:DescribeVolumesModifications": Action("ResizeUpdate", is_new=True),
@@ -351,7 +352,7 @@ _FEATURES: Final = (
         "heavy stemcells; without the `ebs:` actions the CPI uploads through a volume, if it runs on EC2",
     ),
     Feature("HeavyStemcellsByVolume", "heavy stemcells through a volume"),
-    Feature("Snapshots", "`snapshot_disk`, `delete_snapshot`"),
+    Feature("Snapshots", "`snapshot_disk`, `delete_snapshot`, disks with `snapshot_id`"),
     Feature("ResizeUpdate", "`resize_disk`, `update_disk`"),
     Feature(
         "UpdateByCopy",

@@ -2,7 +2,7 @@
 
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.disks import replacement
+from bosh_aws_cpi.cpi.disks import replacement, with_defaults
 from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
@@ -11,6 +11,7 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.types import refuse
 
 
 def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
@@ -60,14 +61,18 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
         NotSupported: It can't be done in place or by a copy, or not now: the Director then copies the data.
         CloudError: A property is wrong, or the change failed.
     """
-    properties = DiskProperties.parse(cloud_properties)
+    own = DiskProperties.parse(cloud_properties)
     size = gib(_checked(new_size))
+    refuse(own.problems())
+    properties, origin, default = with_defaults(own, cloud.config.aws)
     try:
         volume = volumes.find(cloud.ec2, disk_cid)
     except DiskNotFound:
         return replacement.successor(cloud, disk_cid)
-    change = volume_changes.change(volume, size, properties, cloud.config.aws.encryption)
-    warn_if_unused(properties, properties.encryption(cloud.config.aws.encryption))
+    change = volume_changes.change(volume, size, properties, default, origin)
+    warn_if_unused(properties, properties.encryption(default))
+    if properties.snapshot_id is not None:
+        logger.info("Disk '%s' keeps its data: snapshot_id has an effect on new disks only", disk_cid)
     if change.stays_encrypted:
         logger.info("Disk '%s' stays encrypted, although nothing requests it", disk_cid)
     obstacle = change.obstacle or _change_in_place(cloud, disk_cid, change.in_place)

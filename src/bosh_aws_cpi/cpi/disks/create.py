@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import instances, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.disks import with_defaults
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -39,23 +40,31 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     if size <= 0:
         message = f"disk size must be more than 0 MiB, got {size}"
         raise CloudError(message)
-    properties = DiskProperties.parse(cloud_properties)
-    volume = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, gib(size))
-    refuse(ebs.problems(volume, "disk", ebs.Origin("cloud_properties")))
+    own = DiskProperties.parse(cloud_properties)
+    refuse(own.problems())
+    properties, origin, default = with_defaults(own, cloud.config.aws)
+    volume = ebs.of_disk(properties, gib(size))
+    refuse(ebs.problems(volume, "disk", origin))
     tags = tag_plan.of_disk(
         properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
     )
-    encryption = properties.encryption(cloud.config.aws.encryption)
+    encryption = properties.encryption(default)
     warn_if_unused(properties, encryption)
     call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
     arguments = {
         "Size": gib(size),
         "VolumeType": properties.type,
-        **({"Iops": properties.iops} if properties.iops is not None else {}),
+        **({"Iops": volume.iops} if volume.iops is not None else {}),
         **({"Throughput": properties.throughput} if properties.throughput is not None else {}),
         **encryption.arguments(),
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
+    if properties.snapshot_id is not None:
+        from bosh_aws_cpi.aws import snapshots  # noqa: PLC0415 - few disks need them
+
+        snapshot = snapshots.find(cloud.ec2, properties.snapshot_id)
+        refuse(ebs.snapshot_problems(properties, gib(size), encryption, snapshot))
+        arguments["SnapshotId"] = properties.snapshot_id
     with naming_keys(encryption.key_text):
         return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
 

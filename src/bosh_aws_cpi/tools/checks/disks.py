@@ -1,13 +1,14 @@
 """Disk types and the configuration's disks: read with the models and plans of create_disk and create_vm."""
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator
 from typing import Final, TypeAlias
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs, tags
-from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults, MergedDisk, persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
@@ -28,11 +29,12 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 Encrypted: TypeAlias = tuple[Encryptable, Encryption, Node]
 """A disk's own properties, what applies with the defaults, and where the disk is."""
-_OF_VOLUME: Final = ("type", "iops", "throughput")
+_OF_VOLUME: Final = ("type", "iops", "iops_per_gib", "throughput")
 _DIRECTOR: Final = "director"
 """Stands for the Director's UUID."""
 _ROOT: Final = "aws.default_root_disk"
 _EPHEMERAL: Final = "aws.default_ephemeral_disk"
+_PERSISTENT: Final = "aws.default_persistent_disk"
 
 
 def findings(config: CloudConfig, aws: AwsConfig, used: Container[str] | None = None) -> Iterator[Finding]:
@@ -40,12 +42,12 @@ def findings(config: CloudConfig, aws: AwsConfig, used: Container[str] | None = 
 
     Args:
         config: The cloud config.
-        aws: The CPI's configuration, for its tags.
+        aws: The CPI's configuration, for its tags and defaults.
         used: The names of those that a manifest uses; None without a manifest. Errors of the others
             are warnings, and so are all with several CPIs, since a disk type may be another one's.
     """
     for entry in config.lists["disk_types"]:
-        found = [*_size(entry), *(_of_disk_type(entry, aws.tags) if not is_open(entry) else ())]
+        found = [*_size(entry), *(_of_disk_type(entry, aws) if not is_open(entry) else ())]
         is_used = (used is None or name_of(entry) in used) and not config.azs_of_others
         yield from found if is_used else map(as_warning, found)
 
@@ -57,44 +59,63 @@ def _size(entry: Node) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", remedy, size.place)
 
 
-def _of_disk_type(entry: Node, common: Mapping[str, str]) -> Iterator[Finding]:
+def _of_disk_type(entry: Node, aws: AwsConfig) -> Iterator[Finding]:
     nodes, section = properties_of(entry), entry.at("cloud_properties")
     values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
     properties, wrong = read(DiskProperties, values, section.at)
     yield from wrong
     if properties is None:
         return
-    size = entry.value.get("disk_size")
-    size_gib = gib(size) if isinstance(size, int) and size > 0 else None
-    problems = []
-    if text := said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR, common)):
+    problems = [*properties.problems()]
+    if text := said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR, aws.tags)):
         problems.append(Problem("tags", text))
-    if not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
-        volume = ebs.EbsVolume(properties.type, properties.iops, properties.throughput, size_gib)
-        problems += ebs.problems(volume, "disk", ebs.Origin("cloud_properties"))
+    if not problems and not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
+        merged = merged_with_defaults(properties, aws)[0]
+        problems += ebs.problems(ebs.of_disk(merged.disk, size_of(entry)), "disk", merged.origin)
     for each in problems:
         yield Finding(Severity.ERROR, each.text, "", section.at(each.key).place)
 
 
+def size_of(entry: Node) -> int | None:
+    """A disk type's size in GiB; None if it is not known."""
+    size = entry.value.get("disk_size")
+    return gib(size) if isinstance(size, int) and size > 0 else None
+
+
+def merged_with_defaults(
+    own: DiskProperties, aws: AwsConfig
+) -> tuple[MergedDisk[DiskProperties], Encryption]:
+    """See `persistent`; without defaults that are wrong, which `of_defaults` reports."""
+    try:
+        return persistent(own, aws)
+    except CloudError:
+        return MergedDisk(own, ebs.Origin("cloud_properties")), aws.encryption
+
+
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
-    """Check the configuration's defaults for the disks of VMs."""
+    """Check the configuration's defaults for disks."""
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, f"Correct {_ROOT} or {_EPHEMERAL} in cpi.json")
+        return
+    if text := said(lambda: persistent(DiskProperties(), aws)):
+        yield Finding(Severity.ERROR, text, f"Correct {_PERSISTENT} in cpi.json")
         return
     for model, disk, path in (
         (RootDisk, aws.default_root_disk, _ROOT),
         (EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL),
+        (DiskProperties, aws.default_persistent_disk, _PERSISTENT),
     ):
         yield from of_configuration(model, disk, path)
         yield from words.of_default_disk(disk, path)
 
 
-def unused_keys(config: CloudConfig, defaults: DiskDefaults) -> Iterator[Finding]:
+def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> Iterator[Finding]:
     """Look for keys of disks that nothing encrypts.
 
     Args:
         config: The cloud config.
-        defaults: The configuration's.
+        defaults: The configuration's, for the disks of VMs.
+        aws: The configuration.
     """
     encryptions = defaults.encryptions(defaults.root_disk, defaults.ephemeral_disk)
     for name, (default, encryption) in encryptions.items():
@@ -102,9 +123,16 @@ def unused_keys(config: CloudConfig, defaults: DiskDefaults) -> Iterator[Finding
             place = Place(f"aws.default_{name}.kms_key_arn")
             remedy = f"Set aws.default_{name}.encrypted to true"
             yield Finding(Severity.WARNING, f"the key {why}", remedy, place)
+    types = config.lists["disk_types"]
+    encrypting = [each for each in types if is_open(each) or _encrypts(each.at("cloud_properties"))]
+    is_encrypted = merged_with_defaults(DiskProperties(), aws)[1].encrypted or encrypting
+    if aws.default_persistent_disk.get("kms_key_arn") and not is_encrypted:
+        what = "the key has no effect, because nothing encrypts the disks"
+        place = Place(f"{_PERSISTENT}.kms_key_arn")
+        yield Finding(Severity.WARNING, what, f"Set {_PERSISTENT}.encrypted to true", place)
     vms = [entry.at("cloud_properties") for entry in config.of_vms]
     of_vms = (each for node in vms for each in encrypted_of_vm(node, node, defaults))
-    for own, encryption, node in (*of_vms, *encrypted_of_types(config.lists["disk_types"], defaults)):
+    for own, encryption, node in (*of_vms, *encrypted_of_types(types, aws)):
         if (why := own.unused_key(encryption)) and not _encrypts(node):
             remedy = "Set encrypted to true, or remove kms_key_arn"
             yield Finding(Severity.WARNING, f"the key {why}", remedy, node.at("kms_key_arn").place)
@@ -125,12 +153,13 @@ def encrypted_of_vm(properties: Node | Launch, other: Node, defaults: DiskDefaul
             yield own, encryption, properties.get(name) or other
 
 
-def encrypted_of_types(entries: Iterable[Node], defaults: DiskDefaults) -> Iterator[Encrypted]:
+def encrypted_of_types(entries: Iterable[Node], aws: AwsConfig) -> Iterator[Encrypted]:
     """What applies to the persistent disks of disk types."""
     for entry in entries:
         properties = read_known(DiskProperties, entry.get("cloud_properties"))
         if properties is not None:
-            yield properties, properties.encryption(defaults.encryption), entry.at("cloud_properties")
+            default = merged_with_defaults(properties, aws)[1]
+            yield properties, properties.encryption(default), entry.at("cloud_properties")
 
 
 def _may_encrypt(config: CloudConfig, name: str) -> bool:

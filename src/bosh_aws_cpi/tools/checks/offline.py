@@ -140,7 +140,7 @@ class Files(Record):
         yield from words.findings(config)
         yield from words.of_sizes(self._group_nodes())
         yield from identifiers.findings(config, aws.region, is_offline=is_offline)
-        yield from disks.unused_keys(config, machines.disk_defaults(aws))
+        yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
 
     def placed(self, finding: Finding) -> Finding:

@@ -513,6 +513,30 @@ def test_default_disks(check: Callable[..., Found]) -> None:
     assert "aws.default_ephemeral_disk.iops is 16000" in contradiction
 
 
+@pytest.mark.parametrize(
+    ("default", "own", "expected"),
+    [
+        ({"iops": 0}, {}, ["error"]),
+        ({"type": "gp9"}, {}, ["warning aws.default_persistent_disk.type"]),
+        ({"type": "io1"}, {}, ["error"]),
+        ({"type": "io2", "iops_per_gib": 100}, {}, []),
+        ({"iops": 16_000}, {}, ["error disk_types/default/cloud_properties"]),
+        ({"iops": 16_000}, {"iops_per_gib": 10}, []),
+        ({"kms_key_arn": "key"}, {}, ["warning aws.default_persistent_disk.kms_key_arn"]),
+        ({"kms_key_arn": "key"}, {"encrypted": True}, []),
+        ({"kms_key_arn": "key", "encrypted": True}, {}, []),
+    ],
+)
+def test_default_persistent_disk(
+    check: Callable[..., Found], default: dict[str, Any], own: dict[str, Any], expected: list[str]
+) -> None:
+    """Wrong defaults for persistent disks are errors; right ones can contradict a disk type."""
+    whole = yaml.safe_load(OWN)
+    whole["disk_types"] = [{"name": "default", "disk_size": 10_240, "cloud_properties": own}]
+    found = check(whole, default_persistent_disk=default)
+    assert [f"{severity} {path}".rstrip() for severity, path, _ in found] == expected
+
+
 @pytest.mark.parametrize("name", ["default_root_disk", "default_ephemeral_disk"])
 @pytest.mark.parametrize(
     ("disk", "key"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.account.named_things import absent
@@ -22,12 +23,12 @@ class Key(Record):
     place: Place
 
 
-def used(references: References, defaults: DiskDefaults) -> list[Key]:
+def used(references: References, defaults: DiskDefaults, aws: AwsConfig) -> list[Key]:
     """All keys that the CPI would send to EC2; it sends none for a disk without encryption."""
     launches = references.launches
     of_vms = (each for one in launches for each in encrypted_of_vm(one, one.merged.entry, defaults))
     found = []
-    for own, encryption, node in (*of_vms, *encrypted_of_types(references.disk_types, defaults)):
+    for own, encryption, node in (*of_vms, *encrypted_of_types(references.disk_types, aws)):
         if encryption.encrypted and encryption.kms_key_arn:
             is_own = "kms_key_arn" in own.model_fields_set
             place = node.at("kms_key_arn").place if is_own else Place(encryption.key_source)

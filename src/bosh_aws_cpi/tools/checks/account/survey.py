@@ -13,11 +13,15 @@ from bosh_aws_cpi.aws import (
     kms_keys,
     lookups,
     routes,
+    snapshots,
     subnet_details,
 )
 from bosh_aws_cpi.aws.images import of_stemcell
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.plan.ebs import snapshot_problems
 from bosh_aws_cpi.plan.instance_types import tabled_facts
+from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.checks import machines, quotas
@@ -32,8 +36,10 @@ from bosh_aws_cpi.tools.checks.account import (
     traffic,
     types,
 )
+from bosh_aws_cpi.tools.checks.disks import merged_with_defaults, size_of
 from bosh_aws_cpi.tools.checks.documents import variables_in
 from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.reading import read_known
 from bosh_aws_cpi.tools.checks.references import Named, References, named, values
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
@@ -77,6 +83,7 @@ def findings(
     survey = _Survey(clients, aws, references)
     lookups_of_types = (survey.zones, survey.named_things, survey.reserved_capacity, survey.encryption_keys)
     found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in lookups_of_types))
+    found = chain(found, survey.snapshots())
     yield from _softened(found) if references.has_other_cpis else found
     yield from survey.asker.not_checked
 
@@ -286,12 +293,25 @@ class _Survey:
 
     def encryption_keys(self) -> Iterator[Finding]:
         """KMS keys: one call for each, because no listing tells their states."""
-        used = encryption_keys.used(self._references, machines.disk_defaults(self._aws))
+        used = encryption_keys.used(self._references, machines.disk_defaults(self._aws), self._aws)
         states = {}
         for name in dict.fromkeys(key.name for key in used):
             answer = self.asker.ask(f"KMS key '{name}'", partial(_state, self._clients, name), "kms")
             states.update({name: answer[0]} if answer is not None else {})
         yield from encryption_keys.findings(used, states)
+
+    def snapshots(self) -> Iterator[Finding]:
+        """The snapshots of disk types: one call for each, as create_disk does."""
+        for entry in self._references.disk_types:
+            disk = read_known(DiskProperties, entry.get("cloud_properties"))
+            if disk is None or disk.snapshot_id is None:
+                continue
+            answer = self._ec2(f"snapshot '{disk.snapshot_id}'", partial(_snapshot, disk.snapshot_id))
+            encryption = disk.encryption(merged_with_defaults(disk, self._aws)[1])
+            problems = snapshot_problems(disk, size_of(entry), encryption, answer[0]) if answer else ()
+            for each in problems:
+                place = entry.at("cloud_properties", each.key).place
+                yield Finding(Severity.ERROR, each.text, "", place, "AWS")
 
 
 def _vpcs_of(what: str, ids: Collection[str], ec2: Any) -> dict[str, str]:  # noqa: ANN401 - the EC2 client
@@ -306,6 +326,11 @@ def _vpcs_of(what: str, ids: Collection[str], ec2: Any) -> dict[str, str]:  # no
 def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the EC2 client
     """An AMI, or None, in a tuple: an asker's None stands for no answer."""
     return (images.find(ec2, wanted),)
+
+
+def _snapshot(wanted: str, ec2: Any) -> tuple[Json | None]:  # noqa: ANN401 - the EC2 client
+    """A snapshot, or None, in a tuple for the same reason."""
+    return (snapshots.find(ec2, wanted),)
 
 
 def _state(clients: "CommandClients", name: str) -> tuple[str | None]:
