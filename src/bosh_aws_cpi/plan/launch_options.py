@@ -65,7 +65,7 @@ def launch_options(
 def _order(properties: VmProperties) -> Iterator[tuple[str, Market, bool]]:
     """Instance type, market, and whether it is reserved, of each launch option."""
     names, reservation = properties.instance_types, properties.capacity_reservation
-    if properties.spot_bid_price is not None:
+    if properties.is_spot:
         yield from ((name, "spot", False) for name in names)
         if properties.spot_ondemand_fallback:
             yield from ((name, "on-demand", False) for name in names)

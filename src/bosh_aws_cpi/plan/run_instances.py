@@ -108,12 +108,14 @@ def _given(properties: Properties | None) -> Json:
 
 def _market(option: LaunchOption, properties: VmProperties) -> Json:
     if option.is_spot:
-        return _spot(str(properties.spot_bid_price))
+        return _spot(properties.spot_bid_price)
     return {} if option.is_on_demand else {"MarketType": option.market}
 
 
-def _spot(price: str) -> Json:
-    options = {"MaxPrice": price, "SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+def _spot(price: str | None) -> Json:
+    """The spot market; EC2 recommends no maximum price (API model, SpotMarketOptions, MaxPrice)."""
+    limit = {"MaxPrice": price} if price else {}
+    options = {**limit, "SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
     return {"MarketType": "spot", "SpotOptions": options}
 
 

@@ -36,6 +36,8 @@ def options(**given: Any) -> list[LaunchOption]:
         ({"spot_ondemand_fallback": True}, ON_DEMAND),
         ({"instance_type_fallbacks": ["m5.large", "i3.large", "i3.large"]}, ON_DEMAND),
         ({"spot_bid_price": 1}, SPOT),
+        ({"spot": True}, SPOT),
+        ({"spot": False}, ON_DEMAND),
         ({"spot_bid_price": 1, "spot_ondemand_fallback": True}, [*SPOT, *ON_DEMAND]),
         ({"capacity_reservation": {"preference": "open"}}, ON_DEMAND),
         (
