@@ -83,7 +83,7 @@ def arguments(
         "UserData": user_data,
         "BlockDeviceMappings": list(option.devices.mappings),
         "NetworkInterfaces": list(interfaces),
-        "Placement": _placement(spec),
+        "Placement": _placement(spec, option),
         **{name: value for name, value in optional.items() if value},
         **optimized,
         **tag_plan.specifications(spec.tags, *tagged),
@@ -131,8 +131,8 @@ def _reservation(reservation: CapacityReservation | None, option: LaunchOption) 
     return {"CapacityReservationTarget": group}
 
 
-def _placement(spec: InstanceSpec) -> Json:
-    properties, spread = spec.properties, spec.spread
+def _placement(spec: InstanceSpec, option: LaunchOption) -> Json:
+    properties, spread = spec.properties, None if option.is_outside else spec.spread
     host = properties.dedicated_host
     is_dedicated = properties.tenancy == "dedicated"
     optional = {

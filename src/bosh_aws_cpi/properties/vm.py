@@ -1,7 +1,7 @@
 """create_vm's cloud properties as manifests give them; networks are in `properties.network`."""
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -214,8 +214,9 @@ class VmProperties(Properties):
     placement_partition: Count | None = None
     """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2
     distributes VMs evenly."""
-    spread: Truth = False
-    """* Run each VM of the instance group on a rack of its own: see [below](#spread)."""
+    spread: Annotated[Literal["prefer"] | Truth, Field(union_mode="left_to_right")] | None = None
+    """* Run each VM of the instance group on a rack of its own: see [below](#spread). `prefer`: only as long
+    as EC2 has room for that. Default: `aws.spread`."""
     tenancy: str | None = None
     """`dedicated`: single-tenant hardware. Any other value has no effect. Default: shared."""
     dedicated_host: DedicatedHost | None = None
@@ -268,6 +269,12 @@ class VmProperties(Properties):
     def is_spot(self) -> bool:
         """Whether the VM is launched on spot, with or without a maximum price."""
         return self.spot or self.spot_bid_price is not None
+
+    @property
+    def allows_spread(self) -> bool:
+        """Whether the other properties do not exclude ``spread``."""
+        partners = {name for row in EXCLUSIVE if "spread" in row[:2] for name in row[:2]} - {"spread"}
+        return not any(map(self._excludes, partners))
 
     @classmethod
     def parse(cls, values: Json) -> Self:

@@ -366,7 +366,7 @@ _FEATURES: Final = (
         "managed networks; DescribeRouteTables only for `route_table`, DescribeNetworkAcls only for "
         "`network_acl`",
     ),
-    Feature("SpreadGroups", "`spread`"),
+    Feature("SpreadGroups", "`spread` or `aws.spread`"),
     Feature(
         "SourceDestCheck",
         "`source_dest_check: false`; not needed with several networks",
