@@ -133,6 +133,8 @@ NO_HOSTS = [
         ),
         ("aws", {"stemcell_upload": SECRET}, "aws.stemcell_upload", "ebs_direct or volume, got String"),
         ("aws", {"stemcell_upload": True}, "aws.stemcell_upload", "ebs_direct or volume, got Boolean"),
+        ("aws", {"spread": SECRET}, "aws.spread", "prefer, got String"),
+        ("aws", {"spread": True}, "aws.spread", "prefer, got Boolean"),
         ("aws", {"connection_options": SECRET}, "aws.connection_options", "an object, got String"),
         (
             "aws",

@@ -118,6 +118,7 @@ KEPT_IN_DOUBT = (
 LEFT_COPY = NEW.replace("made", "new")
 FALLBACK_SUBNET = "create_vm in a fallback subnet"
 SPREAD = "create_vm in a spread placement group"
+OUTSIDE = "create_vm outside of a full placement group"
 FROM_GROUP = "delete_vm of an address in a group"
 FROM_GROUP_FAST = f"{FROM_GROUP}, on the fast path"
 GROUP_LEFT_LAST = [
@@ -133,6 +134,7 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
     FALLBACK_SUBNET: [BUILT_IN_TABLE],
     SPREAD: [BUILT_IN_TABLE],
+    OUTSIDE: [BUILT_IN_TABLE],
     FROM_GROUP_FAST: [
         Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))
     ],
@@ -245,6 +247,7 @@ AGAIN: dict[str, Again] = {
         "Bosh::Clouds::DiskNotAttached",
     ),
 }
+UNCERTAIN = frozenset({"HTTP 500 once", "connection dropped", "answer lost", "lost, then throttled"})
 RETRIED: dict[str, list[Retried]] = {
     FALLBACK_SUBNET: [
         Retried(
@@ -252,9 +255,18 @@ RETRIED: dict[str, list[Retried]] = {
             "its instance: a launch in the next subnet could be a second one. The Director's retry has an "
             "answer that is certain, and gets to the next subnet",
             "RunInstances",
-            frozenset({"HTTP 500 once", "connection dropped", "answer lost", "lost, then throttled"}),
+            UNCERTAIN,
         )
-    ]
+    ],
+    OUTSIDE: [
+        Retried(
+            "The first attempt at the launch may have taken the last place in the group, though EC2 does not "
+            "show its instance: a launch outside could be a second one. The Director's retry has an answer "
+            "that is certain, and gets outside",
+            "RunInstances",
+            UNCERTAIN,
+        )
+    ],
 }
 
 UNLISTED: dict[str, Unlisted] = {

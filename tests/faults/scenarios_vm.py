@@ -63,10 +63,16 @@ def beside_a_full_subnet(stage: Stage) -> list[Any]:
     return arguments(stage, {"any": {"type": "dynamic", "cloud_properties": properties}}, [])
 
 
-def spread(stage: Stage) -> list[Any]:
+def spread(stage: Stage, wish: object) -> list[Any]:
     """Ask for the first VM of an instance group whose VMs are spread."""
-    whole = arguments(stage, {"private": network(stage, "10.0.1.10")}, [], spread=True)
+    whole = arguments(stage, {"private": network(stage, "10.0.1.30")}, [], spread=wish)
     return [*whole[:-1], {"bosh": {"group": "bosh-1-db-etcd"}}]
+
+
+def beside_a_full_group(stage: Stage) -> list[Any]:
+    """Ask for the eighth VM of an instance group whose VMs prefer to be spread."""
+    stage.full_placement_group("bosh-1-db-etcd")
+    return spread(stage, "prefer")
 
 
 def everything(stage: Stage) -> list[Any]:
@@ -246,14 +252,31 @@ VMS = (
             "RunInstances",
             "DescribeInstances",
         ),
-        lay=spread,
+        lay=lambda stage: spread(stage, wish=True),
         result='"made"',
         success=Change(
             gains=[
                 *MADE,
-                f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}",
+                f"eni 10.0.1.30: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}",
                 SPREAD_GROUP,
             ]
+        ),
+    ),
+    Scenario(
+        name="create_vm outside of a full placement group",
+        calls=(
+            *LOOKING,
+            "DescribePlacementGroups",
+            "DescribeSecurityGroups",
+            "DescribeInstances",
+            *("RunInstances",) * 2,
+            "DescribeInstances",
+        ),
+        lay=beside_a_full_group,
+        refused=frozenset({"RunInstances"}),
+        result='"made"',
+        success=Change(
+            gains=[*MADE, f"eni 10.0.1.30: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
         ),
     ),
     Scenario(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from testbed.executable import DIRECTOR_UUID, Cpi, config
+from testbed.moto_patches.placement import MOST_IN_ZONE
 from testbed.registry import PASSWORD, USER
 from testbed.traffic import Traffic
 from tests.faults.picture import Painter
@@ -169,6 +170,21 @@ class Stage:
         subnet_id: str = self.painter.name(answer["Subnet"]["SubnetId"], "full")
         self.ec2.create_network_interface(SubnetId=subnet_id, SecondaryPrivateIpAddressCount=10)
         return subnet_id
+
+    def full_placement_group(self, group: str) -> None:
+        """Have the placement group of an instance group, with as many instances as EC2 allows in a zone."""
+        name = f"bosh-{DIRECTOR_UUID}-{group}"
+        tags = [_director(), {"Key": "bosh_spread_group", "Value": group}]
+        specification = {"ResourceType": "placement-group", "Tags": tags}
+        self.ec2.create_placement_group(GroupName=name, Strategy="spread", TagSpecifications=[specification])
+        self.ec2.run_instances(
+            ImageId=self.world.image_id,
+            InstanceType="t3.micro",
+            MinCount=MOST_IN_ZONE,
+            MaxCount=MOST_IN_ZONE,
+            SubnetId=self.world.subnet_id,
+            Placement={"AvailabilityZone": self.world.zone, "GroupName": name},
+        )
 
     def route_traffic(self) -> Traffic:
         """Have load balancers, an elastic address, and a route that leads out of the VPC."""

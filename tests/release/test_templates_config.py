@@ -168,6 +168,7 @@ def test_any_text_arrives(render: Render, name: str) -> None:
         ("aws.fast_path_delete", False),
         ("aws.deregister_on_delete", False),
         ("aws.skip_os_shutdown", False),
+        ("aws.spread", "prefer"),
         ("aws.tags", {NASTY: NASTY, "cost-center": 4711}),
         ("aws.stemcell_upload", {"parallel": 4}),
         ("aws.ec2_endpoint", ""),

@@ -283,6 +283,9 @@ CONTRADICTIONS = [
         )
         for one, value, other, second in (
             ("spot_bid_price", 0.1, "capacity_reservation", {"id": RESERVATION}),
+            ("spot", True, "capacity_reservation", {"id": RESERVATION}),
+            ("spot", True, "spot_bid_price", 0.1),
+            ("spot", True, "dedicated_host", {"id": HOST}),
             ("capacity_reservation", {"id": RESERVATION}, "dedicated_host", {"id": HOST}),
             ("tenancy", "dedicated", "dedicated_host", {"id": HOST}),
             ("spot_bid_price", 0.1, "dedicated_host", {"id": HOST}),

@@ -169,7 +169,10 @@ def test_spread(
     *,
     is_of_group: bool,
 ) -> None:
-    """A group with spread has at most the VMs that EC2 runs in its zones, of which several azs may be one."""
+    """A group with spread has at most the VMs that EC2 runs in its zones, of which several azs may be one.
+
+    One that only prefers it may have any number.
+    """
     config = changed(CONFIG, ("vm_extensions", 0, "cloud_properties"), {"spread": True})
     config["azs"].append({"name": "z3", "cloud_properties": {"availability_zone": "us-east-1a"}})
     group = {
@@ -191,6 +194,8 @@ def test_spread(
         (severity, f"spread: instance group 'web' {what}") for severity, what in expected
     ]
     assert [each["path"] for each in found] == [f"{AT_WEB}/instances"] * len(expected)
+    config["vm_extensions"][0]["cloud_properties"] = {"spread": "prefer"}
+    assert check(config, manifest).document["findings"] == []
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_answered_as_ended(
         ({}, SHORT, [("t3.micro", False), ("t3.micro", False)]),
         ({"instance_type_fallbacks": ["m5.large"]}, OWN_FAULT, [("t3.micro", False), ("t3.micro", False)]),
         (
-            {"spot_bid_price": 1, "spot_ondemand_fallback": True},
+            {"spot": True, "spot_ondemand_fallback": True},
             "Server.SpotInstanceTermination: Spot instance termination",
             [("t3.micro", True), ("t3.micro", False)],
         ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -35,12 +35,15 @@ NAME = f"bosh-{DIRECTOR_UUID}-{GROUP}"
 ENV = {"bosh": {"group": GROUP, "groups": ["bosh-1", "db", "etcd", GROUP]}}
 OWN = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_spread_group": GROUP}
 SPREAD = {"spread": True}
+PREFER = {"spread": "prefer"}
 EVERYTHING = {"spot_bid_price": 1, "spot_ondemand_fallback": True, "instance_type_fallbacks": ["t3.small"]}
 """A VM that may be launched in several ways."""
 LIMIT = (
     "You've reached the limit of instances in this spread placement group. A spread placement group can have "
     "up to seven instances per Availability Zone."
 )
+FREE = "10.0.1.50"
+"""An address that no member of the group has."""
 COMPILATION = "bosh-1-db-compilation-6321488c-5d2e-4cb7-a50d-d9701a5dc122"
 FOREIGN = (
     f"spread: placement group '{NAME}' exists, but {{}}: the CPI did not create it. Delete it, or use "
@@ -91,6 +94,30 @@ def have_members(world: World, fake_aws: FakeAws) -> Callable[[int], list[str]]:
         return world.state()["instances"]
 
     return launch
+
+
+@pytest.fixture
+def full_group(have_group: Callable[..., None], have_members: Callable[[int], list[str]]) -> list[str]:
+    """Have a placement group with as many instances as EC2 allows, whose sorted ids are returned."""
+    have_group()
+    return have_members(7)
+
+
+@pytest.fixture
+def launched(sent: ReadCalls) -> Callable[[], list[tuple[str, bool, bool]]]:
+    """Return a function that lists the launches: type, and whether on spot and in the placement group."""
+
+    def tried() -> list[tuple[str, bool, bool]]:
+        return [
+            (
+                each["InstanceType"],
+                "InstanceMarketOptions.MarketType" in each,
+                each.get("Placement.GroupName") == NAME,
+            )
+            for each in sent("RunInstances")
+        ]
+
+    return tried
 
 
 @pytest.fixture
@@ -426,6 +453,10 @@ def test_long_group(
             "spread and placement_group exclude each other: a VM can be in only one placement group",
         ),
         (
+            {"spread": "prefer", "placement_group": "near"},
+            "spread and placement_group exclude each other: a VM can be in only one placement group",
+        ),
+        (
             {"dedicated_host": {"id": "h-1"}},
             "spread and dedicated_host exclude each other: a Dedicated Host can't be in a placement group",
         ),
@@ -486,3 +517,188 @@ def test_killed(
     vm_cid = spread_vm().ok()[0]
     state = world.state()
     assert (state["instances"], state["placement groups"]) == ([vm_cid], [NAME])
+
+
+def test_preferred(
+    spread_vm: Callable[..., Answer], warnings: ReadWarnings, world: World, fake_aws: FakeAws
+) -> None:
+    """A VM that prefers to be spread gets the placement group, too; one more call looks for an earlier VM."""
+    answer = spread_vm(PREFER)
+    vm_cid = answer.ok()[0]
+    assert fake_aws.actions() == [
+        *(*GATHERED, "DescribeSecurityGroups", "CreatePlacementGroup"),
+        *("DescribeInstances", "RunInstances", "DescribeInstances"),
+    ]
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
+    assert warnings(answer) == []
+
+
+@pytest.mark.usefixtures("full_group")
+@pytest.mark.parametrize("is_default", [False, True])
+def test_eighth_preferred(
+    spread_vm: Callable[..., Answer],
+    cpi_with: CpiWith,
+    network: WriteNetwork,
+    launched: Callable[[], list[tuple[str, bool, bool]]],
+    warnings: ReadWarnings,
+    *,
+    is_default: bool,
+) -> None:
+    """An eighth VM in a zone runs outside of the group, on the same market, and the log says so."""
+    spread, executable = ({"spread": None}, cpi_with(spread="prefer")) if is_default else (PREFER, None)
+    answer = spread_vm({**EVERYTHING, **spread}, networks={"a": network(FREE)}, executable=executable)
+    answer.ok()
+    assert launched() == [("t3.micro", True, True), ("t3.micro", True, False)]
+    refused, outside = warnings(answer)
+    assert refused.startswith("EC2 can't launch t3.micro (spot): RunInstances failed with Insufficient")
+    assert LIMIT in refused
+    assert outside == "Launching t3.micro (spot, not spread)"
+
+
+def test_preferred_without_room(
+    spread_vm: Callable[..., Answer], launched: Callable[[], list[tuple[str, bool, bool]]], fake_aws: FakeAws
+) -> None:
+    """If EC2 lacks capacity, a VM gives up its place in the group before its instance type."""
+    short = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
+    fake_aws.rule(action="RunInstances", nth=1, error=short)
+    spread_vm({**PREFER, "instance_type_fallbacks": ["t3.small"]}).ok()
+    assert launched() == [("t3.micro", False, True), ("t3.micro", False, False)]
+
+
+def test_preferred_without_any_room(
+    spread_vm: Callable[..., Answer],
+    full_group: list[str],
+    launched: Callable[[], list[tuple[str, bool, bool]]],
+    world: World,
+    fake_aws: FakeAws,
+) -> None:
+    """If there is no capacity outside of a full group either, the error has both answers; retriable."""
+    short = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
+    for nth in (2, 3):
+        fake_aws.rule(action="RunInstances", nth=nth, error=short)
+    error = spread_vm({**PREFER, "instance_type_fallbacks": ["t3.small"]}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert error["message"].startswith(
+        "No capacity for any of the VM's instance types. t3.micro (on demand): RunInstances failed with "
+        f"InsufficientInstanceCapacity: {LIMIT}"
+    )
+    assert "t3.micro (on demand, not spread): " in error["message"]
+    assert launched() == [
+        *(("t3.micro", False, True), ("t3.micro", False, False)),
+        ("t3.small", False, False),
+    ]
+    assert world.state()["instances"] == full_group
+
+
+@pytest.mark.usefixtures("hasty")
+def test_preferred_group_never_known(
+    spread_vm: Callable[..., Answer], warnings: ReadWarnings, world: World, fake_aws: FakeAws
+) -> None:
+    """If EC2 never accepts the group, a VM that only prefers it runs outside."""
+    fake_aws.rule(
+        action="RunInstances",
+        where={"Placement.GroupName": NAME},
+        times=None,
+        error={**UNKNOWN, "status": 400},
+    )
+    answer = spread_vm(PREFER)
+    assert world.instance(answer.ok()[0])["Placement"]["GroupName"] == ""
+    assert [each for each in warnings(answer) if "EC2 to accept placement group" in each]
+
+
+def test_preferred_beyond_the_quota(
+    spread_vm: Callable[..., Answer],
+    fake_aws: FakeAws,
+    warnings: ReadWarnings,
+    world: World,
+) -> None:
+    """If the account can't have another placement group, a VM fails only if it must be spread."""
+    reached = {"code": "PlacementGroupLimitExceeded", "message": "too many", "status": 400}
+    fake_aws.rule(action="CreatePlacementGroup", times=None, error=reached)
+    assert "PlacementGroupLimitExceeded" in spread_vm().error["message"]
+    answer = spread_vm(PREFER)
+    answer.ok()
+    said, outside = warnings(answer)
+    assert said.startswith("Not spread: CreatePlacementGroup failed with PlacementGroupLimitExceeded")
+    assert "Run cpi sweep --delete" in said
+    assert outside == "Launching t3.micro (on demand, not spread)"
+    assert world.state()["placement groups"] == []
+
+
+def test_preferred_foreign_group(
+    spread_vm: Callable[..., Answer], have_group: Callable[..., None], failure: WriteError
+) -> None:
+    """A placement group of that name that the CPI did not create is refused all the same."""
+    have_group("cluster")
+    message = FOREIGN.format("has the strategy 'cluster'")
+    assert spread_vm(PREFER).error == failure("CloudError", message)
+
+
+def test_preferred_type_without_it(
+    spread_vm: Callable[..., Answer], sent: ReadCalls, fake_aws: FakeAws
+) -> None:
+    """A type that EC2 launches into no spread placement group is launched as if nobody asked for one."""
+    fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>spread</item>", ""]])
+    spread_vm(PREFER).ok()
+    assert "Placement.GroupName" not in sent("RunInstances")[0]
+    assert "DescribePlacementGroups" not in fake_aws.actions()
+
+
+def test_default(spread_vm: Callable[..., Answer], cpi_with: CpiWith, world: World) -> None:
+    """With `aws.spread` the VMs of an instance group are spread without a property of theirs."""
+    vm_cid = spread_vm({"spread": None}, executable=cpi_with(spread="prefer")).ok()[0]
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
+
+
+@pytest.mark.parametrize(
+    ("properties", "env"),
+    [
+        ({"spread": False}, ENV),
+        ({"spread": None, "placement_group": "near"}, ENV),
+        ({"spread": None, "tenancy": "dedicated"}, ENV),
+        ({"spread": None}, None),
+        ({"spread": None}, {"bosh": {"group": COMPILATION}}),
+    ],
+)
+def test_default_has_no_effect(
+    spread_vm: Callable[..., Answer],
+    cpi_with: CpiWith,
+    warnings: ReadWarnings,
+    fake_aws: FakeAws,
+    world: World,
+    properties: dict[str, Any],
+    env: Any,
+) -> None:
+    """`aws.spread` concerns no VM that is exempt, can't be spread, or is alone in its group, and is quiet."""
+    world.ec2.create_placement_group(GroupName="near", Strategy="cluster")
+    fake_aws.forget_calls()
+    answer = spread_vm(properties, env=env, executable=cpi_with(spread="prefer"))
+    answer.ok()
+    assert fake_aws.actions() == [
+        *GATHERED[:3],
+        *("DescribeSecurityGroups", "RunInstances", "DescribeInstances"),
+    ]
+    assert warnings(answer) == []
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_outside(
+    start_vm: StartVm,
+    spread_vm: Callable[..., Answer],
+    full_group: list[str],
+    network: WriteNetwork,
+    world: World,
+    fake_aws: FakeAws,
+    *,
+    when: Literal["before", "after"],
+) -> None:
+    """A retry finds the VM that a killed call launched outside of the group, though it has room by now."""
+    wish: dict[str, Any] = {"env": ENV, "networks": {"a": network(FREE)}}
+    kill_at(fake_aws, lambda: start_vm(PREFER, **wish), 2, action="RunInstances", when=when)
+    made = set(world.state()["instances"]) - set(full_group)
+    world.ec2.terminate_instances(InstanceIds=full_group[:1])
+    vm_cid = spread_vm(PREFER, **wish).ok()[0]
+    assert world.state()["instances"] == sorted([*full_group[1:], vm_cid])
+    assert made <= {vm_cid}
+    assert world.instance(vm_cid)["Placement"]["GroupName"] == ("" if made else NAME)

@@ -65,6 +65,27 @@ ROOM = (
             {"spot_bid_price": 0.05, "dedicated_host": HOST},
             "spot_bid_price and dedicated_host exclude each other: a spot VM can't run on a Dedicated Host",
         ),
+        *(
+            ({"spot": True, **other}, f"{pair} exclude each other: {why}")
+            for other, pair, why in (
+                ({"spot_bid_price": 0.05}, "spot and spot_bid_price", "remove one of them"),
+                (
+                    {"capacity_reservation": RESERVATION},
+                    "spot and capacity_reservation",
+                    "remove one of them",
+                ),
+                (
+                    {"dedicated_host": HOST},
+                    "spot and dedicated_host",
+                    "a spot VM can't run on a Dedicated Host",
+                ),
+                (
+                    {"hibernation": True},
+                    "hibernation and spot",
+                    "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated",
+                ),
+            )
+        ),
         (
             {"capacity_reservation": RESERVATION, "dedicated_host": HOST},
             (

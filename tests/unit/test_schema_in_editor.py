@@ -34,6 +34,7 @@ SAID = {
     VM.format("security_groups: {name: bosh}"): "Expected a list.",
     VM.format("spot_bid_price: cheap"): "Expected a number.",
     VM.format("bandwidth_weighting: ebs"): "Expected default, vpc-1 or ebs-1.",
+    VM.format("spread: preferred"): "Expected true or false or prefer.",
     VM.format("credit_specification: free"): "Expected a hash, standard or unlimited.",
     VM.format("lb_target_groups: [80]"): "Expected a hash or a string.",
     VM.format("lb_target_groups: [{arn: web}]"): "Expected the ARN of a target group.",

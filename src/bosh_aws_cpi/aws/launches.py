@@ -57,7 +57,16 @@ class SubnetFull(VMCreationFailed):
 
 
 class GroupFailed(VMCreationFailed):
-    """A spread placement group, which all launch options share, is full, or EC2 does not accept it."""
+    """A spread placement group, which launch options share, is full, or EC2 does not accept it; retriable.
+
+    Args:
+        said: EC2's error, or what was waited for.
+        remedy: What to do about it, ". Retry …".
+    """
+
+    def __init__(self, said: str, remedy: str) -> None:
+        super().__init__(said + remedy, ok_to_retry=True)
+        self.said = said
 
 
 class GroupUnknown(CloudError):
@@ -215,7 +224,7 @@ def _meaning(error: "ClientError") -> Exception | None:
 def _lack(error: "ClientError") -> Exception | None:
     """The domain error if EC2 lacks capacity or addresses; otherwise None."""
     if is_group_full(error):
-        return GroupFailed(described(error) + _GROUP_FULL, ok_to_retry=True)
+        return GroupFailed(described(error), _GROUP_FULL)
     if is_shortage(error):
         return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
     return SubnetFull(described(error), explained(error)) if is_subnet_full(error) else None

@@ -16,7 +16,7 @@ from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Final, TypeVar
+    from typing import Final, Literal, TypeVar
 
     from bosh_aws_cpi.config.keys import CredentialsSource, StemcellUpload
     from bosh_aws_cpi.config.values import Key
@@ -73,6 +73,8 @@ class AwsConfig(Record):
     deregister_on_delete: bool
     skip_os_shutdown: bool | None
     """Whether VMs that say nothing of it end without their shutdown; None: no VM does."""
+    spread: Literal["prefer"] | None
+    """The default of the VMs' property ``spread``."""
     stemcell_upload: StemcellUpload
     copies_stemcells_from_other_regions: bool
     copy_completion_minutes: int | None
@@ -130,6 +132,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
+        spread=keys.SPREAD.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
         vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
         tags=_tags(keys.TAGS.read(merged)),

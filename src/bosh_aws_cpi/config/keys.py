@@ -293,6 +293,16 @@ SKIP_OS_SHUTDOWN = Key(
     example=True,
 )
 
+SPREAD: Key[Literal["prefer"] | None] = Key(
+    "aws.spread",
+    optional_choice,
+    "`prefer`: VMs of instance groups that say nothing of `spread` run on racks of their own as long as EC2 "
+    "has room for that. `spread: false` exempts a VM. Default: no such preference.",
+    choices=("prefer",),
+    is_new=True,
+    example="prefer",
+)
+
 # The sections `agent`, `registry` and `debug`.
 
 MAX_API_VERSION: Final = 3

@@ -142,15 +142,18 @@ def whole_number(value: object, key: Key[int]) -> int:
     return value
 
 
-def optional_choice(value: object, key: Key[int | None]) -> int | None:
-    """One of the choices, all whole numbers; None for null."""
-    if value is not None and (not is_integer(value) or value not in key.choices):
-        *others, last = map(str, key.choices)
-        expected = f"{', '.join(others)} or {last}"
-        if is_integer(value):
-            raise not_correct(f"configuration parameter {key.shown} must be {expected}, got {value}")
-        raise wrong_type(key.shown, expected, value)
-    return value
+def optional_choice(value: object, key: Key[T | None]) -> T | None:
+    """One of the choices; None for null."""
+    if value is None:
+        return None
+    for choice in key.choices:
+        if type(value) is type(choice) and value == choice:
+            return choice
+    *others, last = map(str, key.choices)
+    expected = f"{', '.join(others)} or {last}" if others else last
+    if is_integer(value):
+        raise not_correct(f"configuration parameter {key.shown} must be {expected}, got {value}")
+    raise wrong_type(key.shown, expected, value)
 
 
 def contract_version(value: object, key: Key[int]) -> int:

@@ -21,6 +21,8 @@ class LaunchOption(Record):
     """Whether it names the reservation, or the group of them, of `capacity_reservation`."""
     subnet_id: str = ""
     """The subnet of its interface, if the network has several; otherwise empty."""
+    is_outside: bool = False
+    """Whether it is launched outside of the VM's spread placement group, which is only preferred."""
 
     @property
     def is_on_demand(self) -> bool:
@@ -34,9 +36,10 @@ class LaunchOption(Record):
 
     @property
     def way(self) -> str:
-        """Instance type, market and whether it is reserved, without the subnet."""
+        """Instance type, market, and whether it is reserved or not spread; without the subnet."""
         on_demand = "reserved" if self.is_reserved else "on demand"
-        return f"{self.facts.name} ({on_demand if self.is_on_demand else self.market})"
+        outside = ", not spread" if self.is_outside else ""
+        return f"{self.facts.name} ({on_demand if self.is_on_demand else self.market}{outside})"
 
     def __str__(self) -> str:
         return f"{self.way} in {self.subnet_id}" if self.subnet_id else self.way
@@ -65,7 +68,7 @@ def launch_options(
 def _order(properties: VmProperties) -> Iterator[tuple[str, Market, bool]]:
     """Instance type, market, and whether it is reserved, of each launch option."""
     names, reservation = properties.instance_types, properties.capacity_reservation
-    if properties.spot_bid_price is not None:
+    if properties.is_spot:
         yield from ((name, "spot", False) for name in names)
         if properties.spot_ondemand_fallback:
             yield from ((name, "on-demand", False) for name in names)
@@ -76,6 +79,17 @@ def _order(properties: VmProperties) -> Iterator[tuple[str, Market, bool]]:
     else:
         is_reserved = reservation is not None and reservation.resource_group_arn is not None
         yield from ((name, "on-demand", is_reserved) for name in names)
+
+
+def preferring_spread(options: Sequence[LaunchOption]) -> list[LaunchOption]:
+    """The launch options for ``spread: prefer``: each in the placement group, then outside of it.
+
+    So a VM gives up its place in the group before its instance type, its market or its reservation. A type
+    that EC2 launches into no such group is launched outside only.
+    """
+    outside = (option.replaced(is_outside=True) for option in options)
+    pairs = zip(options, outside, strict=True)
+    return [each for pair in pairs for each in pair if each.is_outside or "spread" not in each.facts.lacks]
 
 
 def in_subnets(options: Sequence[LaunchOption], subnets: Sequence[str]) -> list[LaunchOption]:

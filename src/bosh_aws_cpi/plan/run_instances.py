@@ -83,7 +83,7 @@ def arguments(
         "UserData": user_data,
         "BlockDeviceMappings": list(option.devices.mappings),
         "NetworkInterfaces": list(interfaces),
-        "Placement": _placement(spec),
+        "Placement": _placement(spec, option),
         **{name: value for name, value in optional.items() if value},
         **optimized,
         **tag_plan.specifications(spec.tags, *tagged),
@@ -108,12 +108,14 @@ def _given(properties: Properties | None) -> Json:
 
 def _market(option: LaunchOption, properties: VmProperties) -> Json:
     if option.is_spot:
-        return _spot(str(properties.spot_bid_price))
+        return _spot(properties.spot_bid_price)
     return {} if option.is_on_demand else {"MarketType": option.market}
 
 
-def _spot(price: str) -> Json:
-    options = {"MaxPrice": price, "SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+def _spot(price: str | None) -> Json:
+    """The spot market; EC2 recommends no maximum price (API model, SpotMarketOptions, MaxPrice)."""
+    limit = {"MaxPrice": price} if price else {}
+    options = {**limit, "SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
     return {"MarketType": "spot", "SpotOptions": options}
 
 
@@ -129,8 +131,8 @@ def _reservation(reservation: CapacityReservation | None, option: LaunchOption) 
     return {"CapacityReservationTarget": group}
 
 
-def _placement(spec: InstanceSpec) -> Json:
-    properties, spread = spec.properties, spec.spread
+def _placement(spec: InstanceSpec, option: LaunchOption) -> Json:
+    properties, spread = spec.properties, None if option.is_outside else spec.spread
     host = properties.dedicated_host
     is_dedicated = properties.tenancy == "dedicated"
     optional = {

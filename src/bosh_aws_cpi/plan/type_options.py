@@ -75,7 +75,7 @@ def asked(properties: VmProperties) -> list[TypeOption]:
         "hibernation": properties.hibernation,
         "placement_partition": properties.placement_partition is not None,
         "primary_ipv6": properties.primary_ipv6,
-        "spread": properties.spread,
+        "spread": properties.spread is True,
     }
     return [name for name, is_asked in wishes.items() if is_asked]
 

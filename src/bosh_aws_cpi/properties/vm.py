@@ -1,7 +1,7 @@
 """create_vm's cloud properties as manifests give them; networks are in `properties.network`."""
 
 from collections.abc import Iterator
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -56,13 +56,15 @@ REQUIRED: Final = ("instance_type", "availability_zone")
 NEEDS: Final = (("placement_partition", "placement_group"),)
 """Properties that mean nothing without another one."""
 _EITHER: Final = "remove one of them"
+_SPOT: Final = ("spot", "spot_bid_price")
 EXCLUSIVE: Final = (
-    ("spot_bid_price", "capacity_reservation", _EITHER),
+    (*_SPOT, _EITHER),
+    *((name, "capacity_reservation", _EITHER) for name in _SPOT),
     # EC2 user guide, "Capacity Reservations", limitations.
     ("capacity_reservation", "dedicated_host", "a VM on a Dedicated Host can't use a Capacity Reservation"),
     ("tenancy", "dedicated_host", _EITHER),
     # EC2 API reference, SpotPlacement: host tenancy "is not supported for Spot Instances".
-    ("spot_bid_price", "dedicated_host", "a spot VM can't run on a Dedicated Host"),
+    *((name, "dedicated_host", "a spot VM can't run on a Dedicated Host") for name in _SPOT),
     # EC2 user guide, "Placement groups", rules and limitations.
     ("placement_group", "dedicated_host", "a Dedicated Host can't be in a placement group"),
     # The same page, spread placement groups. It allows Dedicated Instances in no spread placement group.
@@ -81,10 +83,9 @@ EXCLUSIVE: Final = (
     ("capacity_reservation.market", "tenancy", "Capacity Blocks have the tenancy default"),
     # EC2 API reference, HibernationOptionsRequest and RunInstances: EC2 can't terminate an interrupted spot
     # instance with hibernation, as BOSH needs it; enclaves and hibernation exclude each other.
-    (
-        "hibernation",
-        "spot_bid_price",
-        "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated",
+    *(
+        ("hibernation", name, "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated")
+        for name in _SPOT
     ),
     ("hibernation", "enclave", _EITHER),
 )
@@ -195,6 +196,9 @@ class VmProperties(Properties):
     """SSH key pair. Default: `aws.default_key_name`."""
     iam_instance_profile: str | None = None
     """Instance profile, by name. Default: `aws.default_iam_instance_profile`."""
+    spot: Truth = False
+    """* Launches the VM as a one-time spot instance without a maximum price, as AWS recommends: see
+    [below](#spot)."""
     spot_bid_price: Price | None = None
     """Launches the VM as a one-time spot instance, at this maximum price in dollars per hour."""
     spot_ondemand_fallback: Truth = False
@@ -210,8 +214,9 @@ class VmProperties(Properties):
     placement_partition: Count | None = None
     """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2
     distributes VMs evenly."""
-    spread: Truth = False
-    """* Run each VM of the instance group on a rack of its own: see [below](#spread)."""
+    spread: Annotated[Literal["prefer"] | Truth, Field(union_mode="left_to_right")] | None = None
+    """* Run each VM of the instance group on a rack of its own: see [below](#spread). `prefer`: only as long
+    as EC2 has room for that. Default: `aws.spread`."""
     tenancy: str | None = None
     """`dedicated`: single-tenant hardware. Any other value has no effect. Default: shared."""
     dedicated_host: DedicatedHost | None = None
@@ -259,6 +264,17 @@ class VmProperties(Properties):
     def instance_types(self) -> list[str]:
         """The type and its fallbacks, each once, in the order in which they are tried."""
         return list(dict.fromkeys([str(self.instance_type), *self.instance_type_fallbacks]))
+
+    @property
+    def is_spot(self) -> bool:
+        """Whether the VM is launched on spot, with or without a maximum price."""
+        return self.spot or self.spot_bid_price is not None
+
+    @property
+    def allows_spread(self) -> bool:
+        """Whether the other properties do not exclude ``spread``."""
+        partners = {name for row in EXCLUSIVE if "spread" in row[:2] for name in row[:2]} - {"spread"}
+        return not any(map(self._excludes, partners))
 
     @classmethod
     def parse(cls, values: Json) -> Self:

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
-from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
+from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, preferring_spread
 from bosh_aws_cpi.properties.vm import VmProperties
 
+NO_DISKS = BlockDevices([], None)
 TYPES = {
     "m5.large": (InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True), BlockDevices([], "/dev/sdb")),
-    "i3.large": (InstanceTypeFacts("i3.large", ebs_needs_nvme_path=False), BlockDevices([], None)),
+    "i3.large": (InstanceTypeFacts("i3.large", ebs_needs_nvme_path=False), NO_DISKS),
 }
 ON_DEMAND = ["m5.large (on demand)", "i3.large (on demand)"]
 SPOT = ["m5.large (spot)", "i3.large (spot)"]
@@ -36,6 +37,8 @@ def options(**given: Any) -> list[LaunchOption]:
         ({"spot_ondemand_fallback": True}, ON_DEMAND),
         ({"instance_type_fallbacks": ["m5.large", "i3.large", "i3.large"]}, ON_DEMAND),
         ({"spot_bid_price": 1}, SPOT),
+        ({"spot": True}, SPOT),
+        ({"spot": False}, ON_DEMAND),
         ({"spot_bid_price": 1, "spot_ondemand_fallback": True}, [*SPOT, *ON_DEMAND]),
         ({"capacity_reservation": {"preference": "open"}}, ON_DEMAND),
         (
@@ -75,6 +78,18 @@ def test_devices() -> None:
     made = options(spot_bid_price=1, spot_ondemand_fallback=True)
     facts, devices = TYPES["i3.large"]
     assert [made[1], made[3]] == [LaunchOption(facts, devices, "spot"), LaunchOption(facts, devices)]
+
+
+def test_preferring_spread() -> None:
+    """Each way is tried in the placement group and then outside of it; some types only outside."""
+    types = {**TYPES, "i3.large": (TYPES["i3.large"][0].replaced(lacks=frozenset({"spread"})), NO_DISKS)}
+    wanted = {"instance_type": "m5.large", "instance_type_fallbacks": ["i3.large"], "availability_zone": "z"}
+    made = preferring_spread(launch_options(VmProperties.parse({**wanted, "spot": True}), types))
+    assert [str(option) for option in in_subnets(made, ["a", "b"])] == [
+        *("m5.large (spot) in a", "m5.large (spot) in b"),
+        *("m5.large (spot, not spread) in a", "m5.large (spot, not spread) in b"),
+        *("i3.large (spot, not spread) in a", "i3.large (spot, not spread) in b"),
+    ]
 
 
 def test_subnets() -> None:

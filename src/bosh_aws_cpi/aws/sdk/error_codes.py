@@ -24,6 +24,7 @@ SUBNET_USED: Final = frozenset({"DependencyViolation"})
 """DeleteSubnet answers this while the subnet has interfaces."""
 RANGE_TAKEN: Final = frozenset({"InvalidSubnet.Conflict"})
 """CreateSubnet answers this for a range that overlaps another subnet's."""
+GROUP_QUOTA_REACHED: Final = frozenset({"PlacementGroupLimitExceeded"})
 GROUP_EXISTS: Final = frozenset({"InvalidPlacementGroup.Duplicate"})
 GROUP_MISSING: Final = frozenset({"InvalidPlacementGroup.Unknown"})
 GROUP_IN_USE: Final = frozenset({"InvalidPlacementGroup.InUse"})

@@ -367,7 +367,7 @@ _FEATURES: Final = (
         "managed networks; DescribeRouteTables only for `route_table`, DescribeNetworkAcls only for "
         "`network_acl`",
     ),
-    Feature("SpreadGroups", "`spread`"),
+    Feature("SpreadGroups", "`spread` or `aws.spread`"),
     Feature(
         "SourceDestCheck",
         "`source_dest_check: false`; not needed with several networks",
@@ -417,7 +417,7 @@ _FEATURES: Final = (
     # The launch of the account's first spot instance creates the role with which EC2 runs all of them.
     Feature(
         "SpotInstances",
-        "`spot_bid_price`, once per account",
+        "`spot` or `spot_bid_price`, once per account",
         condition={"StringEquals": {"iam:AWSServiceName": "spot.amazonaws.com"}},
         resource="arn:*:iam::ACCOUNT_ID:role/aws-service-role/spot.amazonaws.com/*",
         is_by_hand=True,

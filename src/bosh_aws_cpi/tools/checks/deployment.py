@@ -5,9 +5,10 @@ deployment_spec_parser.rb and planner.rb. Jobs, stemcells and releases are not c
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from bosh_aws_cpi.jsontext import is_true
 from bosh_aws_cpi.tools.checks.bosh import instance_groups
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
@@ -106,10 +107,14 @@ def _instances(uses: Iterable[Use], key: str) -> Counter[InstanceKind]:
         count, reservation = use.node.value.get(key), _reservation(properties.get("capacity_reservation"))
         is_counted = "dedicated_host" not in properties and reservation is not None
         if name and isinstance(count, int) and count > 0 and is_counted:
-            found[
-                InstanceKind(name, "spot" if "spot_bid_price" in properties else "demand", reservation or "")
-            ] += count
+            found[InstanceKind(name, "spot" if _is_spot(properties) else "demand", reservation or "")] += (
+                count
+            )
     return found
+
+
+def _is_spot(properties: Mapping[str, Node]) -> bool:
+    return "spot_bid_price" in properties or ("spot" in properties and is_true(properties["spot"].value))
 
 
 def _reservation(node: Node | None) -> str | None:

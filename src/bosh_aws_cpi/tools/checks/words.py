@@ -77,7 +77,8 @@ FOREIGN: Final[Mapping[str, str]] = {
     **dict.fromkeys(("security_group_ids", "vpc_security_group_ids"), "security_groups"),
     **dict.fromkeys(("service_account", "instance_profile"), "iam_instance_profile"),
     **dict.fromkeys(("key_pair", "default_key_name", "ssh_key_name"), "key_name"),
-    **dict.fromkeys(("preemptible", "spot_price"), "spot_bid_price"),
+    "preemptible": "spot",
+    "spot_price": "spot_bid_price",
     **dict.fromkeys(
         ("ephemeral_external_ip", "assign_dynamic_public_ip", "associate_public_ip_address", "public_ip"),
         "auto_assign_public_ip",

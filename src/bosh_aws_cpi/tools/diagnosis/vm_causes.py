@@ -23,7 +23,7 @@ _DELETED: Final = (
     "Director, repeat the deployment, and run this command for the new VM. Else recreate it with `bosh cck`"
 )
 _SHUT_DOWN: Final = "It shut itself down: for an hour, `aws ec2 get-console-output` may tell why"
-_TAKEN_BACK: Final = f"EC2 took the Spot instance back. {_RECREATE}, or don't use spot_bid_price"
+_TAKEN_BACK: Final = f"EC2 took the Spot instance back. {_RECREATE}, or don't use spot or spot_bid_price"
 _NO_ROOM: Final = "EC2 has no room: recreate the VM with another instance type or in another zone"
 _REASONS: Final = {
     ("Client.UserInitiatedShutdown", "terminated"): _DELETED,

@@ -195,7 +195,7 @@ NAMES = [
     (DISK, "    flavor: m1.small\n", f"warning 14 {IN_VM}/flavor", "Did you mean instance_type?"),
     (DISK, "    machine_type: n1-small\n", f"warning 14 {IN_VM}/machine_type", "Did you mean instance_type?"),
     (DISK, "    root_disk_size_gb: 20\n", f"warning 14 {IN_VM}/root_disk_size_gb", "root_disk.size, in MiB?"),
-    (DISK, "    preemptible: true\n", f"warning 14 {IN_VM}/preemptible", "Did you mean spot_bid_price?"),
+    (DISK, "    preemptible: true\n", f"warning 14 {IN_VM}/preemptible", "Did you mean spot?"),
     (
         DISK,
         "    ephemeral_external_ip: true\n",

@@ -660,7 +660,11 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     """
     config_path, manifest_path = tmp_path / "config.yml", tmp_path / "manifest.yml"
     config = yaml.safe_load(OWN)
-    extensions = {"cheap": {"spot_bid_price": 1}, "apart": {"dedicated_host": {"id": "h-1"}}}
+    extensions = {
+        "cheap": {"spot": True},
+        "priced": {"spot_bid_price": 1, "spot": False},
+        "apart": {"dedicated_host": {"id": "h-1"}},
+    }
     extensions |= {
         name: {"capacity_reservation": value}
         for name, value in {
@@ -684,11 +688,12 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
         {"name": "e", "instances": 9, "vm_type": "unknown", "azs": ["z1"]},
         {"name": "f", "instances": 6, "vm_type": "large", "vm_extensions": ["cheap"], "azs": ["z1"]},
         {"name": "g", "instances": 7, "vm_type": "large", "vm_extensions": ["apart"], "azs": ["z1"]},
+        {"name": "i", "instances": 1, "vm_type": "large", "vm_extensions": ["priced"], "azs": ["z1"]},
         {"name": "h", "instances": 8, "vm_type": "large", "lifecycle": "errand", "azs": ["z1"]},
     ]
     groups += [
         {"name": name, "instances": 7, "vm_type": "large", "vm_extensions": [name], "azs": ["z1"]}
-        for name in extensions.keys() - {"cheap", "apart"}
+        for name in extensions.keys() - {"cheap", "priced", "apart"}
     ]
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     files = Files.read([str(config_path)], str(manifest_path), aws)
@@ -699,7 +704,7 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
             InstanceKind("m5.large"): 3,
             InstanceKind(large): 2,
             InstanceKind("t2.micro"): 4,
-            InstanceKind(large, "spot"): 6,
+            InstanceKind(large, "spot"): 7,
             InstanceKind(large, reservation="cr-2"): 7,
             InstanceKind(large, reservation=""): 7,
             InstanceKind(large, reservation=UNKNOWN): 7,

@@ -58,9 +58,9 @@ def create_vm(
 def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> str:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
     if (group := plan.spec.spread) is not None and not group.exists:
-        from bosh_aws_cpi.cpi.vms.create.spread import ensure_group  # noqa: PLC0415 - few VMs have a group
+        from bosh_aws_cpi.cpi.vms.create.spread import options_left  # noqa: PLC0415 - few VMs have a group
 
-        ensure_group(cloud, group)
+        plan = plan.replaced(options=options_left(cloud, group, plan.options))
     with naming_keys(*(text for option in plan.options for text in option.devices.key_texts)):
         instance, option = InstanceCreation(cloud, plan, created, undo).run()
     if created:

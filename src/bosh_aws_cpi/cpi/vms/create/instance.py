@@ -37,6 +37,7 @@ MAX_RELAUNCHES: Final = 2
 """The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""
 _SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
 """Reasons that may not apply to another instance type."""
+Refusal = NoCapacity | Ended | SubnetFull | GroupFailed
 _CLOCK_TOLERANCE: Final = 2.0
 """Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
 
@@ -96,22 +97,20 @@ class Refusals:
 
     Capacity depends on instance type, market and zone, so a type without capacity is not tried in another
     subnet of the zone. Free addresses depend on the subnet, so a full subnet is not tried with another type.
+    Nor is a full spread placement group.
     """
 
     def __init__(self) -> None:
-        self._noted: list[tuple[LaunchOption, NoCapacity | Ended | SubnetFull]] = []
+        self._noted: list[tuple[LaunchOption, Refusal]] = []
 
-    def note(self, option: LaunchOption, answer: NoCapacity | Ended | SubnetFull) -> None:
+    def note(self, option: LaunchOption, answer: Refusal) -> None:
         """Note that EC2 can't launch an option, and why."""
         logger.warning("EC2 can't launch %s: %s", option, answer.said)
         self._noted.append((option, answer))
 
     def allow(self, option: LaunchOption) -> bool:
         """Whether an option may work, as far as the answers tell."""
-        return not any(
-            option.subnet_id == other.subnet_id if isinstance(answer, SubnetFull) else option.way == other.way
-            for other, answer in self._noted
-        )
+        return not any(_rules_out(other, answer, option) for other, answer in self._noted)
 
     def error(self) -> VMCreationFailed:
         """The error when no option is left; a single answer, to however many options, is the error itself."""
@@ -140,7 +139,14 @@ class Refusals:
         return f"No capacity for any of the VM's instance types. {listed}"
 
 
-def _shown(noted: tuple[LaunchOption, NoCapacity | Ended | SubnetFull]) -> str:
+def _rules_out(refused: LaunchOption, answer: Refusal, option: LaunchOption) -> bool:
+    """Whether an answer to one option says that another one does not work either."""
+    if isinstance(answer, SubnetFull):
+        return option.subnet_id == refused.subnet_id
+    return not option.is_outside if isinstance(answer, GroupFailed) else option.way == refused.way
+
+
+def _shown(noted: tuple[LaunchOption, Refusal]) -> str:
     option, answer = noted
     label = option.subnet_id if isinstance(answer, SubnetFull) else ""
     return f"{label or option}: {answer.said}"
@@ -196,6 +202,11 @@ class InstanceCreation:
             except (NoCapacity, SubnetFull) as error:
                 self._refusals.note(option, error)
                 return None
+            except GroupFailed as error:
+                if not any(other.is_outside for other in self._plan.options):
+                    raise
+                self._refusals.note(option, error)
+                return None
             except TokenSpent as error:
                 logger.info("The client token belongs to an earlier launch: %s", error)
                 following_one = self._after_spent(option, generation)
@@ -228,7 +239,7 @@ class InstanceCreation:
         """RunInstances, as soon as the address is free."""
         cloud = self._cloud
         arguments = self._arguments(option, self._tokens.token(option, generation))
-        logger.info("Launching %s", option)
+        (logger.warning if option.is_outside else logger.info)("Launching %s", option)
 
         def create() -> Instance:
             return self._undo.create(
@@ -250,7 +261,7 @@ class InstanceCreation:
             return claiming(cloud, agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
 
         try:
-            return self._spread(claim)
+            return claim() if option.is_outside else self._spread(claim)
         except AddressTaken as error:
             raise nic_failed(nic_plan, error) from error
         except cloud.ec2.exceptions.ClientError as error:

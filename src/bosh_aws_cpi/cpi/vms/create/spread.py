@@ -5,12 +5,15 @@ create_vm deletes it, not even one that created it and fails: it has its tags fr
 create_vm uses it, and `cpi sweep` deletes it when the instance group has no VMs any more.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from bosh_aws_cpi.aws import placement_groups
 from bosh_aws_cpi.aws.launches import GroupFailed, GroupUnknown
 from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.error_codes import GROUP_QUOTA_REACHED
+from bosh_aws_cpi.aws.sdk.errors import has_code
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
@@ -18,13 +21,42 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import spread
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.launch_options import LaunchOption, preferring_spread
 from bosh_aws_cpi.plan.spread import SpreadGroup
+from bosh_aws_cpi.properties.vm import VmProperties
 
 _REMEDY: Final = ". Retry the deployment. If it fails again, check that nobody deletes the placement group"
 
 
-def wanted_group(cloud: Cloud, environment: Json | None) -> SpreadGroup | None:
+def spread_options(
+    cloud: Cloud, properties: VmProperties, environment: Json | None, options: list[LaunchOption]
+) -> tuple[SpreadGroup | None, list[LaunchOption]]:
+    """The placement group for a VM with ``spread``, its own or the configuration's, and its launch options.
+
+    The configuration's, which no operator gave this VM, has no effect where other properties exclude it. The
+    request does not tell how many instances the instance group has, so it concerns those with one, too.
+
+    Args:
+        options: The launch options without regard to ``spread``.
+    """
+    is_default = properties.spread is None
+    if is_default and not properties.allows_spread:
+        return None, options
+    if properties.spread is True:
+        return wanted_group(cloud, environment), options
+    preferring = preferring_spread(options)
+    if all(option.is_outside for option in preferring):
+        logger.info("Not spread: EC2 launches none of the VM's types into a spread placement group")
+        return None, options
+    group = wanted_group(cloud, environment, is_default=is_default)
+    return group, preferring if group else options
+
+
+def wanted_group(cloud: Cloud, environment: Json | None, *, is_default: bool = False) -> SpreadGroup | None:
     """The placement group for a VM with ``spread``.
+
+    Args:
+        is_default: Whether the configuration asks for it, and not the VM's properties.
 
     Returns:
         The group; None for a VM that is alone in its instance group. A group without the CPI's tags counts
@@ -35,6 +67,8 @@ def wanted_group(cloud: Cloud, environment: Json | None) -> SpreadGroup | None:
     """
     group, director_uuid = spread.group_of(environment), cloud.config.director_uuid
     if not group or not director_uuid:
+        if is_default:
+            return None
         logger.warning("Ignored: spread, because the request names no instance group (env.bosh.group)")
         return None
     if spread.is_compilation(group):
@@ -74,10 +108,31 @@ def spreading(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) 
             raise timing.NotYet("EC2 does not know it") from error
 
     def timed_out(message: str) -> GroupFailed:
-        return GroupFailed(f"spread: {message}{_REMEDY}", ok_to_retry=True)
+        return GroupFailed(f"spread: {message}", _REMEDY)
 
     what = f"EC2 to accept placement group '{group.name}'"
     return timing.until(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
+
+
+def options_left(cloud: Cloud, group: SpreadGroup, options: Sequence[LaunchOption]) -> Sequence[LaunchOption]:
+    """Create the group, or check the one that exists.
+
+    Returns:
+        The launch options. If the group is only preferred, and the account can't have another one, only
+        those outside of it.
+
+    Raises:
+        CloudError: As `ensure_group`.
+    """
+    outside = [option for option in options if option.is_outside]
+    try:
+        ensure_group(cloud, group)
+    except cloud.ec2.exceptions.ClientError as error:
+        if not outside or not has_code(error, GROUP_QUOTA_REACHED):
+            raise
+        logger.warning("Not spread: %s", explained(error))
+        return outside
+    return options
 
 
 def ensure_group(cloud: Cloud, group: SpreadGroup) -> None:

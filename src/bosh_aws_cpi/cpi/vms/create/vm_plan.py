@@ -78,7 +78,11 @@ def vm_plan(
     image = _image(cloud, stemcell_cid)
     options = _options(cloud, request, image)
     place = _place(cloud, request, disk_cids)
-    spread = _spread_group(cloud, environment) if request.properties.spread else None
+    spread = None
+    if request.properties.spread or (request.properties.spread is None and cloud.config.aws.spread):
+        from bosh_aws_cpi.cpi.vms.create.spread import spread_options  # noqa: PLC0415 - few VMs have a group
+
+        spread, options = spread_options(cloud, request.properties, environment, options)
     plan = VmPlan(
         spec=_spec(cloud, request, image, place.zone, spread),
         settings_input=AgentSettingsInput(
@@ -259,12 +263,6 @@ def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
     names = [entry for entry in groups if not nics.is_group_id(entry)]
     by_name = aws_networks.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
-
-
-def _spread_group(cloud: Cloud, environment: Json | None) -> "SpreadGroup | None":
-    from bosh_aws_cpi.cpi.vms.create.spread import wanted_group  # noqa: PLC0415 - few VMs have a group
-
-    return wanted_group(cloud, environment)
 
 
 def _traffic(cloud: Cloud, request: VmRequest, vpc_id: str) -> "Traffic":
