@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.killing import kill_at
+from testbed.killing import When, kill_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.traffic import Traffic
     from testbed.world import World
-    from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, StartVm, WriteNetwork
+    from tests.protocols import (
+        CheckRefused,
+        CpiWith,
+        CreateVm,
+        ListResources,
+        ReadCalls,
+        Refuse,
+        StartVm,
+        WriteError,
+        WriteNetwork,
+    )
 
 LAUNCHED_LONG_AGO = ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"]
 TWO_CARDS = {"instance_type": "c6in.32xlarge"}
@@ -160,15 +170,43 @@ def test_shared_interface(
 
 
 @pytest.mark.faults
-def test_killed_after_the_launch(
-    create_vm: CreateVm, start_vm: StartVm, on_two_cards: dict[str, Any], world: World, fake_aws: FakeAws
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(("CreateNetworkInterface", nth) for nth in (1, 2, 3)),
+        ("RunInstances", 1),
+        *(("ModifyNetworkInterfaceAttribute", nth) for nth in (1, 2, 3)),
+    ],
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed(
+    create_vm: CreateVm,
+    start_vm: StartVm,
+    on_two_cards: dict[str, Any],
+    world: World,
+    fake_aws: FakeAws,
+    call: tuple[str, int],
+    when: When,
 ) -> None:
-    """A retry finds the VM with interfaces on two cards, though two have the same device index."""
-    kill_at(fake_aws, lambda: start_vm(TWO_CARDS, on_two_cards), when="after", action="RunInstances")
-    fake_aws.rule(action="RunInstances", times=None, replace=[LAUNCHED_LONG_AGO])
+    """A retry finds the interfaces on two cards, and the VM, though two have the same device index."""
+    action, nth = call
+    kill_at(fake_aws, lambda: start_vm(TWO_CARDS, on_two_cards), nth, when=when, action=action)
+    fake_aws.rule(action="RunInstances", times=None, states=["replayed"], replace=[LAUNCHED_LONG_AGO])
     vm_cid = create_vm(TWO_CARDS, on_two_cards).ok()[0]
-    assert world.state()["instances"] == [vm_cid]
     assert shown(world, vm_cid) == SHOWN_ON_TWO_CARDS
+    state = world.state()
+    assert state["instances"] == [vm_cid]
+    assert len(state["interfaces"]) == len(on_two_cards)
+
+
+@pytest.mark.faults
+def test_refused_launch(
+    create_vm: CreateVm, on_two_cards: dict[str, Any], deny: Refuse, left: ListResources, failure: WriteError
+) -> None:
+    """If EC2 refuses the launch, its interfaces on all cards are deleted, and the error is EC2's."""
+    said = deny("RunInstances")
+    assert create_vm(TWO_CARDS, on_two_cards).error == failure("CloudError", said)
+    assert left() == {}
 
 
 def test_elastic_ip_behind_another_card(
