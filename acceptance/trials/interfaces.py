@@ -83,6 +83,26 @@ def prefix_taken(lab: Lab) -> Seen:
     return Seen(not first.code and second.code in TAKEN, f"at first {first.text}, then {second.text}")
 
 
+@TRIALS.of("connection-tracking")
+def connection_tracking(lab: Lab) -> Seen:
+    """Create an interface with the longest time-outs, and ask for a longer one, by both calls."""
+    most = {"TcpEstablishedTimeout": 432_000, "UdpStreamTimeout": 180, "UdpTimeout": 60}
+    nic_id = lab.create_interface(ConnectionTrackingSpecification=most)
+    (shown,) = lab.ec2.describe_network_interfaces(NetworkInterfaceIds=[nic_id])["NetworkInterfaces"]
+    beyond = {"ConnectionTrackingSpecification": {"UdpTimeout": 61}}
+    nic = lab.launch_interface(**beyond)
+    said = {
+        "CreateNetworkInterface": said_to(
+            lab.ec2.create_network_interface, **lab.interface_arguments(**beyond)
+        ),
+        "RunInstances": said_to(lab.ec2.run_instances, **lab.launch_arguments(NetworkInterfaces=[nic])),
+    }
+    kept = shown.get("ConnectionTrackingConfiguration")
+    agrees = kept == most and all(each.code for each in said.values())
+    answers = ", ".join(f"{what} {each.text}" for what, each in said.items())
+    return Seen(agrees, f"{kept}, then {answers}")
+
+
 @TRIALS.of("route-twice")
 def route_twice(lab: Lab) -> Seen:
     """Create a route twice, and replace and delete one that does not exist."""

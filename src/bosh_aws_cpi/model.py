@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from bosh_aws_cpi.records import EMPTY, Record
 
@@ -17,8 +17,10 @@ TypeOption = Literal[
     "bandwidth_weighting",
     "cpu_options.amd_sev_snp",
     "cpu_options.nested_virtualization",
+    "ena_express",
     "enclave",
     "hibernation",
+    "interface_type",
     "placement_partition",
     "primary_ipv6",
     "spread",
@@ -74,6 +76,8 @@ class InstanceTypeFacts(Record):
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
     memory_mib: int = 0
     """Its memory in MiB; 0 when not known."""
+    network_cards: int = 0
+    """The number of its network cards; 0 when not known."""
     lacks: frozenset[TypeOption] = frozenset()
     """The launch options that it does not support, as far as known."""
 
@@ -84,6 +88,8 @@ class AttachedNic(Record):
     nic_id: str
     device_index: int
     attachment_id: str
+    card_index: int = 0
+    """Its network card; the device indexes of different cards are independent."""
     addresses: frozenset[str] = frozenset()
     """Its IPv4 and IPv6 addresses."""
     primary_addresses: Mapping[str, str] = EMPTY
@@ -140,9 +146,10 @@ class Instance(Record):
         """Whether it is shutting down or terminated."""
         return self.state in {"shutting-down", "terminated"}
 
-    def nic_at(self, device_index: int) -> str:
-        """The id of the network interface at a device index, which must exist."""
-        return next(nic.nic_id for nic in self.nics if nic.device_index == device_index)
+    def nic_at(self, device_index: int, card_index: int = 0) -> str:
+        """The id of the network interface at a device index of a network card, which must exist."""
+        position = (device_index, card_index)
+        return next(nic.nic_id for nic in self.nics if (nic.device_index, nic.card_index) == position)
 
 
 class Volume(Record):
@@ -193,6 +200,8 @@ class NicPlan(Record):
     """Whether its IPv6 address becomes its primary one."""
     fallback_subnets: Sequence[str] = ()
     """The ids of the subnets to try when the first one is full, for a dynamic network only."""
+    options: Mapping[str, Any] = EMPTY
+    """EC2's options of the interface beyond its subnet, groups and addresses, as RunInstances names them."""
 
     @property
     def addresses(self) -> list[str]:
@@ -206,6 +215,8 @@ class Vip(Record):
     ip: str
     device_index: int
     """The device index of the interface that gets it."""
+    card_index: int = 0
+    """The network card of that interface."""
 
 
 class Nic(Record):

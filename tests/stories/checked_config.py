@@ -322,6 +322,10 @@ CONTRADICTIONS = [
     ),
     Mistake((*SUBNET, "cloud_properties", "subnet"), 5),
     Mistake((*SUBNET, "cloud_properties", "security_groups"), "bosh"),
+    Mistake((*SUBNET, "cloud_properties", "interface_type"), "efa-only"),
+    Mistake((*SUBNET, "cloud_properties", "network_card_index"), -1),
+    Mistake((*SUBNET, "cloud_properties", "connection_tracking", "udp_timeout"), 61),
+    Mistake((*SUBNET, "cloud_properties", "ena_express", "udp"), value=True),
     Mistake(
         (*SUBNET, "prefix"),
         27,

@@ -128,6 +128,11 @@ class Bed:
         """Launch an instance with these arguments."""
         self.run(**given)
 
+    def launch_interface(self, given: dict[str, Any]) -> None:
+        """Launch an instance with two interfaces, of which the second is as given."""
+        second = self.new_interface(**{"DeviceIndex": 1, **given})
+        self.run(NetworkInterfaces=[self.new_interface(), second])
+
     def without_image(self) -> Bed:
         """Deregister the image of the account."""
         self.ec2.deregister_image(ImageId=self.world.image_id)
@@ -310,6 +315,30 @@ REFUSALS: dict[str, tuple[Callable[[Bed], object], str, str]] = {
         ),
         "InvalidParameterCombination",
         "security groups",
+    ),
+    **{
+        f"launch with {what}": (partial(Bed.launch_interface, given=given), code, message)
+        for what, given, code, message in (
+            ("a card that the type lacks", {"DeviceIndex": 1, "NetworkCardIndex": 1}, VALUE, "card index 1"),
+            ("EFA", {"InterfaceType": "efa"}, "InvalidParameterCombination", "Elastic Fabric Adapters"),
+            (
+                "ENA Express",
+                {"EnaSrdSpecification": {"EnaSrdEnabled": True}},
+                "InvalidParameterCombination",
+                "ENA Express",
+            ),
+            (
+                "a long time-out",
+                {"ConnectionTrackingSpecification": {"UdpTimeout": 61}},
+                VALUE,
+                "between 30 and 60",
+            ),
+        )
+    },
+    "interface with a short time-out": (
+        lambda bed: bed.interface(ConnectionTrackingSpecification={"TcpEstablishedTimeout": 59}),
+        VALUE,
+        "between 60 and 432000",
     ),
     "launch with a public address for several interfaces": (
         lambda bed: bed.run(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_AGE = 86_400
 """Seconds."""
-_FORMAT = 3
+_FORMAT = 4
 """Part of each file's name; change it when the content of the files changes."""
 _NAMES = InstanceTypeFacts.__annotations__
 _SETS = ("architectures", "lacks")
@@ -85,6 +85,7 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
         "store_gib": int,
         "max_ebs_attachments": int,
         "memory_mib": int,
+        "network_cards": int,
     }
     for name in _NAMES:
         if type(getattr(facts, name)) is not types.get(name, bool):
@@ -158,6 +159,7 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
         store_gib=disks[0]["SizeInGB"] if disks else 0,
         store_is_nvme=store.get("NvmeSupport") == "required",
         memory_mib=entry.get("MemoryInfo", {}).get("SizeInMiB", 0),
+        network_cards=entry.get("NetworkInfo", {}).get("MaximumNetworkCards", 0),
         lacks=frozenset(_lacking(entry)),
     )
 
@@ -177,6 +179,8 @@ def _lacking(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's ty
         "cpu_options.amd_sev_snp": processor and "amd-sev-snp" not in features,
         "bandwidth_weighting": network and not network.get("BandwidthWeightings"),
         "primary_ipv6": network and network.get("Ipv6Supported") is False,
+        "interface_type": network and network.get("EfaSupported") is False,
+        "ena_express": network and network.get("EnaSrdSupported") is False,
         "placement_partition": "partition" not in strategies,
         "spread": "spread" not in strategies,
         "enclave": entry.get("NitroEnclavesSupport") == "unsupported",

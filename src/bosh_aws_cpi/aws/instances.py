@@ -229,6 +229,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
                     nic_id=nic["NetworkInterfaceId"],
                     device_index=nic["Attachment"]["DeviceIndex"],
                     attachment_id=nic["Attachment"]["AttachmentId"],
+                    card_index=nic["Attachment"].get("NetworkCardIndex", 0),
                     addresses=frozenset(_addresses(nic)),
                     primary_addresses=dict(_primary(nic)),
                 )

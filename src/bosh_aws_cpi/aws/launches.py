@@ -187,9 +187,12 @@ def _difference(instance: Instance, arguments: Json) -> str | None:
     for name, shown in (("InstanceType", instance.instance_type), ("ImageId", instance.ami_id)):
         if shown and shown != arguments.get(name, shown):
             return f"{name} {shown}"
-    nics = {nic.device_index: nic for nic in instance.nics}
-    asked = [each for each in arguments.get("NetworkInterfaces", []) if each["DeviceIndex"] in nics]
-    differences = (_nic_difference(each, nics[each["DeviceIndex"]]) for each in asked)
+    asked = {
+        (each["DeviceIndex"], each.get("NetworkCardIndex", 0)): each
+        for each in arguments.get("NetworkInterfaces", [])
+    }
+    there = {(nic.device_index, nic.card_index): nic for nic in instance.nics}
+    differences = (_nic_difference(asked[each], there[each]) for each in asked if each in there)
     return next(filter(None, differences), None)
 
 

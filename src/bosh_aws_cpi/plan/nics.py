@@ -4,18 +4,22 @@ import re
 from collections.abc import Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from itertools import combinations
+from typing import Any
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, Vip
-from bosh_aws_cpi.properties.network import Network
+from bosh_aws_cpi.properties.network import INTERFACE_OPTIONS, Network
 from bosh_aws_cpi.properties.vm import HELP
+from bosh_aws_cpi.records import EMPTY
 
+_OF_ATTACHMENTS = ("NetworkCardIndex", "EnaSrdSpecification")
+"""The options that CreateNetworkInterface does not know, only RunInstances (EC2's API model)."""
 _GROUP_ID = re.compile(r"sg-[0-9a-f]{8,}")
 
 
 def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
-    """The interfaces for the networks; an interface's index in the list is its device index.
+    """The interfaces for the networks, in the order of their device indexes.
 
     Manual networks with the same ``nic_group`` share an interface, in the order in which the groups
     appear. After these comes an interface for the first dynamic network. Other dynamic networks and vip
@@ -23,7 +27,8 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
 
     Raises:
         CloudError: No network needs an interface, or a group's networks name no subnet or several, or
-            a manual group has no single address, or a network beside others has fallback subnets.
+            a manual group has no single address, or a network beside others has fallback subnets, or the
+            options of the interfaces contradict each other.
     """
     groups: dict[str, list[str]] = {}
     for name, network in networks.items():
@@ -38,6 +43,10 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
         raise CloudError(message)
     _check_addresses(plans)
     _check_fallbacks(networks)
+    if any(plan.options for plan in plans):
+        from bosh_aws_cpi.plan import interface_options  # noqa: PLC0415 - few networks have any
+
+        interface_options.check(plans)
     return plans
 
 
@@ -69,10 +78,26 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
         )
         raise CloudError(message)
     wanted = network.nic_group
-    for index, plan in enumerate(plans):
+    for plan, position in zip(plans, _positions(plans), strict=True):
         if wanted in {plan.group, *(networks[name].nic_group for name in plan.networks)} - {None}:
-            return Vip(network.ip, index)
+            return Vip(network.ip, *position)
     return Vip(network.ip, 0)
+
+
+def card_of(plan: NicPlan) -> int:
+    """The network card of an interface."""
+    return int(plan.options.get("NetworkCardIndex", 0))
+
+
+def _positions(plans: Sequence[NicPlan]) -> list[tuple[int, int]]:
+    """The device index and the network card of each interface.
+
+    Each card has device indexes of its own. On other cards than the first, an interface with an address has
+    device index 1 (user guide, "Maximize network bandwidth on Amazon EC2 instances with multiple network
+    cards"; eksctl-io/eksctl issue 7520).
+    """
+    cards = [card_of(plan) for plan in plans]
+    return [(cards[:index].count(card) + (card > 0), card) for index, card in enumerate(cards)]
 
 
 def are_created_first(networks: Mapping[str, Network]) -> bool:
@@ -121,7 +146,14 @@ def _dynamic(name: str, network: Network) -> NicPlan:
     subnet = _subnet(name, [name], [network])
     others = dict.fromkeys(network.cloud_properties.subnet_fallbacks)
     fallbacks = tuple(each for each in others if each != subnet)
-    return NicPlan(name, [name], subnet, "dynamic", fallback_subnets=fallbacks)
+    return NicPlan(
+        name,
+        [name],
+        subnet,
+        "dynamic",
+        fallback_subnets=fallbacks,
+        options=_options(name, {name: network}),
+    )
 
 
 def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> NicPlan:
@@ -146,7 +178,17 @@ def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> Ni
         ipv6_address=ipv6,
         ipv4_prefix=next((prefix for prefix in prefixes if ":" not in prefix), None),
         ipv6_prefix=next((prefix for prefix in prefixes if ":" in prefix), None),
+        options=_options(group, dict(zip(names, members, strict=True))),
     )
+
+
+def _options(group: str, members: Mapping[str, Network]) -> Mapping[str, Any]:
+    given = {name: member.cloud_properties for name, member in members.items()}
+    if all(each.model_fields_set.isdisjoint(INTERFACE_OPTIONS) for each in given.values()):
+        return EMPTY
+    from bosh_aws_cpi.plan import interface_options  # noqa: PLC0415 - few networks have any
+
+    return interface_options.merged(group, given)
 
 
 def _subnet(group: str, names: Sequence[str], members: Sequence[Network]) -> str:
@@ -211,7 +253,8 @@ def description(director_uuid: str | None, agent_id: str) -> str:
 def create_arguments(plan: NicPlan, group_ids: Sequence[str]) -> Json:
     """CreateNetworkInterface's arguments, without the description and the tags."""
     primary = {"EnablePrimaryIpv6": True} if plan.is_ipv6_primary else {}
-    return {"SubnetId": plan.subnet_id, "Groups": list(group_ids), **_addresses(plan), **primary}
+    options = {name: value for name, value in plan.options.items() if name not in _OF_ATTACHMENTS}
+    return {"SubnetId": plan.subnet_id, "Groups": list(group_ids), **_addresses(plan), **primary, **options}
 
 
 def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: bool) -> Json:
@@ -233,12 +276,20 @@ def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: 
         "DeleteOnTermination": True,
         **_addresses(plan),
         **({"PrimaryIpv6": True} if plan.is_ipv6_primary else {}),
+        **plan.options,
     }
 
 
-def attached_specification(index: int, nic_id: str) -> Json:
-    """RunInstances' specification of an existing interface."""
-    return {"DeviceIndex": index, "NetworkInterfaceId": nic_id}
+def attached_specifications(plans: Sequence[NicPlan], nic_ids: Sequence[str]) -> list[Json]:
+    """RunInstances' specifications of existing interfaces, one for each plan."""
+    return [
+        {
+            "DeviceIndex": device_index,
+            "NetworkInterfaceId": nic_id,
+            **{name: value for name, value in plan.options.items() if name in _OF_ATTACHMENTS},
+        }
+        for plan, nic_id, (device_index, _) in zip(plans, nic_ids, _positions(plans), strict=True)
+    ]
 
 
 def mac_addresses(plans: Sequence[NicPlan], macs: Sequence[str]) -> dict[str, str]:

@@ -34,14 +34,19 @@ def planned(
     problems += of_devices
     for name in asked(properties):
         if name in facts.lacks:
-            text = (
-                f"{name} requested for instance type '{facts.name}' that does not support it: use other "
-                "types (including fallbacks), or remove the property"
-            )
-            problems.append(Problem(name, text))
+            problems.append(lacking(name, facts))
     if properties.hibernation:
         problems += _of_hibernation(image, facts, devices)
     return devices, problems
+
+
+def lacking(name: str, facts: InstanceTypeFacts) -> Problem:
+    """The problem that an instance type does not support a requested option."""
+    text = (
+        f"{name} requested for instance type '{facts.name}' that does not support it: use other "
+        "types (including fallbacks), or remove the property"
+    )
+    return Problem(name, text)
 
 
 def hibernation_warning(

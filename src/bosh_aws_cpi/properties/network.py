@@ -1,14 +1,44 @@
 """create_vm's networks as manifests give them."""
 
+from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
-from typing import Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
-from bosh_aws_cpi.properties.types import Properties, Text, parsed
+from bosh_aws_cpi.properties.types import Problem, Properties, Text, Truth, parsed
 
 DELEGATED_LENGTHS: Final = {4: 28, 6: 80}
 """The one length of prefix that EC2 delegates to an interface, by version of IP."""
+
+
+class EnaExpress(Properties):
+    """``ena_express``: whether an interface uses ENA Express."""
+
+    enabled: Truth = False
+    """`true`: TCP between this interface and others with ENA Express uses it."""
+    udp: Truth = False
+    """`true`: UDP uses it, too. Needs `enabled: true`."""
+
+
+class ConnectionTracking(Properties):
+    """``connection_tracking``: EC2's time-outs of idle connections, in snake case.
+
+    The ranges are those of EC2's API model, ConnectionTrackingSpecificationRequest.
+    """
+
+    tcp_established_timeout: Annotated[int, Field(strict=True, ge=60, le=432_000)] | None = None
+    """Seconds for an established TCP connection, 60 to 432000. Default: EC2's for the instance type."""
+    udp_stream_timeout: Annotated[int, Field(strict=True, ge=60, le=180)] | None = None
+    """Seconds for UDP with more than one request and response, 60 to 180. Default: EC2's, `180`."""
+    udp_timeout: Annotated[int, Field(strict=True, ge=30, le=60)] | None = None
+    """Seconds for other UDP, 30 to 60. Default: EC2's, `30`."""
+
+
+INTERFACE_OPTIONS: Final = ("interface_type", "network_card_index", "ena_express", "connection_tracking")
+"""The cloud properties of a network that its interface gets, apart from subnet and security groups."""
 
 
 class NetworkCloudProperties(Properties):
@@ -21,6 +51,30 @@ class NetworkCloudProperties(Properties):
     [below](#when-a-subnet-is-full)."""
     security_groups: tuple[str, ...] = ()
     """Names or ids: see [below](#security-groups)."""
+    interface_type: Literal["interface", "efa"] | None = None
+    """* `efa`: the interface is an Elastic Fabric Adapter: see [below](#elastic-fabric-adapters). Default:
+    EC2's, `interface`."""
+    network_card_index: Annotated[int, Field(strict=True, ge=0)] | None = None
+    """* Network card of the interface, for instance types with several: see
+    [below](#elastic-fabric-adapters). Default: EC2's, `0`."""
+    ena_express: EnaExpress | None = None
+    """* ENA Express: see [below](#ena_express)."""
+    connection_tracking: ConnectionTracking | None = None
+    """* Time-outs of idle connections in the security groups: see [below](#connection_tracking)."""
+
+    def problems(self, kind: str) -> Iterator[Problem]:
+        """Why create_vm refuses the options of the interface, whatever the instance type.
+
+        Args:
+            kind: The type of the network.
+        """
+        for name in INTERFACE_OPTIONS:
+            if kind == "vip" and name in self.model_fields_set:
+                text = f"{name} is for networks with an interface: remove it from this vip network"
+                yield Problem(name, text)
+        if self.ena_express and self.ena_express.udp and not self.ena_express.enabled:
+            text = "ena_express.udp needs ena_express.enabled: set it to true, or remove udp"
+            yield Problem("ena_express.udp", text)
 
 
 class Network(Properties):
@@ -80,8 +134,8 @@ class Network(Properties):
         """Read and check one network.
 
         Raises:
-            CloudError: It is no hash, of no known type, or its address is none; or it has fallback subnets,
-                but is not dynamic.
+            CloudError: It is no hash, of no known type, or its address is none; it has fallback subnets, but
+                is not dynamic; or the options of its interface contradict it or each other.
         """
         path = f"networks.{name}"
         if not isinstance(values, dict):
@@ -102,6 +156,8 @@ class Network(Properties):
                 f"remove it from this {network.kind} network"
             )
             raise CloudError(message)
+        for problem in network.cloud_properties.problems(network.kind):
+            raise CloudError(f"{path}.cloud_properties.{problem.text}")
         return network
 
     def check_prefix(self, path: str) -> None:

@@ -68,6 +68,27 @@ def lay_unknown(ec2: Ec2, names: list[str], code: str = UNKNOWN[0]) -> None:
         ),
         ({"NetworkInfo": {"Ipv6Supported": True, "BandwidthWeightings": ["default", "vpc-1"]}}, {}),
         (
+            {
+                "NetworkInfo": {
+                    "BandwidthWeightings": ["default"],
+                    "MaximumNetworkCards": 2,
+                    "EfaSupported": True,
+                    "EnaSrdSupported": True,
+                }
+            },
+            {"network_cards": 2},
+        ),
+        (
+            {
+                "NetworkInfo": {
+                    "BandwidthWeightings": ["default"],
+                    "EfaSupported": False,
+                    "EnaSrdSupported": False,
+                }
+            },
+            {"lacks": frozenset({"interface_type", "ena_express"})},
+        ),
+        (
             {"ProcessorInfo": {"Manufacturer": "AMD", "SupportedFeatures": ["amd-sev-snp"]}},
             {"lacks": frozenset({"cpu_options.nested_virtualization"})},
         ),

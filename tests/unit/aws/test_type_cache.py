@@ -29,6 +29,7 @@ FACTS = InstanceTypeFacts(
     store_is_nvme=True,
     max_ebs_attachments=27,
     memory_mib=8192,
+    network_cards=2,
     lacks=frozenset({"enclave", "hibernation"}),
 )
 PLAIN = InstanceTypeFacts("t2.nano", ebs_needs_nvme_path=False)
@@ -126,6 +127,7 @@ def test_corrupt_file(own_cache: Path, content: bytes) -> None:
             {"lacks": None},
             {"lacks": "enclave"},
             {"memory_mib": "8192"},
+            {"network_cards": True},
             {"architectures": 5},
             {"architectures": "x86_64"},
             {"unknown": 1},

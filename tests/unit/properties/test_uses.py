@@ -9,7 +9,7 @@ import pytest
 from testbed.cloud import ROOT
 from tests.unit.property_hashes import HASHES
 
-SENT_WHOLE = {"CpuOptions", "MetadataOptions"}
+SENT_WHOLE = {"ConnectionTracking", "CpuOptions", "MetadataOptions"}
 """Hashes that go to EC2 as they are."""
 ACCEPTED = {
     "Network": {"gateway", "netmask"},

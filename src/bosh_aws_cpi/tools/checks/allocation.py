@@ -7,7 +7,7 @@ placement_planner/networks_to_static_ips.rb, network_planner/vip_planner.rb, ip_
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -74,6 +74,14 @@ def _of_vms(group: Group, use: Use, aws: AwsConfig) -> Iterator[Finding]:
         return
     properties = properties_by_key(use)
     found: dict[Finding, None] = {}
+    for zone, attachments in _attachments(group, use):
+        merged = {**(properties_of(zone) if zone is not None else {}), **properties}
+        found.update(dict.fromkeys(interfaces.findings(attachments, merged, aws, listed)))
+    yield from found
+
+
+def _attachments(group: Group, use: Use) -> Iterator[tuple[Node | None, list[Attachment]]]:
+    """The networks of a group's VMs, for each zone in which each network has one subnet."""
     for zone in use.zones:
         attachments = [
             each
@@ -81,9 +89,14 @@ def _of_vms(group: Group, use: Use, aws: AwsConfig) -> Iterator[Finding]:
             if (each := _attachment(entry, network, zone, index)) is not None
         ]
         if len(attachments) == len(group.networks):
-            merged = {**(properties_of(zone) if zone is not None else {}), **properties}
-            found.update(dict.fromkeys(interfaces.findings(attachments, merged, aws, listed)))
-    yield from found
+            yield zone, attachments
+
+
+def with_interfaces(groups: Sequence[Group], uses: Iterable[Use]) -> list[Use]:
+    """What the groups ask for, with the interfaces of their VMs."""
+    by_node = {group.node.route: group for group in groups}
+    found = [(use, _attachments(by_node[use.node.route], use)) for use in uses]
+    return [use.replaced(interfaces=[interfaces.plans(each) for _, each in there]) for use, there in found]
 
 
 def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> Attachment | None:

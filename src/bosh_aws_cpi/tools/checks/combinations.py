@@ -8,6 +8,7 @@ from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import NicPlan
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
@@ -31,6 +32,7 @@ class Use(Record):
         extensions: The VM extensions, in the order in which they are merged.
         zones: The azs; None stands for a VM without one.
         sized: The cloud properties that the CPI chooses for ``vm_resources``.
+        interfaces: The interfaces of its VMs in each zone, as far as they are known.
     """
 
     node: Node
@@ -39,6 +41,7 @@ class Use(Record):
     extensions: Sequence[Node] = ()
     zones: Sequence[Node | None] = (None,)
     sized: Mapping[str, object] = EMPTY
+    interfaces: Sequence[Sequence[NicPlan]] = ()
 
 
 class Merged(Record):

@@ -1,9 +1,12 @@
 """The network interfaces of a VM, planned as create_vm plans them for the networks of a manifest."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true
+from bosh_aws_cpi.model import NicPlan
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.properties.network import parse_networks
 from bosh_aws_cpi.records import Record
@@ -74,6 +77,14 @@ def findings(
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))
     for text in filter(None, checks):
         yield Finding(Severity.ERROR, text, "", node.place)
+
+
+def plans(attachments: Sequence[Attachment]) -> list[NicPlan]:
+    """The interfaces of a VM with these networks; none if they are not known, or create_vm refuses them."""
+    documents = {text_of(each.node.get("name")): each.document() for each in attachments if each.is_known}
+    with suppress(CloudError):
+        return nics.nic_plans(parse_networks(documents)) if len(documents) == len(attachments) else []
+    return []
 
 
 def any_address(subnet: Node, index: int) -> str:

@@ -22,6 +22,7 @@ def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     for network in config.lists["networks"]:
         if type_of(network) == "vip":
             yield from _fallbacks(network, network)
+            yield from _of_subnet(network, network) if not is_open(network) else ()
         for entry in entries_of(network):
             if is_open(entry) or config.is_of_others(entry):
                 continue
@@ -49,7 +50,11 @@ def _of_subnet(entry: Node, network: Node) -> Iterator[Finding]:
     values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
     properties, wrong = read(NetworkCloudProperties, values, section.at)
     yield from wrong
+    for each in properties.problems(type_of(network)) if properties is not None else ():
+        if not nodes[each.key.partition(".")[0]].has_variables:
+            yield Finding(Severity.ERROR, each.text, "", blamed(each, nodes, section).place)
     is_given = "subnet" in nodes and (nodes["subnet"].is_unknown or nodes["subnet"].value)
+    is_given = is_given or type_of(network) == "vip"
     if properties is not None and not is_given:
         what = "has no cloud_properties.subnet: no VM can be created in it"
         remedy = "Add the id of the subnet, subnet-…"

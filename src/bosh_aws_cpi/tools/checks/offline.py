@@ -155,7 +155,9 @@ class Files(Record):
     @cached_property
     def uses(self) -> "Sequence[Use] | None":
         """The kinds of VMs that the manifest asks for; None without one."""
-        return deployment.uses(self._groups, self.config) if self.manifest is not None else None
+        if self.manifest is None:
+            return None
+        return allocation.with_interfaces(self._groups, deployment.uses(self._groups, self.config))
 
     def demand(self) -> Demand:
         """The number of instances of each type that the manifest needs; empty without one."""

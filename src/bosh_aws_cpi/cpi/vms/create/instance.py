@@ -294,7 +294,7 @@ class InstanceCreation:
     def _arguments(self, option: LaunchOption, token: str) -> Json:
         plan = self._plan
         if self._created:
-            interfaces = [nics.attached_specification(n, nic.nic_id) for n, nic in enumerate(self._created)]
+            interfaces = nics.attached_specifications(plan.nic_plans, [nic.nic_id for nic in self._created])
         else:
             is_public = plan.spec.properties.auto_assign_public_ip
             nic_plan = plan.nic_plan_of(option)

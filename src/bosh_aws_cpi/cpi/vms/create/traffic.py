@@ -91,7 +91,7 @@ def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo
     for name in traffic.load_balancers:
         _register(cloud, name, instance.vm_cid, undo)
     if traffic.vip and traffic.elastic_ip:
-        nic_id = instance.nic_at(traffic.vip.device_index)
+        nic_id = instance.nic_at(traffic.vip.device_index, traffic.vip.card_index)
         _associate(cloud, traffic.elastic_ip, nic_id, undo)
 
 

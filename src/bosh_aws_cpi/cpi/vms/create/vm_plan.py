@@ -203,6 +203,11 @@ def _options(cloud: Cloud, request: VmRequest, ami: Image) -> list[LaunchOption]
     left_out = dict.fromkeys(text for _, devices in types.values() for text in devices.left_out)
     for text in left_out:
         logger.warning("Ignored: %s", text)
+    if any(plan.options for plan in request.nic_plans):
+        from bosh_aws_cpi.plan import interface_options  # noqa: PLC0415 - few networks have any
+
+        for facts, _ in types.values():
+            refuse(interface_options.problems_of_type(request.nic_plans, facts))
     return launch_options(properties, types)
 
 

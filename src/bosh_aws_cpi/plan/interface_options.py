@@ -1,0 +1,101 @@
+"""What an interface gets apart from subnet, security groups and addresses: EFA, ENA Express, time-outs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
+from bosh_aws_cpi.plan.nics import card_of
+from bosh_aws_cpi.plan.type_options import lacking
+from bosh_aws_cpi.properties.network import (
+    INTERFACE_OPTIONS,
+    ConnectionTracking,
+    EnaExpress,
+    NetworkCloudProperties,
+)
+from bosh_aws_cpi.properties.types import Problem
+
+
+def merged(group: str, members: Mapping[str, NetworkCloudProperties]) -> Json:
+    """The options of the interface that networks share, as RunInstances names them.
+
+    EC2's defaults are left out: some regions refuse to turn ENA Express off for a type without it
+    (Azure/telescope pull request 593).
+
+    Args:
+        group: The networks' nic group.
+        members: Their cloud properties by name.
+
+    Raises:
+        CloudError: They contradict each other.
+    """
+    options: Json = {}
+    for name in INTERFACE_OPTIONS:
+        values = {network: getattr(each, name) for network, each in members.items()}
+        given = {network: value for network, value in values.items() if value is not None}
+        if len({repr(value) for value in given.values()}) > 1:
+            message = (
+                f"Networks {', '.join(given)} of nic_group '{group}' share an interface, but have different "
+                f"values of {name} in their cloud_properties: give the same value in each, or in one only"
+            )
+            raise CloudError(message)
+        options |= _named(name, next(iter(given.values()), None))
+    return options
+
+
+def _named(name: str, value: object) -> Json:
+    """An option under EC2's name; empty if it is EC2's default."""
+    if isinstance(value, EnaExpress):
+        udp = {"EnaSrdUdpSpecification": {"EnaSrdUdpEnabled": True}} if value.udp else {}
+        return {"EnaSrdSpecification": {"EnaSrdEnabled": True, **udp}} if value.enabled else {}
+    if isinstance(value, ConnectionTracking):
+        given = {
+            key.title().replace("_", ""): seconds
+            for key in type(value).model_fields
+            if (seconds := getattr(value, key))
+        }
+        return {"ConnectionTrackingSpecification": given} if given else {}
+    if not value or value == "interface":
+        return {}
+    return {"InterfaceType" if name == "interface_type" else "NetworkCardIndex": value}
+
+
+def check(plans: Sequence[NicPlan]) -> None:
+    """Check the network cards: the first interface is on card 0, and each card has one EFA at most.
+
+    Sources: EC2's API model, InstanceNetworkInterfaceSpecification, NetworkCardIndex;
+    hashicorp/terraform-provider-aws issue 24043.
+
+    Raises:
+        CloudError: EC2 would refuse them.
+    """
+    if card := card_of(plans[0]):
+        message = (
+            f"network_card_index {card} of network '{plans[0].networks[0]}': a VM's first interface must be "
+            "on network card 0. Remove network_card_index, or put another network first"
+        )
+        raise CloudError(message)
+    adapters = [plan for plan in plans if "InterfaceType" in plan.options]
+    for one, other in combinations(adapters, 2):
+        if card_of(one) == card_of(other):
+            message = (
+                f"interface_type of networks '{one.networks[0]}' and '{other.networks[0]}': a network card "
+                f"can have only one Elastic Fabric Adapter, and both are on card {card_of(one)}. Give one of "
+                "them another network_card_index, or remove its interface_type"
+            )
+            raise CloudError(message)
+
+
+def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iterator[Problem]:
+    """Why an instance type can't have the interfaces; EC2 checks what is not known of it."""
+    for name, key in (("interface_type", "InterfaceType"), ("ena_express", "EnaSrdSpecification")):
+        if name in facts.lacks and any(key in plan.options for plan in plans):
+            yield lacking(name, facts)
+    card = max(map(card_of, plans))
+    if card >= facts.network_cards > 0:
+        text = (
+            f"network_card_index {card} requested, but the highest of instance type '{facts.name}' is "
+            f"{facts.network_cards - 1}: use another card, or other types (including fallbacks)"
+        )
+        yield Problem("network_card_index", text)

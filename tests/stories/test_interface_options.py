@@ -1,0 +1,331 @@
+"""create_vm: EFA, network cards, ENA Express and connection tracking of a network's interface."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.killing import When, kill_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.traffic import Traffic
+    from testbed.world import World
+    from tests.protocols import (
+        CheckRefused,
+        CpiWith,
+        CreateVm,
+        ListResources,
+        ReadCalls,
+        Refuse,
+        StartVm,
+        WriteError,
+        WriteNetwork,
+    )
+
+LAUNCHED_LONG_AGO = ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"]
+TWO_CARDS = {"instance_type": "c6in.32xlarge"}
+EXPRESS = {"ena_express": {"enabled": True, "udp": True}}
+TRACKING = {
+    "connection_tracking": {
+        "tcp_established_timeout": 3600,
+        "udp_stream_timeout": 120,
+        "udp_timeout": 60,
+    }
+}
+SECONDS = {"TcpEstablishedTimeout": 3600, "UdpStreamTimeout": 120, "UdpTimeout": 60}
+SENT_SECONDS = {f"ConnectionTrackingSpecification.{name}": str(value) for name, value in SECONDS.items()}
+SENT_EXPRESS = {
+    "EnaSrdSpecification.EnaSrdEnabled": "true",
+    "EnaSrdSpecification.EnaSrdUdpSpecification.EnaSrdUdpEnabled": "true",
+}
+ORDINARY = {"DeviceIndex", "SubnetId", "SecurityGroupId.1", "AssociatePublicIpAddress", "PrivateIpAddress"}
+
+
+@pytest.fixture
+def with_options(network: WriteNetwork) -> Callable[..., Any]:
+    """Return a function that writes a network with cloud properties; without an address a dynamic one."""
+
+    def write(ip: str | None = None, subnet: int = 0, **properties: Any) -> Any:
+        plain = network(ip, subnet)
+        return {**plain, "cloud_properties": {**plain["cloud_properties"], **properties}}
+
+    return write
+
+
+@pytest.fixture
+def on_two_cards(with_options: Callable[..., Any]) -> dict[str, Any]:
+    """Return three networks, of which the second is on the second card; two are for EFA."""
+    return {
+        "first": with_options("10.0.1.10", interface_type="efa", **TRACKING),
+        "second": with_options("10.0.2.10", 1, interface_type="efa", network_card_index=1, **EXPRESS),
+        "third": with_options("10.0.2.11", 1),
+    }
+
+
+def shown(world: World, vm_cid: str) -> list[tuple[Any, ...]]:
+    """Read address, card, device index, kind and whether ENA Express is on of a VM's interfaces."""
+    nics = world.instance(vm_cid)["NetworkInterfaces"]
+    return sorted(
+        (
+            nic["PrivateIpAddress"],
+            nic["Attachment"]["NetworkCardIndex"],
+            nic["Attachment"]["DeviceIndex"],
+            nic["InterfaceType"],
+            nic["Attachment"].get("EnaSrdSpecification", {}).get("EnaSrdEnabled", False),
+        )
+        for nic in nics
+    )
+
+
+SHOWN_ON_TWO_CARDS = [
+    ("10.0.1.10", 0, 0, "efa", False),
+    ("10.0.2.10", 1, 1, "efa", True),
+    ("10.0.2.11", 0, 1, "interface", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"interface_type": "efa"}, {"InterfaceType": "efa"}),
+        (EXPRESS, SENT_EXPRESS),
+        ({"ena_express": {"enabled": True}}, {"EnaSrdSpecification.EnaSrdEnabled": "true"}),
+        (TRACKING, SENT_SECONDS),
+        (
+            {"connection_tracking": {"udp_timeout": 30}},
+            {"ConnectionTrackingSpecification.UdpTimeout": "30"},
+        ),
+        ({"interface_type": "interface", "network_card_index": 0}, {}),
+        ({"ena_express": {"enabled": False}, "connection_tracking": {}}, {}),
+        (dict.fromkeys(("interface_type", "network_card_index", "ena_express", "connection_tracking")), {}),
+    ],
+)
+@pytest.mark.parametrize("ip", ["10.0.1.10", None], ids=["manual", "dynamic"])
+def test_single_network(
+    create_vm: CreateVm,
+    with_options: Callable[..., Any],
+    inline: Callable[[], dict[str, str]],
+    ip: str | None,
+    options: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    """The launch makes the interface with the options; EC2's defaults are not sent."""
+    create_vm(TWO_CARDS, {"one": with_options(ip, **options)}).ok()
+    sent = {name: value for name, value in inline().items() if name not in {*ORDINARY, "DeleteOnTermination"}}
+    assert sent == expected
+
+
+def test_several_networks(
+    create_vm: CreateVm, on_two_cards: dict[str, Any], sent: ReadCalls, world: World
+) -> None:
+    """Kind and time-outs are given at the creation, the card and ENA Express at the launch.
+
+    The device indexes of each card are its own.
+    """
+    vm_cid = create_vm(TWO_CARDS, on_two_cards).ok()[0]
+    first, second, third = sent("CreateNetworkInterface")
+    assert [call.get("InterfaceType") for call in (first, second, third)] == ["efa", "efa", None]
+    assert SENT_SECONDS.items() <= first.items()
+    (launch,) = sent("RunInstances")
+    prefix = "NetworkInterface.2."
+    given = {name.removeprefix(prefix): value for name, value in launch.items() if name.startswith(prefix)}
+    assert given.pop("NetworkInterfaceId").startswith("eni-")
+    assert given == {"DeviceIndex": "1", "NetworkCardIndex": "1", **SENT_EXPRESS}
+    assert shown(world, vm_cid) == SHOWN_ON_TWO_CARDS
+    (found,) = (
+        nic
+        for nic in world.ec2.describe_network_interfaces()["NetworkInterfaces"]
+        if nic["PrivateIpAddress"] == "10.0.1.10"
+    )
+    assert found["ConnectionTrackingConfiguration"] == SECONDS
+
+
+def test_shared_interface(
+    create_vm: CreateVm, with_options: Callable[..., Any], network: WriteNetwork, sent: ReadCalls
+) -> None:
+    """Networks that share an interface may give an option once or several times, but not differently."""
+    names = ("a", "b")
+    same = {
+        "a": {**with_options("10.0.1.10", **TRACKING), "nic_group": "g"},
+        "b": {
+            **with_options("10.0.1.32", interface_type="efa", **TRACKING),
+            "nic_group": "g",
+            "prefix": "28",
+        },
+        "c": network("10.0.2.10", 1),
+    }
+    create_vm(TWO_CARDS, same).ok()
+    first, second = sent("CreateNetworkInterface")
+    assert ({"InterfaceType": "efa"} | SENT_SECONDS).items() <= first.items()
+    assert "InterfaceType" not in second
+    same["a"]["cloud_properties"]["interface_type"] = "interface"
+    assert create_vm(TWO_CARDS, same, agent_id="agent-2").error["message"] == (
+        f"Networks {', '.join(names)} of nic_group 'g' share an interface, but have different values of "
+        "interface_type in their cloud_properties: give the same value in each, or in one only"
+    )
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(("CreateNetworkInterface", nth) for nth in (1, 2, 3)),
+        ("RunInstances", 1),
+        *(("ModifyNetworkInterfaceAttribute", nth) for nth in (1, 2, 3)),
+    ],
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed(
+    create_vm: CreateVm,
+    start_vm: StartVm,
+    on_two_cards: dict[str, Any],
+    world: World,
+    fake_aws: FakeAws,
+    call: tuple[str, int],
+    when: When,
+) -> None:
+    """A retry finds the interfaces on two cards, and the VM, though two have the same device index."""
+    action, nth = call
+    kill_at(fake_aws, lambda: start_vm(TWO_CARDS, on_two_cards), nth, when=when, action=action)
+    fake_aws.rule(action="RunInstances", times=None, states=["replayed"], replace=[LAUNCHED_LONG_AGO])
+    vm_cid = create_vm(TWO_CARDS, on_two_cards).ok()[0]
+    assert shown(world, vm_cid) == SHOWN_ON_TWO_CARDS
+    state = world.state()
+    assert state["instances"] == [vm_cid]
+    assert len(state["interfaces"]) == len(on_two_cards)
+
+
+@pytest.mark.faults
+def test_refused_launch(
+    create_vm: CreateVm, on_two_cards: dict[str, Any], deny: Refuse, left: ListResources, failure: WriteError
+) -> None:
+    """If EC2 refuses the launch, its interfaces on all cards are deleted, and the error is EC2's."""
+    said = deny("RunInstances")
+    assert create_vm(TWO_CARDS, on_two_cards).error == failure("CloudError", said)
+    assert left() == {}
+
+
+def test_elastic_ip_behind_another_card(
+    create_vm: CreateVm, on_two_cards: dict[str, Any], traffic: Traffic, world: World
+) -> None:
+    """A vip network finds the interface of its nic group, whichever card that is on."""
+    for number, name in enumerate(("second", "third")):
+        vip = {"type": "vip", "ip": traffic.public_ip, "nic_group": name}
+        vm_cid = create_vm(TWO_CARDS, {**on_two_cards, "vip": vip}, agent_id=f"agent-{number}").ok()[0]
+        nics = world.instance(vm_cid)["NetworkInterfaces"]
+        held = [nic["PrivateIpAddress"] for nic in nics if "Association" in nic]
+        assert held == [on_two_cards[name]["ip"]]
+        world.ec2.terminate_instances(InstanceIds=[vm_cid])
+
+
+ONE = "networks.one.cloud_properties."
+TIMEOUT = f"Invalid properties: {ONE}connection_tracking."
+NO_SUCH_TYPE = f"Invalid properties: {ONE}interface_type: must be 'interface' or 'efa', got String"
+NEGATIVE = f"Invalid properties: {ONE}network_card_index: must be at least 0, got -1"
+UDP_ALONE = f"{ONE}ena_express.udp needs ena_express.enabled: set it to true, or remove udp"
+FIRST_ELSEWHERE = (
+    "network_card_index 1 of network 'one': a VM's first interface must be on network card 0. Remove "
+    "network_card_index, or put another network first"
+)
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"interface_type": "efa-only"}, NO_SUCH_TYPE),
+    ({"network_card_index": -1}, NEGATIVE),
+    ({"network_card_index": 1}, FIRST_ELSEWHERE),
+    ({"ena_express": {"udp": True}}, UDP_ALONE),
+    *(
+        ({"connection_tracking": {name: value}}, f"{TIMEOUT}{name}: must be at {limit}, got {value}")
+        for name, value, limit in (
+            ("tcp_established_timeout", 59, "least 60"),
+            ("tcp_established_timeout", 432_001, "most 432000"),
+            ("udp_stream_timeout", 59, "least 60"),
+            ("udp_stream_timeout", 181, "most 180"),
+            ("udp_timeout", 29, "least 30"),
+            ("udp_timeout", 61, "most 60"),
+        )
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "message"), WRONG, ids=[str(options) for options, _ in WRONG])
+def test_wrong_options(
+    create_vm: CreateVm,
+    with_options: Callable[..., Any],
+    refused: CheckRefused,
+    options: dict[str, Any],
+    message: str,
+) -> None:
+    """Wrong values, and options that contradict each other, are refused without a call to AWS."""
+    assert refused(create_vm(TWO_CARDS, {"one": with_options("10.0.1.10", **options)}), message) == []
+
+
+def test_option_of_a_vip_network(create_vm: CreateVm, network: WriteNetwork, refused: CheckRefused) -> None:
+    """A vip network has no interface that could have options."""
+    vip = {"type": "vip", "ip": "52.1.2.3", "cloud_properties": TRACKING}
+    message = (
+        "networks.vip.cloud_properties.connection_tracking is for networks with an interface: remove it from "
+        "this vip network"
+    )
+    assert refused(create_vm(TWO_CARDS, {"one": network("10.0.1.10"), "vip": vip}), message) == []
+
+
+def test_two_adapters_on_a_card(
+    create_vm: CreateVm, on_two_cards: dict[str, Any], refused: CheckRefused
+) -> None:
+    """A network card can have only one Elastic Fabric Adapter."""
+    del on_two_cards["second"]["cloud_properties"]["network_card_index"]
+    message = (
+        "interface_type of networks 'first' and 'second': a network card can have only one Elastic Fabric "
+        "Adapter, and both are on card 0. Give one of them another network_card_index, or remove its "
+        "interface_type"
+    )
+    assert refused(create_vm(TWO_CARDS, on_two_cards), message) == []
+
+
+LACKING = (
+    "{} requested for instance type '{}' that does not support it: use other types (including fallbacks), or "
+    "remove the property"
+)
+NO_SUCH_CARD = (
+    "network_card_index 1 requested, but the highest of instance type 'm5.large' is 0: use another card, or "
+    "other types (including fallbacks)"
+)
+EFA = {"interface_type": "efa"}
+
+
+@pytest.mark.parametrize(
+    ("types", "options", "message"),
+    [
+        (["t3.micro"], EFA, LACKING.format("interface_type", "t3.micro")),
+        (["c6in.32xlarge", "m5.large"], EFA, LACKING.format("interface_type", "m5.large")),
+        (["m5.large"], EXPRESS, LACKING.format("ena_express", "m5.large")),
+        (["m5.large"], {"network_card_index": 1}, NO_SUCH_CARD),
+    ],
+    ids=["efa", "efa-of-fallback", "ena-express", "cards"],
+)
+def test_types_without_them(
+    create_vm: CreateVm,
+    with_options: Callable[..., Any],
+    refused: CheckRefused,
+    types: list[str],
+    options: dict[str, Any],
+    message: str,
+) -> None:
+    """What EC2 says that a type can't have is refused before anything is made."""
+    properties = {"instance_type": types[0], "instance_type_fallbacks": types[1:]}
+    networks = {"one": with_options("10.0.1.10"), "two": with_options("10.0.2.10", 1, **options)}
+    refused(create_vm(properties, networks), message)
+
+
+def test_types_of_the_built_in_table(
+    create_vm: CreateVm, with_options: Callable[..., Any], cpi_with: CpiWith, world: World
+) -> None:
+    """The built-in table does not know what types can have: then EC2 refuses, and nothing is left."""
+    cpi = cpi_with(enable_describe_instance_types=False)
+    networks = {"one": with_options("10.0.1.10", **EFA), "two": with_options("10.0.2.10", 1)}
+    error = create_vm({"instance_type": "m5.large"}, networks, executable=cpi).error
+    assert "m5.large instances do not support Elastic Fabric Adapters." in error["message"]
+    assert world.state() == world.empty
