@@ -39,13 +39,21 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     path = "aws.stemcell" if "kms_key_arn" in cloud.config.aws.stemcell else "cloud_properties"
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     warn_if_unused(properties, encryption, path)
-    with naming_keys(encryption.key_text):
+
+    def create() -> str:
         if isinstance(properties, HeavyStemcellProperties):
             from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
             wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
             return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
         return _light(cloud, properties, encryption, tag_plan.of_request(given_tags))
+
+    with naming_keys(encryption.key_text):
+        if not properties.settings:
+            return create()
+        from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - few stemcells have any
+
+        return settings.create(cloud, properties, encryption, create)
 
 
 def _light(
@@ -62,6 +70,13 @@ def _light(
             raise _not_in_region(cloud, properties)
         copied = copies.Source(source, source_region, encryption)
         return copies.copy(cloud, copied, properties, wanted_tags)
+    if properties.settings:
+        message = (
+            f"{properties.settings[0]} is only for AMIs that the CPI creates, and this light stemcell's AMI "
+            "exists already. Remove it, or use the heavy stemcell, or set encrypted to true, so that the CPI "
+            "copies the AMI"
+        )
+        raise CloudError(message)
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(cloud, properties)
