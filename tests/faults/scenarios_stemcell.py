@@ -19,6 +19,9 @@ COPIED_SNAPSHOT = (
 )
 HEAVY_TAGS = "bosh_director_uuid=director, bosh_stemcell=…, distro=noble, n=1]"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+KEY_TAGS, SHARED_SNAPSHOT = (
+    text.replace("bosh_kms_key=default", f"bosh_kms_key={KEY}") for text in (COPY_TAGS, COPIED_SNAPSHOT)
+)
 SETTINGS = ", deprecated, for 222222222222"
 LAID = "image image: 'BOSH-light-stemcell' of new, available"
 TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
@@ -137,12 +140,8 @@ STEMCELLS = (
         result='"made"',
         success=Change(
             gains=[
-                f"image made: 'Copied from SourceAMI image' of new, available [{COPY_TAGS}{SETTINGS}".replace(
-                    "bosh_kms_key=default", f"bosh_kms_key={KEY}"
-                ),
-                COPIED_SNAPSHOT.format(ami="bosh_ami=made, ").replace(
-                    "bosh_kms_key=default", f"bosh_kms_key={KEY}"
-                ),
+                f"image made: 'Copied from SourceAMI image' of new, available [{KEY_TAGS}{SETTINGS}",
+                SHARED_SNAPSHOT.format(ami="bosh_ami=made, "),
             ]
         ),
     ),

@@ -23,16 +23,12 @@ UNIT = "arn:aws:organizations::123456789012:ou/o-abcdefghij/ou-abcd-12345678"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 V2 = "v2.0"
 POLICY = (
-    "only if the policy of the KMS key '{key}' ({where}.kms_key_arn) allows them kms:DescribeKey, "
-    "kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant"
+    "They can launch it only if the policy of the KMS key '{key}' ({where}.kms_key_arn) allows them "
+    "kms:DescribeKey, kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant"
 )
-HEAVY_ONLY = (
-    "{} is only for heavy stemcells: the AMI of a light one is registered already. Remove it, or use the "
-    "heavy stemcell"
-)
-OWN_ONLY = (
-    "{} is only for AMIs that the CPI creates, and this light stemcell's AMI exists already. Remove it, or "
-    "use the heavy stemcell, or set encrypted to true, so that the CPI copies the AMI"
+EXISTS = (
+    "{} can't be set for this light stemcell, whose AMI exists already. Remove it, or use the heavy "
+    "stemcell. A copy of the AMI, for which encrypted is true, can have share_with and deprecate_at"
 )
 OWN_KEY = (
     "share_with needs a KMS key of your own: EC2 does not share what the AWS managed key encrypts. "
@@ -131,9 +127,8 @@ def test_encrypted(heavy: Heavy, cpi_with: CpiWith, world: World, warnings: Read
     cpi = cpi_with(stemcell=given) if configured else cpi_with()
     answer = heavy.create(cpi=cpi, **({"share_with": [ORGANIZATION]} if configured else given))
     assert described(world, answer.ok())["LaunchPermissions"] == [{"UserId": OTHER}]
-    (said,) = [each for each in warnings(answer) if "share_with" in each]
-    assert said.startswith("The accounts of share_with can launch AMI")
-    assert said.endswith(POLICY.format(key=KEY, where=where))
+    (said,) = warnings(answer)
+    assert said == POLICY.format(key=KEY, where=where)
 
 
 def test_copy(cpi: Cpi, world: World, sent: ReadCalls) -> None:
@@ -152,9 +147,12 @@ def test_copy(cpi: Cpi, world: World, sent: ReadCalls) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"share_with": ["12345678901"]}, "cloud_properties.share_with.0: must be the id of an AWS account"),
-        ({"share_with": [ORGANIZATION.replace("organization/", "account/")]}, "share_with.0: must be the id"),
-        ({"share_with": [True]}, "share_with.0: must be the id of an AWS account, 12 digits in quotes"),
+        ({"share_with": ["12345678901"]}, "cloud_properties.share_with.0: must be an AWS account's id, 12"),
+        ({"share_with": [ORGANIZATION.replace("organization/", "account/")]}, "share_with.0: must be an AWS"),
+        (
+            {"share_with": [True]},
+            "share_with.0: must be an AWS account's id, 12 digits in quotes, or the ARN of an org",
+        ),
         ({"share_with": OTHER}, "cloud_properties.share_with: must be a list, got String"),
         ({"share_with": [OTHER], "encrypted": True}, OWN_KEY),
         ({"share_with": [OTHER], "encrypted": True, "kms_key_arn": "alias/aws/ebs"}, OWN_KEY),
@@ -177,10 +175,10 @@ def test_refused(heavy: Heavy, refused: CheckRefused, given: dict[str, Any], mes
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"imds_support": V2}, HEAVY_ONLY.format("imds_support")),
-        ({"tpm_support": V2, "encrypted": True}, HEAVY_ONLY.format("tpm_support")),
-        ({"share_with": [OTHER]}, OWN_ONLY.format("share_with")),
-        ({"deprecate_at": 1}, OWN_ONLY.format("deprecate_at")),
+        ({"imds_support": V2}, EXISTS.format("imds_support")),
+        ({"tpm_support": V2, "encrypted": True}, EXISTS.format("tpm_support")),
+        ({"share_with": [OTHER]}, EXISTS.format("share_with")),
+        ({"deprecate_at": 1}, EXISTS.format("deprecate_at")),
     ],
 )
 def test_light(cpi: Cpi, world: World, refused: CheckRefused, given: dict[str, Any], message: str) -> None:
@@ -190,13 +188,11 @@ def test_light(cpi: Cpi, world: World, refused: CheckRefused, given: dict[str, A
 
 
 def test_encryption_by_default(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
-    """If the account encrypts all snapshots, EC2 refuses to share them: the error says what is needed."""
+    """If the account encrypts all snapshots with the AWS managed key, EC2's refusal is the error."""
     said = "Snapshots encrypted with the AWS Managed CMK can't be shared. Specify another snapshot"
-    error = {"code": "InvalidParameter", "message": said}
-    fake_aws.rule(action="ModifyImageAttribute", error=error)
+    fake_aws.rule(action="ModifyImageAttribute", error={"code": "InvalidParameter", "message": said})
     message = heavy.create(share_with=[OTHER]).error["message"]
     assert message.startswith(f"ModifyImageAttribute failed with InvalidParameter: {said}")
-    assert "share_with needs encrypted: true and kms_key_arn with a customer managed key" in message
     assert left() == {}
 
 

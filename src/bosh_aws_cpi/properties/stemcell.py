@@ -1,7 +1,7 @@
 """create_stemcell's cloud properties as the stemcell and manifests give them."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
@@ -12,38 +12,26 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, parsed
 
-SETTINGS: Final = ("imds_support", "tpm_support", "deprecate_at", "share_with")
-_ORGANIZATION: Final = r"arn:aws[a-z-]*:organizations::\d{12}:"
-_SHARED_WITH: Final = (
-    r"\d{12}"
-    rf"|{_ORGANIZATION}organization/o-[a-z0-9]{{10,32}}"
-    rf"|{_ORGANIZATION}ou/o-[a-z0-9]{{10,32}}/ou-[0-9a-z]{{4,32}}-[0-9a-z]{{8,32}}"
-)
-"""The patterns of the API model of AWS Organizations: AccountId, OrganizationArn, OrganizationalUnitArn."""
+OF_REGISTRATION: Final = ("imds_support", "tpm_support")
+SETTINGS: Final = (*OF_REGISTRATION, "deprecate_at", "share_with")
+"""The properties that only an AMI of the CPI's own can have."""
+_FORM: Final = "%Y-%m-%dT%H:%M:%SZ"
+_OTHERS: Final = r"\d{12}|arn:aws[a-z-]*:organizations::\d{12}:(organization|ou)/[a-z0-9/-]+"
+"""Ids of accounts, and ARNs as in the API model of AWS Organizations."""
 
 
 def _as_time(value: object) -> object:
-    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", value, re.ASCII):
-        with suppress(ValueError):
-            datetime.fromisoformat(value)
-            return value
+    with suppress(ValueError):
+        return f"{datetime.strptime(str(value), _FORM):{_FORM}}"  # noqa: DTZ007 - the form says UTC
     message = "must be a time in UTC, as '2030-01-31T00:00:00Z', in quotes"
     raise ValueError(message)
 
 
-def _as_account(value: object) -> object:
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if isinstance(text, str) and re.fullmatch(_SHARED_WITH, text, re.ASCII):
-        return text
-    message = (
-        "must be the id of an AWS account, 12 digits in quotes, or the ARN of an organization or of an "
-        "organizational unit"
-    )
+def _as_other(value: object) -> object:
+    if re.fullmatch(_OTHERS, str(value), re.ASCII):
+        return str(value)
+    message = "must be an AWS account's id, 12 digits in quotes, or the ARN of an organization or its unit"
     raise ValueError(message)
-
-
-Time = Annotated[str, BeforeValidator(_as_time)]
-Account = Annotated[str, BeforeValidator(_as_account)]
 
 
 class StemcellProperties(Encryptable):
@@ -60,10 +48,10 @@ class StemcellProperties(Encryptable):
     tags: Any = None
     """Hash. Tags for the AMI and snapshot of a heavy stemcell, unless the Director passes tags in the call.
     No effect on a light stemcell."""
-    deprecate_at: Time | None = None
+    deprecate_at: Annotated[str | None, BeforeValidator(_as_time)] = None
     """* Time in UTC, as `'2030-01-31T00:00:00Z'`, at most ten years ahead, from which EC2 marks the AMI as
     [deprecated](#shared-and-deprecated-amis)."""
-    share_with: tuple[Account, ...] = ()
+    share_with: tuple[Annotated[str, BeforeValidator(_as_other)], ...] = ()
     """* Ids of AWS accounts, and ARNs of organizations and organizational units, that may
     [launch the AMI](#shared-and-deprecated-amis)."""
     imds_support: Literal["v2.0"] | None = None
@@ -100,19 +88,19 @@ class StemcellProperties(Encryptable):
     """No effect; for other clouds."""
 
     @property
-    def settings(self) -> Sequence[str]:
-        """The properties that only an AMI of the CPI's own can have."""
+    def settings(self) -> list[str]:
+        """Those of `SETTINGS` that are given."""
         return [name for name in SETTINGS if getattr(self, name)]
 
-    def problems(self, encryption: Encryption, now: str) -> Iterator[Problem]:
-        """Why create_stemcell refuses the `settings`.
+    def problems(self, encryption: Encryption, now: datetime) -> Iterator[Problem]:
+        """Why create_stemcell refuses the `settings` of an AMI that it creates.
 
         Args:
             encryption: What applies to the AMI.
-            now: The time, in the form of ``deprecate_at``.
+            now: The time, in UTC.
         """
-        yield from self._not_registered()
-        if self.deprecate_at and not now < self.deprecate_at <= f"{int(now[:4]) + 10}{now[4:]}":
+        time = f"{now:{_FORM}}"
+        if self.deprecate_at and not time < self.deprecate_at <= f"{now.year + 10}{time[4:]}":
             text = f"deprecate_at must be a time within the next ten years, not {self.deprecate_at}"
             yield Problem("deprecate_at", text)
         key = encryption.kms_key_arn or "alias/aws/ebs"
@@ -123,16 +111,6 @@ class StemcellProperties(Encryptable):
                 "encrypts. Set kms_key_arn to a customer managed key"
             )
             yield Problem("share_with", text)
-
-    def _not_registered(self) -> Iterator[Problem]:
-        """The settings that RegisterImage alone can give."""
-        for name in self.settings:
-            if name in {"imds_support", "tpm_support"}:
-                text = (
-                    f"{name} is only for heavy stemcells: the AMI of a light one is registered already. "
-                    "Remove it, or use the heavy stemcell"
-                )
-                yield Problem(name, text)
 
     @staticmethod
     def parse(values: Json) -> "StemcellProperties":
@@ -177,8 +155,10 @@ class HeavyStemcellProperties(StemcellProperties):
         """Whether it is of the old kind, which boots through a kernel image."""
         return self.virtualization_type == "paravirtual"
 
-    def _not_registered(self) -> Iterator[Problem]:
+    def problems(self, encryption: Encryption, now: datetime) -> Iterator[Problem]:
+        """The same, and what RegisterImage could not give the AMI."""
+        yield from super().problems(encryption, now)
         # EC2 user guide, NitroTPM, prerequisites: "the AMI must be configured for UEFI boot mode".
-        if self.tpm_support and (self.is_paravirtual or self.boots_by != "uefi"):
+        if self.tpm_support and self.boots_by != "uefi":
             text = "tpm_support needs boot_mode uefi, and a stemcell whose image boots by UEFI"
             yield Problem("tpm_support", text)

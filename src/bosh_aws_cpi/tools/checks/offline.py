@@ -257,8 +257,7 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     properties, _ = read(HeavyStemcellProperties, given, Document("", given).root.at)
     if properties is None:
         return
-    now = f"{clock.now():%Y-%m-%dT%H:%M:%SZ}"
-    for each in properties.problems(properties.encryption(aws.encryption, "aws.stemcell"), now):
+    for each in properties.problems(properties.encryption(aws.encryption, "aws.stemcell"), clock.now()):
         severity = Severity.ERROR if each.key == "deprecate_at" else Severity.WARNING
         if each.key != "tpm_support":
             remedy = f"Correct aws.stemcell.{each.key} in cpi.json"
