@@ -31,8 +31,9 @@ def _settle(cloud: Cloud, properties: StemcellProperties, encryption: Encryption
         if encryption.encrypted:
             # The actions of the statements Encryption and EncryptionGrants, without that for an upload.
             logger.warning(
-                "They can launch it only if the policy of the KMS key %s allows them kms:DescribeKey, "
-                "kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant",
+                "Others can launch AMI '%s' only if the policy of the KMS key %s allows them "
+                "kms:DescribeKey, kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant",
+                ami_id,
                 encryption.key_text,
             )
     return ami_id
