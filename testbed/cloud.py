@@ -56,7 +56,7 @@ class FakeAws:
         """Prepare; the process starts with the `with` block."""
         self.endpoint = ""
         self._home = ""
-        self._clients: dict[tuple[str, str], Any] = {}
+        self._clients: dict[tuple[str, str, str], Any] = {}
         self._world: World | None = None
         self._process: subprocess.Popen[bytes] | None = None
         # Never through a proxy of the machine.
@@ -103,11 +103,21 @@ class FakeAws:
         assert self._process is not None  # noqa: S101 - tells the type checker
         return self._process.pid
 
-    def client(self, service: str, region: str = REGION) -> Any:
-        """Return a boto3 client of the server: one per service, as creating them takes long."""
-        key = (service, region)
+    def client(self, service: str, region: str = REGION, account: str = "") -> Any:
+        """Return a boto3 client of the server: one per service, as creating them takes long.
+
+        Args:
+            service: As boto3 names it.
+            region: Where it calls.
+            account: Another account than that of the tests' keys.
+        """
+        key = (service, region, account)
         if key not in self._clients:
-            self._clients[key] = self.new_client(service, region)
+            client = self._clients[key] = self.new_client(service, region)
+            if account:
+                header = {"x-moto-account-id": account}  # moto's way to choose one
+                event = f"before-call.{client.meta.service_model.service_name}"
+                client.meta.events.register(event, lambda params, **_: params["headers"].update(header))
         return self._clients[key]
 
     def new_client(self, service: str, region: str = REGION) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials
@@ -66,6 +68,27 @@ def image_deregistered(lab: Lab) -> Seen:
     again = said_to(lab.ec2.deregister_image, ImageId=image_id)
     agrees = results == {snapshot_id: "success"} and again.code in IMAGE_MISSING
     return Seen(agrees, f"snapshots: {results}; AMI: {left}; again: {again.text}")
+
+
+@TRIALS.of("image-settings")
+def image_settings(lab: Lab) -> Seen:
+    """Register an AMI with IMDSv2 and a NitroTPM, deprecate it, and ask for times that are out of range."""
+    image_id = lab.create_image(ImdsSupport="v2.0", TpmSupport="v2.0", BootMode="uefi")
+    now = datetime.now(UTC)
+    wrong = [now - timedelta(days=1), now + timedelta(days=3700)]
+    refused = [said_to(lab.ec2.enable_image_deprecation, ImageId=image_id, DeprecateAt=at) for at in wrong]
+    at = now.replace(microsecond=0) + timedelta(days=30)
+    lab.ec2.enable_image_deprecation(ImageId=image_id, DeprecateAt=at)
+    (shown,) = lab.ec2.describe_images(ImageIds=[image_id])["Images"]
+    options = [shown.get(name) for name in ("ImdsSupport", "TpmSupport")]
+    time = datetime.fromisoformat(shown.get("DeprecationTime", "0001-01-01T00:00:00Z"))
+    agrees = (
+        options == ["v2.0", "v2.0"]
+        and abs(time - at) <= timedelta(minutes=1)
+        and all(said.code for said in refused)
+    )
+    codes = ", ".join(said.code or "accepted" for said in refused)
+    return Seen(agrees, f"{options}; {at} is shown as {time}; out of range: {codes}")
 
 
 @TRIALS.of("copy-name")

@@ -28,6 +28,8 @@ ATTRIBUTES = {
     "SriovNetSupport": ("sriov_net_support", None),
     "EnaSupport": ("ena_support", False),
     "ImageLocation": ("image_location", None),
+    "ImdsSupport": ("imds_support", None),
+    "TpmSupport": ("tpm_support", None),
 }
 """Of RegisterImage: the parameter, moto's name for it, EC2's default."""
 

@@ -12,6 +12,7 @@ from testbed.moto_patches.groups import check_groups
 from testbed.moto_patches.images import devices_of
 from testbed.moto_patches.patching import Patches, parameter, refuse
 from testbed.moto_patches.prefixes import add_prefixes
+from testbed.moto_patches.sharing import Visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,6 +33,19 @@ def laid_over(image_device: dict[str, Any], wanted: dict[str, Any]) -> dict[str,
     return {**below, **wanted}
 
 
+def launched_devices(backend: Any, image: Any) -> list[dict[str, Any]]:
+    """List an image's devices; a launch may read the snapshots of another account's image, moto only its own.
+
+    EC2 user guide, "Share an AMI with specific AWS accounts": "the system provides the instance access to the
+    referenced EBS snapshots for the launch."
+    """
+    devices = devices_of(image)
+    for ebs in (device["Ebs"] for device in devices if "Ebs" in device):
+        if ebs.get("SnapshotId") not in backend.snapshots:
+            ebs.pop("SnapshotId", None)
+    return devices
+
+
 @PATCHES.around(InstanceResponse, "_parse_block_device_mapping")
 def launch_devices(original: Callable[..., Any], response: Any) -> list[dict[str, Any]]:
     """EC2 lays a request's block devices over the image's.
@@ -41,8 +55,9 @@ def launch_devices(original: Callable[..., Any], response: Any) -> list[dict[str
     store, which is no volume), and dropped iops and throughput.
     """
     del original
-    image = response.ec2_backend.amis.get(parameter(response, "ImageId"))
-    devices = {d["DeviceName"]: d for d in (devices_of(image) if image else [])}
+    backend, image_id = response.ec2_backend, parameter(response, "ImageId")
+    image = Visible(backend).amis.get(image_id)
+    devices = {d["DeviceName"]: d for d in (launched_devices(backend, image) if image else [])}
     for wanted in parameter(response, "BlockDeviceMappings", []):
         name = wanted["DeviceName"]
         below = devices.pop(name, {})

@@ -20,7 +20,7 @@ from tests.faults.scenarios_disk import (
     copy_of,
     old,
 )
-from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
+from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, SHARED_SNAPSHOT, WITHOUT_AMI
 from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, SPREAD_GROUP, VM_IN_GROUP
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
@@ -146,6 +146,20 @@ OUTLIVED: dict[str, list[Outlived]] = {
         )
     ],
     "create_stemcell with its image": [
+        Outlived(
+            "The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand",
+            frozenset({"CreateTags"}),
+            Change([HEAVY_SNAPSHOT], [WITHOUT_AMI]),
+        )
+    ],
+    "create_stemcell that is copied and shared": [
+        Outlived(
+            "The same holds for a copy's snapshot",
+            frozenset({"CreateTags"}),
+            Change([SHARED_SNAPSHOT.format(ami="bosh_ami=made, ")], [SHARED_SNAPSHOT.format(ami="")]),
+        )
+    ],
+    "create_stemcell with its image and shared": [
         Outlived(
             "The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand",
             frozenset({"CreateTags"}),

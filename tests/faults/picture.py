@@ -108,10 +108,18 @@ class Painter:
     def _disks(self) -> Iterator[str]:
         ec2 = self.world.ec2
         yield from map(_volume, ec2.describe_volumes()["Volumes"])
-        yield from map(_image, ec2.describe_images(Owners=["self"])["Images"])
+        for each in ec2.describe_images(Owners=["self"])["Images"]:
+            yield _image(each) + ("" if each["ImageId"] == self.world.image_id else self._settings(each))
         for each in ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]:
             if each["SnapshotId"] not in self.world.laid["snapshots"]:
                 yield _snapshot(each) + (self.contents(each["SnapshotId"]) if self.contents else "")
+
+    def _settings(self, image: Mapping[str, Any]) -> str:
+        """Describe when an image is deprecated, and who may launch it."""
+        asked = {"ImageId": image["ImageId"], "Attribute": "launchPermission"}
+        found = self.world.ec2.describe_image_attribute(**asked)["LaunchPermissions"]
+        others = "".join(f", for {next(iter(each.values()))}" for each in found)
+        return (", deprecated" if image.get("DeprecationTime") else "") + others
 
     def _subnets(self) -> Iterator[str]:
         """Describe the subnets that were not laid, and what is associated with no subnet that is there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.faults.scenario import Change, Scenario
@@ -17,6 +18,11 @@ COPIED_SNAPSHOT = (
     f"for SourceSnapshot new. Task created on 1,234,567,890,123.' [{{ami}}{COPY_TAGS}"
 )
 HEAVY_TAGS = "bosh_director_uuid=director, bosh_stemcell=…, distro=noble, n=1]"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+KEY_TAGS, SHARED_SNAPSHOT = (
+    text.replace("bosh_kms_key=default", f"bosh_kms_key={KEY}") for text in (COPY_TAGS, COPIED_SNAPSHOT)
+)
+SETTINGS = ", deprecated, for 222222222222"
 LAID = "image image: 'BOSH-light-stemcell' of new, available"
 TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
 
@@ -35,6 +41,12 @@ def heavy(stage: Stage) -> list[Any]:
     path = stage.folder / "image"
     path.write_bytes(image())
     return [str(path), dict(PROPERTIES)]
+
+
+def shared(properties: dict[str, Any]) -> dict[str, Any]:
+    """Share a stemcell, and have it deprecated next year."""
+    at = f"{datetime.now(UTC).year + 1}-01-31T00:00:00Z"
+    return {**properties, "share_with": ["222222222222"], "deprecate_at": at}
 
 
 def own_image(stage: Stage) -> list[Any]:
@@ -104,6 +116,55 @@ STEMCELLS = (
         success=Change(
             gains=[
                 f"image made: 'BOSH-…' of new, available [Name={TITLE}, {HEAVY_TAGS}",
+                HEAVY_SNAPSHOT,
+            ]
+        ),
+    ),
+    Scenario(
+        name="create_stemcell that is copied and shared",
+        calls=(
+            "DescribeImages",
+            "DescribeImages",
+            "CopyImage",
+            "DescribeImages",
+            "DescribeImages",
+            "CreateTags",
+            "EnableImageDeprecation",
+            "ModifyImageAttribute",
+        ),
+        states={"CopyImage": ["pending", "available"]},
+        lay=lambda stage: [
+            "/x/image",
+            shared({"ami": {"us-east-1": stage.world.image_id}, "encrypted": True, "kms_key_arn": KEY}),
+        ],
+        result='"made"',
+        success=Change(
+            gains=[
+                f"image made: 'Copied from SourceAMI image' of new, available [{KEY_TAGS}{SETTINGS}",
+                SHARED_SNAPSHOT.format(ami="bosh_ami=made, "),
+            ]
+        ),
+    ),
+    Scenario(
+        name="create_stemcell with its image and shared",
+        calls=(
+            "DescribeSnapshots",
+            "DescribeVolumes",
+            "StartSnapshot",
+            *("PutSnapshotBlock",) * 3,
+            "CompleteSnapshot",
+            "DescribeSnapshots",
+            "RegisterImage",
+            "DescribeImages",
+            "CreateTags",
+            "EnableImageDeprecation",
+            "ModifyImageAttribute",
+        ),
+        lay=lambda stage: [(given := heavy(stage))[0], shared(given[1])],
+        result='"made"',
+        success=Change(
+            gains=[
+                f"image made: 'BOSH-…' of new, available [Name={TITLE}, {HEAVY_TAGS}{SETTINGS}",
                 HEAVY_SNAPSHOT,
             ]
         ),

@@ -209,11 +209,16 @@ def test_event_log(render: Render, tmp_path: Path) -> None:
 
 def test_stemcell_properties_share_a_place(render: Render) -> None:
     """The properties for all stemcells are in `aws.stemcell`, each under its own key."""
-    properties = {"aws.stemcell.kernel_id": "aki-1", "aws.stemcell.copy_from_region": "us-west-2"}
-    assert sections(render, properties)["aws"]["stemcell"] == {
+    own = {
         "kernel_id": "aki-1",
         "copy_from_region": "us-west-2",
+        "deprecate_at": "2030-01-31T00:00:00Z",
+        "share_with": ["210987654321"],
+        "imds_support": "v2.0",
+        "tpm_support": "v2.0",
     }
+    properties = {f"aws.stemcell.{name}": value for name, value in own.items()}
+    assert sections(render, properties)["aws"]["stemcell"] == own
 
 
 def test_registry(render: Render) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -119,10 +120,11 @@ def test_tagged_spot_vm(cpi_with: CpiWith, create_vm: CreateVm, fake_aws: FakeAw
 
 
 def test_stemcells(cpi: Cpi, server: FakeAws, world: World, tmp_path: Path, fake_aws: FakeAws) -> None:
-    """The policy allows heavy stemcells and encrypted copies of light ones."""
+    """The policy allows heavy stemcells, shared and deprecated ones, and encrypted copies of light ones."""
+    at = f"{datetime.now(UTC).year + 1}-01-31T00:00:00Z"
     light = {"ami": {REGION: world.image_id}, **ENCRYPTED}
     for ami_id in (
-        Heavy(cpi, server.endpoint, tmp_path).create().ok(),
+        Heavy(cpi, server.endpoint, tmp_path).create(share_with=[ACCOUNT], deprecate_at=at).ok(),
         cpi.call("create_stemcell", "", light).ok(),
     ):
         cpi.call("delete_stemcell", ami_id).ok()

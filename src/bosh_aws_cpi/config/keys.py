@@ -235,6 +235,11 @@ STEMCELL_KERNEL_ID = Key(
     anything,
     "Kernel image (aki-...) for stemcells, in place of the stemcell's own.",
 )
+_OF_STEMCELL: Final = "The stemcell's cloud property of that name, in place of its own."
+STEMCELL_DEPRECATE_AT = Key("aws.stemcell.deprecate_at", anything, _OF_STEMCELL, is_new=True)
+STEMCELL_SHARE_WITH = Key("aws.stemcell.share_with", anything, _OF_STEMCELL, is_new=True)
+STEMCELL_IMDS_SUPPORT = Key("aws.stemcell.imds_support", anything, _OF_STEMCELL, is_new=True)
+STEMCELL_TPM_SUPPORT = Key("aws.stemcell.tpm_support", anything, _OF_STEMCELL, is_new=True)
 STEMCELL_COPY_FROM_REGION = Key(
     "aws.stemcell.copy_from_region",
     flag,

@@ -51,6 +51,8 @@ def arguments(
         "Architecture": properties.architecture,
         **({"Description": text} if text else {}),
         **kind,
+        **({"ImdsSupport": properties.imds_support} if properties.imds_support else {}),
+        **({"TpmSupport": properties.tpm_support} if properties.tpm_support else {}),
         "BlockDeviceMappings": [
             {"DeviceName": device, "Ebs": {"SnapshotId": snapshot_id, "DeleteOnTermination": True}},
             {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"},

@@ -1,11 +1,37 @@
 """create_stemcell's cloud properties as the stemcell and manifests give them."""
 
-from typing import Any, Literal
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
+from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Encryptable, Mib, Text, Truth, parsed
+from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, parsed
+
+OF_REGISTRATION: Final = ("imds_support", "tpm_support")
+SETTINGS: Final = (*OF_REGISTRATION, "deprecate_at", "share_with")
+"""The properties that only an AMI of the CPI's own can have."""
+_FORM: Final = "%Y-%m-%dT%H:%M:%SZ"
+_OTHERS: Final = r"\d{12}|arn:aws[a-z-]*:organizations::\d{12}:(organization|ou)/[a-z0-9/-]+"
+"""Ids of accounts, and ARNs as in the API model of AWS Organizations."""
+
+
+def _as_time(value: object) -> object:
+    with suppress(ValueError):
+        return f"{datetime.strptime(str(value), _FORM):{_FORM}}"  # noqa: DTZ007 - the form says UTC
+    message = "must be a time in UTC, as '2030-01-31T00:00:00Z', in quotes"
+    raise ValueError(message)
+
+
+def _as_other(value: object) -> object:
+    if re.fullmatch(_OTHERS, str(value), re.ASCII):
+        return str(value)
+    message = "must be an AWS account's id, 12 digits in quotes, or the ARN of an organization or its unit"
+    raise ValueError(message)
 
 
 class StemcellProperties(Encryptable):
@@ -22,6 +48,18 @@ class StemcellProperties(Encryptable):
     tags: Any = None
     """Hash. Tags for the AMI and snapshot of a heavy stemcell, unless the Director passes tags in the call.
     No effect on a light stemcell."""
+    deprecate_at: Annotated[str | None, BeforeValidator(_as_time)] = None
+    """* Time in UTC, as `'2030-01-31T00:00:00Z'`, at most ten years ahead, from which EC2 marks the AMI as
+    [deprecated](#shared-and-deprecated-amis)."""
+    share_with: tuple[Annotated[str, BeforeValidator(_as_other)], ...] = ()
+    """* Ids of AWS accounts, and ARNs of organizations and organizational units, that may
+    [launch the AMI](#shared-and-deprecated-amis)."""
+    imds_support: Literal["v2.0"] | None = None
+    """* Heavy stemcell: with `v2.0`, VMs require IMDSv2, unless their `metadata_options` or the account's
+    defaults say otherwise."""
+    tpm_support: Literal["v2.0"] | None = None
+    """* Heavy stemcell: with `v2.0`, VMs have a NitroTPM. Needs `boot_mode: uefi`, and instance types that
+    support it."""
     name: Text | None = None
     """Part of the description and of the tag `Name` of a heavy stemcell's AMI."""
     version: Text | None = None
@@ -48,6 +86,31 @@ class StemcellProperties(Encryptable):
     """No effect; for other clouds."""
     os_type: Any = None
     """No effect; for other clouds."""
+
+    @property
+    def settings(self) -> list[str]:
+        """Those of `SETTINGS` that are given."""
+        return [name for name in SETTINGS if getattr(self, name)]
+
+    def problems(self, encryption: Encryption, now: datetime) -> Iterator[Problem]:
+        """Why create_stemcell refuses the `settings` of an AMI that it creates.
+
+        Args:
+            encryption: What applies to the AMI.
+            now: The time, in UTC.
+        """
+        time = f"{now:{_FORM}}"
+        if self.deprecate_at and not time < self.deprecate_at <= f"{now.year + 10}{time[4:]}":
+            text = f"deprecate_at must be a time within the next ten years, not {self.deprecate_at}"
+            yield Problem("deprecate_at", text)
+        key = encryption.kms_key_arn or "alias/aws/ebs"
+        if self.share_with and encryption.encrypted and key.endswith("alias/aws/ebs"):
+            # EC2 user guide, "Share an AMI with specific AWS accounts", encryption and keys.
+            text = (
+                "share_with needs a KMS key of your own: EC2 does not share what the AWS managed key "
+                "encrypts. Set kms_key_arn to a customer managed key"
+            )
+            yield Problem("share_with", text)
 
     @staticmethod
     def parse(values: Json) -> "StemcellProperties":
@@ -91,3 +154,11 @@ class HeavyStemcellProperties(StemcellProperties):
     def is_paravirtual(self) -> bool:
         """Whether it is of the old kind, which boots through a kernel image."""
         return self.virtualization_type == "paravirtual"
+
+    def problems(self, encryption: Encryption, now: datetime) -> Iterator[Problem]:
+        """The same, and what RegisterImage could not give the AMI."""
+        yield from super().problems(encryption, now)
+        # EC2 user guide, NitroTPM, prerequisites: "the AMI must be configured for UEFI boot mode".
+        if self.tpm_support and self.boots_by != "uefi":
+            text = "tpm_support needs boot_mode uefi, and a stemcell whose image boots by UEFI"
+            yield Problem("tpm_support", text)

@@ -220,9 +220,22 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "ec2:DescribeVpcs": Action("ManagedNetworks Check Diagnose", is_new=True),
     "ec2:DetachVolume": Action(BASELINE, {"VolumeId": _VOLUME}, {"instance": ANY, **_OWN_VOLUME}),
+    # AWS's policy EC2ImageBuilderLifecycleExecutionPolicy compares aws:ResourceTag for it.
+    "ec2:EnableImageDeprecation": Action(
+        "DeprecatedStemcells",
+        {"ImageId": _IMAGE, "DeprecateAt": "2035-01-01T00:00:00Z"},
+        {"image": OWN},
+        is_new=True,
+    ),
     "ec2:GetAllowedImagesSettings": Action("AllowedAmis", is_new=True),
     # It reads, but perhaps secrets.
     "ec2:GetConsoleOutput": Action("Diagnose", {"InstanceId": _INSTANCE}, _OWN_INSTANCE),
+    "ec2:ModifyImageAttribute": Action(
+        "SharedStemcells",
+        {"ImageId": _IMAGE, "LaunchPermission": {"Add": [{"UserId": "123456789012"}]}},
+        {"image": OWN},
+        is_new=True,
+    ),
     "ec2:ModifyInstanceAttribute": Action(
         "SourceDestCheck", {"InstanceId": _INSTANCE, "SourceDestCheck": {"Value": True}}, _OWN_INSTANCE
     ),
@@ -352,6 +365,8 @@ _FEATURES: Final = (
         "heavy stemcells; without the `ebs:` actions the CPI uploads through a volume, if it runs on EC2",
     ),
     Feature("HeavyStemcellsByVolume", "heavy stemcells through a volume"),
+    Feature("DeprecatedStemcells", "`deprecate_at` of a stemcell"),
+    Feature("SharedStemcells", "`share_with` of a stemcell"),
     Feature("Snapshots", "`snapshot_disk`, `delete_snapshot`, disks with `snapshot_id`"),
     Feature("ResizeUpdate", "`resize_disk`, `update_disk`"),
     Feature(

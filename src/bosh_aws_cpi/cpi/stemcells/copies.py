@@ -5,7 +5,7 @@ AMI (a repacked one and its original), and a light stemcell's properties rarely 
 reused only by a retry of the request that started it, and by a stemcell with the same name and version.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import image_deletion, images, snapshots, tags
@@ -31,11 +31,18 @@ class Source(Record):
     encryption: Encryption
 
 
-def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_tags: Mapping[str, str]) -> str:
+def copy(
+    cloud: Cloud,
+    source: Source,
+    properties: StemcellProperties,
+    wanted_tags: Mapping[str, str],
+    settle: Callable[[str], str],
+) -> str:
     """Copy an AMI into the configured region, or find the stemcell's copy.
 
     Args:
         wanted_tags: For the copy and its snapshots.
+        settle: Gives the copy its settings, once it is available; returns its id.
 
     Returns:
         The copy's id.
@@ -59,7 +66,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
             continue
         if _is_copy(cloud, image, source):
             logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
-            return _reuse(cloud, image, {**wanted_tags, **stemcell, **own})
+            return settle(_reuse(cloud, image, {**wanted_tags, **stemcell, **own}))
         logger.warning(
             "AMI '%s' is not used: it has the tags of this stemcell's copy of '%s', but EC2 shows another "
             "source or encryption",
@@ -82,7 +89,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
             lambda: images.copy(cloud.ec2, arguments, own),
             lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
         )
-        return images.finish(cloud.ec2, ami_id, patience, notice)
+        return settle(images.finish(cloud.ec2, ami_id, patience, notice))
 
     return undoing(cloud.undo, create)
 

@@ -1,6 +1,6 @@
 """create_stemcell: an existing AMI, a copy of one, or a new one from the stemcell's own image."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
@@ -12,7 +12,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties, StemcellProperties
+from bosh_aws_cpi.properties.stemcell import OF_REGISTRATION, HeavyStemcellProperties, StemcellProperties
 
 STEMCELL_TAGS_SINCE = 3
 """The first contract version in which the Director passes tags in ``env``."""
@@ -40,28 +40,49 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     warn_if_unused(properties, encryption, path)
     with naming_keys(encryption.key_text):
+        settle = _settling(cloud, properties, encryption)
         if isinstance(properties, HeavyStemcellProperties):
             from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
             wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
-            return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
-        return _light(cloud, properties, encryption, tag_plan.of_request(given_tags))
+            return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted), settle)
+        return _light(cloud, properties, encryption, tag_plan.of_request(given_tags), settle)
+
+
+def _settling(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) -> Callable[[str], str]:
+    if not properties.settings:
+        return lambda ami_id: ami_id
+    from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - few stemcells have any
+
+    return settings.checked(cloud, properties, encryption)
 
 
 def _light(
-    cloud: Cloud, properties: StemcellProperties, encryption: Encryption, wanted_tags: Mapping[str, str]
+    cloud: Cloud,
+    properties: StemcellProperties,
+    encryption: Encryption,
+    wanted_tags: Mapping[str, str],
+    settle: Callable[[str], str],
 ) -> str:
     region = cloud.config.aws.region
     source_region = region
     if region not in properties.ami and cloud.config.aws.copies_stemcells_from_other_regions:
         source_region = regions.nearest(properties.ami, region) or region
-    if encryption.encrypted or source_region != region:
+    is_copied = encryption.encrypted or source_region != region
+    if wrong := [name for name in properties.settings if not is_copied or name in OF_REGISTRATION]:
+        message = (
+            f"{wrong[0]} can't be set for this light stemcell, whose AMI exists already. Remove it, or use "
+            "the heavy stemcell. A copy of the AMI, for which encrypted is true, can have share_with and "
+            "deprecate_at"
+        )
+        raise CloudError(message)
+    if is_copied:
         source = properties.ami.get(source_region)
         is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)
         if source is None or not is_there:
             raise _not_in_region(cloud, properties)
         copied = copies.Source(source, source_region, encryption)
-        return copies.copy(cloud, copied, properties, wanted_tags)
+        return copies.copy(cloud, copied, properties, wanted_tags, settle)
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(cloud, properties)

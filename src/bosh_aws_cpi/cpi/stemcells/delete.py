@@ -9,6 +9,8 @@ from bosh_aws_cpi.log import logger
 def delete_stemcell(cloud: Cloud, stemcell_cid: str) -> None:
     """Delete the AMI and its snapshots; a light stemcell has none of its own (contract: delete_stemcell).
 
+    Nobody can launch a deregistered AMI, so those with whom it was shared lose it, too.
+
     It is no error if the AMI is already gone, because the Director could never delete the stemcell otherwise.
 
     Raises:

@@ -1,7 +1,7 @@
 """create_stemcell for a heavy stemcell, which contains its image: image → snapshot → AMI."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from botocore.exceptions import ConnectionError as NotConnected
@@ -29,13 +29,18 @@ _DIRECT: Final = frozenset({"StartSnapshot", "PutSnapshotBlock", "CompleteSnapsh
 
 
 def create(
-    cloud: Cloud, image_path: str, properties: HeavyStemcellProperties, wanted_tags: Mapping[str, str]
+    cloud: Cloud,
+    image_path: str,
+    properties: HeavyStemcellProperties,
+    wanted_tags: Mapping[str, str],
+    settle: Callable[[str], str],
 ) -> str:
     """Create an AMI from a stemcell's image.
 
     Args:
         image_path: A gzipped tar that contains root.img.
         wanted_tags: For the snapshot and the AMI.
+        settle: Gives the AMI its settings, once it is available; returns its id.
 
     Returns:
         The AMI's id.
@@ -76,10 +81,10 @@ def create(
             lambda: images.register(cloud.ec2, arguments),
             lambda created: image_deletion.deregister(cloud.ec2, created),
         )
-        return images.finish(cloud.ec2, ami_id)
+        return settle(images.finish(cloud.ec2, ami_id))
 
     if cloud.config.request_id and (earlier := _created_before(cloud, source)):
-        return earlier
+        return settle(earlier)
     return undoing(cloud.undo, create_new)
 
 

@@ -5,12 +5,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
+from bosh_aws_cpi.properties.stemcell import SETTINGS, HeavyStemcellProperties
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
@@ -33,7 +35,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of, unknown_name
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import of_configuration, said
+from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
@@ -122,6 +124,7 @@ class Files(Record):
         yield from self.of_configuration
         yield from _of_metadata_options(aws)
         yield from disks.of_defaults(aws)
+        yield from _of_stemcells(aws)
         yield from [*_of_cpi_name(config, self.documents[0].root)] or _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config, aws)
@@ -243,6 +246,24 @@ def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
     yield from of_configuration(
         MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"
     )
+
+
+def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
+    """What create_stemcell refuses of the settings in aws.stemcell.
+
+    A stemcell may have its own boot mode and key, so the rules about these give no error.
+    """
+    names = {*SETTINGS, "encrypted", "kms_key_arn"} if aws.stemcell.keys() & set(SETTINGS) else set()
+    given = {key: value for key, value in aws.stemcell.items() if key in names}
+    yield from of_configuration(HeavyStemcellProperties, given, "aws.stemcell")
+    properties, _ = read(HeavyStemcellProperties, given, Document("", given).root.at)
+    if properties is None:
+        return
+    for each in properties.problems(properties.encryption(aws.encryption, "aws.stemcell"), clock.now()):
+        severity = Severity.ERROR if each.key == "deprecate_at" else Severity.WARNING
+        if each.key != "tpm_support":
+            remedy = f"Correct aws.stemcell.{each.key} in cpi.json"
+            yield Finding(severity, each.text, remedy, Place(f"aws.stemcell.{each.key}"))
 
 
 def _of_cpi_name(config: CloudConfig, root: Node) -> Iterator[Finding]:

@@ -1,0 +1,39 @@
+"""create_stemcell: settings of an AMI that the CPI creates; few stemcells have any."""
+
+from collections.abc import Callable
+from functools import partial
+
+from bosh_aws_cpi.aws import image_settings
+from bosh_aws_cpi.aws.sdk import clock
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.properties.stemcell import StemcellProperties
+from bosh_aws_cpi.properties.types import refuse
+
+
+def checked(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) -> Callable[[str], str]:
+    """What gives an AMI its settings once it is available.
+
+    Raises:
+        CloudError: One is impossible; nothing was created.
+    """
+    refuse(properties.problems(encryption, clock.now()))
+    return partial(_settle, cloud, properties, encryption)
+
+
+def _settle(cloud: Cloud, properties: StemcellProperties, encryption: Encryption, ami_id: str) -> str:
+    if properties.deprecate_at:
+        image_settings.deprecate(cloud.ec2, ami_id, properties.deprecate_at)
+    if properties.share_with:
+        logger.info("Sharing AMI '%s' with %s", ami_id, ", ".join(properties.share_with))
+        image_settings.share(cloud.ec2, ami_id, properties.share_with)
+        if encryption.encrypted:
+            # The actions of the statements Encryption and EncryptionGrants, without that for an upload.
+            logger.warning(
+                "Others can launch AMI '%s' only if the policy of the KMS key %s allows them "
+                "kms:DescribeKey, kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant",
+                ami_id,
+                encryption.key_text,
+            )
+    return ami_id

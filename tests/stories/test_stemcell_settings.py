@@ -1,0 +1,227 @@
+"""AMIs with settings of their own: shared with other accounts, deprecated, with IMDSv2 or a NitroTPM."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.world import World
+from tests.stories.checked_config import right
+from tests.stories.checking import checked
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from tests.protocols import CheckRefused, CpiWith, ListResources, ReadCalls, ReadWarnings, Refuse
+    from tests.stories.stemcell_images import Heavy
+
+OTHER = "222222222222"
+ORGANIZATION = "arn:aws:organizations::123456789012:organization/o-abcdefghij"
+UNIT = "arn:aws:organizations::123456789012:ou/o-abcdefghij/ou-abcd-12345678"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+V2 = "v2.0"
+POLICY = (
+    "Others can launch AMI '{ami}' only if the policy of the KMS key '{key}' ({where}.kms_key_arn) allows "
+    "them kms:DescribeKey, kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant"
+)
+EXISTS = (
+    "{} can't be set for this light stemcell, whose AMI exists already. Remove it, or use the heavy "
+    "stemcell. A copy of the AMI, for which encrypted is true, can have share_with and deprecate_at"
+)
+OWN_KEY = (
+    "share_with needs a KMS key of your own: EC2 does not share what the AWS managed key encrypts. "
+    "Set kms_key_arn to a customer managed key"
+)
+
+
+def in_years(years: int) -> str:
+    """Return a time some years ahead, in the middle of a month that is over or to come."""
+    return f"{datetime.now(UTC).year + years}-06-15T12:00:00Z"
+
+
+def dated(given: dict[str, Any]) -> dict[str, Any]:
+    """Put a time in the place of a number of years."""
+    years = given.get("deprecate_at")
+    return {**given, "deprecate_at": in_years(years)} if isinstance(years, int) else given
+
+
+def described(world: World, ami_id: str) -> dict[str, Any]:
+    """Describe an AMI, with its launch permissions."""
+    (image,) = world.ec2.describe_images(ImageIds=[ami_id])["Images"]
+    asked = world.ec2.describe_image_attribute(ImageId=ami_id, Attribute="launchPermission")
+    return {**image, "LaunchPermissions": asked["LaunchPermissions"]}
+
+
+@pytest.fixture
+def other(fake_aws: FakeAws, world: World) -> World:
+    """Return what another account has, an AMI with another id among it."""
+    del world
+    theirs = World.lay(fake_aws.client("ec2", account=OTHER), fake_aws.client("iam", account=OTHER))
+    fake_aws.forget_calls()
+    return theirs
+
+
+def test_settings(heavy: Heavy, world: World, fake_aws: FakeAws, sent: ReadCalls) -> None:
+    """The AMI of a heavy stemcell is registered with its options, and then deprecated and shared."""
+    at = in_years(2)
+    ami_id = heavy.create(
+        boot_mode="uefi",
+        imds_support=V2,
+        tpm_support=V2,
+        deprecate_at=at,
+        share_with=[int(OTHER), ORGANIZATION, UNIT, OTHER],
+    ).ok()
+    assert fake_aws.actions()[-3:] == ["CreateTags", "EnableImageDeprecation", "ModifyImageAttribute"]
+    (registering,) = sent("RegisterImage")
+    assert [registering[name] for name in ("ImdsSupport", "TpmSupport", "BootMode")] == [V2, V2, "uefi"]
+    image = described(world, ami_id)
+    assert image["DeprecationTime"] == at.replace("Z", ".000Z")
+    assert image["LaunchPermissions"] == [
+        {"UserId": OTHER},
+        {"OrganizationArn": ORGANIZATION},
+        {"OrganizationalUnitArn": UNIT},
+    ]
+
+
+def test_two_accounts(heavy: Heavy, cpi: Cpi, cpi_with: CpiWith, world: World, other: World) -> None:
+    """Another account uses the AMI as a light stemcell, until delete_stemcell deletes it."""
+    theirs = cpi_with(role_arn=f"arn:aws:iam::{OTHER}:role/cpi")
+    alone = heavy.create().ok()
+    ami_id = heavy.create(share_with=[OTHER]).ok()
+    refused = theirs.call("create_stemcell", "/x/image", {"ami": {"us-east-1": alone}}).error
+    assert f"Its AMI '{alone}' does not exist there, or its owner does not share it" in refused["message"]
+    light = theirs.call("create_stemcell", "/x/image", {"ami": {"us-east-1": ami_id}}).ok()
+    assert light == f"{ami_id} light"
+    properties = {"instance_type": "t3.micro", "availability_zone": other.zone}
+    network = {"type": "dynamic", "cloud_properties": {"subnet": other.subnet_id}}
+    vm = ["agent-1", light, properties, {"default": network}, [], {}]
+    (vm_cid, _) = theirs.call("create_vm", *vm, stemcell=2).ok()
+    assert other.instance(vm_cid)["ImageId"] == ami_id
+    assert theirs.call("delete_stemcell", light).ok() is None
+    assert set(world.state()["images"]) == {alone, ami_id}
+    assert cpi.call("delete_stemcell", ami_id).ok() is None
+    assert world.state()["images"] == [alone]
+    message = theirs.call("create_vm", *vm, stemcell=2).error["message"]
+    assert f"AMI '{ami_id}'" in message
+    assert "its owner does not share it with this account" in message
+
+
+def test_required_tokens(heavy: Heavy, cpi: Cpi, world: World) -> None:
+    """VMs of such an AMI require IMDSv2."""
+    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
+    network = {"type": "dynamic", "cloud_properties": {"subnet": world.subnet_id}}
+    given: list[tuple[dict[str, Any], str]] = [({}, "optional"), ({"imds_support": V2}, "required")]
+    for more, expected in given:
+        vm = ["agent-1", heavy.create(**more).ok(), properties, {"default": network}, [], {}]
+        (vm_cid, _) = cpi.call("create_vm", *vm, stemcell=2).ok()
+        assert world.instance(vm_cid)["MetadataOptions"]["HttpTokens"] == expected
+
+
+@pytest.mark.parametrize("where", ["cloud_properties", "aws.stemcell"])
+def test_encrypted(heavy: Heavy, cpi_with: CpiWith, world: World, warnings: ReadWarnings, where: str) -> None:
+    """With a key of one's own, a warning says what the key's policy must allow; aws.stemcell counts, too."""
+    given = {"encrypted": True, "kms_key_arn": KEY, "share_with": [OTHER]}
+    configured = where == "aws.stemcell"
+    cpi = cpi_with(stemcell=given) if configured else cpi_with()
+    answer = heavy.create(cpi=cpi, **({"share_with": [ORGANIZATION]} if configured else given))
+    assert described(world, answer.ok())["LaunchPermissions"] == [{"UserId": OTHER}]
+    (said,) = warnings(answer)
+    assert said == POLICY.format(ami=answer.result, key=KEY, where=where)
+
+
+def test_copy(cpi: Cpi, world: World, sent: ReadCalls) -> None:
+    """The copy of a light stemcell's AMI is shared and deprecated; so is one that is used again."""
+    named = {"name": "bosh-noble", "version": "1.2", "kms_key_arn": KEY, "encrypted": True}
+    light = {"ami": {"us-east-1": world.image_id}, **named, "deprecate_at": in_years(1)}
+    ami_id = cpi.call("create_stemcell", "/x/image", {**light, "share_with": [OTHER]}).ok()
+    assert cpi.call("create_stemcell", "/x/image", {**light, "share_with": [UNIT]}).ok() == ami_id
+    image = described(world, ami_id)
+    assert image["LaunchPermissions"] == [{"UserId": OTHER}, {"OrganizationalUnitArn": UNIT}]
+    assert image["DeprecationTime"] == in_years(1).replace("Z", ".000Z")
+    assert (len(sent("CopyImage")), world.state()["images"]) == (1, [ami_id])
+    assert described(world, world.image_id)["LaunchPermissions"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"share_with": ["12345678901"]}, "cloud_properties.share_with.0: must be an AWS account's id, 12"),
+        ({"share_with": [ORGANIZATION.replace("organization/", "account/")]}, "share_with.0: must be an AWS"),
+        (
+            {"share_with": [True]},
+            "share_with.0: must be an AWS account's id, 12 digits in quotes, or the ARN of an org",
+        ),
+        ({"share_with": OTHER}, "cloud_properties.share_with: must be a list, got String"),
+        ({"share_with": [OTHER], "encrypted": True}, OWN_KEY),
+        ({"share_with": [OTHER], "encrypted": True, "kms_key_arn": "alias/aws/ebs"}, OWN_KEY),
+        ({"deprecate_at": "2030-02-30T00:00:00Z"}, "deprecate_at: must be a time in UTC, as '2030-01-31"),
+        ({"deprecate_at": "2030-01-31"}, "must be a time in UTC, as '2030-01-31T00:00:00Z', in quotes"),
+        ({"deprecate_at": -1}, "deprecate_at must be a time within the next ten years, not 20"),
+        ({"deprecate_at": 11}, "deprecate_at must be a time within the next ten years"),
+        ({"tpm_support": V2}, "tpm_support needs boot_mode uefi, and a stemcell whose image boots by UEFI"),
+        ({"tpm_support": V2, "boot_mode": "uefi-preferred"}, "tpm_support needs boot_mode uefi"),
+        ({"imds_support": "v1.0"}, "imds_support: must be 'v2.0', got String"),
+    ],
+)
+def test_refused(heavy: Heavy, refused: CheckRefused, given: dict[str, Any], message: str) -> None:
+    """A setting that is impossible is refused before the first call, by its name."""
+    answer = heavy.create(**dated(given))
+    assert message in answer.error["message"]
+    assert refused(answer, answer.error["message"]) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"imds_support": V2}, EXISTS.format("imds_support")),
+        ({"tpm_support": V2, "encrypted": True}, EXISTS.format("tpm_support")),
+        ({"share_with": [OTHER]}, EXISTS.format("share_with")),
+        ({"deprecate_at": 1}, EXISTS.format("deprecate_at")),
+    ],
+)
+def test_light(cpi: Cpi, world: World, refused: CheckRefused, given: dict[str, Any], message: str) -> None:
+    """The AMI of a light stemcell is somebody else's: settings for it are refused, not ignored."""
+    answer = cpi.call("create_stemcell", "/x/image", {"ami": {"us-east-1": world.image_id}, **dated(given)})
+    assert refused(answer, message) == []
+
+
+def test_encryption_by_default(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
+    """If the account encrypts all snapshots with the AWS managed key, EC2's refusal is the error."""
+    said = "Snapshots encrypted with the AWS Managed CMK can't be shared. Specify another snapshot"
+    fake_aws.rule(action="ModifyImageAttribute", error={"code": "InvalidParameter", "message": said})
+    message = heavy.create(share_with=[OTHER]).error["message"]
+    assert message.startswith(f"ModifyImageAttribute failed with InvalidParameter: {said}")
+    assert left() == {}
+
+
+@pytest.mark.parametrize("action", ["ModifyImageAttribute", "EnableImageDeprecation"])
+def test_not_allowed(heavy: Heavy, deny: Refuse, left: ListResources, action: str) -> None:
+    """Without the permission for a setting, the new AMI is deleted."""
+    said = deny(action)
+    assert heavy.create(share_with=[OTHER], deprecate_at=in_years(1)).error["message"].startswith(said[:40])
+    assert left() == {}
+
+
+@pytest.mark.parametrize(
+    ("stemcell", "expected"),
+    [
+        (
+            {"share_with": [OTHER], "deprecate_at": 11, "encrypted": True, "tpm_support": V2},
+            {"aws.stemcell.share_with": "warning", "aws.stemcell.deprecate_at": "error"},
+        ),
+        (
+            {"share_with": ["me"], "imds_support": "v3", "kernel_id": 1},
+            {"aws.stemcell.share_with.0": "error", "aws.stemcell.imds_support": "error"},
+        ),
+        ({"share_with": [OTHER], "deprecate_at": 1, "kernel_id": 1}, {}),
+        ({"unknown": 1}, {}),
+    ],
+    ids=["impossible", "wrong", "right", "others"],
+)
+def test_checked(cpi_with: CpiWith, world: World, stemcell: dict[str, Any], expected: dict[str, str]) -> None:
+    """`cpi check` finds what create_stemcell refuses of aws.stemcell, and what depends on the stemcell."""
+    found = checked(cpi_with(stemcell=dated(stemcell)), right(world), "--offline")
+    severities = {each["path"]: each["severity"] for each in found if "stemcell" in str(each["path"])}
+    assert severities == expected
