@@ -9,16 +9,17 @@ import os
 import shlex
 import shutil
 import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
-from tests.e2e.publication import NAME, OFFLINE, ROOT, SECRET, Pipeline, checked, create_key
+from tests.e2e.publication import GIT, NAME, OFFLINE, ROOT, SECRET, Pipeline, checked, create_key
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -254,6 +255,21 @@ REFUSED = {
 def test_without_credentials_nothing_is_uploaded(refused: Callable[..., str]) -> None:
     """A blobstore elsewhere needs credentials."""
     assert "PRIVATE_YML is not set: only Git LFS needs no" in refused(PRIVATE_YML=None)
+
+
+def test_without_git_lfs_nothing_is_uploaded(
+    refused: Callable[..., str], pipeline: Pipeline, attempt: Path, tmp_path: Path
+) -> None:
+    """Where git would commit the blobs themselves, nothing is published."""
+    final = {"name": NAME, "blobstore": {"provider": "local", "options": {"blobstore_path": "final_blobs"}}}
+    (attempt / "source" / "config" / "final.yml").write_text(yaml.safe_dump(final))
+    pipeline.commit(attempt / "source", "Git LFS")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for program in Path(GIT).parent.iterdir():
+        if program.name != "git-lfs":
+            (programs / program.name).symlink_to(program)
+    assert "git-lfs is missing" in refused(PATH=str(programs), PRIVATE_YML=None)
 
 
 @pytest.mark.parametrize(("given", "message"), REFUSED.values(), ids=REFUSED)

@@ -22,7 +22,7 @@ TOOLS = (
 )
 TASKS = {
     "release.sh": '[ -z "${PRIVATE_YML-}" ]',
-    "publish.sh": 'set -e\n[ "$PRIVATE_YML" ] && [ "$SIGNING_KEY" ]\ngit clone -q source published\necho v1 >final/tag\n',
+    "publish.sh": "set -eu\n: $PRIVATE_YML $SIGNING_KEY\ngit clone -q source published\necho v1 >final/tag\n",
 }
 """Stand-ins for the tasks: what they are given, and what they leave."""
 
@@ -148,7 +148,7 @@ def have_folder(attempt: Attempt) -> None:
 
 def lock_key(attempt: Attempt) -> None:
     """Have a key with a passphrase."""
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "a passphrase", "-f", attempt.key]
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "a passphrase", "-f", str(attempt.key)]
     subprocess.run(command, check=True)
 
 
