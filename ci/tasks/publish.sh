@@ -5,7 +5,7 @@
 # pushes nothing itself. The newest section of CHANGELOG.md names the version.
 set -eu
 
-: "${PRIVATE_YML:?}" "${SIGNING_KEY:?}" "${GIT_USER_NAME:?}" "${GIT_USER_EMAIL:?}"
+: "${SIGNING_KEY:?}" "${GIT_USER_NAME:?}" "${GIT_USER_EMAIL:?}"
 
 fail() {
   echo "publish: $*" >&2
@@ -14,7 +14,7 @@ fail() {
 
 # No program but `sign` gets the key, and `make`, which runs what others wrote, no credentials.
 key=$SIGNING_KEY
-private=$PRIVATE_YML
+private=${PRIVATE_YML-}
 unset SIGNING_KEY PRIVATE_YML
 
 # Prints the commit, the fingerprints and the SHA-256 that a release names, and the SHA-256 of each part that is
@@ -40,6 +40,15 @@ grep -q "^version = \"$version\"\$" pyproject.toml ||
 manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
 [ ! -e "$manifest" ] || fail "version $version is already published"
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
+lfs= # the folder of the blobs, if they are in the repository itself, by Git LFS
+if grep -q '^[^#]*blobstore_path: final_blobs' config/final.yml; then
+  lfs=final_blobs
+  command -v git-lfs >/dev/null || fail "git-lfs is missing: git would commit the blobs themselves"
+  git lfs install --local --skip-repo >/dev/null # `git add` then installs the hook by which `git push` uploads them
+  git lfs pull
+else
+  [ -n "$private" ] || fail "PRIVATE_YML is not set: only Git LFS needs no credentials for a blobstore"
+fi
 
 # The credentials are deleted when this script ends; .gitignore keeps them out of commits.
 trial=$(mktemp -d)
@@ -53,8 +62,8 @@ SIGNING_KEY=$key sh scripts/sign "$trial" version
 # What was tested has to be what the source gives: the same commit, fingerprints and SHA-256.
 make vendor
 list=bosh-aws-cpi-$version.cdx.json
-SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) make sbom SBOM_ARGS="--version $version --output $trial/$list"
-(umask 077 && printf '%s\n' "$private" > config/private.yml)
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) make sbom SBOM_ARGS="--version $version --output '$trial/$list'"
+[ -z "$private" ] || (umask 077 && printf '%s\n' "$private" > config/private.yml)
 sh scripts/create-release --version="$version" --tarball="$trial/rebuilt.tgz"
 contents "$candidate" > "$trial/tested"
 contents "$trial/rebuilt.tgz" > "$trial/rebuilt"
@@ -64,12 +73,12 @@ diff "$trial/tested" "$trial/rebuilt" >&2 ||
 # Blobs that the blobstore lacks get an object_id. The commit is needed because finalize-release requires a
 # clean working copy.
 bosh --non-interactive upload-blobs
-git add config/blobs.yml
+git add config/blobs.yml ${lfs:+"$lfs"}
 git diff --cached --quiet || git commit --quiet --message "Upload the blobs of version $version"
 
 bosh --non-interactive finalize-release "$candidate" --version="$version"
 sed -i "s/^## \[$version\]\$/& - $(date -u +%Y-%m-%d)/" CHANGELOG.md
-git add .final_builds releases CHANGELOG.md
+git add .final_builds releases CHANGELOG.md ${lfs:+"$lfs"}
 git commit --quiet --message "Publish version $version"
 
 sh scripts/create-release "$manifest" --tarball="$final/bosh-aws-cpi-$version.tgz"

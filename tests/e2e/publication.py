@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (
-    *(".gitignore", "CHANGELOG.md", "LICENSE", "Makefile", "NOTICE", "SECURITY.md", "pyproject.toml"),
+    *(
+        ".gitattributes",
+        ".gitignore",
+        "CHANGELOG.md",
+        "LICENSE",
+        "Makefile",
+        "NOTICE",
+        "SECURITY.md",
+        "pyproject.toml",
+    ),
     *("ci", "config", "jobs", "packages", "requirements", "scripts", "src"),
 )
 """What the tasks need of the working copy; not its earlier final releases, whose blobstore is elsewhere."""
@@ -46,21 +55,32 @@ for each in dev project; do sed "s|^{root}$|$(pwd -P)|" {root}/.venv/$each.done 
 class Pipeline:
     """The folder of a build of the pipeline."""
 
-    def __init__(self, folder: Path) -> None:
-        """Create a repository of the working copy's files, and a remote, a blobstore and a key for it."""
+    def __init__(self, folder: Path, *, is_first: bool = False) -> None:
+        """Create a repository of the working copy's files, and a remote, a blobstore and a key for it.
+
+        Args:
+            folder: A new folder.
+            is_first: Whether there is nothing yet but an empty remote: neither blobstore nor key.
+        """
         self.folder = folder
         self.remote = folder / "remote.git"
         self.blobstore = folder / "blobstore"
         self.final = folder / "final"
         self.signing_key, public_key = create_key(folder / "key")
+        self.recorded = folder / "published"
+        """The clone with the commits that record the release."""
         for each in ("home", "tmp", "candidate", "final"):
             (folder / each).mkdir()
         self._write_hook(folder / "hooks" / "post-checkout")
         source = folder / "first"
         copy_sources(SOURCES, source)
-        self._unpublish(source, public_key)
+        self._unpublish(source, "" if is_first else public_key)
         self.git(source, "init", "--quiet", "--initial-branch=main")
         self.commit(source, "All")
+        if is_first:
+            self.recorded = source
+            self.git(folder, "init", "--quiet", "--bare", "--initial-branch=main", self.remote)
+            return
         self.git(folder, "clone", "--quiet", "--bare", source, self.remote)
         self.clone("source")
 
@@ -112,9 +132,9 @@ class Pipeline:
             check=False,
         )
 
-    def build_candidate(self) -> None:
-        """Run the task `release`."""
-        checked(self.run(self.folder, "sh", "source/ci/tasks/release.sh"))
+    def build_candidate(self, folder: Path | None = None) -> None:
+        """Run the task `release`, in the folder of another build if it is given."""
+        checked(self.run(folder or self.folder, "sh", "source/ci/tasks/release.sh"))
 
     def publish(
         self, folder: Path | None = None, **environment: str | None
@@ -133,6 +153,15 @@ class Pipeline:
             **environment,
         }
         return self.run(folder or self.folder, "sh", "source/ci/tasks/publish.sh", **parameters)
+
+    def first_release(self) -> subprocess.CompletedProcess[str]:
+        """Run the script that publishes the first release into the empty remote, with a key of its own."""
+        key = self.folder / "signing-key"
+        arguments = ("scripts/first-release", self.remote, key, self.final)
+        done = self.run(self.recorded, "sh", *arguments)
+        if key.exists():
+            self.signing_key = key.read_text()
+        return done
 
     def push(self) -> None:
         """Push the commits and the tag, as the pipeline does with what the task left."""
@@ -159,12 +188,14 @@ class Pipeline:
         )
 
     def _unpublish(self, source: Path, key: str) -> None:
-        """Give the repository a blobstore and a signer of its own, in which nothing is published yet."""
+        """Give the repository a blobstore and a signer of its own if there is a key; nothing is published."""
         config = source / "config"
-        options = {"blobstore_path": str(self.blobstore)}
-        final = {"name": NAME, "blobstore": {"provider": "local", "options": options}}
+        final: dict[str, object] = {"name": NAME}
+        if key:
+            options = {"blobstore_path": str(self.blobstore)}
+            final["blobstore"] = {"provider": "local", "options": options}
         (config / "final.yml").write_text(yaml.safe_dump(final))
-        (config / "release-signers").write_text(f'{NAME} namespaces="{NAME}" {key}')
+        (config / "release-signers").write_text(f'{NAME} namespaces="{NAME}" {key}' if key else "# None\n")
         blobs = yaml.safe_load((config / "blobs.yml").read_text())
         for blob in blobs.values():
             blob.pop("object_id", None)

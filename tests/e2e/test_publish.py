@@ -6,20 +6,20 @@ import hashlib
 import io
 import json
 import os
+import shlex
 import shutil
 import tarfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
-from tests.e2e.publication import NAME, OFFLINE, ROOT, SECRET, checked, create_key
+from tests.e2e.publication import GIT, NAME, OFFLINE, ROOT, SECRET, Pipeline, checked, create_key
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.e2e.publication import Pipeline
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
@@ -30,10 +30,46 @@ def verify(pipeline: Pipeline, final: Path) -> subprocess.CompletedProcess[str]:
     """Verify a release with the commands that SECURITY.md has for operators."""
     page = (ROOT / "SECURITY.md").read_text()
     commands = page.partition("## Verify a release")[2].split("```")[1].removeprefix("sh\n")
-    signers = str(pipeline.folder / "source" / "config" / "release-signers")
+    signers = shlex.quote(str(pipeline.recorded / "config" / "release-signers"))
     return pipeline.run(
         final, "/bin/sh", "-e", "-c", commands.replace("config/release-signers", signers), LC_ALL="C.UTF-8"
     )
+
+
+@pytest.fixture(scope="module")
+def first_release(folder: Path) -> Pipeline:
+    """Publish the working copy into an empty remote, with Git LFS, and get what was published."""
+    made = Pipeline(folder / "first release", is_first=True)
+    made.final.rmdir()
+    checked(made.first_release())
+    made.git(made.recorded, "pull", "--quiet", "--ff-only", made.remote, "main")
+    return made
+
+
+@pytest.fixture(params=["pipeline", "first_release"])
+def published(request: pytest.FixtureRequest) -> Pipeline:
+    """Return a published release: its blobs are in a folder, or in the repository by Git LFS."""
+    made: Pipeline = request.getfixturevalue(request.param)
+    return made
+
+
+def pull_blobs(published: Pipeline, clone: Path) -> None:
+    """Get the blobs of a clone, if they are in the repository."""
+    if (clone / "final_blobs").exists():
+        published.git(clone, "lfs", "install", "--local", "--skip-repo")
+        published.git(clone, "lfs", "pull")
+
+
+def build_from_record(published: Pipeline, remote: Path, tarball: Path, folder: Path, *options: str) -> None:
+    """Check that a clone gives a final release again, byte for byte, without network and without blobs."""
+    clone, built = folder / "clone", folder / "built.tgz"
+    published.git(folder, "clone", "--quiet", *options, remote, clone)
+    shutil.rmtree(clone / "blobs")
+    pull_blobs(published, clone)
+    record = f"releases/{NAME}/{tarball.stem}.yml"
+    command = ("sh", "scripts/create-release", record, f"--tarball={built}")
+    checked(published.run(clone, *OFFLINE, *command, HOME=str(folder)))
+    assert built.read_bytes() == tarball.read_bytes()
 
 
 @pytest.fixture
@@ -78,12 +114,12 @@ def refused(pipeline: Pipeline, attempt: Path) -> Callable[..., str]:
     return run
 
 
-def test_release_is_signed(pipeline: Pipeline) -> None:
+def test_release_is_signed(published: Pipeline) -> None:
     """The tarball and the list of components are signed, and operators can verify both."""
-    files = [pipeline.tarball.name, f"{NAME}-{pipeline.version}.cdx.json"]
-    left = {path.name for path in pipeline.final.iterdir()}
+    files = [published.tarball.name, f"{NAME}-{published.version}.cdx.json"]
+    left = {path.name for path in published.final.iterdir()}
     assert left == {*files, "SHA256SUMS", "SHA256SUMS.sig", "notes.md", "tag"}
-    verified = checked(verify(pipeline, pipeline.final))
+    verified = checked(verify(published, published.final))
     assert verified.stdout.startswith(f'Good "{NAME}" signature')
     assert verified.stdout.splitlines()[1:] == [f"{file}: OK" for file in files]
 
@@ -137,28 +173,76 @@ def test_date_of_publication_is_recorded(pipeline: Pipeline) -> None:
     assert heading == f"## [{pipeline.version}] - {date}"
 
 
-def test_secrets_are_deleted(pipeline: Pipeline) -> None:
+def test_secrets_are_deleted(published: Pipeline) -> None:
     """Neither the key nor the blobstore's credentials stay on disk, or reach a commit."""
-    secrets = [pipeline.signing_key.splitlines()[2].encode(), SECRET.encode()]
-    folders = [pipeline.folder / name for name in ("published", "final", "tmp", "home")]
+    secrets = [published.signing_key.splitlines()[2].encode(), SECRET.encode()]
+    folders = [published.recorded, *(published.folder / name for name in ("final", "tmp", "home"))]
     ours = [
         path for each in folders for path in each.rglob("*") if path.is_file() and "blobs" not in path.parts
     ]
     assert [path for path in ours if any(secret in path.read_bytes() for secret in secrets)] == []
-    history = pipeline.git(pipeline.folder / "published", "log", "--all", "--patch")
+    history = published.git(published.recorded, "log", "--all", "--patch")
     assert not any(secret.decode() in history for secret in secrets)
-    assert not (pipeline.folder / "published" / "config" / "private.yml").exists()
+    assert not (published.recorded / "config" / "private.yml").exists()
 
 
-def test_pushed_release_is_built_from_the_blobstore(pipeline: Pipeline, tmp_path: Path) -> None:
+def test_pushed_release_is_built_from_the_blobstore(published: Pipeline, tmp_path: Path) -> None:
     """A clone of the tag builds the same tarball, byte for byte, without network and without blobs."""
-    clone = pipeline.clone(tmp_path / "clone", "--branch", f"v{pipeline.version}")
-    shutil.rmtree(clone / "blobs")
-    manifest = f"releases/{NAME}/{NAME}-{pipeline.version}.yml"
-    tarball = tmp_path / "built.tgz"
-    command = ("sh", "scripts/create-release", manifest, f"--tarball={tarball}")
-    checked(pipeline.run(clone, *OFFLINE, *command, HOME=str(tmp_path)))
-    assert tarball.read_bytes() == pipeline.tarball.read_bytes()
+    build_from_record(
+        published, published.remote, published.tarball, tmp_path, "--branch", f"v{published.version}"
+    )
+
+
+def test_release_can_be_listed(published: Pipeline, tmp_path: Path) -> None:
+    """The bosh CLI alone builds each final release of the default branch, as the index bosh.io does."""
+    clone = published.clone(tmp_path / "clone")
+    pull_blobs(published, clone)
+    records = [path for path in clone.glob("releases/*/*.yml") if path.name != "index.yml"]
+    assert [path.name for path in records] == [f"{NAME}-{published.version}.yml"]
+    for record in records:
+        build = ("bosh", "create-release", record, "--tarball", tmp_path / "release", "--json")
+        done = checked(published.run(clone, *OFFLINE, *build, HOME=str(tmp_path)))
+        row = json.loads(done.stdout)["Tables"][0]["Rows"][0]
+        assert (row["name"], row["version"]) == (NAME, published.version)
+    assert {"LICENSE", "NOTICE", ".final_builds"} <= {path.name for path in clone.iterdir()}
+
+
+def test_next_release_with_lfs(first_release: Pipeline, tmp_path: Path) -> None:
+    """The next release needs no credentials for a blobstore, and `git push` uploads its blobs."""
+    source = first_release.clone(tmp_path / "source")
+    pull_blobs(first_release, source)
+    shutil.rmtree(source / "releases")  # so that the version is free again: another needs other tools
+    (source / "src" / "bosh_aws_cpi" / "new.py").touch()
+    first_release.commit(source, "Next")
+    for name in ("candidate", "final"):
+        (tmp_path / name).mkdir()
+    first_release.build_candidate(tmp_path)
+    checked(first_release.publish(tmp_path, PRIVATE_YML="", SIGNING_KEY=first_release.signing_key))
+    remote = shutil.copytree(first_release.remote, tmp_path / "remote.git")
+    first_release.git(tmp_path / "published", "remote", "add", "push-target", remote)
+    first_release.git(tmp_path / "published", "push", "--quiet", "push-target", "HEAD:main")
+    build_from_record(first_release, remote, tmp_path / "final" / first_release.tarball.name, tmp_path)
+
+
+def test_git_has_only_pointers(first_release: Pipeline) -> None:
+    """In the repository of the first release, git itself has no blob: Git LFS has them."""
+    listed = first_release.git(first_release.remote, "ls-tree", "-r", "--long", "main", "final_blobs/")
+    sizes = [int(line.split()[3]) for line in listed.splitlines()]
+    assert len(sizes) > 10
+    assert max(sizes) < 200
+    assert (first_release.folder / "hooks" / "pre-push").exists(), "the hook that uploads for whoever pushes"
+
+
+def test_first_release_is_made_once(first_release: Pipeline) -> None:
+    """A second run is refused, and says what is there."""
+    refs = first_release.git(first_release.remote, "show-ref")
+    (first_release.final).rename(first_release.folder / "kept")
+    said = first_release.first_release()
+    (first_release.folder / "kept").rename(first_release.final)
+    assert said.returncode == 1
+    tag = f"v{first_release.version}"
+    assert said.stderr.endswith(f"is not empty; it has HEAD refs/heads/main refs/tags/{tag}\n")
+    assert first_release.git(first_release.remote, "show-ref") == refs
 
 
 REFUSED = {
@@ -166,6 +250,26 @@ REFUSED = {
     "an empty key": ("", "SIGNING_KEY"),
     "no key at all": ("something", "ssh-keygen can't sign with SIGNING_KEY"),
 }
+
+
+def test_without_credentials_nothing_is_uploaded(refused: Callable[..., str]) -> None:
+    """A blobstore elsewhere needs credentials."""
+    assert "PRIVATE_YML is not set: only Git LFS needs no" in refused(PRIVATE_YML=None)
+
+
+def test_without_git_lfs_nothing_is_uploaded(
+    refused: Callable[..., str], pipeline: Pipeline, attempt: Path, tmp_path: Path
+) -> None:
+    """Where git would commit the blobs themselves, nothing is published."""
+    final = {"name": NAME, "blobstore": {"provider": "local", "options": {"blobstore_path": "final_blobs"}}}
+    (attempt / "source" / "config" / "final.yml").write_text(yaml.safe_dump(final))
+    pipeline.commit(attempt / "source", "Git LFS")
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    for program in Path(GIT).parent.iterdir():
+        if program.name != "git-lfs":
+            (programs / program.name).symlink_to(program)
+    assert "git-lfs is missing" in refused(PATH=str(programs), PRIVATE_YML=None)
 
 
 @pytest.mark.parametrize(("given", "message"), REFUSED.values(), ids=REFUSED)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 pytestmark = pytest.mark.release
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "create-release"
-MARK = "src/bosh_release/python.hasty"
+MARK = "src/bosh_release/python.developer-build"
 ASKING = "#!/bin/sh\nfor name in user.test core.abbrev; do git config --get $name; done\n"
 
 
@@ -31,19 +32,13 @@ def test_settings_of_git_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "is_hasty"), [(["--force"], True), ([], False), (["--final", "--force"], False)]
+    ("arguments", "is_marked"), [(["--force"], True), ([], False), (["--final", "--force"], False)]
 )
 @pytest.mark.parametrize("status", [0, 3])
-def test_build_of_a_developer(arguments: list[str], is_hasty: bool, status: int, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of the test
+def test_build_of_a_developer(arguments: list[str], is_marked: bool, status: int, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of the test
     """A build with --force has a mark, by which the interpreter compiles fast; no mark stays."""
-    root = tmp_path / "clone"
-    (root / "src" / "bosh_release").mkdir(parents=True)
-    (root / "scripts").mkdir()
-    shutil.copy(SCRIPT, root / "scripts")
+    root = clone(tmp_path, f"[ -e {MARK} ] && echo marked; echo $*\nexit {status}")
     (root / MARK).touch()  # of a build that was killed
-    program = tmp_path / "bosh"
-    program.write_text(f"#!/bin/sh\n[ -e {MARK} ] && echo marked; echo $*\nexit {status}\n")
-    program.chmod(0o755)
     done = subprocess.run(
         [root / "scripts" / "create-release", *arguments],
         env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
@@ -52,8 +47,27 @@ def test_build_of_a_developer(arguments: list[str], is_hasty: bool, status: int,
         check=False,
     )
     said = " ".join(["create-release", *arguments])
-    assert done.stdout.splitlines() == [*(["marked"] if is_hasty else []), said]
+    assert done.stdout.splitlines() == [*(["marked"] if is_marked else []), said]
     assert done.returncode == status
+    assert not (root / MARK).exists()
+
+
+def test_end_by_a_signal(tmp_path: Path) -> None:
+    """SIGTERM to the script alone ends the CLI, too, and no mark stays."""
+    root = clone(tmp_path, "echo started; read line; echo went on")
+    with subprocess.Popen(
+        [root / "scripts" / "create-release", "--force"],
+        env={**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stdout
+        assert running.stdout.readline() == "started\n"
+        assert (root / MARK).exists()
+        running.send_signal(signal.SIGTERM)
+        assert running.wait(timeout=60) == 1
+        assert running.stdout.read() == "", "the CLI has the other end open as long as it runs"
     assert not (root / MARK).exists()
 
 
@@ -99,6 +113,18 @@ def test_what_a_flavour_is_not_built_with(arguments: list[str], message: str) ->
     done = subprocess.run([SCRIPT, *arguments], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert message in done.stderr
+
+
+def clone(folder: Path, cli: str) -> Path:
+    """Lay out the script in a new folder, and a stand-in for the bosh CLI beside it; returns the folder."""
+    root = folder / "clone"
+    (root / "src" / "bosh_release").mkdir(parents=True)
+    (root / "scripts").mkdir()
+    shutil.copy(SCRIPT, root / "scripts")
+    program = folder / "bosh"
+    program.write_text(f"#!/bin/sh\n{cli}\n")
+    program.chmod(0o755)
+    return root
 
 
 def asked(environment: dict[str, str], folder: Path) -> list[str]:

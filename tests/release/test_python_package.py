@@ -211,7 +211,7 @@ def test_build_of_a_developer(
     compiled: Callable[..., subprocess.CompletedProcess[str]], log: Callable[[], list[str]], tmp_path: Path
 ) -> None:
     """With the file that marks a developer's build, it compiles once and without a profile."""
-    (tmp_path / "the sources" / "bosh_release" / "python.hasty").touch()
+    (tmp_path / "the sources" / "bosh_release" / "python.developer-build").touch()
     ended = compiled()
     assert ended.returncode == 0, ended.stderr
     assert log() == PLAIN

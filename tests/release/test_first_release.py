@@ -1,0 +1,210 @@
+"""What stops the script that publishes the first release; `make e2e` runs it to the end."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.release
+
+ROOT = Path(__file__).parents[2]
+TOOLS = (
+    *("basename", "cat", "cp", "dirname", "git", "grep", "make", "mkdir", "mktemp", "rm", "sed", "sh"),
+    *("ssh-keygen", "tr"),
+)
+TASKS = {
+    "release.sh": '[ -z "${PRIVATE_YML-}" ]',
+    "publish.sh": "set -eu\n: $PRIVATE_YML $SIGNING_KEY\ngit clone -q source published\necho v1 >final/tag\n",
+}
+"""Stand-ins for the tasks: what they are given, and what they leave."""
+
+
+@dataclass
+class Attempt:
+    """A clone and an empty remote, and the arguments of the script."""
+
+    folder: Path
+    remote: str
+    key: Path
+    final: Path
+
+    @property
+    def clone(self) -> Path:
+        """The working copy."""
+        return self.folder / "clone"
+
+    @property
+    def programs(self) -> Path:
+        """All programs that the script finds."""
+        return self.folder / "programs"
+
+    def git(self, *arguments: str | Path) -> str:
+        """Run git in the clone."""
+        command = ["git", "-c", "user.name=A", "-c", "user.email=a@example.com", *arguments]
+        return subprocess.run(command, cwd=self.clone, check=True, capture_output=True, text=True).stdout
+
+    def run(self) -> subprocess.CompletedProcess[str]:
+        """Run the script."""
+        return subprocess.run(
+            ["/bin/sh", "scripts/first-release", self.remote, self.key, self.final],
+            cwd=self.clone,
+            env={
+                "PATH": str(self.programs),
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "HOME": str(self.folder),
+                "TMPDIR": str(self.folder / "tmp"),
+                "PRIVATE_YML": "a secret",
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture
+def attempt(tmp_path: Path) -> Attempt:
+    """Return an attempt of which nothing stands in the way."""
+    made = Attempt(tmp_path, str(tmp_path / "remote.git"), tmp_path / "key", tmp_path / "final")
+    for name in ("config/final.yml", "config/release-signers", "scripts/first-release"):
+        (made.clone / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, made.clone / name)
+    for name, script in TASKS.items():
+        (made.clone / "ci" / "tasks" / name).parent.mkdir(parents=True, exist_ok=True)
+        (made.clone / "ci" / "tasks" / name).write_text(script)
+    (tmp_path / "tmp").mkdir()
+    made.programs.mkdir()
+    for name in TOOLS:
+        program = shutil.which(name)
+        assert program, f"{name} is missing"
+        (made.programs / name).symlink_to(program)
+    for name in ("bosh", "git-lfs"):
+        (made.programs / name).write_text("#!/bin/sh\nexit 1\n")
+        (made.programs / name).chmod(0o755)
+    made.git("init", "--quiet", "--initial-branch=main")
+    made.git("init", "--quiet", "--bare", "--initial-branch=main", made.remote)
+    made.git("add", ".")
+    made.git("commit", "--quiet", "--message", "All")
+    made.git("config", "user.name", "A")
+    made.git("config", "user.email", "a@example.com")
+    return made
+
+
+def fill_remote(attempt: Attempt) -> None:
+    """Push something."""
+    attempt.git("push", "--quiet", attempt.remote, "HEAD:main")
+
+
+def lose_remote(attempt: Attempt) -> None:
+    """Name a remote that is not there."""
+    attempt.remote += "/missing"
+
+
+def change(attempt: Attempt) -> None:
+    """Leave a file that is not committed."""
+    (attempt.clone / "new").touch()
+
+
+def make_shallow(attempt: Attempt) -> None:
+    """Replace the clone by one that lacks the older commits."""
+    attempt.git("commit", "--quiet", "--allow-empty", "--message", "More")
+    attempt.git("clone", "--quiet", "--depth=1", attempt.clone.as_uri(), attempt.folder / "shallow")
+    shutil.rmtree(attempt.clone)
+    (attempt.folder / "shallow").rename(attempt.clone)
+
+
+def forget_name(attempt: Attempt) -> None:
+    """Leave git without a name for commits."""
+    attempt.git("config", "--unset", "user.name")
+
+
+def lose_lfs(attempt: Attempt) -> None:
+    """Have no git-lfs."""
+    (attempt.programs / "git-lfs").unlink()
+
+
+def lose_cli(attempt: Attempt) -> None:
+    """Have no bosh CLI."""
+    (attempt.programs / "bosh").unlink()
+
+
+def keep_key_inside(attempt: Attempt) -> None:
+    """Name a key in the working copy."""
+    attempt.key = attempt.clone / "config" / "key"
+
+
+def have_folder(attempt: Attempt) -> None:
+    """Have the folder of the results already."""
+    attempt.final.mkdir()
+
+
+def lock_key(attempt: Attempt) -> None:
+    """Have a key with a passphrase."""
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "a passphrase", "-f", str(attempt.key)]
+    subprocess.run(command, check=True)
+
+
+REFUSED: dict[Callable[[Attempt], None], str] = {
+    fill_remote: "remote.git is not empty; it has HEAD refs/heads/main\n",
+    lose_remote: "git can't read",
+    change: "the working copy has changes: commit them, or discard them",
+    make_shallow: "this clone is shallow: git fetch --unshallow",
+    forget_name: "git needs your name for the commits",
+    lose_lfs: "git-lfs is missing",
+    lose_cli: "bosh is missing",
+    keep_key_inside: "is in the working copy, and could be committed",
+    have_folder: "final exists already: name a new folder",
+    lock_key: "must be a private key in OpenSSH's format, without a passphrase",
+}
+
+
+@pytest.mark.parametrize("spoil", REFUSED)
+def test_first_release_is_refused(spoil: Callable[[Attempt], None], attempt: Attempt) -> None:
+    """The error names what stands in the way; the remote, the clone and the key are as they were."""
+    spoil(attempt)
+    before = state(attempt)
+    done = attempt.run()
+    assert done.returncode == 1, done.stderr
+    assert REFUSED[spoil] in done.stderr
+    assert state(attempt) == before
+
+
+def test_refused_push(attempt: Attempt) -> None:
+    """What fails at the end leaves nothing but the key, which the next run takes."""
+    hook = Path(attempt.remote) / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\nexit 1\n")
+    hook.chmod(0o755)
+    before = state(attempt)
+    done = attempt.run()
+    assert "pre-receive hook declined" in done.stderr
+    assert [line for line in state(attempt) if line not in before] == [
+        str(attempt.key),
+        f"{attempt.key}.pub",
+    ]
+    hook.unlink()
+    done = attempt.run()
+    assert f"takes the signing key in {attempt.key}\n" in done.stdout
+    assert done.returncode == 0, done.stderr
+    assert (attempt.final / "tag").read_text() == "v1\n"
+    assert attempt.git("ls-remote", attempt.remote).split()[1::2] == [
+        "HEAD",
+        "refs/heads/main",
+        "refs/tags/v1",
+    ]
+    assert list((attempt.folder / "tmp").iterdir()) == []
+
+
+def state(attempt: Attempt) -> list[str]:
+    """List the files beside the clone and what git knows of it; the remote is among them."""
+    git = {attempt.clone / ".git", Path(attempt.remote) / "objects"}
+    files = [path for path in attempt.folder.rglob("*") if not git & {*path.parents}]
+    said = [attempt.git("log", "--all", "--format=%H"), attempt.git("status", "--porcelain")]
+    return [*sorted(str(path) for path in files), *said]
