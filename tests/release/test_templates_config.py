@@ -164,6 +164,7 @@ def test_any_text_arrives(render: Render, name: str) -> None:
         ("aws.default_root_disk", {"type": "gp3", "iops": 4000, "kms_key_arn": NASTY, "encrypted": None}),
         ("aws.default_ephemeral_disk", {"size": 20480}),
         ("aws.vm_resources_families", ["t3", "m7i"]),
+        ("aws.vm_resources_by_region", True),
         ("aws.fast_path_delete", False),
         ("aws.deregister_on_delete", False),
         ("aws.skip_os_shutdown", False),

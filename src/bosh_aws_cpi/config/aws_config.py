@@ -78,6 +78,7 @@ class AwsConfig(Record):
     """Within how many minutes the AMI of a light stemcell is copied; None for no limit."""
     enable_describe_instance_types: bool
     vm_resources_families: Sequence[str]
+    vm_resources_by_region: bool
     tags: Mapping[str, str]
     """Tags for everything that the CPI creates."""
 
@@ -130,6 +131,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
         vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
+        vm_resources_by_region=keys.VM_RESOURCES_BY_REGION.read(merged),
         tags=_tags(keys.TAGS.read(merged)),
     )
 

@@ -214,6 +214,14 @@ VM_RESOURCES_FAMILIES = Key(
     is_new=True,
     example=["t3", "m7i", "c7i", "r7i"],
 )
+VM_RESOURCES_BY_REGION = Key(
+    "aws.vm_resources_by_region",
+    flag,
+    "For a manifest's `vm_resources`, choose only among the types that the region offers "
+    "(ec2:DescribeInstanceTypeOfferings, once a day). If EC2 does not say which, choose as without this key.",
+    default=False,
+    is_new=True,
+)
 STEMCELL = Key(
     "aws.stemcell",
     json_object,

@@ -57,6 +57,7 @@ def test_defaults() -> None:
         "encryption": DEFAULT_KEY,
         "default_root_disk": {},
         "vm_resources_families": [],
+        "vm_resources_by_region": False,
         "default_ephemeral_disk": {},
         "metadata_options": {},
         "stemcell": {},

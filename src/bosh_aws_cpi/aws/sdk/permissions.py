@@ -198,7 +198,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "Diagnose", {"InstanceId": _INSTANCE, "Attribute": "userData"}, _OWN_INSTANCE
     ),
     "ec2:DescribeInstanceStatus": Action("Diagnose"),
-    "ec2:DescribeInstanceTypeOfferings": Action("Check"),
+    "ec2:DescribeInstanceTypeOfferings": Action("VmResourcesByRegion Check", is_new=True),
     "ec2:DescribeInstanceTypes": Action(
         BASELINE, use="optional; see `aws.enable_describe_instance_types`", is_new=True
     ),
@@ -367,6 +367,7 @@ _FEATURES: Final = (
         "`network_acl`",
     ),
     Feature("SpreadGroups", "`spread`"),
+    Feature("VmResourcesByRegion", "`aws.vm_resources_by_region`"),
     Feature(
         "SourceDestCheck",
         "`source_dest_check: false`; not needed with several networks",
