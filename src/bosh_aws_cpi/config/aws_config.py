@@ -72,6 +72,7 @@ class AwsConfig(Record):
     deregister_on_delete: bool
     skip_os_shutdown: bool | None
     """Whether VMs that say nothing of it end without their shutdown; None: no VM does."""
+    keep_failed_vms: bool
     stemcell_upload: StemcellUpload
     copies_stemcells_from_other_regions: bool
     copy_completion_minutes: int | None
@@ -129,6 +130,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
+        keep_failed_vms=keys.KEEP_FAILED_VMS.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
         vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
         vm_resources_by_region=keys.VM_RESOURCES_BY_REGION.read(merged),

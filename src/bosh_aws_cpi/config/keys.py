@@ -291,6 +291,14 @@ SKIP_OS_SHUTDOWN = Key(
     is_new=True,
     example=True,
 )
+KEEP_FAILED_VMS = Key(
+    "aws.keep_failed_vms",
+    flag,
+    "If create_vm fails after EC2 has launched the instance, stop and tag it for an operator in place of "
+    "terminating it; only VMs with one dynamic network, without a `vip`, and not on the spot market.",
+    default=False,
+    is_new=True,
+)
 
 # The sections `agent`, `registry` and `debug`.
 

@@ -58,6 +58,7 @@ def test_defaults() -> None:
         "default_root_disk": {},
         "vm_resources_families": [],
         "vm_resources_by_region": False,
+        "keep_failed_vms": False,
         "default_ephemeral_disk": {},
         "metadata_options": {},
         "stemcell": {},

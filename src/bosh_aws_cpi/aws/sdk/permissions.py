@@ -279,6 +279,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:StartInstances": Action(
         BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, "`reboot_vm` of a stopped VM", is_new=True
     ),
+    "ec2:StopInstances": Action("KeptVms", {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, is_new=True),
     "ec2:TerminateInstances": Action(BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE),
     "ebs:CompleteSnapshot": Action(
         "HeavyStemcells", {"SnapshotId": _SNAPSHOT, "ChangedBlocksCount": 0}, _OWN_SNAPSHOT, is_new=True
@@ -367,6 +368,7 @@ _FEATURES: Final = (
         "`network_acl`",
     ),
     Feature("SpreadGroups", "`spread`"),
+    Feature("KeptVms", "`aws.keep_failed_vms`"),
     Feature("VmResourcesByRegion", "`aws.vm_resources_by_region`"),
     Feature(
         "SourceDestCheck",
