@@ -21,7 +21,7 @@ from tests.faults.scenarios_disk import (
     old,
 )
 from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, SHARED_SNAPSHOT, WITHOUT_AMI
-from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, SPREAD_GROUP, VM_IN_GROUP
+from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, SIZED, SPREAD_GROUP, VM_IN_GROUP
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
 OLD_ATTACHING, OLD_DETACHING = (f"{method} of an old stemcell" for method in ("attach_disk", "detach_disk"))
@@ -129,6 +129,12 @@ GROUP_LEFT_LAST = [
     )
 ]
 OUTLIVED: dict[str, list[Outlived]] = {
+    SIZED: [
+        Outlived(
+            "If EC2 does not say what the region offers, all types count",
+            frozenset({"DescribeInstanceTypeOfferings"}),
+        )
+    ],
     "create_vm": [BUILT_IN_TABLE],
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],

@@ -14,7 +14,6 @@ WITHOUT_AWS: Final = {
     "info",
     "ping",
     "current_vm_id",
-    "calculate_vm_cloud_properties",
     "configure_networks",
 }
 """The methods that don't call AWS."""

@@ -115,7 +115,15 @@ def balanced(stage: Stage) -> list[Any]:
     return [vm_cid]
 
 
+SIZED = "calculate_vm_cloud_properties by region"
 VMS = (
+    Scenario(
+        name=SIZED,
+        calls=("DescribeInstanceTypeOfferings",),
+        lay=lambda _: [{"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}],
+        result='{"instance_type": "t2.nano", "ephemeral_disk": {"size": 1024}}',
+        aws={"vm_resources_by_region": True},
+    ),
     Scenario(
         name="has_vm",
         calls=("DescribeInstances",),

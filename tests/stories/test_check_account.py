@@ -857,11 +857,35 @@ def test_calls(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     assert of("not checked", found) == []
 
 
+def test_sizes_by_region(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
+    """With `aws.vm_resources_by_region`, the check chooses as the CPI does; offline it asks nobody."""
+    cpi, whole = cpi_with(vm_resources_by_region=True), right(world)
+    del whole["compilation"]["vm_type"]
+    whole["compilation"]["vm_resources"] = size = {"cpu": 64, "ram": 512, "ephemeral_disk_size": 10_240}
+    fake_aws.rule(action=OFFERS, where={"LocationType": "region"}, replace=[["5[.]16xlarge", "9.metal"]])
+    (found,) = errors(checked(cpi, whole))
+    assert found["path"] == "compilation/vm_resources"
+    assert found["what"] == cpi.call("calculate_vm_cloud_properties", size).error["message"]
+    assert "Largest known VM type is 'r5.12xlarge'" in found["what"]
+    fake_aws.clear_rules()
+    fake_aws.forget_calls()
+    other = cpi_with(vm_resources_by_region=True)
+    fake_aws.rule(action=OFFERS, where={"LocationType": "region"}, replace=[["[tcmr][25][.]", "t99."]])
+    (found,) = errors(checked(other, whole))
+    message = "aws.vm_resources_by_region: us-east-1 offers no type of t2, c5, m5, r5: name families in "
+    assert found["what"] == f"{message}aws.vm_resources_families that it offers"
+    assert found["remedy"] == "Correct aws.vm_resources_families in cpi.json"
+    fake_aws.forget_calls()
+    assert errors(checked(other, whole, "--offline")) == []
+    assert fake_aws.actions() == []
+
+
+OFFERS = "DescribeInstanceTypeOfferings"
 LOOKUPS = {
     "DescribeSubnets": "subnets",
     "DescribeNetworkInterfaces": "addresses",
     "DescribeSecurityGroups": "security groups",
-    "DescribeInstanceTypeOfferings": "offers of instance types",
+    OFFERS: "offers of instance types",
     "DescribeInstanceTypes": "instance types",
     "DescribeKeyPairs": "key pairs",
     "DescribePlacementGroups": "placement groups",

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
-    from tests.protocols import CpiWith, WriteError
+    from tests.protocols import CpiWith, Refuse, WriteError
 
 LARGEST = "Largest known VM type is 'r5.16xlarge': 64 CPU, 524288 RAM."
 
@@ -114,4 +117,90 @@ def test_impossible_families(
     wanted = {"cpu": 4, "ram": 800000, "ephemeral_disk_size": 1}
     answer = cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
     assert answer.error == failure("CloudError", message)
+    assert fake_aws.actions() == []
+
+
+ASKING = "DescribeInstanceTypeOfferings"
+WANTED = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 4096}
+WITHOUT_T2 = "eu-north-1"
+WITHOUT_ANY = "ap-southeast-5"
+"""A region that offers no type of the default list."""
+
+
+def kept_in(cpi: Cpi) -> Path:
+    """Return the file with the offers, which only the user can read."""
+    (path,) = (cpi.folder / ".cache" / "bosh-aws-cpi").iterdir()
+    assert path.stat().st_mode & 0o777 == 0o600
+    return path
+
+
+@pytest.mark.parametrize(
+    ("region", "families", "name"),
+    [
+        ("us-east-1", [], "t2.nano"),
+        (WITHOUT_T2, [], "c5.large"),
+        (WITHOUT_T2, ["t2", "m7i"], "m7i.large"),
+        (WITHOUT_ANY, ["t3"], "t3.nano"),
+    ],
+)
+def test_by_region(cpi_with: CpiWith, fake_aws: FakeAws, region: str, families: list[str], name: str) -> None:
+    """With `aws.vm_resources_by_region`, types that the region lacks are passed over; EC2 is asked once."""
+    cpi = cpi_with(vm_resources_by_region=True, vm_resources_families=families, region=region)
+    for _ in range(2):
+        answer = cpi.call("calculate_vm_cloud_properties", WANTED)
+        assert answer.ok() == {"instance_type": name, "ephemeral_disk": {"size": 4096}}
+    assert fake_aws.actions() == [ASKING]
+
+
+@pytest.mark.parametrize(
+    ("region", "wanted", "message"),
+    [
+        (
+            WITHOUT_ANY,
+            WANTED,
+            (
+                "aws.vm_resources_by_region: ap-southeast-5 offers no type of t2, c5, m5, r5: name families "
+                "in aws.vm_resources_families that it offers"
+            ),
+        ),
+        (
+            WITHOUT_T2,
+            {**WANTED, "cpu": 65},
+            f"Unable to meet requested VM requirements: 65 CPU, 512 RAM. {LARGEST}",
+        ),
+    ],
+)
+def test_nothing_in_the_region(
+    cpi_with: CpiWith, failure: WriteError, region: str, wanted: dict[str, int], message: str
+) -> None:
+    """A region without any of the types, or without a large enough one, is an error that says so."""
+    cpi = cpi_with(vm_resources_by_region=True, region=region)
+    assert cpi.call("calculate_vm_cloud_properties", wanted).error == failure("CloudError", message)
+
+
+def test_region_that_can_not_be_asked(cpi_with: CpiWith, deny: Refuse, fake_aws: FakeAws) -> None:
+    """If EC2 refuses to tell, an older answer counts, or else all types: the log says why."""
+    denied = deny(ASKING)
+    cpi = cpi_with(vm_resources_by_region=True, region=WITHOUT_T2)
+    answer = cpi.call("calculate_vm_cloud_properties", WANTED)
+    assert answer.ok()["instance_type"] == "t2.nano"
+    assert "Could not look up the instance types that eu-north-1 offers" in answer.stderr
+    assert denied in answer.stderr
+    fake_aws.clear_rules()
+    assert cpi.call("calculate_vm_cloud_properties", WANTED).ok()["instance_type"] == "c5.large"
+    path = kept_in(cpi)
+    path.write_text(json.dumps([0, json.loads(path.read_text())[1]]))
+    deny(ASKING)
+    assert cpi.call("calculate_vm_cloud_properties", WANTED).ok()["instance_type"] == "c5.large"
+    for damaged in ('[1, ["t2.nano"', '["x", ["t2.nano"]]', '[1, ["t3.nano"]]', "{}", "[1, 2]"):
+        path.write_text(damaged)
+        assert cpi.call("calculate_vm_cloud_properties", WANTED).ok()["instance_type"] == "t2.nano"
+
+
+def test_without_keys(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+    """Where the CPI finds no keys, all types count, and the log says why."""
+    keyless = {"credentials_source": "env_or_profile", "access_key_id": None, "secret_access_key": None}
+    answer = cpi_with(vm_resources_by_region=True, **keyless).call("calculate_vm_cloud_properties", WANTED)
+    assert answer.ok()["instance_type"] == "t2.nano"
+    assert "Could not look up the instance types" in answer.stderr
     assert fake_aws.actions() == []

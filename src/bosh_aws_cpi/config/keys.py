@@ -223,6 +223,14 @@ VM_RESOURCES_FAMILIES = Key(
     is_new=True,
     example=["t3", "m7i", "c7i", "r7i"],
 )
+VM_RESOURCES_BY_REGION = Key(
+    "aws.vm_resources_by_region",
+    flag,
+    "For a manifest's `vm_resources`, choose only among the types that the region offers "
+    "(ec2:DescribeInstanceTypeOfferings, once a day). If EC2 does not say which, choose as without this key.",
+    default=False,
+    is_new=True,
+)
 STEMCELL = Key(
     "aws.stemcell",
     json_object,
@@ -296,6 +304,14 @@ SKIP_OS_SHUTDOWN = Key(
     "key is not set: `false` means those VMs only. If set, delete_vm looks at the VM first.",
     is_new=True,
     example=True,
+)
+KEEP_FAILED_VMS = Key(
+    "aws.keep_failed_vms",
+    flag,
+    "If create_vm fails after EC2 has launched the instance, stop and tag it for an operator in place of "
+    "terminating it; only VMs with one dynamic network, without a `vip`, and not on the spot market.",
+    default=False,
+    is_new=True,
 )
 
 SPREAD: Key[Literal["prefer"] | None] = Key(

@@ -1,6 +1,6 @@
 """Chooses an instance type by size, for calculate_vm_cloud_properties."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from bosh_aws_cpi.errors import CloudError
@@ -107,6 +107,22 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
         )
         raise CloudError(message)
     return sorted(found, key=_estimated_price)
+
+
+def among(sizes: Sequence[VmSize], offered: Collection[str], region: str) -> Sequence[VmSize]:
+    """The types that a region offers, in their order.
+
+    Raises:
+        CloudError: It offers none of them.
+    """
+    if not (found := [size for size in sizes if size.name in offered]):
+        families = ", ".join(dict.fromkeys(size.name.partition(".")[0] for size in sizes))
+        message = (
+            f"aws.vm_resources_by_region: {region} offers no type of {families}: name families in "
+            "aws.vm_resources_families that it offers"
+        )
+        raise CloudError(message)
+    return found
 
 
 def _reason(family: str) -> str:

@@ -25,6 +25,7 @@ from bosh_aws_cpi.plan.tags import (
     SOURCE_TAG,
     SPREAD_TAG,
     STEMCELL_TAG,
+    kept,
 )
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
@@ -328,6 +329,8 @@ def _instance(instance: Resource, there: Inventory) -> Stray | None:
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
     why = "perhaps of an interrupted create_vm"
+    if found := kept(instance.resource_id, instance.state, instance.tags):
+        why = f"kept since {found[0]}: create_vm failed with {found[1]}"
     return Stray(instance, why, Removal.INSTANCE, instance.created)
 
 

@@ -57,6 +57,8 @@ def test_defaults() -> None:
         "encryption": DEFAULT_KEY,
         "default_root_disk": {},
         "vm_resources_families": [],
+        "vm_resources_by_region": False,
+        "keep_failed_vms": False,
         "default_ephemeral_disk": {},
         "default_persistent_disk": {},
         "metadata_options": {},

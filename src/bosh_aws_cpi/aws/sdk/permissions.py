@@ -199,7 +199,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "Diagnose", {"InstanceId": _INSTANCE, "Attribute": "userData"}, _OWN_INSTANCE
     ),
     "ec2:DescribeInstanceStatus": Action("Diagnose"),
-    "ec2:DescribeInstanceTypeOfferings": Action("Check"),
+    "ec2:DescribeInstanceTypeOfferings": Action("VmResourcesByRegion Check", is_new=True),
     "ec2:DescribeInstanceTypes": Action(
         BASELINE, use="optional; see `aws.enable_describe_instance_types`", is_new=True
     ),
@@ -293,6 +293,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:StartInstances": Action(
         BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, "`reboot_vm` of a stopped VM", is_new=True
     ),
+    "ec2:StopInstances": Action("KeptVms", {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, is_new=True),
     "ec2:TerminateInstances": Action(BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE),
     "ebs:CompleteSnapshot": Action(
         "HeavyStemcells", {"SnapshotId": _SNAPSHOT, "ChangedBlocksCount": 0}, _OWN_SNAPSHOT, is_new=True
@@ -383,6 +384,8 @@ _FEATURES: Final = (
         "`network_acl`",
     ),
     Feature("SpreadGroups", "`spread` or `aws.spread`"),
+    Feature("KeptVms", "`aws.keep_failed_vms`"),
+    Feature("VmResourcesByRegion", "`aws.vm_resources_by_region`"),
     Feature(
         "SourceDestCheck",
         "`source_dest_check: false`; not needed with several networks",

@@ -1,12 +1,13 @@
 """What can be checked without AWS: the files, read and merged, and everything that is wrong with them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.cpi.vms.sizes import in_region
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
@@ -39,6 +40,8 @@ from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
     from bosh_aws_cpi.tools.checks.combinations import Use
 
 
@@ -107,9 +110,17 @@ class Files(Record):
         if whole:
             redact.learn(whole[0].root.at("cloud_provider").known())
             aws, wrong = configuration.of_create_env(whole[0], given or {}, aws)
-        sizes, of_sizes = _sizes(aws)
+        sizes, of_sizes = _sizes(lambda: vm_sizes.of_families(aws.vm_resources_families))
         config = config.replaced(sizes=sizes, cpi=cpi)
         return cls(documents, deployed, config, aws, [*wrong, *of_sizes])
+
+    def in_region(self, ec2: "Callable[[], EC2Client]") -> "Files":
+        """The same with the types that the region offers, if ``aws.vm_resources_by_region`` wants that."""
+        if not self.aws.vm_resources_by_region or not (known := self.config.sizes):
+            return self
+        sizes, wrong = _sizes(lambda: in_region(self.aws, ec2, known))
+        config = self.config.replaced(sizes=sizes)
+        return self.replaced(config=config, of_configuration=[*self.of_configuration, *wrong])
 
     def findings(self, *, is_offline: bool = True) -> Iterator[Finding]:
         """All that is wrong with them, as far as it can be said without AWS.
@@ -228,10 +239,10 @@ def _repeated(document: Document) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, what, "Remove one", place, "bosh")
 
 
-def _sizes(aws: AwsConfig) -> tuple[Sequence[VmSize], Sequence[Finding]]:
-    """What the CPI chooses from for ``vm_resources``; nothing, and why, if a family is unknown."""
+def _sizes(choose: Callable[[], Sequence[VmSize]]) -> tuple[Sequence[VmSize], Sequence[Finding]]:
+    """What the CPI chooses from for ``vm_resources``; nothing, and why, if the families are wrong."""
     try:
-        return vm_sizes.of_families(aws.vm_resources_families), ()
+        return choose(), ()
     except CloudError as error:
         remedy = "Correct aws.vm_resources_families in cpi.json"
         return (), (Finding(Severity.ERROR, error.message, remedy),)

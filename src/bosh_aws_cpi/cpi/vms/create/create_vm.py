@@ -48,11 +48,19 @@ def create_vm(
 
     Raises:
         CloudError: An argument is wrong, EC2 refused a step, or the registry did not accept the settings.
-        VMCreationFailed: EC2 could not create the VM. In all cases nothing is left behind.
+        VMCreationFailed: EC2 could not create the VM. In all cases nothing is left behind, except an instance
+            that is kept because of ``aws.keep_failed_vms``.
     """
     arguments = (agent_id, stemcell_cid, cloud_properties, networks, disk_cids, environment)
     plan = vm_plan(cloud, *arguments)
-    return CreatedVm(undoing(cloud.undo, lambda undo: _created(cloud, plan, undo)), networks)
+    try:
+        return CreatedVm(undoing(cloud.undo, lambda undo: _created(cloud, plan, undo)), networks)
+    except Exception as error:
+        if not cloud.undo.kept:
+            raise
+        from bosh_aws_cpi.cpi.vms.create.keep import naming  # noqa: PLC0415 - needs aws.keep_failed_vms
+
+        raise naming(error, cloud.undo.kept) from error
 
 
 def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> str:

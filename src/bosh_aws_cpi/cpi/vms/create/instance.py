@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
@@ -22,7 +23,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
-from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger, redact
 from bosh_aws_cpi.model import Instance, Nic
@@ -64,7 +65,7 @@ class ClientTokens:
         the option that it launched comes first. For a single option, the client token suffices.
         """
         if len(options) > 1:
-            alive = {entry.client_token for entry in self._instances() if not entry.is_ending}
+            alive = {entry.client_token for entry in self._instances() if _is_usable(entry)}
             for option in options:
                 for generation in range(MAX_GENERATIONS):
                     if self.token(option, generation) in alive:
@@ -86,9 +87,14 @@ class ClientTokens:
         return instances.tagged(self._cloud.ec2, tag_plan.of_origin(*self._identity))
 
 
+def _is_usable(instance: Instance) -> bool:
+    """Whether an instance may become the VM: it neither ends nor is kept for an operator."""
+    return not (instance.is_ending or tag_plan.is_kept(instance))
+
+
 def following(generation: int, used: Mapping[int, Instance]) -> int:
     """The next generation: one whose instance is alive, otherwise the first that was never used."""
-    alive = [later for later, entry in used.items() if later > generation and not entry.is_ending]
+    alive = [later for later, entry in used.items() if later > generation and _is_usable(entry)]
     return min(alive) if alive else max([generation, *used]) + 1
 
 
@@ -169,6 +175,7 @@ class InstanceCreation:
         self._relaunches = MAX_RELAUNCHES
         self._began = time.monotonic()
         self._refusals = Refusals()
+        self._left_alone: set[str] = set()
 
     def run(self) -> tuple[Instance, LaunchOption]:
         """Launch until an instance runs; returns it, and the launch option that it came from.
@@ -225,7 +232,7 @@ class InstanceCreation:
         """
         launched = self._launch(option, generation, has_more=has_more)
         is_new = self._is_new(launched)
-        if launched.is_ending and not is_new:
+        if (launched.is_ending and not is_new) or self._was_kept(launched, is_new=is_new):
             message = f"its instance '{launched.vm_cid}' is {launched.state}"
             raise TokenSpent(message)
         nic_count = len(self._plan.nic_plans)
@@ -234,6 +241,15 @@ class InstanceCreation:
         except NeverSeen as error:
             instances.discard(self._cloud.ec2, launched.vm_cid)
             raise TokenSpent(error.message) from error
+
+    def _was_kept(self, launched: Instance, *, is_new: bool) -> bool:
+        """Whether an earlier call has kept an instance; this call then leaves it alone."""
+        if not is_new and self._cloud.config.aws.keep_failed_vms:
+            with suppress(VMNotFound):  # EC2's answer may be that of the launch
+                launched = instances.find(self._cloud.ec2, launched.vm_cid)
+        if tag_plan.is_kept(launched):
+            self._left_alone.add(launched.vm_cid)
+        return launched.vm_cid in self._left_alone
 
     def _launch(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
         """RunInstances, as soon as the address is free."""
@@ -249,7 +265,7 @@ class InstanceCreation:
                     lambda: self._tokens.launched(option, generation),
                     self._is_new,
                 ),
-                lambda created: _discard(cloud, created.vm_cid),
+                self._discard,
             )
 
         nic_plan = self._plan.nic_plan_of(option)
@@ -347,7 +363,7 @@ class InstanceCreation:
             CloudError: Its instance is alive, with other arguments, and has this VM's interfaces.
         """
         used = self._tokens.used(option)
-        if generation in used and not used[generation].is_ending:
+        if generation in used and _is_usable(used[generation]):
             vm_cid = used[generation].vm_cid
             if any(nic.vm_cid == vm_cid for nic in self._created):
                 message = (
@@ -368,11 +384,23 @@ class InstanceCreation:
             except network_interfaces.NicGone as error:
                 raise VMCreationFailed(error.message, ok_to_retry=True) from error
 
+    def _discard(self, instance: Instance) -> None:
+        """Discard an instance, or keep it, and discard its settings.
 
-def _discard(cloud: Cloud, vm_cid: str) -> None:
-    """Discard the instance and its settings: the registry may have saved them even if its answer was lost."""
-    settings = f"the settings of '{vm_cid}' in the registry"
-    in_turn(
-        lambda: instances.discard(cloud.ec2, vm_cid),
-        lambda: attempt(settings, lambda: cloud.registry.delete(vm_cid)),
-    )
+        The registry may have saved them even if its answer was lost.
+        """
+        if instance.vm_cid in self._left_alone:
+            return
+        settings = f"the settings of '{instance.vm_cid}' in the registry"
+        in_turn(
+            lambda: self._terminate_or_keep(instance),
+            lambda: attempt(settings, lambda: self._cloud.registry.delete(instance.vm_cid)),
+        )
+
+    def _terminate_or_keep(self, instance: Instance) -> None:
+        if self._cloud.config.aws.keep_failed_vms and self._undo.failure:
+            from bosh_aws_cpi.cpi.vms.create.keep import keep  # noqa: PLC0415 - few configurations want it
+
+            if keep(self._cloud, self._plan, instance):
+                return
+        instances.discard(self._cloud.ec2, instance.vm_cid)
