@@ -204,6 +204,11 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "ec2:DescribeInstances": Action(BASELINE),
     "ec2:DescribeKeyPairs": Action("Check"),
+    # It reads, but user data, which may hold secrets; EC2 restricts it to no resource. The parameters ask for
+    # the default version of all templates.
+    "ec2:DescribeLaunchTemplateVersions": Action(
+        "LaunchTemplates Check", {"Versions": ["$Default"]}, is_new=True
+    ),
     "ec2:DescribeNetworkAcls": Action("ManagedNetworks Check Diagnose", is_new=True),
     "ec2:DescribeNetworkInterfaces": Action(BASELINE, use=f"{_NICS}, addresses in use", is_new=True),
     "ec2:DescribePlacementGroups": Action("SpreadGroups Check", is_new=True),
@@ -265,6 +270,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
             "group": ANY,
             "image": ANY,
             "key-pair": ANY,
+            "launch-template": ANY,
             # An interface that exists, as for several networks: IAM does not compare its tags here.
             "network-interface": ANY,
             "placement-group": ANY,
@@ -367,6 +373,7 @@ _FEATURES: Final = (
         "`network_acl`",
     ),
     Feature("SpreadGroups", "`spread`"),
+    Feature("LaunchTemplates", "`launch_template`"),
     Feature(
         "SourceDestCheck",
         "`source_dest_check: false`; not needed with several networks",
