@@ -41,6 +41,7 @@ _PREFIXES = {
     "eipalloc": "elastic-ip",
     "eni": "network-interface",
     "i": "instance",
+    "lt": "launch-template",
     "pg": "placement-group",
     "rtb": "route-table",
     "sg": "security-group",

@@ -15,6 +15,8 @@ PATCHES = Patches()
 
 KEY_LIMIT = 127
 VALUE_LIMIT = 255
+OF_TEMPLATES = "aws:ec2launchtemplate:"
+"""AWS itself sets such tags (user guide, "Launch EC2 instances using a launch template"), here by moto."""
 
 
 @PATCHES.around(TagBackend, "create_tags")
@@ -26,7 +28,7 @@ def checked_tags(
 ) -> Any:
     """EC2 refuses long keys, keys that are reserved for AWS, and long values; moto accepted all."""
     for key, value in tags.items():
-        if key.startswith("aws:"):
+        if key.startswith("aws:") and not key.startswith(OF_TEMPLATES):
             refuse(
                 "InvalidParameterValue",
                 "Tag keys starting with 'aws:' are reserved for internal use",

@@ -21,6 +21,7 @@ VOLUMES = tuple(
     for size, device in ((5, "/dev/xvda"), (10, "/dev/sdb"))
 )
 MADE = (f"instance made: t3.micro of image, running, /dev/sdb /dev/xvda {ORIGIN}", *VOLUMES)
+OF_TEMPLATE = f"[aws:ec2launchtemplate:id=template, aws:ec2launchtemplate:version=1, {ORIGIN[1:]}"
 SPREAD_GROUP = (
     "placement group bosh-director-bosh-1-db-etcd: spread, available "
     "[bosh_director_uuid=director, bosh_spread_group=bosh-1-db-etcd]"
@@ -73,6 +74,15 @@ def beside_a_full_group(stage: Stage) -> list[Any]:
     """Ask for the eighth VM of an instance group whose VMs prefer to be spread."""
     stage.full_placement_group("bosh-1-db-etcd")
     return spread(stage, "prefer")
+
+
+def from_template(stage: Stage) -> list[Any]:
+    """Ask for a VM from the latest version of a launch template."""
+    data = {"Monitoring": {"Enabled": True}, "InstanceType": "m5.large"}
+    made = stage.world.ec2.create_launch_template(LaunchTemplateName="bosh", LaunchTemplateData=data)
+    stage.painter.name(made["LaunchTemplate"]["LaunchTemplateId"], "template")
+    template = {"name": "bosh", "version": "$Latest"}
+    return arguments(stage, {"private": network(stage, "10.0.1.10")}, [], launch_template=template)
 
 
 def everything(stage: Stage) -> list[Any]:
@@ -285,6 +295,25 @@ VMS = (
         result='"made"',
         success=Change(
             gains=[*MADE, f"eni 10.0.1.30: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
+        ),
+    ),
+    Scenario(
+        name="create_vm from a launch template",
+        calls=(
+            *LOOKING,
+            "DescribeLaunchTemplateVersions",
+            "DescribeSecurityGroups",
+            "RunInstances",
+            "DescribeInstances",
+        ),
+        lay=from_template,
+        result='"made"',
+        success=Change(
+            gains=[
+                f"instance made: t3.micro of image, running, /dev/sdb /dev/xvda {OF_TEMPLATE}",
+                *VOLUMES,
+                f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}",
+            ]
         ),
     ),
     Scenario(

@@ -36,7 +36,7 @@ ELSEWHERE = "p3dn.24xlarge"
 ONE_ZONE = "g7e.2xlarge"
 """A type that only the world's first zone offers."""
 MOST_CALLS = 20
-ALL_CALLS = 17
+ALL_CALLS = 18
 
 
 @dataclass
@@ -823,6 +823,9 @@ def everything(world: World, far: Far, fake_aws: FakeAws) -> dict[str, Any]:
     own = [each["cloud_properties"] for each in whole["vm_types"]]
     own[0]["placement_group"] = "near"
     own[0]["capacity_reservation"] = {"id": reservation_id}
+    ec2.create_launch_template(LaunchTemplateName="bosh", LaunchTemplateData={"EbsOptimized": True})
+    for each in own[32:]:
+        each["launch_template"] = {"name": "bosh"}
     own[8]["dedicated_host"] = {"id": host_id}
     own[16] |= {"elbs": ["far"], "lb_target_groups": ["far"]}
     whole["networks"] = []
@@ -894,6 +897,7 @@ LOOKUPS = {
     "DescribeLoadBalancers": "load balancers",
     "DescribeCapacityReservations": "capacity reservations",
     "DescribeHosts": "Dedicated Hosts",
+    "DescribeLaunchTemplateVersions": "launch template",
     "ListInstanceProfiles": "instance profiles",
     "DescribeKey": "KMS key",
 }

@@ -152,7 +152,7 @@ def test_properties_at_rest(
     properties: dict[str, Any] = {
         **dict.fromkeys((*nulls, "raw_instance_storage", "auto_assign_public_ip", "credit_specification")),
         **{name: [] for name in ("elbs", "lb_target_groups", "advertised_routes", "instance_type_fallbacks")},
-        **dict.fromkeys(("bandwidth_weighting", "placement_partition")),
+        **dict.fromkeys(("bandwidth_weighting", "launch_template", "placement_partition")),
         **dict.fromkeys(("enclave", "hibernation", "primary_ipv6", "spot", "spread"), False),
         "spot_ondemand_fallback": True,
         "source_dest_check": True,

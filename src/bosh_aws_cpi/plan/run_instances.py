@@ -13,6 +13,7 @@ from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
+    from bosh_aws_cpi.plan.launch_template import LaunchTemplate
     from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
@@ -32,6 +33,8 @@ class InstanceSpec(Record):
     """Whether a spot request gets the tags, too."""
     spread: "SpreadGroup | None" = None
     """The placement group of the VM's instance group, with the property ``spread``."""
+    template: "LaunchTemplate | None" = None
+    """The version of a launch template, with the property ``launch_template``."""
 
 
 def arguments(
@@ -74,6 +77,7 @@ def arguments(
         "EnclaveOptions": {"Enabled": True} if properties.enclave else None,
         "HibernationOptions": {"Configured": True} if properties.hibernation else None,
         "NetworkPerformanceOptions": {"BandwidthWeighting": weighting} if weighting else None,
+        "LaunchTemplate": spec.template.argument if spec.template else None,
     }
     optimized = {} if properties.ebs_optimized is None else {"EbsOptimized": properties.ebs_optimized}
     return {

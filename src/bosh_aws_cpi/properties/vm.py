@@ -1,5 +1,6 @@
 """create_vm's cloud properties as manifests give them; networks are in `properties.network`."""
 
+import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -180,6 +181,29 @@ class DedicatedHost(Properties):
         return "id", "resource_group_arn"
 
 
+class LaunchTemplate(Properties):
+    """``launch_template``: the template from which the VM is launched."""
+
+    id: Text | None = None
+    """Id of the template, `lt-…`."""
+    name: str | None = Field(default=None, min_length=3)
+    """Name of the template."""
+    version: Text = "$Default"
+    """Number of a version, `$Latest` or `$Default`. Default: `$Default`."""
+
+    @classmethod
+    def alternatives(cls) -> tuple[str, ...]:
+        """The ways to name a template."""
+        return "id", "name"
+
+    def problems(self) -> Iterator[Problem]:
+        """Why create_vm refuses it: it must name one template, and one version."""
+        yield from self.not_chosen("launch_template")
+        if not re.fullmatch(r"\$Latest|\$Default|[1-9][0-9]*", self.version):
+            text = "cloud_properties.launch_template.version must be a version's number, $Latest or $Default"
+            yield Problem("launch_template.version", text)
+
+
 class VmProperties(Properties):
     """create_vm's ``cloud_properties``."""
 
@@ -223,6 +247,8 @@ class VmProperties(Properties):
     """* Dedicated Host that the VM runs on: see [below](#dedicated_host)."""
     capacity_reservation: CapacityReservation | None = None
     """* Capacity reservation that the VM uses: see [below](#capacity_reservation)."""
+    launch_template: LaunchTemplate | None = None
+    """* Launch template with what no other property can give: see [below](#launch_template)."""
     auto_assign_public_ip: Truth = False
     """Give the first interface a public address. If false, it has none, even if the subnet assigns them."""
     advertised_routes: tuple[AdvertisedRoute, ...] = ()
@@ -294,6 +320,8 @@ class VmProperties(Properties):
             yield Problem(missing[0], f"Missing properties: {names}. {HELP}")
         if self.dedicated_host:
             yield from self.dedicated_host.not_chosen("dedicated_host")
+        if self.launch_template:
+            yield from self.launch_template.problems()
         if self.capacity_reservation:
             yield from self.capacity_reservation.problems()
         for one, other in NEEDS:

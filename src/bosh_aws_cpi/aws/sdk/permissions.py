@@ -205,6 +205,11 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "ec2:DescribeInstances": Action(BASELINE),
     "ec2:DescribeKeyPairs": Action("Check"),
+    # It reads, but user data, which may hold secrets; EC2 restricts it to no resource. The parameters ask for
+    # the default version of all templates.
+    "ec2:DescribeLaunchTemplateVersions": Action(
+        "LaunchTemplates Check", {"Versions": ["$Default"]}, is_new=True
+    ),
     "ec2:DescribeNetworkAcls": Action("ManagedNetworks Check Diagnose", is_new=True),
     "ec2:DescribeNetworkInterfaces": Action(BASELINE, use=f"{_NICS}, addresses in use", is_new=True),
     "ec2:DescribePlacementGroups": Action("SpreadGroups Check", is_new=True),
@@ -279,6 +284,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
             "group": ANY,
             "image": ANY,
             "key-pair": ANY,
+            "launch-template": ANY,
             # An interface that exists, as for several networks: IAM does not compare its tags here.
             "network-interface": ANY,
             "placement-group": ANY,
@@ -386,6 +392,7 @@ _FEATURES: Final = (
     Feature("SpreadGroups", "`spread` or `aws.spread`"),
     Feature("KeptVms", "`aws.keep_failed_vms`"),
     Feature("VmResourcesByRegion", "`aws.vm_resources_by_region`"),
+    Feature("LaunchTemplates", "`launch_template`"),
     Feature(
         "SourceDestCheck",
         "`source_dest_check: false`; not needed with several networks",

@@ -22,6 +22,7 @@ _KINDS: Final = {
     "i": "an instance",
     "igw": "an internet gateway",
     "key": "a key pair",
+    "lt": "a launch template",
     "pg": "a placement group",
     "rtb": "a route table",
     "sg": "a security group",
@@ -46,6 +47,7 @@ _IN_VMS: Final[_Kinds] = {
     ("security_groups",): "sg",
     ("capacity_reservation", "id"): "cr",
     ("dedicated_host", "id"): "h",
+    ("launch_template", "id"): "lt",
 }
 _IN_DISKS: Final[_Kinds] = {("snapshot_id",): "snap"}
 """Properties that hold ids, and the beginnings of these."""

@@ -321,13 +321,17 @@ class InstanceCreation:
             plan.settings_input, option.devices, macs, is_registry_used=is_registry_used
         )
         redact.learn({"user_data": user_data})  # AWS's error may repeat the call's parameters
-        return run_instances.arguments(
+        arguments = run_instances.arguments(
             plan.spec,
             option,
             interfaces=interfaces,
             user_data=user_data,
             client_token=token,
         )
+        template = plan.spec.template
+        if template is not None and (ignored := template.ignored(arguments)):
+            logger.warning("Replaced by the VM's own: %s of %s", ", ".join(ignored), template)
+        return arguments
 
     def _after_end(
         self, option: LaunchOption, generation: int, error: Ended, *, has_more: bool

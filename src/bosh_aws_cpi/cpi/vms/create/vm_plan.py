@@ -24,7 +24,9 @@ from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
+    from bosh_aws_cpi.plan.launch_template import LaunchTemplate
     from bosh_aws_cpi.plan.spread import SpreadGroup
+    from bosh_aws_cpi.properties.vm import LaunchTemplate as GivenTemplate
 
 
 class VmPlan(Record):
@@ -270,6 +272,15 @@ def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
 
 
+def _launch_template(cloud: Cloud, given: "GivenTemplate") -> "LaunchTemplate":
+    from bosh_aws_cpi.aws import launch_templates  # noqa: PLC0415 - few VMs have one
+    from bosh_aws_cpi.plan.launch_template import LaunchTemplate  # noqa: PLC0415 - the same
+
+    template = LaunchTemplate(*launch_templates.version(cloud.ec2, given.id, given.name, given.version))
+    refuse(template.problems())
+    return template
+
+
 def _traffic(cloud: Cloud, request: VmRequest, vpc_id: str) -> "Traffic":
     from bosh_aws_cpi.cpi.vms.create import traffic  # noqa: PLC0415 - few VMs get any
 
@@ -281,6 +292,7 @@ def _traffic(cloud: Cloud, request: VmRequest, vpc_id: str) -> "Traffic":
 def _spec(
     cloud: Cloud, request: VmRequest, image: Image, zone: str, spread: "SpreadGroup | None"
 ) -> InstanceSpec:
+    given = request.properties.launch_template
     return InstanceSpec(
         ami_id=image.ami_id,
         properties=request.properties,
@@ -291,6 +303,7 @@ def _spec(
         zone=zone,
         tags_spot_request=bool(cloud.config.aws.tags),
         spread=spread,
+        template=_launch_template(cloud, given) if given else None,
     )
 
 

@@ -1,9 +1,11 @@
 """Looks up what a cloud config names in AWS, with one listing for each kind of thing."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
+
+from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import (
     capacity,
@@ -11,16 +13,20 @@ from bosh_aws_cpi.aws import (
     images,
     interface_details,
     kms_keys,
+    launch_templates,
     lookups,
     routes,
     snapshots,
     subnet_details,
 )
 from bosh_aws_cpi.aws.images import of_stemcell
+from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.ebs import snapshot_problems
 from bosh_aws_cpi.plan.instance_types import tabled_facts
+from bosh_aws_cpi.plan.launch_template import LaunchTemplate
+from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.asking import Asker
@@ -33,6 +39,7 @@ from bosh_aws_cpi.tools.checks.account import (
     named_things,
     reserved_capacity,
     subnets,
+    templates,
     traffic,
     types,
 )
@@ -81,7 +88,13 @@ def findings(
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
-    lookups_of_types = (survey.zones, survey.named_things, survey.reserved_capacity, survey.encryption_keys)
+    lookups_of_types = (
+        survey.zones,
+        survey.named_things,
+        survey.reserved_capacity,
+        survey.launch_templates,
+        survey.encryption_keys,
+    )
     found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in lookups_of_types))
     found = chain(found, survey.snapshots())
     yield from _softened(found) if references.has_other_cpis else found
@@ -291,6 +304,17 @@ class _Survey:
                 what = f"resource group '{each.node.value}': its members are not looked up"
                 yield Finding(Severity.NOT_CHECKED, what, "", each.node.place, "AWS")
 
+    def launch_templates(self) -> Iterator[Finding]:
+        """Launch templates: one call for each version, because no listing has chosen versions of several."""
+
+        @cache
+        def answer(given: vm.LaunchTemplate) -> Any:  # noqa: ANN401 - the call's own answer
+            return self._ec2(f"launch template '{given.id or given.name}'", partial(_template, given))
+
+        for each in named(self._references.launches, templates.nodes):
+            given = templates.wanted(each.node)
+            yield from templates.findings(each.node, answer(given)) if given is not None else ()
+
     def encryption_keys(self) -> Iterator[Finding]:
         """KMS keys: one call for each, because no listing tells their states."""
         used = encryption_keys.used(self._references, machines.disk_defaults(self._aws), self._aws)
@@ -331,6 +355,16 @@ def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the 
 def _snapshot(wanted: str, ec2: Any) -> tuple[Json | None]:  # noqa: ANN401 - the EC2 client
     """A snapshot, or None, in a tuple for the same reason."""
     return (snapshots.find(ec2, wanted),)
+
+
+def _template(given: vm.LaunchTemplate, ec2: Any) -> LaunchTemplate | str:  # noqa: ANN401 - the EC2 client
+    """A version of a launch template, or EC2's words about one that does not exist."""
+    try:
+        return LaunchTemplate(*launch_templates.version(ec2, given.id, given.name, given.version))
+    except ClientError as error:
+        if not code_of(error).startswith("InvalidLaunchTemplate"):
+            raise
+        return described(error)
 
 
 def _state(clients: "CommandClients", name: str) -> tuple[str | None]:

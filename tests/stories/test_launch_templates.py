@@ -1,0 +1,327 @@
+"""create_vm and `cpi check` with a launch template: what it may hold, and what becomes of it."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.executable import Cpi, config
+from testbed.killing import kill_at
+from tests.stories.checked_config import LARGE, changed, right
+from tests.stories.checking import checked, errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.world import World
+    from tests.protocols import (
+        CheckRefused,
+        CreateVm,
+        ReadCalls,
+        ReadSettings,
+        ReadWarnings,
+        StartVm,
+        WriteNetwork,
+    )
+
+UNKNOWN = "lt-0123456789abcdef0"
+SECRET = "not-to-be-told"
+PATH = "vm_types/large/cloud_properties/launch_template"
+VERSION = "version 1 of launch template '{}'"
+HELD = f"cloud_properties.launch_template: {VERSION} holds {{}}"
+REMEDY = "Use a version of the template without them"
+NETWORKS = "(use the networks, and security_groups)"
+DELETED = "(use nothing: with it, the CPI could not delete the VM)"
+SHORT_NAME = (
+    "Invalid properties: cloud_properties.launch_template.name: String should have at least 3 characters, "
+    "got String"
+)
+WRONG_VERSION = "cloud_properties.launch_template.version must be a version's number, $Latest or $Default"
+MISSING = {
+    "id": ({"id": UNKNOWN}, "InvalidLaunchTemplateId.NotFound"),
+    "name": ({"name": "unknown"}, "InvalidLaunchTemplateName.NotFoundException"),
+    "version": ({"name": "bosh", "version": 9}, "InvalidLaunchTemplateId.VersionNotFound"),
+}
+
+
+@pytest.fixture
+def template(world: World, fake_aws: FakeAws) -> Callable[..., str]:
+    """Return a function that creates the template "bosh" with these parameters, or its next version.
+
+    It returns the template's id.
+    """
+
+    def create(**data: Any) -> str:
+        names = {
+            each["LaunchTemplateName"] for each in world.ec2.describe_launch_templates()["LaunchTemplates"]
+        }
+        if "bosh" in names:
+            version = world.ec2.create_launch_template_version(
+                LaunchTemplateName="bosh", LaunchTemplateData=data
+            )
+            template_id = version["LaunchTemplateVersion"]["LaunchTemplateId"]
+        else:
+            tags = [{"Key": "bosh_director_uuid", "Value": "somebody"}]
+            made = world.ec2.create_launch_template(
+                LaunchTemplateName="bosh",
+                LaunchTemplateData=data,
+                TagSpecifications=[{"ResourceType": "launch-template", "Tags": tags}],
+            )
+            template_id = made["LaunchTemplate"]["LaunchTemplateId"]
+        fake_aws.forget_calls()
+        return str(template_id)
+
+    return create
+
+
+def test_what_no_property_gives(
+    template: Callable[..., str],
+    create_vm: CreateVm,
+    sent: ReadCalls,
+    warnings: ReadWarnings,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """The VM has what the template holds and no property says, at the price of one call that reads."""
+    template_id = template(Monitoring={"Enabled": True}, EbsOptimized=False)
+    answer = create_vm({"launch_template": {"id": template_id}})
+    vm_cid = answer.ok()[0]
+    assert world.instance(vm_cid)["Monitoring"]["State"] == "enabled"
+    (asked,) = sent("DescribeLaunchTemplateVersions")
+    assert (asked["LaunchTemplateId"], asked["LaunchTemplateVersion.1"]) == (template_id, "$Default")
+    (launch,) = sent("RunInstances")
+    assert launch["LaunchTemplate.LaunchTemplateId"] == template_id
+    assert launch["LaunchTemplate.Version"] == "1"
+    assert fake_aws.actions().count("DescribeLaunchTemplateVersions") == 1
+    assert warnings(answer) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "number"), [({}, 1), ({"version": "$Latest"}, 3), ({"version": 2}, 2), ({"version": "2"}, 2)]
+)
+def test_versions(
+    template: Callable[..., str],
+    create_vm: CreateVm,
+    sent: ReadCalls,
+    given: dict[str, Any],
+    number: int,
+) -> None:
+    """RunInstances gets the template's id and a version's number, whatever the property says."""
+    for is_monitored in (False, True, False):
+        template_id = template(Monitoring={"Enabled": is_monitored})
+    create_vm({"launch_template": {"name": "bosh", **given}}).ok()
+    (launch,) = sent("RunInstances")
+    assert launch["LaunchTemplate.LaunchTemplateId"] == template_id
+    assert launch["LaunchTemplate.Version"] == str(number)
+    assert "LaunchTemplate.LaunchTemplateName" not in launch
+
+
+def test_the_properties_win(
+    template: Callable[..., str],
+    create_vm: CreateVm,
+    settings: ReadSettings,
+    warnings: ReadWarnings,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """The VM's own parameters replace the template's; a warning names them, and no log level their values."""
+    secret = base64.b64encode(SECRET.encode()).decode()
+    template_id = template(
+        ImageId="ami-0123456789abcdef0",
+        InstanceType="m5.large",
+        KeyName="unknown",
+        UserData=secret,
+        Monitoring={"Enabled": True},
+    )
+    document = config(fake_aws.endpoint)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+    answer = create_vm({"launch_template": {"id": template_id}}, executable=Cpi(document))
+    vm_cid = answer.ok()[0]
+    instance = world.instance(vm_cid)
+    assert (instance["ImageId"], instance["InstanceType"]) == (world.image_id, "t3.micro")
+    assert instance["KeyName"] == "bosh"
+    assert settings(vm_cid)["agent_id"] == "agent-1"
+    assert warnings(answer) == [
+        f"Replaced by the VM's own: ImageId, InstanceType, KeyName, UserData of {VERSION.format(template_id)}"
+    ]
+    assert SECRET not in answer.stderr
+    assert secret not in answer.stderr
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({"BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 99}}]}, "root_disk"),
+    ({"BlockDeviceMappings": [{"DeviceName": "/dev/sdz", "Ebs": {"VolumeSize": 9}}]}, "ephemeral_disk"),
+    ({"CapacityReservationSpecification": {"CapacityReservationPreference": "none"}}, "capacity_reservation"),
+    ({"DisableApiStop": True}, DELETED),
+    ({"DisableApiTermination": True}, DELETED),
+    ({"HibernationOptions": {"Configured": True}}, "hibernation"),
+    ({"InstanceMarketOptions": {"MarketType": "spot"}}, "spot_bid_price"),
+    ({"InstanceRequirements": {"VCpuCount": {"Min": 1}, "MemoryMiB": {"Min": 1}}}, "instance_type_fallbacks"),
+    ({"NetworkInterfaces": [{"DeviceIndex": 1, "InterfaceType": "efa"}]}, NETWORKS),
+    ({"Placement": {"Tenancy": "dedicated"}}, "tenancy"),
+    ({"SecurityGroupIds": ["sg-0123456789abcdef0"]}, NETWORKS),
+    ({"SecurityGroups": ["web"]}, NETWORKS),
+    (
+        {
+            "TagSpecifications": [
+                {"ResourceType": "instance", "Tags": [{"Key": "bosh_agent_id", "Value": "x"}]}
+            ]
+        },
+        "tags",
+    ),
+]
+
+
+@pytest.mark.parametrize(("held", "use"), REFUSED, ids=[next(iter(held)) for held, _ in REFUSED])
+def test_refused(
+    template: Callable[..., str],
+    create_vm: CreateVm,
+    refused: CheckRefused,
+    cpi: Cpi,
+    world: World,
+    held: dict[str, Any],
+    use: str,
+) -> None:
+    """What only a property may say is refused before anything is created; `cpi check` says the same."""
+    template_id = template(Monitoring={"Enabled": True}, **held)
+    answer = create_vm({"launch_template": {"id": template_id}})
+    assert answer.error is not None
+    message = answer.error["message"]
+    assert message.startswith(HELD.format(template_id, f"{next(iter(held))} (use "))
+    assert use in message
+    assert message.endswith(REMEDY)
+    assert "DescribeLaunchTemplateVersions" in refused(answer, message)
+    whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), {"name": "bosh"})
+    (found,) = errors(checked(cpi, whole))
+    assert (found["path"], found["what"]) == (PATH, message)
+
+
+def test_all_refused_at_once(
+    template: Callable[..., str], create_vm: CreateVm, refused: CheckRefused
+) -> None:
+    """One error names all that a template must not hold; what is empty or false does not count."""
+    template_id = template(
+        DisableApiTermination=False, SecurityGroups=["web"], Placement={"Tenancy": "dedicated"}
+    )
+    held = f"Placement (use placement_group, tenancy or dedicated_host), SecurityGroups {NETWORKS}"
+    message = f"{HELD.format(template_id, held)}. {REMEDY}"
+    refused(create_vm({"launch_template": {"id": template_id}}), message)
+
+
+@pytest.mark.parametrize("kind", MISSING)
+def test_missing(
+    template: Callable[..., str],
+    create_vm: CreateVm,
+    cpi: Cpi,
+    world: World,
+    fake_aws: FakeAws,
+    kind: str,
+) -> None:
+    """A template or version that does not exist is an error before a launch, and one of `cpi check`."""
+    given, code = MISSING[kind]
+    template(Monitoring={"Enabled": True})
+    error = create_vm({"launch_template": given}).error
+    assert error is not None
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert code in error["message"]
+    assert "Correct launch_template" in error["message"]
+    assert "RunInstances" not in fake_aws.actions()
+    assert world.state() == world.empty
+    whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), given)
+    (found,) = errors(checked(cpi, whole))
+    assert found["path"] == PATH
+    assert code in found["what"]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "cloud_properties.launch_template must hold exactly one of: id, name"),
+        (
+            {"id": UNKNOWN, "name": "bosh"},
+            "cloud_properties.launch_template must hold exactly one of: id, name",
+        ),
+        (
+            {"name": "ab"},
+            SHORT_NAME,
+        ),
+        *(({"id": UNKNOWN, "version": version}, WRONG_VERSION) for version in ("latest", 0, 1.5, "1\n")),
+    ],
+)
+def test_contradictions(
+    create_vm: CreateVm,
+    refused: CheckRefused,
+    cpi: Cpi,
+    world: World,
+    given: dict[str, Any],
+    message: str,
+) -> None:
+    """A property that names no version is refused without a call to AWS, and `cpi check` says it, too."""
+    assert refused(create_vm({"launch_template": given}), message) == []
+    whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), given)
+    (found,) = errors(checked(cpi, whole))
+    assert found["path"].startswith(PATH)
+
+
+def test_check_asks_once(template: Callable[..., str], cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """`cpi check` reads each version once, whoever names it, and none that has a variable."""
+    template_id = template(Monitoring={"Enabled": True})
+    whole = right(world)
+    for entry in whole["vm_types"]:
+        entry["cloud_properties"]["launch_template"] = {"id": template_id}
+    whole["vm_types"].append(
+        {
+            **whole["vm_types"][1],
+            "name": "other",
+            "cloud_properties": {
+                **whole["vm_types"][1]["cloud_properties"],
+                "launch_template": {"name": "((name))"},
+            },
+        }
+    )
+    assert errors(checked(cpi, whole)) == []
+    assert fake_aws.actions().count("DescribeLaunchTemplateVersions") == 1
+
+
+@pytest.mark.faults
+def test_new_version_after_a_kill(
+    template: Callable[..., str],
+    create_vm: CreateVm,
+    start_vm: StartVm,
+    network: WriteNetwork,
+    warnings: ReadWarnings,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """If $Latest means another version by then, the VM is another one, and a warning names the first."""
+    template(Monitoring={"Enabled": True})
+    asked: list[Any] = [{"launch_template": {"name": "bosh", "version": "$Latest"}}, {"any": network()}]
+    kill_at(fake_aws, lambda: start_vm(*asked), when="after", action="RunInstances")
+    (first,) = world.state()["instances"]
+    template(Monitoring={"Enabled": False})
+    answer = create_vm(*asked)
+    vm_cid = answer.ok()[0]
+    assert world.state()["instances"] == sorted([first, vm_cid])
+    assert world.instance(vm_cid)["Monitoring"]["State"] == "disabled"
+    assert f"Instance '{first}' was created for this agent with other arguments; it is kept" in warnings(
+        answer
+    )
+
+
+@pytest.mark.faults
+def test_killed(
+    template: Callable[..., str],
+    create_vm: CreateVm,
+    start_vm: StartVm,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """After a kill, the same call finds the instance, since its version has a number."""
+    template_id = template(Monitoring={"Enabled": True})
+    properties = {"launch_template": {"id": template_id, "version": "$Latest"}}
+    kill_at(fake_aws, lambda: start_vm(properties), when="after", action="RunInstances")
+    vm_cid = create_vm(properties).ok()[0]
+    assert world.state()["instances"] == [vm_cid]
