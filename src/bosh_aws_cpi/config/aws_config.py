@@ -77,6 +77,7 @@ class AwsConfig(Record):
     copy_completion_minutes: int | None
     """Within how many minutes the AMI of a light stemcell is copied; None for no limit."""
     enable_describe_instance_types: bool
+    remember_shortages: bool
     vm_resources_families: Sequence[str]
     tags: Mapping[str, str]
     """Tags for everything that the CPI creates."""
@@ -129,6 +130,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
+        remember_shortages=keys.REMEMBER_SHORTAGES.read(merged),
         vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
         tags=_tags(keys.TAGS.read(merged)),
     )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.launches import (
@@ -30,6 +30,9 @@ from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.tokens import client_token
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.vms.create.shortages import Shortages
 
 MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
@@ -163,6 +166,7 @@ class InstanceCreation:
         self._relaunches = MAX_RELAUNCHES
         self._began = time.monotonic()
         self._refusals = Refusals()
+        self._shortages = _shortages(cloud, plan)
 
     def run(self) -> tuple[Instance, LaunchOption]:
         """Launch until an instance runs; returns it, and the launch option that it came from.
@@ -172,7 +176,10 @@ class InstanceCreation:
             VMCreationFailed: EC2 has no capacity or no free address for any launch option, or it ended the
                 instance.
         """
-        options, generation = self._tokens.begin(self._plan.options)
+        wanted = self._plan.options
+        if self._shortages and len(wanted) > 1:
+            wanted = self._shortages.last(wanted)
+        options, generation = self._tokens.begin(wanted)
         while options:
             option = options.pop(0)
             has_more = any(other.way != option.way for other in options)
@@ -195,6 +202,7 @@ class InstanceCreation:
                 return self._run(option, generation, has_more=has_more)
             except (NoCapacity, SubnetFull) as error:
                 self._refusals.note(option, error)
+                self._remember(option, error)
                 return None
             except TokenSpent as error:
                 logger.info("The client token belongs to an earlier launch: %s", error)
@@ -314,6 +322,7 @@ class InstanceCreation:
             logger.info("Instance '%s' was launched by an earlier call", error.instance.vm_cid)
             self._wait_for_interfaces()
             return following(generation, self._tokens.used(option))
+        self._remember(option, error)
         goes_on = has_more and (
             error.code in _SHORTAGES
             or (not option.is_on_demand and error.ok_to_retry)
@@ -328,6 +337,10 @@ class InstanceCreation:
         self._relaunches -= 1
         logger.warning("Relaunching: %s", error.message)
         return generation + 1
+
+    def _remember(self, option: LaunchOption, answer: NoCapacity | Ended | SubnetFull) -> None:
+        if self._shortages:
+            self._shortages.note(option, answer)
 
     def _after_spent(self, option: LaunchOption, generation: int) -> int:
         """The generation after one whose token is spent.
@@ -356,6 +369,15 @@ class InstanceCreation:
                 network_interfaces.wait_until_usable(self._cloud.ec2, nic.nic_id, lambda _: False)
             except network_interfaces.NicGone as error:
                 raise VMCreationFailed(error.message, ok_to_retry=True) from error
+
+
+def _shortages(cloud: Cloud, plan: VmPlan) -> "Shortages | None":
+    """The remembered shortages, if the configuration asks for them and they concern the VM."""
+    if not cloud.config.aws.remember_shortages:
+        return None
+    from bosh_aws_cpi.cpi.vms.create import shortages  # noqa: PLC0415 - few configurations ask for it
+
+    return shortages.Shortages(cloud, plan.spec, plan.identity) if shortages.concern(plan.spec) else None
 
 
 def _discard(cloud: Cloud, vm_cid: str) -> None:
