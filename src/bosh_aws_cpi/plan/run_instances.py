@@ -83,7 +83,7 @@ def arguments(
         "UserData": user_data,
         "BlockDeviceMappings": list(option.devices.mappings),
         "NetworkInterfaces": list(interfaces),
-        "Placement": _placement(spec),
+        "Placement": _placement(spec, option),
         **{name: value for name, value in optional.items() if value},
         **optimized,
         **tag_plan.specifications(spec.tags, *tagged),
@@ -129,7 +129,7 @@ def _reservation(reservation: CapacityReservation | None, option: LaunchOption) 
     return {"CapacityReservationTarget": group}
 
 
-def _placement(spec: InstanceSpec) -> Json:
+def _placement(spec: InstanceSpec, option: LaunchOption) -> Json:
     properties, spread = spec.properties, spec.spread
     host = properties.dedicated_host
     is_dedicated = properties.tenancy == "dedicated"
@@ -141,6 +141,6 @@ def _placement(spec: InstanceSpec) -> Json:
         "HostResourceGroupArn": host.resource_group_arn if host else None,
     }
     return {
-        "AvailabilityZone": spec.zone,
+        "AvailabilityZone": option.zone or spec.zone,
         **{name: value for name, value in optional.items() if value},
     }

@@ -56,6 +56,7 @@ REQUIRED: Final = ("instance_type", "availability_zone")
 NEEDS: Final = (("placement_partition", "placement_group"),)
 """Properties that mean nothing without another one."""
 _EITHER: Final = "remove one of them"
+_UNBALANCED: Final = "a load balancer sends no traffic to zones that it is not enabled for"
 EXCLUSIVE: Final = (
     ("spot_bid_price", "capacity_reservation", _EITHER),
     # EC2 user guide, "Capacity Reservations", limitations.
@@ -87,6 +88,13 @@ EXCLUSIVE: Final = (
         "EC2 would hibernate an interrupted spot VM, but BOSH needs it terminated",
     ),
     ("hibernation", "enclave", _EITHER),
+    # EC2 user guide, "Placement groups", cluster placement groups.
+    ("zone_fallback", "placement_group", "a cluster placement group is in a single zone"),
+    ("zone_fallback", "dedicated_host", "a Dedicated Host is in a single zone"),
+    ("zone_fallback", "capacity_reservation", "a Capacity Reservation is in a single zone"),
+    # User guides of the load balancers, "Target groups"; "Enable Availability Zones for your load balancer".
+    ("zone_fallback", "elbs", _UNBALANCED),
+    ("zone_fallback", "lb_target_groups", _UNBALANCED),
 )
 """Properties of which a VM can have one, and why."""
 _SHOWN: Final = {"capacity_reservation.market": "market: capacity-block", "tenancy": "tenancy: dedicated"}
@@ -189,6 +197,9 @@ class VmProperties(Properties):
     [below](#when-ec2-has-no-room)."""
     availability_zone: str | None = None
     """Zone of the VM. Its subnets and disks must be in the same zone. Required."""
+    zone_fallback: Truth = False
+    """* If the zone has no room for the VM, launch it in another one, in which its network has
+    `subnet_fallbacks`: see [below](#when-a-zone-is-full)."""
     security_groups: tuple[str, ...] = ()
     """Names or ids: see [below](#security-groups). Default: those of the networks."""
     key_name: str | None = None

@@ -112,8 +112,10 @@ class Refusals:
     def allow(self, option: LaunchOption) -> bool:
         """Whether an option may work, as far as the answers tell."""
         return not any(
-            option.subnet_id == other.subnet_id if isinstance(answer, SubnetFull) else option.way == other.way
-            for other, answer in self._noted
+            option.subnet_id == tried.subnet_id
+            if isinstance(answer, SubnetFull)
+            else option.offer == tried.offer
+            for tried, answer in self._noted
         )
 
     def error(self) -> VMCreationFailed:
@@ -182,7 +184,7 @@ class InstanceCreation:
         options, generation = self._tokens.begin(wanted)
         while options:
             option = options.pop(0)
-            has_more = any(other.way != option.way for other in options)
+            has_more = any(other.offer != option.offer for other in options)
             if instance := self._try(option, generation, has_more=has_more):
                 return instance, option
             options = [other for other in options if self._refusals.allow(other)]
@@ -193,7 +195,7 @@ class InstanceCreation:
         """Launch one option, generation by generation; None when EC2 can't launch it.
 
         Args:
-            has_more: Whether another type or market is left to try.
+            has_more: Whether another type, market or zone is left to try.
         """
         following_one: int | None = generation
         while following_one is not None and following_one < MAX_GENERATIONS:

@@ -68,7 +68,7 @@ class Shortages:
 
     def _offer(self, option: LaunchOption) -> list[str]:
         """What EC2 has capacity for, or not."""
-        return [option.facts.name, self._zone, option.market]
+        return [option.facts.name, option.zone or self._zone, option.market]
 
     def _read(self, key: list[str], max_age: int) -> list[Any] | None:
         """What is remembered under a key; None if nothing is, or it is too old or can't be read."""
