@@ -116,7 +116,7 @@ KEPT_IN_DOUBT = (
     "If EC2 does not show the copy, it may be the only volume with the data: it stays, and cpi sweep lists it"
 )
 LEFT_COPY = NEW.replace("made", "new")
-FALLBACK_SUBNET = "create_vm in a fallback subnet"
+FALLBACK_SUBNET, OTHER_ZONE = "create_vm in a fallback subnet", "create_vm in another zone"
 SPREAD = "create_vm in a spread placement group"
 OUTSIDE = "create_vm outside of a full placement group"
 FROM_GROUP = "delete_vm of an address in a group"
@@ -139,6 +139,7 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
     FALLBACK_SUBNET: [BUILT_IN_TABLE],
+    OTHER_ZONE: [BUILT_IN_TABLE],
     SPREAD: [BUILT_IN_TABLE],
     OUTSIDE: [BUILT_IN_TABLE],
     FROM_GROUP_FAST: [
@@ -268,16 +269,18 @@ AGAIN: dict[str, Again] = {
     ),
 }
 UNCERTAIN = frozenset({"HTTP 500 once", "connection dropped", "answer lost", "lost, then throttled"})
+LAST_ADDRESS = [
+    Retried(
+        "The first attempt at the launch may have taken the last free address, though EC2 does not show "
+        "its instance: a launch in the next subnet could be a second one. The Director's retry has an "
+        "answer that is certain, and gets to the next subnet",
+        "RunInstances",
+        UNCERTAIN,
+    )
+]
 RETRIED: dict[str, list[Retried]] = {
-    FALLBACK_SUBNET: [
-        Retried(
-            "The first attempt at the launch may have taken the last free address, though EC2 does not show "
-            "its instance: a launch in the next subnet could be a second one. The Director's retry has an "
-            "answer that is certain, and gets to the next subnet",
-            "RunInstances",
-            UNCERTAIN,
-        )
-    ],
+    FALLBACK_SUBNET: LAST_ADDRESS,
+    OTHER_ZONE: LAST_ADDRESS,
     OUTSIDE: [
         Retried(
             "The first attempt at the launch may have taken the last place in the group, though EC2 does not "

@@ -64,6 +64,13 @@ def beside_a_full_subnet(stage: Stage) -> list[Any]:
     return arguments(stage, {"any": {"type": "dynamic", "cloud_properties": properties}}, [])
 
 
+def beside_a_full_zone(stage: Stage) -> list[Any]:
+    """Ask for a VM in a full subnet, with one of another zone for that case."""
+    properties = {"subnet": stage.full_subnet(), "subnet_fallbacks": [stage.world.subnet_ids[2]]}
+    networks = {"any": {"type": "dynamic", "cloud_properties": properties}}
+    return arguments(stage, networks, [], zone_fallback=True)
+
+
 def spread(stage: Stage, wish: object) -> list[Any]:
     """Ask for the first VM of an instance group whose VMs are spread."""
     whole = arguments(stage, {"private": network(stage, "10.0.1.30")}, [], spread=wish)
@@ -258,6 +265,22 @@ VMS = (
         result='"made"',
         success=Change(
             gains=[*MADE, f"eni 10.0.1.4: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
+        ),
+    ),
+    Scenario(
+        name="create_vm in another zone",
+        calls=(
+            *LOOKING,
+            "DescribeSecurityGroups",
+            "DescribeInstances",
+            *("RunInstances",) * 2,
+            "DescribeInstances",
+        ),
+        lay=beside_a_full_zone,
+        refused=frozenset({"RunInstances"}),
+        result='"made"',
+        success=Change(
+            gains=[*MADE, f"eni 10.0.3.4: in subnet 3, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
         ),
     ),
     Scenario(

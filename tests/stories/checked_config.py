@@ -294,6 +294,21 @@ CONTRADICTIONS = [
             ("spread", True, "tenancy", "dedicated"),
         )
     ],
+    *[
+        Mistake(
+            (*LARGE, "cloud_properties", "zone_fallback"),
+            value=True,
+            more=(((*LARGE, "cloud_properties", other), second), ((*COMPILATION, "vm_type"), "small")),
+            also=also,
+        )
+        for other, second, also in (
+            ("placement_group", GROUP, ""),
+            ("dedicated_host", {"id": HOST}, ""),
+            ("capacity_reservation", {"id": RESERVATION}, ""),
+            ("elbs", ["none"], f"{PROPERTIES}/elbs/0"),
+            ("lb_target_groups", ["none"], f"{PROPERTIES}/lb_target_groups/0"),
+        )
+    ],
     Mistake((*DISK, "cloud_properties", "iops"), 3_000_000),
     Mistake((*DISK, "cloud_properties", "throughput"), 100),
     Mistake((*DISK, "cloud_properties", "iops_per_gib"), 501),

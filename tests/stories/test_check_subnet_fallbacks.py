@@ -129,6 +129,52 @@ def test_several_networks(cpi: Cpi, world: World) -> None:
     assert "subnet_fallbacks is for VMs with a single network" in message
 
 
+def group_of(**keys: Any) -> dict[str, Any]:
+    """Return an instance group with the dynamic network."""
+    group = {"name": "web", "instances": 1, "azs": ["z1"], "stemcell": "default", "vm_type": "small"}
+    return {**group, "networks": [{"name": "dynamic"}], **keys}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({}, ""),
+        ({"persistent_disk": 0}, ""),
+        ({"persistent_disk": 1024}, "zone_fallback is for VMs without persistent disks"),
+        ({"persistent_disk_type": "default"}, "zone_fallback is for VMs without persistent disks"),
+        (
+            {"networks": [{"name": "default"}]},
+            "zone_fallback needs subnet_fallbacks: network 'default' has none",
+        ),
+    ],
+)
+def test_zone_fallback(cpi: Cpi, world: World, keys: dict[str, Any], said: str) -> None:
+    """With a manifest, VMs that can't leave their zone are found; others may have subnets of other zones."""
+    config = changed(right(world), (*AT_DYNAMIC, *KEY), [world.subnet_ids[2]])
+    config["vm_extensions"] = [{"name": "anywhere", "cloud_properties": {"zone_fallback": True}}]
+    manifest = cpi.folder / "manifest.yml"
+    group = {**group_of(**keys), "vm_extensions": ["anywhere"]}
+    manifest.write_text(yaml.safe_dump({"name": "deployment", "instance_groups": [group]}))
+    found = errors(checked(cpi, config, "--manifest", str(manifest)))
+    assert [each["path"] for each in found] == (["instance_groups/web/networks"] if said else [])
+    assert said in "".join(each["what"] for each in found)
+
+
+def test_zone_fallback_of_compilation(cpi: Cpi, world: World) -> None:
+    """VMs that compile can leave their zone only with fallback subnets."""
+    config = right(world)
+    config["compilation"] = {
+        **config["compilation"],
+        "network": "dynamic",
+        "cloud_properties": {"instance_type": "t3.micro", "zone_fallback": True},
+    }
+    config["compilation"].pop("vm_type", None)
+    (found,) = errors(checked(cpi, config, "--offline"))
+    assert found["path"] == "compilation/network"
+    assert "zone_fallback needs subnet_fallbacks: network 'dynamic' has none" in found["what"]
+    assert errors(checked(cpi, changed(config, (*AT_DYNAMIC, *KEY), [world.subnet_ids[2]]))) == []
+
+
 def test_few_addresses(cpi: Cpi, world: World) -> None:
     """Few free addresses of a fallback subnet are a note, too."""
     made = world.ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=world.zone)

@@ -21,6 +21,8 @@ class LaunchOption(Record):
     """Whether it names the reservation, or the group of them, of `capacity_reservation`."""
     subnet_id: str = ""
     """The subnet of its interface, if the network has several; otherwise empty."""
+    zone: str = ""
+    """The zone of that subnet; empty like it."""
     is_outside: bool = False
     """Whether it is launched outside of the VM's spread placement group, which is only preferred."""
 
@@ -40,6 +42,11 @@ class LaunchOption(Record):
         on_demand = "reserved" if self.is_reserved else "on demand"
         outside = ", not spread" if self.is_outside else ""
         return f"{self.facts.name} ({on_demand if self.is_on_demand else self.market}{outside})"
+
+    @property
+    def offer(self) -> tuple[str, str]:
+        """What EC2 has capacity for, or not: the way, and the zone."""
+        return self.way, self.zone
 
     def __str__(self) -> str:
         return f"{self.way} in {self.subnet_id}" if self.subnet_id else self.way
@@ -92,14 +99,22 @@ def preferring_spread(options: Sequence[LaunchOption]) -> list[LaunchOption]:
     return [each for pair in pairs for each in pair if each.is_outside or "spread" not in each.facts.lacks]
 
 
-def in_subnets(options: Sequence[LaunchOption], subnets: Sequence[str]) -> list[LaunchOption]:
+def in_subnets(options: Sequence[LaunchOption], subnets: Mapping[str, str]) -> list[LaunchOption]:
     """The launch options for a network with several subnets: each option in one subnet after the other.
+
+    All options are tried in a zone before the first one is tried in the next zone.
 
     Args:
         options: The options.
-        subnets: The subnets' ids, in the order in which to try them; with a single one, the options remain
-            as they are.
+        subnets: The subnets' zones, by id, in the order in which to try them; with a single one, the options
+            remain as they are.
     """
     if len(subnets) == 1:
         return list(options)
-    return [option.replaced(subnet_id=subnet) for option in options for subnet in subnets]
+    return [
+        option.replaced(subnet_id=subnet, zone=zone)
+        for zone in dict.fromkeys(subnets.values())
+        for option in options
+        for subnet in subnets
+        if subnets[subnet] == zone
+    ]

@@ -147,6 +147,6 @@ def _placement(spec: InstanceSpec, option: LaunchOption) -> Json:
         "HostResourceGroupArn": host.resource_group_arn if host else None,
     }
     return {
-        "AvailabilityZone": spec.zone,
+        "AvailabilityZone": option.zone or spec.zone,
         **{name: value for name, value in optional.items() if value},
     }

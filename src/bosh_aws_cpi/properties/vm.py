@@ -58,6 +58,7 @@ NEEDS: Final = (("placement_partition", "placement_group"),)
 """Properties that mean nothing without another one."""
 _EITHER: Final = "remove one of them"
 _SPOT: Final = ("spot", "spot_bid_price")
+_UNBALANCED: Final = "a load balancer sends no traffic to zones that it is not enabled for"
 EXCLUSIVE: Final = (
     (*_SPOT, _EITHER),
     *((name, "capacity_reservation", _EITHER) for name in _SPOT),
@@ -89,6 +90,13 @@ EXCLUSIVE: Final = (
         for name in _SPOT
     ),
     ("hibernation", "enclave", _EITHER),
+    # EC2 user guide, "Placement groups", cluster placement groups.
+    ("zone_fallback", "placement_group", "a cluster placement group is in a single zone"),
+    ("zone_fallback", "dedicated_host", "a Dedicated Host is in a single zone"),
+    ("zone_fallback", "capacity_reservation", "a Capacity Reservation is in a single zone"),
+    # User guides of the load balancers, "Target groups"; "Enable Availability Zones for your load balancer".
+    ("zone_fallback", "elbs", _UNBALANCED),
+    ("zone_fallback", "lb_target_groups", _UNBALANCED),
 )
 """Properties of which a VM can have one, and why."""
 _SHOWN: Final = {"capacity_reservation.market": "market: capacity-block", "tenancy": "tenancy: dedicated"}
@@ -214,6 +222,9 @@ class VmProperties(Properties):
     [below](#when-ec2-has-no-room)."""
     availability_zone: str | None = None
     """Zone of the VM. Its subnets and disks must be in the same zone. Required."""
+    zone_fallback: Truth = False
+    """* If the zone has no room for the VM, launch it in another one, in which its network has
+    `subnet_fallbacks`: see [below](#when-a-zone-is-full)."""
     security_groups: tuple[str, ...] = ()
     """Names or ids: see [below](#security-groups). Default: those of the networks."""
     key_name: str | None = None

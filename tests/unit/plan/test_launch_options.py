@@ -95,8 +95,8 @@ def test_preferring_spread() -> None:
 def test_subnets() -> None:
     """A type is tried in one subnet after the other before the next type; one subnet changes nothing."""
     single = options()
-    assert in_subnets(single, ["a"]) == single
-    made = in_subnets(single, ["a", "b"])
+    assert in_subnets(single, {"a": "z1"}) == single
+    made = in_subnets(single, {"a": "z1", "b": "z1"})
     assert [str(option) for option in made] == [
         *("m5.large (on demand) in a", "m5.large (on demand) in b"),
         *("i3.large (on demand) in a", "i3.large (on demand) in b"),

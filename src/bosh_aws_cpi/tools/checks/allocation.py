@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks import interfaces
+from bosh_aws_cpi.tools.checks import combinations, interfaces
 from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses, free, kept_by_aws
 from bosh_aws_cpi.tools.checks.bosh import network_defaults
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, unserved, zones_of
@@ -76,7 +76,7 @@ def _of_vms(group: Group, use: Use, aws: AwsConfig) -> Iterator[Finding]:
     found: dict[Finding, None] = {}
     for zone, attachments in _attachments(group, use):
         merged = {**(properties_of(zone) if zone is not None else {}), **properties}
-        found.update(dict.fromkeys(interfaces.findings(attachments, merged, aws, listed)))
+        found.update(dict.fromkeys(interfaces.findings(attachments, merged, aws, group.node, "networks")))
     yield from found
 
 
@@ -97,6 +97,19 @@ def with_interfaces(groups: Sequence[Group], uses: Iterable[Use]) -> list[Use]:
     by_node = {group.node.route: group for group in groups}
     found = [(use, _attachments(by_node[use.node.route], use)) for use in uses]
     return [use.replaced(interfaces=[interfaces.plans(each) for _, each in there]) for use, there in found]
+
+
+def of_compiling_vms(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+    """What create_vm refuses of VMs with ``zone_fallback`` that compile packages."""
+    for use in combinations.of_compilation(config):
+        network = config.named("networks", text_of(use.node.get("network")))
+        if network is None:
+            continue
+        for zone in use.zones:
+            merged = {**(properties_of(zone) if zone is not None else {}), **properties_by_key(use)}
+            there = _attachment(network, network, zone, 0)
+            if "zone_fallback" in merged and there is not None:
+                yield from interfaces.findings([there], merged, aws, use.node, "network")
 
 
 def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> Attachment | None:

@@ -185,7 +185,7 @@ def _of_vm(group: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding
     ]
     is_whole = bool(attachments) and len(attachments) == len(listed.entries())
     if is_whole and pool is not None and not pool.at("cloud_properties").is_unknown:
-        yield from interfaces.findings(attachments, properties_of(pool), aws, listed)
+        yield from interfaces.findings(attachments, properties_of(pool), aws, group, "networks")
 
 
 def _static(entry: Node, network: Node) -> Iterator[Finding]:

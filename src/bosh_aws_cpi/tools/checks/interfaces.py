@@ -1,20 +1,24 @@
 """The network interfaces of a VM, planned as create_vm plans them for the networks of a manifest."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true
 from bosh_aws_cpi.model import NicPlan
-from bosh_aws_cpi.plan import nics
-from bosh_aws_cpi.properties.network import parse_networks
+from bosh_aws_cpi.plan import nics, subnet_fallbacks
+from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of
 from bosh_aws_cpi.tools.checks.bosh.rules import text_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import is_open, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
+
+_DISKS: Final = ("persistent_disk", "persistent_disk_pool", "persistent_disk_type", "persistent_disks")
+"""The keys of an instance group that give it disks, in manifests and for create-env."""
 
 
 class Attachment(Record):
@@ -51,7 +55,7 @@ class Attachment(Record):
 
 
 def findings(
-    attachments: Sequence[Attachment], properties: dict[str, Node], aws: AwsConfig, node: Node
+    attachments: Sequence[Attachment], properties: dict[str, Node], aws: AwsConfig, group: Node, key: str
 ) -> Iterator[Finding]:
     """What create_vm refuses of a VM's networks.
 
@@ -59,7 +63,8 @@ def findings(
         attachments: The networks.
         properties: The VM's merged cloud properties.
         aws: The CPI's configuration, for its default security groups.
-        node: Where the manifest names the networks.
+        group: Who asks for the VM: an instance group, or the compilation section.
+        key: Its key that names the networks.
     """
     if not all(each.is_known for each in attachments):
         return
@@ -73,10 +78,19 @@ def findings(
     primary = properties.get("primary_ipv6")
     if primary is not None and not primary.has_variables and is_true(primary.value):
         checks.append(said(lambda: nics.with_primary_ipv6(nics.nic_plans(networks))))
+    leaving = properties.get("zone_fallback")
+    if leaving is not None and not leaving.has_variables and is_true(leaving.value):
+        checks.append(said(lambda: _check_leaving(networks, group)))
     if (own := properties.get("security_groups")) is None or (not own.has_variables and own.value == []):
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))
-    for text in filter(None, checks):
-        yield Finding(Severity.ERROR, text, "", node.place)
+    for text in dict.fromkeys(filter(None, checks)):
+        yield Finding(Severity.ERROR, text, "", group.at(key).place)
+
+
+def _check_leaving(networks: Mapping[str, Network], group: Node) -> None:
+    given = [each for key in _DISKS if (each := group.get(key)) is not None]
+    has_disks = any(each.value and not each.has_variables for each in given)  # a variable may be 0
+    subnet_fallbacks.check_leaving(nics.nic_plans(networks)[0], has_disks=has_disks)
 
 
 def plans(attachments: Sequence[Attachment]) -> list[NicPlan]:

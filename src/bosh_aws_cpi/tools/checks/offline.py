@@ -143,6 +143,7 @@ class Files(Record):
             yield from networks.findings(config)
             yield from compilation.findings(config)  # may fail because of a network
             yield from allocation.of_compilation(config)
+            yield from allocation.of_compiling_vms(config, aws)
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
             yield from deployment.findings(self.manifest, self._groups, config)

@@ -18,7 +18,7 @@ class CreatedVm(Record):
 
     vm_cid: str
     networks: Json
-    """The networks as the caller gave them."""
+    """The networks as the caller gave them; with ``zone_fallback``, with the subnet that the VM is in."""
 
 
 def create_vm(
@@ -44,7 +44,7 @@ def create_vm(
             instance group for ``spread``.
 
     Returns:
-        The VM's id and the networks as they were given.
+        The VM's id and networks.
 
     Raises:
         CloudError: An argument is wrong, EC2 refused a step, or the registry did not accept the settings.
@@ -54,7 +54,7 @@ def create_vm(
     arguments = (agent_id, stemcell_cid, cloud_properties, networks, disk_cids, environment)
     plan = vm_plan(cloud, *arguments)
     try:
-        return CreatedVm(undoing(cloud.undo, lambda undo: _created(cloud, plan, undo)), networks)
+        return undoing(cloud.undo, lambda undo: _created(cloud, plan, undo))
     except Exception as error:
         if not cloud.undo.kept:
             raise
@@ -63,7 +63,7 @@ def create_vm(
         raise naming(error, cloud.undo.kept) from error
 
 
-def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> str:
+def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
     if (group := plan.spec.spread) is not None and not group.exists:
         from bosh_aws_cpi.cpi.vms.create.spread import options_left  # noqa: PLC0415 - few VMs have a group
@@ -82,7 +82,7 @@ def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> str:
         route_traffic(cloud, plan.traffic, instance, undo)
     settings = agent_settings.full(plan.settings_input, option.devices, plan.mac_addresses(created))
     cloud.registry.save(instance.vm_cid, settings)
-    return instance.vm_cid
+    return CreatedVm(instance.vm_cid, plan.networks_in(option))
 
 
 def _pass_foreign_traffic(cloud: Cloud, instance: Instance) -> None:

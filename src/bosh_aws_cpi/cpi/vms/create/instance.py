@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.launches import (
@@ -31,6 +31,9 @@ from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.tokens import client_token
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.vms.create.shortages import Shortages
 
 MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
@@ -149,7 +152,9 @@ def _rules_out(refused: LaunchOption, answer: Refusal, option: LaunchOption) -> 
     """Whether an answer to one option says that another one does not work either."""
     if isinstance(answer, SubnetFull):
         return option.subnet_id == refused.subnet_id
-    return not option.is_outside if isinstance(answer, GroupFailed) else option.way == refused.way
+    if isinstance(answer, GroupFailed):
+        return not option.is_outside and option.zone == refused.zone
+    return option.offer == refused.offer
 
 
 def _shown(noted: tuple[LaunchOption, Refusal]) -> str:
@@ -176,6 +181,7 @@ class InstanceCreation:
         self._began = time.monotonic()
         self._refusals = Refusals()
         self._left_alone: set[str] = set()
+        self._shortages = _shortages(cloud, plan)
 
     def run(self) -> tuple[Instance, LaunchOption]:
         """Launch until an instance runs; returns it, and the launch option that it came from.
@@ -185,10 +191,13 @@ class InstanceCreation:
             VMCreationFailed: EC2 has no capacity or no free address for any launch option, or it ended the
                 instance.
         """
-        options, generation = self._tokens.begin(self._plan.options)
+        wanted = self._plan.options
+        if self._shortages and len(wanted) > 1:
+            wanted = self._shortages.last(wanted)
+        options, generation = self._tokens.begin(wanted)
         while options:
             option = options.pop(0)
-            has_more = any(other.way != option.way for other in options)
+            has_more = any(other.offer != option.offer for other in options)
             if instance := self._try(option, generation, has_more=has_more):
                 return instance, option
             options = [other for other in options if self._refusals.allow(other)]
@@ -199,7 +208,7 @@ class InstanceCreation:
         """Launch one option, generation by generation; None when EC2 can't launch it.
 
         Args:
-            has_more: Whether another type or market is left to try.
+            has_more: Whether another type, market or zone is left to try.
         """
         following_one: int | None = generation
         while following_one is not None and following_one < MAX_GENERATIONS:
@@ -208,6 +217,7 @@ class InstanceCreation:
                 return self._run(option, generation, has_more=has_more)
             except (NoCapacity, SubnetFull) as error:
                 self._refusals.note(option, error)
+                self._remember(option, error)
                 return None
             except GroupFailed as error:
                 if not any(other.is_outside for other in self._plan.options):
@@ -345,6 +355,7 @@ class InstanceCreation:
             logger.info("Instance '%s' was launched by an earlier call", error.instance.vm_cid)
             self._wait_for_interfaces()
             return following(generation, self._tokens.used(option))
+        self._remember(option, error)
         goes_on = has_more and (
             error.code in _SHORTAGES
             or (not option.is_on_demand and error.ok_to_retry)
@@ -359,6 +370,10 @@ class InstanceCreation:
         self._relaunches -= 1
         logger.warning("Relaunching: %s", error.message)
         return generation + 1
+
+    def _remember(self, option: LaunchOption, answer: NoCapacity | Ended | SubnetFull) -> None:
+        if self._shortages:
+            self._shortages.note(option, answer)
 
     def _after_spent(self, option: LaunchOption, generation: int) -> int:
         """The generation after one whose token is spent.
@@ -408,3 +423,12 @@ class InstanceCreation:
             if keep(self._cloud, self._plan, instance):
                 return
         instances.discard(self._cloud.ec2, instance.vm_cid)
+
+
+def _shortages(cloud: Cloud, plan: VmPlan) -> "Shortages | None":
+    """The remembered shortages, if the configuration asks for them and they concern the VM."""
+    if not cloud.config.aws.remember_shortages:
+        return None
+    from bosh_aws_cpi.cpi.vms.create import shortages  # noqa: PLC0415 - few configurations ask for it
+
+    return shortages.Shortages(cloud, plan.spec, plan.identity) if shortages.concern(plan.spec) else None

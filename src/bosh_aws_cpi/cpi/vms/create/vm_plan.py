@@ -54,6 +54,15 @@ class VmPlan(Record):
         first = self.nic_plans[0]
         return first.replaced(subnet_id=option.subnet_id) if option.subnet_id else first
 
+    def networks_in(self, option: LaunchOption) -> Json:
+        """The networks as they were given; with ``zone_fallback``, with the subnet of the launch option."""
+        given = self.settings_input.networks
+        if not self.spec.properties.zone_fallback:
+            return given
+        name = self.nic_plans[0].group
+        properties = {**given[name]["cloud_properties"], "subnet": option.subnet_id}
+        return {**given, name: {**given[name], "cloud_properties": properties}}
+
     def mac_addresses(self, created: Sequence[Nic]) -> Mapping[str, str]:
         """MAC address by network, for the interfaces that were created before the launch."""
         return nics.mac_addresses(self.nic_plans, [nic.mac_address for nic in created])
@@ -241,8 +250,8 @@ class _Place(Record):
 
     zone: str
     vpc_id: str
-    subnets: Sequence[str]
-    """The subnets of the first interface, in the order in which to try them.
+    subnets: Mapping[str, str]
+    """The subnets of the first interface, and their zones, in the order in which to try them.
 
     It must not depend on AWS: a retry after a kill must begin with the same launch, and so with the same
     client token, while DescribeInstances does not show the first call's instance yet.
@@ -252,6 +261,9 @@ class _Place(Record):
 def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     """The zone and the VPC, in which all of the VM's subnets and disks must be."""
     plans = request.nic_plans
+    leaves_zone = request.properties.zone_fallback
+    if leaves_zone:
+        subnet_fallbacks.check_leaving(plans[0], has_disks=bool(disk_cids))
     found = aws_networks.subnets(
         cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
     )
@@ -261,8 +273,9 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     vm_zone = str(request.properties.availability_zone)
     placement.check_zone(ordered, vm_zone, disks)
     vpc_id = placement.one_vpc(ordered)
-    subnet_fallbacks.check(plans[0], found)
-    return _Place(zone, vpc_id, [plans[0].subnet_id, *plans[0].fallback_subnets])
+    subnet_fallbacks.check(plans[0], found, is_any_zone=leaves_zone)
+    tried = (plans[0].subnet_id, *plans[0].fallback_subnets)
+    return _Place(zone, vpc_id, {each: found[each].availability_zone for each in tried})
 
 
 def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:

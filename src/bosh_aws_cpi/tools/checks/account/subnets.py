@@ -66,10 +66,16 @@ def _of_state(facts: SubnetFacts, node: Node) -> Iterator[Finding]:
 
 
 def _of_fallbacks(use: SubnetUse, facts: SubnetFacts, known: KnownSubnets) -> Iterator[Finding]:
-    """Each fallback subnet must be like the first one, by create_vm's own rule."""
+    """Each fallback subnet must be like the first one, by create_vm's own rule.
+
+    The zone may be another one if any VM may have ``zone_fallback``: which VMs a network has is not known.
+    """
+    is_any_zone = any(launch.has("zone_fallback") for launch in known.references.launches)
     for node in use.fallbacks:
         other = known.found.get(str(node.value))
-        if other is not None and (what := difference(_subnet(facts), _subnet(other))):
+        if other is not None and (
+            what := difference(_subnet(facts), _subnet(other), is_any_zone=is_any_zone)
+        ):
             yield Finding(Severity.ERROR, what, "Use another subnet, or remove it", node.place)
 
 

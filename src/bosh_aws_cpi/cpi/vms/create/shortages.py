@@ -1,0 +1,112 @@
+"""Remembers for three minutes what EC2 had no capacity for, so that the next calls try it last.
+
+Each shortage is a file of its own, beside those of `aws.instance_types`, so that calls at the same time
+lose none. Nothing depends on the files: without one, every launch option is tried in its turn.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from bosh_aws_cpi.aws.launches import Ended, NoCapacity, SubnetFull
+from bosh_aws_cpi.aws.sdk import private_files
+from bosh_aws_cpi.aws.sdk.error_codes import SOLD_OUT
+from bosh_aws_cpi.aws.sdk.errors import code_of
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.run_instances import InstanceSpec
+
+MAX_AGE: Final = 180
+"""Seconds (aws/karpenter-provider-aws, UnavailableOfferingsTTL)."""
+_ORDER_AGE: Final = 3600
+"""Seconds for which a repeated call keeps its order: longer than the Director's retries may take."""
+_FORMAT: Final = 1
+"""Part of what each file's name is computed from; change it when the content of the files changes."""
+
+
+class Shortages:
+    """The remembered shortages, as far as they concern one VM.
+
+    Args:
+        identity: Director and agent, which are the same for a create_vm and its retry.
+    """
+
+    def __init__(self, cloud: Cloud, spec: InstanceSpec, identity: tuple[str, str]) -> None:
+        aws, endpoint = cloud.config.aws, cloud.ec2.meta.endpoint_url
+        # The name of a zone stands for other zones in other accounts.
+        self._scope = [_FORMAT, endpoint, aws.region, aws.access_key_id, aws.role_arn]
+        self._zone = spec.zone
+        self._identity = list(identity)
+        self._folder = private_files.folder()
+
+    def last(self, options: Sequence[LaunchOption]) -> list[LaunchOption]:
+        """The launch options, with those that EC2 had no capacity for at the end.
+
+        A repeated call keeps the order of the first one, whatever happened since: it must begin with the same
+        launch, and so with the same client token, while EC2 does not show the first call's instance yet.
+        """
+        order = self._read(self._identity, _ORDER_AGE)
+        if order is None:
+            offers = map(self._offer, options)
+            order = [offer for offer in offers if self._read(offer, MAX_AGE) is not None]
+            self._write(self._identity, order)
+        for option in options:
+            if self._offer(option) in order:
+                logger.info("EC2 had no capacity for %s a moment ago: trying it last", option)
+        return sorted(options, key=lambda option: self._offer(option) in order)
+
+    def note(self, option: LaunchOption, answer: NoCapacity | Ended | SubnetFull) -> None:
+        """Remember that EC2 can't launch an option, if that concerns other VMs, too."""
+        code = answer.code if isinstance(answer, Ended) else code_of(answer.__cause__)
+        if code in SOLD_OUT:
+            self._write(self._offer(option), [])
+
+    def _offer(self, option: LaunchOption) -> list[str]:
+        """What EC2 has capacity for, or not."""
+        return [option.facts.name, option.zone or self._zone, option.market]
+
+    def _read(self, key: list[str], max_age: int) -> list[Any] | None:
+        """What is remembered under a key; None if nothing is, or it is too old or can't be read."""
+        if self._folder is None:
+            return None
+        try:
+            kept = json.loads(self._file(self._folder, key).read_bytes())
+            age, found = time.time() - kept["at"], kept["order"]
+        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            return None
+        is_whole = isinstance(found, list) and kept.get("key") == key
+        return found if is_whole and 0 <= age < max_age else None
+
+    def _write(self, key: list[str], order: list[list[str]]) -> None:
+        """Remember something, and delete all that is too old for any use."""
+        if self._folder is None:
+            return
+        document = {"key": key, "at": time.time(), "order": order}
+        try:
+            private_files.write(self._file(self._folder, key), json.dumps(document).encode())
+        except OSError as error:
+            logger.debug("Could not remember a shortage: %s", error)
+        for other in self._folder.glob("capacity-*"):
+            with suppress(OSError):  # another call may be deleting it at this moment
+                if time.time() - other.stat().st_mtime > _ORDER_AGE:
+                    other.unlink()
+
+    def _file(self, folder: Path, key: list[str]) -> Path:
+        name = sha256(json.dumps([self._scope, key]).encode()).hexdigest()
+        return folder / f"capacity-{name}.json"
+
+
+def concern(spec: InstanceSpec) -> bool:
+    """Whether a VM uses the capacity that all VMs of its zone share.
+
+    Reservations, Dedicated Hosts, Dedicated Instances and placement groups have capacity, or lack it, for
+    themselves.
+    """
+    own = spec.properties
+    apart = own.capacity_reservation or own.dedicated_host or own.placement_group or spec.spread
+    return not apart and own.tenancy != "dedicated"

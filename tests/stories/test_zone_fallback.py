@@ -1,0 +1,322 @@
+"""zone_fallback: when the zone of a VM has no room for it, it is launched in another zone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from testbed.killing import interrupt_at, kill_at
+
+pytestmark = pytest.mark.faults
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from testbed.traffic import Traffic
+    from testbed.world import World
+    from tests.protocols import (
+        CpiWith,
+        CreateVm,
+        CreateVolume,
+        ReadCalls,
+        RefuseLaunch,
+        StartVm,
+        WriteError,
+        WriteNetwork,
+    )
+
+FIRST, SECOND = "t3.micro", "m5.large"
+ANYWHERE = {"zone_fallback": True}
+TYPES = {**ANYWHERE, "instance_type": FIRST, "instance_type_fallbacks": [SECOND]}
+SUBNET, ZONE = "NetworkInterface.1.SubnetId", "Placement.AvailabilityZone"
+SHORT = "InsufficientInstanceCapacity"
+
+
+@pytest.fixture
+def subnets(world: World) -> list[str]:
+    """Return two subnets of the VM's zone, and one of another zone."""
+    return list(world.subnet_ids)
+
+
+@pytest.fixture
+def networks(subnets: list[str]) -> dict[str, Any]:
+    """Return a dynamic network in all three subnets; that of the other zone is the second."""
+    properties = {"subnet": subnets[0], "subnet_fallbacks": [subnets[2], subnets[1]]}
+    return {"any": {"type": "dynamic", "cloud_properties": properties}}
+
+
+@pytest.fixture
+def own_zone_short(short: RefuseLaunch, world: World) -> str:
+    """Have EC2 lack all types in the VM's zone; returns its words."""
+    return short(SHORT, {ZONE: world.zone}, 500).removesuffix(")")
+
+
+@pytest.fixture
+def tried(sent: ReadCalls) -> Callable[[], list[tuple[str, str, str]]]:
+    """Return a function that reads the launches: type, zone and subnet of each."""
+    return lambda: [(call["InstanceType"], call[ZONE], call[SUBNET]) for call in sent("RunInstances")]
+
+
+def test_other_zone(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    subnets: list[str],
+    own_zone_short: str,
+    tried: Callable[[], Any],
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """Each type is tried in the VM's zone, then in the other one; the answer's network has its subnet."""
+    answer = create_vm(TYPES, networks=networks)
+    vm_cid, shown = answer.ok()
+    assert fake_aws.actions() == [
+        *("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribeSecurityGroups"),
+        *("DescribeInstances", "RunInstances", "RunInstances", "RunInstances", "DescribeInstances"),
+    ]
+    assert tried() == [
+        (FIRST, world.zone, subnets[0]),
+        (SECOND, world.zone, subnets[0]),
+        (FIRST, world.other_zone, subnets[2]),
+    ]
+    made = world.instance(vm_cid)
+    assert (made["SubnetId"], made["Placement"]["AvailabilityZone"]) == (subnets[2], world.other_zone)
+    attached = [{"Name": "attachment.instance-id", "Values": [vm_cid]}]
+    volumes = world.ec2.describe_volumes(Filters=attached)["Volumes"]
+    assert {each["AvailabilityZone"] for each in volumes} == {world.other_zone}
+    properties = {**networks["any"]["cloud_properties"], "subnet": subnets[2]}
+    assert shown == {"any": {**networks["any"], "cloud_properties": properties}}
+    assert f"EC2 can't launch {FIRST} (on demand) in {subnets[0]}: {own_zone_short}" in answer.stderr
+
+
+def test_own_zone_first(
+    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], tried: Callable[[], Any], world: World
+) -> None:
+    """A VM whose zone has room stays there, and its networks are answered as they were given."""
+    assert create_vm(TYPES, networks=networks).ok()[1] == networks
+    assert tried() == [(FIRST, world.zone, subnets[0])]
+
+
+def test_full_subnets(
+    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], tried: Callable[[], Any], world: World
+) -> None:
+    """All subnets of the VM's zone are tried before one of the other zone."""
+    full = [
+        world.ec2.create_subnet(
+            VpcId=world.vpc_id, CidrBlock=f"10.0.10.{start}/28", AvailabilityZone=world.zone
+        )["Subnet"]["SubnetId"]
+        for start in (0, 16)
+    ]
+    for each in full:
+        world.ec2.create_network_interface(SubnetId=each, SecondaryPrivateIpAddressCount=10)
+    properties = {"subnet": full[0], "subnet_fallbacks": [subnets[2], full[1]]}
+    networks["any"]["cloud_properties"] = properties
+    vm_cid = create_vm(TYPES, networks=networks).ok()[0]
+    assert world.instance(vm_cid)["SubnetId"] == subnets[2]
+    assert [subnet for _, _, subnet in tried()] == [*full, subnets[2]]
+
+
+def test_no_room_anywhere(
+    create_vm: CreateVm, networks: dict[str, Any], short: RefuseLaunch, tried: Callable[[], Any], world: World
+) -> None:
+    """If all zones lack capacity, the error has EC2's words for each, and a retry may succeed."""
+    said = short(SHORT, status=500).removesuffix(")")
+    before = world.state()
+    error = create_vm(ANYWHERE, networks=networks).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert error["message"].startswith("No capacity for any of the VM's instance types. ")
+    assert error["message"].count(said) == 2
+    assert [zone for _, zone, _ in tried()] == [world.zone, world.other_zone]
+    assert world.state() == before
+
+
+def test_other_refusal(
+    create_vm: CreateVm, networks: dict[str, Any], short: RefuseLaunch, tried: Callable[[], Any]
+) -> None:
+    """A refusal for another reason ends the call in the VM's own zone."""
+    short("InvalidKeyPair.NotFound")
+    assert create_vm(ANYWHERE, networks=networks).error["type"] == "Bosh::Clouds::CloudError"
+    assert len(tried()) == 1
+
+
+def test_ended(
+    create_vm: CreateVm, networks: dict[str, Any], fake_aws: FakeAws, tried: Callable[[], Any], world: World
+) -> None:
+    """An instance that EC2 ends for lack of capacity is followed by one in the other zone."""
+    fake_aws.rule(action="RunInstances", times=1, ends=f"Server.{SHORT}: There is none")
+    vm_cid = create_vm(ANYWHERE, networks=networks).ok()[0]
+    assert [zone for _, zone, _ in tried()] == [world.zone, world.other_zone]
+    assert world.state()["instances"] == [vm_cid]
+
+
+def test_spot(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    short: RefuseLaunch,
+    tried: Callable[[], Any],
+    world: World,
+) -> None:
+    """On demand in the VM's zone comes before spot in another one."""
+    market = "InstanceMarketOptions.MarketType"
+    short(SHORT, {ZONE: world.zone, market: "spot"})
+    spot = {**ANYWHERE, "spot_bid_price": 0.05}
+    assert world.instance(create_vm(spot, networks=networks).ok()[0])["InstanceLifecycle"] == "spot"
+    assert [zone for _, zone, _ in tried()] == [world.zone, world.other_zone]
+    answer = create_vm({**spot, "spot_ondemand_fallback": True}, networks=networks, agent_id="agent-2")
+    made = world.instance(answer.ok()[0])
+    assert (made["Placement"]["AvailabilityZone"], "InstanceLifecycle" in made) == (world.zone, False)
+
+
+@pytest.mark.usefixtures("own_zone_short")
+def test_remembered(
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    networks: dict[str, Any],
+    tried: Callable[[], Any],
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """With aws.remember_shortages the next VM goes to the other zone at once."""
+    executable = cpi_with(remember_shortages=True)
+    for agent_id in ("agent-1", "agent-2"):
+        fake_aws.forget_calls()
+        create_vm(TYPES, networks=networks, agent_id=agent_id, executable=executable).ok()
+    assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, world.other_zone)]
+
+
+@pytest.fixture
+def launched(
+    create_vm: CreateVm, start_vm: StartVm, networks: dict[str, Any], fake_aws: FakeAws, world: World
+) -> Callable[[str], str]:
+    """Return a function that has the second launch be answered, or the CPI killed at it; returns its VM."""
+
+    def launch(how: str) -> str:
+        if how == "killed":
+            kill_at(
+                fake_aws,
+                lambda: start_vm(ANYWHERE, networks=networks),
+                2,
+                when="after",
+                action="RunInstances",
+            )
+        else:
+            create_vm(ANYWHERE, networks=networks).ok()
+        (vm_cid,) = world.state()["instances"]
+        return str(vm_cid)
+
+    return launch
+
+
+@pytest.mark.usefixtures("own_zone_short")
+@pytest.mark.parametrize("how", ["killed", "answered"])
+def test_same_again(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    launched: Callable[[str], str],
+    fake_aws: FakeAws,
+    world: World,
+    how: str,
+) -> None:
+    """The same call finds its VM in the other zone, though its own zone has room again by then."""
+    vm_cid = launched(how)
+    fake_aws.clear_rules()
+    found, shown = create_vm(ANYWHERE, networks=networks).ok()
+    assert (found, world.state()["instances"]) == (vm_cid, [vm_cid])
+    assert world.instance(vm_cid)["Placement"]["AvailabilityZone"] == world.other_zone
+    assert shown["any"]["cloud_properties"]["subnet"] == world.subnet_ids[2]
+
+
+@pytest.mark.usefixtures("own_zone_short")
+def test_interrupted(start_vm: StartVm, networks: dict[str, Any], fake_aws: FakeAws, world: World) -> None:
+    """A signal during the launch in the other zone leaves nothing."""
+    before = world.state()
+    interrupt_at(
+        fake_aws, lambda: start_vm(ANYWHERE, networks=networks), 2, when="after", action="RunInstances"
+    )
+    assert fake_aws.actions().count("TerminateInstances") == 1
+    assert world.state() == before
+
+
+@pytest.mark.usefixtures("own_zone_short")
+def test_traffic(
+    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], traffic: Traffic, world: World
+) -> None:
+    """An elastic IP and a route lead to the VM in the other zone."""
+    route = {"table_id": traffic.route_table_id, "destination": "10.9.0.0/16"}
+    networks["public"] = {"type": "vip", "ip": traffic.public_ip}
+    vm_cid = create_vm({**ANYWHERE, "advertised_routes": [route]}, networks=networks).ok()[0]
+    (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
+    assert nic["SubnetId"] == subnets[2]
+    assert traffic.state()["associations"] == [nic["NetworkInterfaceId"]]
+    (table,) = world.ec2.describe_route_tables(RouteTableIds=[traffic.route_table_id])["RouteTables"]
+    led = {each["DestinationCidrBlock"]: each.get("NetworkInterfaceId") for each in table["Routes"]}
+    assert led["10.9.0.0/16"] == nic["NetworkInterfaceId"]
+
+
+@pytest.mark.usefixtures("own_zone_short")
+def test_spread(create_vm: CreateVm, networks: dict[str, Any], world: World) -> None:
+    """A spread placement group has instances in several zones."""
+    env = {"bosh": {"group": "bosh-1-web-router"}}
+    vm_cid = create_vm({**ANYWHERE, "spread": True}, networks=networks, env=env).ok()[0]
+    placement = world.instance(vm_cid)["Placement"]
+    assert (placement["AvailabilityZone"], bool(placement["GroupName"])) == (world.other_zone, True)
+
+
+@pytest.fixture
+def rejected(
+    create_vm: CreateVm, world: World, fake_aws: FakeAws, failure: WriteError
+) -> Callable[..., None]:
+    """Return a function that checks that a VM is refused before anything changes."""
+
+    def check(message: str, **arguments: Any) -> None:
+        before = world.state()
+        fake_aws.forget_calls()
+        assert create_vm(ANYWHERE, **arguments).error == failure("CloudError", message)
+        assert [action for action in fake_aws.actions() if not action.startswith("Describe")] == []
+        assert world.state() == before
+
+    return check
+
+
+def test_disks(networks: dict[str, Any], disk: CreateVolume, rejected: Callable[..., None]) -> None:
+    """A VM with disks can't leave its zone."""
+    message = (
+        "zone_fallback is for VMs without persistent disks, because a disk can't leave its zone: remove "
+        "zone_fallback from this VM"
+    )
+    rejected(message, networks=networks, disks=[disk()])
+
+
+@pytest.mark.parametrize("is_static", [True, False])
+def test_no_fallbacks(network: WriteNetwork, rejected: Callable[..., None], *, is_static: bool) -> None:
+    """A VM whose network has a single subnet, as with every static address, can't leave its zone."""
+    message = (
+        "zone_fallback needs subnet_fallbacks: network 'any' has none. Give the VM a dynamic network whose "
+        "subnet_fallbacks are in other zones, or remove zone_fallback"
+    )
+    rejected(message, networks={"any": network("10.0.1.10" if is_static else None)})
+
+
+def test_without_the_property(
+    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], failure: WriteError, world: World
+) -> None:
+    """Without it, a fallback subnet in another zone is refused."""
+    message = (
+        f"networks.any.cloud_properties.subnet_fallbacks: '{subnets[2]}' is in zone {world.other_zone}, but "
+        f"subnet '{subnets[0]}' is in {world.zone}"
+    )
+    assert create_vm(networks=networks).error == failure("CloudError", message)
+
+
+def test_other_vpc(networks: dict[str, Any], subnets: list[str], world: World, rejected: Any) -> None:
+    """A fallback subnet of another zone must be in the same VPC."""
+    vpc_id = world.ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    made = world.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.1.0/24", AvailabilityZone=world.other_zone)
+    other = made["Subnet"]["SubnetId"]
+    networks["any"]["cloud_properties"]["subnet_fallbacks"] = [other]
+    message = (
+        f"networks.any.cloud_properties.subnet_fallbacks: '{other}' is in VPC '{vpc_id}', but subnet "
+        f"'{subnets[0]}' is in '{world.vpc_id}'"
+    )
+    rejected(message, networks=networks)
