@@ -67,13 +67,15 @@ NO_CAPACITY: Final = QUOTA_REACHED | {
 """RunInstances answers one of these when it can't launch this instance type here and now; another may work.
 
 Some of them come with HTTP 500. "Unsupported" means that the zone does not offer the type."""
-SOLD_OUT: Final = QUOTA_REACHED | {
-    "InsufficientCapacity",
-    "InsufficientInstanceCapacity",
-    "Server.InsufficientInstanceCapacity",
-    "Server.SpotInstanceTermination",
-    "UnfulfillableCapacity",
-}
+ENDED_FOR_CAPACITY: Final = frozenset(
+    {"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"}
+)
+"""Reasons for the end of an instance that may not apply to another instance type."""
+SOLD_OUT: Final = (
+    QUOTA_REACHED
+    | ENDED_FOR_CAPACITY
+    | {"InsufficientCapacity", "InsufficientInstanceCapacity", "UnfulfillableCapacity"}
+)
 """The codes, also of reasons for an instance's end, that hold for other VMs of the instance type, market and
 zone for some minutes (aws/karpenter-provider-aws, unfulfillableCapacityErrorCodes). Not "Unsupported": it may
 be about the VM's other properties."""

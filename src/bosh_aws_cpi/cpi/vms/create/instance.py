@@ -16,7 +16,7 @@ from bosh_aws_cpi.aws.launches import (
     Unanswered,
 )
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
-from bosh_aws_cpi.aws.sdk.error_codes import RESERVATION_CLOSED
+from bosh_aws_cpi.aws.sdk.error_codes import ENDED_FOR_CAPACITY, RESERVATION_CLOSED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -39,8 +39,6 @@ MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
 MAX_RELAUNCHES: Final = 2
 """The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""
-_SHORTAGES: Final = frozenset({"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"})
-"""Reasons that may not apply to another instance type."""
 Refusal = NoCapacity | Ended | SubnetFull | GroupFailed
 _CLOCK_TOLERANCE: Final = 2.0
 """Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
@@ -357,7 +355,7 @@ class InstanceCreation:
             return following(generation, self._tokens.used(option))
         self._remember(option, error)
         goes_on = has_more and (
-            error.code in _SHORTAGES
+            error.code in ENDED_FOR_CAPACITY
             or (not option.is_on_demand and error.ok_to_retry)
             or (option.is_spot and error.is_about_a_key)  # on demand needs no grant
         )
