@@ -80,8 +80,8 @@ def check(plans: Sequence[NicPlan]) -> None:
         if one.card_index == other.card_index:
             message = (
                 f"interface_type of networks '{one.networks[0]}' and '{other.networks[0]}': a network card "
-                f"can have only one Elastic Fabric Adapter, and both are on card {one.card_index}. Give "
-                "one of them another network_card_index, or remove its interface_type"
+                f"can have only one Elastic Fabric Adapter, and both are on card {one.card_index}. Give one of "
+                "them another network_card_index, or remove its interface_type"
             )
             raise CloudError(message)
 
