@@ -208,11 +208,6 @@ class NicPlan(Record):
         """Its single addresses."""
         return [address for address in (self.ipv4_address, self.ipv6_address) if address]
 
-    @property
-    def card_index(self) -> int:
-        """Its network card."""
-        return int(self.options.get("NetworkCardIndex", 0))
-
 
 class Vip(Record):
     """The elastic IP for a VM."""
