@@ -204,6 +204,11 @@ class NicPlan(Record):
     """EC2's options of the interface beyond its subnet, groups and addresses, as RunInstances names them."""
 
     @property
+    def card_index(self) -> int:
+        """Its network card."""
+        return int(self.options.get("NetworkCardIndex", 0))
+
+    @property
     def addresses(self) -> list[str]:
         """Its single addresses."""
         return [address for address in (self.ipv4_address, self.ipv6_address) if address]

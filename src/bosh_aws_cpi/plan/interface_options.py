@@ -6,7 +6,6 @@ from itertools import combinations
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
-from bosh_aws_cpi.plan.nics import card_of
 from bosh_aws_cpi.plan.type_options import lacking
 from bosh_aws_cpi.properties.network import (
     INTERFACE_OPTIONS,
@@ -70,7 +69,7 @@ def check(plans: Sequence[NicPlan]) -> None:
     Raises:
         CloudError: EC2 would refuse them.
     """
-    if card := card_of(plans[0]):
+    if card := plans[0].card_index:
         message = (
             f"network_card_index {card} of network '{plans[0].networks[0]}': a VM's first interface must be "
             "on network card 0. Remove network_card_index, or put another network first"
@@ -78,11 +77,11 @@ def check(plans: Sequence[NicPlan]) -> None:
         raise CloudError(message)
     adapters = [plan for plan in plans if "InterfaceType" in plan.options]
     for one, other in combinations(adapters, 2):
-        if card_of(one) == card_of(other):
+        if one.card_index == other.card_index:
             message = (
                 f"interface_type of networks '{one.networks[0]}' and '{other.networks[0]}': a network card "
-                f"can have only one Elastic Fabric Adapter, and both are on card {card_of(one)}. Give one of "
-                "them another network_card_index, or remove its interface_type"
+                f"can have only one Elastic Fabric Adapter, and both are on card {one.card_index}. Give one "
+                "of them another network_card_index, or remove its interface_type"
             )
             raise CloudError(message)
 
@@ -92,7 +91,7 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
     for name, key in (("interface_type", "InterfaceType"), ("ena_express", "EnaSrdSpecification")):
         if name in facts.lacks and any(key in plan.options for plan in plans):
             yield lacking(name, facts)
-    card = max(map(card_of, plans))
+    card = max(plan.card_index for plan in plans)
     if card >= facts.network_cards > 0:
         text = (
             f"network_card_index {card} requested, but the highest of instance type '{facts.name}' is "

@@ -84,11 +84,6 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
     return Vip(network.ip, 0)
 
 
-def card_of(plan: NicPlan) -> int:
-    """The network card of an interface."""
-    return int(plan.options.get("NetworkCardIndex", 0))
-
-
 def _positions(plans: Sequence[NicPlan]) -> list[tuple[int, int]]:
     """The device index and the network card of each interface.
 
@@ -96,7 +91,7 @@ def _positions(plans: Sequence[NicPlan]) -> list[tuple[int, int]]:
     device index 1 (user guide, "Maximize network bandwidth on Amazon EC2 instances with multiple network
     cards"; eksctl-io/eksctl issue 7520).
     """
-    cards = [card_of(plan) for plan in plans]
+    cards = [plan.card_index for plan in plans]
     return [(cards[:index].count(card) + (card > 0), card) for index, card in enumerate(cards)]
 
 
