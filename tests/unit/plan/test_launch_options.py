@@ -85,7 +85,7 @@ def test_preferring_spread() -> None:
     types = {**TYPES, "i3.large": (TYPES["i3.large"][0].replaced(lacks=frozenset({"spread"})), NO_DISKS)}
     wanted = {"instance_type": "m5.large", "instance_type_fallbacks": ["i3.large"], "availability_zone": "z"}
     made = preferring_spread(launch_options(VmProperties.parse({**wanted, "spot": True}), types))
-    assert [str(option) for option in in_subnets(made, ["a", "b"])] == [
+    assert [str(option) for option in in_subnets(made, {"a": "z1", "b": "z1"})] == [
         *("m5.large (spot) in a", "m5.large (spot) in b"),
         *("m5.large (spot, not spread) in a", "m5.large (spot, not spread) in b"),
         *("i3.large (spot, not spread) in a", "i3.large (spot, not spread) in b"),
