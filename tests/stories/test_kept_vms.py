@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.killing import interrupt_at, kill_at
+from testbed.killing import abandon_at, interrupt_at, kill_at
 from tests.stories.operators import ANY_AGE, METADATA, Sweep
-
-pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -198,6 +196,13 @@ def test_signal(keeper: Keeper, fake_aws: FakeAws, left: ListResources, sent: Re
     assert left() == {}
 
 
+def test_abandoned(keeper: Keeper, fake_aws: FakeAws, left: ListResources, sent: ReadCalls) -> None:
+    """Nor has one whose caller is gone."""
+    assert abandon_at(fake_aws, keeper.start, action=LAST).returncode == 1
+    assert sent("StopInstances") == []
+    assert left() == {}
+
+
 @pytest.mark.parametrize("fallbacks", [[], ["m5.large"]], ids=["one-type", "two-types"])
 def test_retry(
     keeper: Keeper,
@@ -238,6 +243,7 @@ def test_answer_of_the_launch(
     assert keeper.instances() == {kept: "stopped", vm_cid: "running"}
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize(
     ("action", "when", "is_kept"),
     [
