@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed.executable import DIRECTOR_UUID
 from testbed.killing import abandon_at, interrupt_at, kill_at
 from tests.stories.operators import ANY_AGE, METADATA, Sweep
 
@@ -35,8 +36,8 @@ FAILING = {"source_dest_check": False}
 LAST = "ModifyInstanceAttribute"
 KEPT = "UnauthorizedOperation"
 NAMED = (
-    ". Instance '{0}' is stopped and kept, because of aws.keep_failed_vms: examine it, then delete it "
-    "(cpi sweep --delete --instance {0})"
+    ". Instance '{0}' is stopped and kept, because of aws.keep_failed_vms: examine it, then delete it: "
+    f"bin/cpi sweep --director {DIRECTOR_UUID} --delete --instance {{0}}"
 )
 TIME = r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 

@@ -50,13 +50,13 @@ def _needed_by_a_retry(plan: VmPlan) -> str:
     return ""
 
 
-def naming(error: Exception, vm_cid: str) -> Exception:
+def naming(error: Exception, vm_cid: str, director: str | None) -> Exception:
     """The error of a failed create_vm, with the instance that is kept."""
     typed = error if isinstance(error, BoshError) else translate(error, "create_vm")
     if typed is None:
         return error
     typed.message += (
         f". Instance '{vm_cid}' is stopped and kept, because of aws.keep_failed_vms: examine it, then "
-        f"delete it (cpi sweep --delete --instance {vm_cid})"
+        f"delete it: bin/cpi sweep --director {director or 'UUID'} --delete --instance {vm_cid}"
     )
     return typed
