@@ -164,6 +164,12 @@ def aws_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws_clock, "heard", aws_clock.Heard())
 
 
+@pytest.fixture(autouse=True)
+def no_secret_learned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin each test without the secrets of others: they may be words, which would be masked."""
+    monkeypatch.setattr(log.redact, "_values", [])
+
+
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     """Replace the clock and the sleep."""
