@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 MIB_PER_GIB = 1024
 TypeOption = Literal[
     "bandwidth_weighting",
+    "connection_tracking",
     "cpu_options.amd_sev_snp",
     "cpu_options.nested_virtualization",
     "ena_express",

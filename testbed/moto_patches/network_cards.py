@@ -86,13 +86,20 @@ def check_specs(backend: Any, type_name: str, specs: list[dict[str, Any]]) -> No
     """Refuse interfaces that the instance type can't have.
 
     The limit of a card, and the words: eksctl-io/eksctl issue 7520, which shows no code. That the type does
-    not support EFA: devopsacademyau/academy pull request 277, of an attachment. All codes, and the words
-    about ENA Express, are a guess.
+    not support EFA: devopsacademyau/academy pull request 277, of an attachment. The time-outs on Xen:
+    aws/karpenter-provider-aws pull request 9152. The other codes, and the words about ENA Express, are a
+    guess.
     """
-    network: dict[str, Any] = INSTANCE_TYPES.get(type_name, {}).get("NetworkInfo", {})
+    described: dict[str, Any] = INSTANCE_TYPES.get(type_name, {})
+    network: dict[str, Any] = described.get("NetworkInfo", {})
     cards = {each["NetworkCardIndex"]: each for each in network.get("NetworkCards", [])}
     for spec in specs:
         check_timeouts(spec)
+        if spec.get("ConnectionTrackingSpecification") and described.get("Hypervisor") == "xen":
+            refuse(
+                "InvalidParameterValue",
+                f"The instance type {type_name} does not support configurable connection tracking",
+            )
         card, device = card_of(spec), int(spec["DeviceIndex"])
         most = cards.get(card, {}).get("MaximumNetworkInterfaces", 0)
         if card and device >= most:

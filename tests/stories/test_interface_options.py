@@ -302,9 +302,10 @@ EFA = {"interface_type": "efa"}
         (["t3.micro"], EFA, LACKING.format("interface_type", "t3.micro")),
         (["c6in.32xlarge", "m5.large"], EFA, LACKING.format("interface_type", "m5.large")),
         (["m5.large"], EXPRESS, LACKING.format("ena_express", "m5.large")),
+        (["t2.medium"], TRACKING, LACKING.format("connection_tracking", "t2.medium")),
         (["m5.large"], {"network_card_index": 1}, NO_SUCH_CARD),
     ],
-    ids=["efa", "efa-of-fallback", "ena-express", "cards"],
+    ids=["efa", "efa-of-fallback", "ena-express", "connection-tracking", "cards"],
 )
 def test_types_without_them(
     create_vm: CreateVm,
@@ -328,4 +329,7 @@ def test_types_of_the_built_in_table(
     networks = {"one": with_options("10.0.1.10", **EFA), "two": with_options("10.0.2.10", 1)}
     error = create_vm({"instance_type": "m5.large"}, networks, executable=cpi).error
     assert "m5.large instances do not support Elastic Fabric Adapters." in error["message"]
+    one = {"one": with_options("10.0.1.10", **TRACKING)}
+    error = create_vm({"instance_type": "t2.medium"}, one, executable=cpi).error
+    assert "t2.medium does not support configurable connection tracking" in error["message"]
     assert world.state() == world.empty

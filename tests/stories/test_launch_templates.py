@@ -162,6 +162,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"InstanceRequirements": {"VCpuCount": {"Min": 1}, "MemoryMiB": {"Min": 1}}}, "instance_type_fallbacks"),
     ({"NetworkInterfaces": [{"DeviceIndex": 1, "InterfaceType": "efa"}]}, NETWORKS),
     ({"Placement": {"Tenancy": "dedicated"}}, "tenancy"),
+    ({"Placement": {"Tenancy": "default", "GroupName": "g"}}, "placement_group"),
+    ({"SecondaryInterfaces": [{"DeviceIndex": 1, "NetworkCardIndex": 1}]}, NETWORKS),
     ({"SecurityGroupIds": ["sg-0123456789abcdef0"]}, NETWORKS),
     ({"SecurityGroups": ["web"]}, NETWORKS),
     (
@@ -175,7 +177,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("held", "use"), REFUSED, ids=[next(iter(held)) for held, _ in REFUSED])
+@pytest.mark.parametrize(("held", "use"), REFUSED, ids=[f"{held}" for held, _ in REFUSED])
 def test_refused(
     template: Callable[..., str],
     create_vm: CreateVm,
@@ -209,6 +211,22 @@ def test_all_refused_at_once(
     held = f"Placement (use placement_group, tenancy or dedicated_host), SecurityGroups {NETWORKS}"
     message = f"{HELD.format(template_id, held)}. {REMEDY}"
     refused(create_vm({"launch_template": {"id": template_id}}), message)
+
+
+def test_defaults_of_ec2(
+    template: Callable[..., str], create_vm: CreateVm, warnings: ReadWarnings, cpi: Cpi, world: World
+) -> None:
+    """What consoles write though it is EC2's default changes no VM: it is neither refused nor named."""
+    template_id = template(
+        CapacityReservationSpecification={"CapacityReservationPreference": "open"},
+        HibernationOptions={"Configured": False},
+        Placement={"Tenancy": "default"},
+    )
+    answer = create_vm({"launch_template": {"id": template_id}})
+    assert world.instance(answer.ok()[0])["Placement"]["Tenancy"] == "default"
+    assert warnings(answer) == []
+    whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), {"name": "bosh"})
+    assert errors(checked(cpi, whole)) == []
 
 
 @pytest.mark.parametrize("kind", MISSING)

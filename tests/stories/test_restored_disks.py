@@ -99,6 +99,11 @@ def broken(world: World, fake_aws: FakeAws, what: str) -> tuple[dict[str, Any], 
         is_pending = [["<status>completed</status>", "<status>pending</status>"]]
         fake_aws.rule(action="DescribeSnapshots", replace=is_pending)
         return {}, TWO_GIB, f"{snapshot_id}' is pending: wait until it is completed, or use another one"
+    if what == "binned":
+        is_binned = [["<status>completed</status>", "<status>recoverable</status>"]]
+        fake_aws.rule(action="DescribeSnapshots", replace=is_binned)
+        remedy = "restore it first (aws ec2 restore-snapshot-from-recycle-bin)"
+        return {}, TWO_GIB, f"{snapshot_id}' is in the Recycle Bin: {remedy}"
     if what == "archived":
         world.ec2.modify_snapshot_tier(SnapshotId=snapshot_id, StorageTier="archive")
         return {}, TWO_GIB, f"{snapshot_id}' is archived: restore it first (aws ec2 restore-snapshot-tier)"
@@ -117,7 +122,8 @@ def broken(world: World, fake_aws: FakeAws, what: str) -> tuple[dict[str, Any], 
 
 
 @pytest.mark.parametrize(
-    "what", ["pending", "archived", "larger", "encrypted", "hidden", UNKNOWN, "vol-0123456789abcdef0"]
+    "what",
+    ["pending", "binned", "archived", "larger", "encrypted", "hidden", UNKNOWN, "vol-0123456789abcdef0"],
 )
 def test_refused(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError, what: str) -> None:
     """A snapshot that can't become the disk is named with the remedy, before anything is created."""

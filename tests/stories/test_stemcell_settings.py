@@ -31,8 +31,8 @@ EXISTS = (
     "stemcell. A copy of the AMI, for which encrypted is true, can have share_with and deprecate_at"
 )
 OWN_KEY = (
-    "share_with needs a KMS key of your own: EC2 does not share what the AWS managed key encrypts. "
-    "Set kms_key_arn to a customer managed key"
+    "share_with needs a customer managed KMS key: set kms_key_arn. EC2 does not share what the AWS managed "
+    "key encrypts, and the CPI can't see which key the account's default is"
 )
 
 

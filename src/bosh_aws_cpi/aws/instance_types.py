@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 MAX_AGE = 86_400
 """Seconds."""
-_FORMAT = 4
+_FORMAT = 5
 """Part of each file's name; change it when the content of the files changes."""
 _NAMES = InstanceTypeFacts.__annotations__
 _SETS = ("architectures", "lacks")
@@ -181,6 +181,7 @@ def _lacking(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's ty
         "primary_ipv6": network and network.get("Ipv6Supported") is False,
         "interface_type": network and network.get("EfaSupported") is False,
         "ena_express": network and network.get("EnaSrdSupported") is False,
+        "connection_tracking": entry.get("Hypervisor") == "xen",
         "placement_partition": "partition" not in strategies,
         "spread": "spread" not in strategies,
         "enclave": entry.get("NitroEnclavesSupport") == "unsupported",

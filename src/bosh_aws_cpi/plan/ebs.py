@@ -164,6 +164,8 @@ def snapshot_problems(
     key = "snapshot_id"
     if snapshot is None:
         why = "is not in the region, or this account may not use it: correct the id, or have it shared"
+    elif snapshot["State"] == "recoverable":
+        why = "is in the Recycle Bin: restore it first (aws ec2 restore-snapshot-from-recycle-bin)"
     elif snapshot["State"] != "completed":
         why = f"is {snapshot['State']}: wait until it is completed, or use another one"
     elif snapshot.get("StorageTier") == "archive":

@@ -88,7 +88,11 @@ def check(plans: Sequence[NicPlan]) -> None:
 
 def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iterator[Problem]:
     """Why an instance type can't have the interfaces; EC2 checks what is not known of it."""
-    for name, key in (("interface_type", "InterfaceType"), ("ena_express", "EnaSrdSpecification")):
+    for name, key in (
+        ("interface_type", "InterfaceType"),
+        ("ena_express", "EnaSrdSpecification"),
+        ("connection_tracking", "ConnectionTrackingSpecification"),
+    ):
         if name in facts.lacks and any(key in plan.options for plan in plans):
             yield lacking(name, facts)
     card = max(plan.card_index for plan in plans)

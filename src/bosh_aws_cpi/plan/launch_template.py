@@ -24,6 +24,7 @@ REFUSED: Final = {
     "InstanceRequirements": "instance_type and instance_type_fallbacks",
     "NetworkInterfaces": _NETWORKS,
     "Placement": "placement_group, tenancy or dedicated_host",
+    "SecondaryInterfaces": _NETWORKS,
     "SecurityGroupIds": _NETWORKS,
     "SecurityGroups": _NETWORKS,
     "TagSpecifications": "tags",

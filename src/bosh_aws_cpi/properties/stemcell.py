@@ -107,8 +107,8 @@ class StemcellProperties(Encryptable):
         if self.share_with and encryption.encrypted and key.endswith("alias/aws/ebs"):
             # EC2 user guide, "Share an AMI with specific AWS accounts", encryption and keys.
             text = (
-                "share_with needs a KMS key of your own: EC2 does not share what the AWS managed key "
-                "encrypts. Set kms_key_arn to a customer managed key"
+                "share_with needs a customer managed KMS key: set kms_key_arn. EC2 does not share what the "
+                "AWS managed key encrypts, and the CPI can't see which key the account's default is"
             )
             yield Problem("share_with", text)
 

@@ -53,6 +53,8 @@ def lay_unknown(ec2: Ec2, names: list[str], code: str = UNKNOWN[0]) -> None:
         ({"NitroEnclavesSupport": "supported"}, {}),
         ({"HibernationSupported": False}, {"lacks": frozenset({"hibernation"})}),
         ({"HibernationSupported": True}, {}),
+        ({"Hypervisor": "xen"}, {"lacks": frozenset({"connection_tracking"})}),
+        ({"Hypervisor": "nitro"}, {}),
         (
             {"PlacementGroupInfo": {"SupportedStrategies": ["cluster", "spread"]}},
             {"lacks": frozenset({"placement_partition"})},
