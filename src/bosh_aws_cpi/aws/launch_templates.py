@@ -5,16 +5,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+    from bosh_aws_cpi.properties.vm import LaunchTemplate
 
-def version(
-    client: "EC2Client", template_id: str | None, name: str | None, wanted: str
-) -> tuple[str, int, frozenset[str]]:
-    """DescribeLaunchTemplateVersions for one version.
 
-    Args:
-        template_id: The template's id; None if it is given by name.
-        name: Its name.
-        wanted: A number, "$Latest" or "$Default".
+def version(client: "EC2Client", given: "LaunchTemplate") -> tuple[str, int, frozenset[str]]:
+    """DescribeLaunchTemplateVersions for the version that a VM's properties name.
 
     Returns:
         The template's id, the version's number, and the names of its parameters, without those that are
@@ -23,8 +18,8 @@ def version(
     Raises:
         ClientError: There is no such template or version, or EC2 refuses the call.
     """
-    named = {"LaunchTemplateName": name} if template_id is None else {"LaunchTemplateId": template_id}
-    answer = client.describe_launch_template_versions(Versions=[wanted], **named)
+    named = {"LaunchTemplateName": given.name} if given.id is None else {"LaunchTemplateId": given.id}
+    answer = client.describe_launch_template_versions(Versions=[given.version], **named)
     found = answer["LaunchTemplateVersions"][0]
     held = {key for key, value in found["LaunchTemplateData"].items() if value}
     return found["LaunchTemplateId"], found["VersionNumber"], frozenset(held)
