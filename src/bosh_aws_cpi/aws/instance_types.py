@@ -1,6 +1,5 @@
 """EC2's facts about instance types, cached for a day across processes."""
 
-import json
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -40,26 +39,19 @@ class TypeCache:
 
     def get(self, name: str) -> InstanceTypeFacts | None:
         """The facts about a type; None when they are not cached, or more than a day old."""
-        if (path := self._path(name)) is None:
-            return None
-        try:
-            kept = json.loads(path.read_bytes())
+
+        def read(kept: Any) -> InstanceTypeFacts | None:  # noqa: ANN401 - any JSON
             age = time.time() - kept.pop("asked_at")
             facts = _facts(kept)
-        except (OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
-            return None
-        return facts if 0 <= age < MAX_AGE and facts.name == name else None
+            return facts if 0 <= age < MAX_AGE and facts.name == name else None
+
+        return private_files.read_json(self._path(name), read)
 
     def put(self, facts: InstanceTypeFacts) -> None:
         """Cache the facts about a type."""
-        if (path := self._path(facts.name)) is None:
-            return
         sets = {name: sorted(getattr(facts, name)) for name in _SETS}
         document = {**{name: getattr(facts, name) for name in _NAMES}, **sets, "asked_at": time.time()}
-        try:
-            private_files.write(path, json.dumps(document).encode())
-        except OSError as error:
-            logger.debug("Could not cache the facts about '%s': %s", facts.name, error)
+        private_files.write_json(self._path(facts.name), document, f"the facts about '{facts.name}'")
 
     def _path(self, name: str) -> Path | None:
         if self._folder is None or not _TYPE_NAME.fullmatch(name):

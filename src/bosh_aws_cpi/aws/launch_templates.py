@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+    from bosh_aws_cpi.properties.vm import LaunchTemplate
+
 _DEFAULTS: Final = {
     "CapacityReservationSpecification": {"CapacityReservationPreference": "open"},
     "HibernationOptions": {"Configured": False},
@@ -13,15 +15,8 @@ _DEFAULTS: Final = {
 """EC2's defaults, which consoles write into templates."""
 
 
-def version(
-    client: "EC2Client", template_id: str | None, name: str | None, wanted: str
-) -> tuple[str, int, frozenset[str]]:
-    """DescribeLaunchTemplateVersions for one version.
-
-    Args:
-        template_id: The template's id; None if it is given by name.
-        name: Its name.
-        wanted: A number, "$Latest" or "$Default".
+def version(client: "EC2Client", given: "LaunchTemplate") -> tuple[str, int, frozenset[str]]:
+    """DescribeLaunchTemplateVersions for the version that a VM's properties name.
 
     Returns:
         The template's id, the version's number, and the names of its parameters, without those that are
@@ -30,8 +25,8 @@ def version(
     Raises:
         ClientError: There is no such template or version, or EC2 refuses the call.
     """
-    named = {"LaunchTemplateName": name} if template_id is None else {"LaunchTemplateId": template_id}
-    answer = client.describe_launch_template_versions(Versions=[wanted], **named)
+    named = {"LaunchTemplateName": given.name} if given.id is None else {"LaunchTemplateId": given.id}
+    answer = client.describe_launch_template_versions(Versions=[given.version], **named)
     found = answer["LaunchTemplateVersions"][0]
     held = {
         key for key, value in found["LaunchTemplateData"].items() if value and value != _DEFAULTS.get(key)

@@ -30,43 +30,29 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-class NoCapacity(VMCreationFailed):
-    """EC2 can't launch this instance type here and now; retriable, unless a quota is reached.
-
-    Args:
-        said: EC2's error.
-        message: EC2's error with its remedy; by default, the error alone.
-    """
-
-    def __init__(self, said: str, message: str = "", *, ok_to_retry: bool = False) -> None:
-        super().__init__(message or said, ok_to_retry=ok_to_retry)
-        self.said = said
-
-
-class SubnetFull(VMCreationFailed):
-    """The subnet of the interface that RunInstances creates is full; retriable.
-
-    Args:
-        said: EC2's error.
-        message: EC2's error with its remedy.
-    """
-
-    def __init__(self, said: str, message: str) -> None:
-        super().__init__(message, ok_to_retry=True)
-        self.said = said
-
-
-class GroupFailed(VMCreationFailed):
-    """A spread placement group, which launch options share, is full, or EC2 does not accept it; retriable.
+class Refused(VMCreationFailed):
+    """EC2 can't launch the VM this way.
 
     Args:
         said: EC2's error, or what was waited for.
-        remedy: What to do about it, ". Retry …".
+        message: The same, with its remedy.
     """
 
-    def __init__(self, said: str, remedy: str) -> None:
-        super().__init__(said + remedy, ok_to_retry=True)
+    def __init__(self, said: str, message: str, *, ok_to_retry: bool = True) -> None:
+        super().__init__(message, ok_to_retry=ok_to_retry)
         self.said = said
+
+
+class NoCapacity(Refused):
+    """EC2 can't launch this instance type here and now; retriable, unless a quota is reached."""
+
+
+class SubnetFull(Refused):
+    """The subnet of the interface that RunInstances creates is full; retriable."""
+
+
+class GroupFailed(Refused):
+    """A spread placement group, which launch options share, is full, or EC2 does not accept it; retriable."""
 
 
 class GroupUnknown(CloudError):
@@ -77,16 +63,16 @@ class Unanswered(VMCreationFailed):
     """EC2 did not answer a launch and shows no instance of it, but it may have launched one."""
 
 
-class Ended(VMCreationFailed):
+class Ended(Refused):
     """EC2 terminated the instance before it ran; ``instance`` holds the reason."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         reason = instance.state_reason
         self.code = reason.code if reason else ""
-        said = reason.text if reason else "no reason given"
-        self.said = f"EC2 terminated instance '{instance.vm_cid}' before it ran: {said}"
-        super().__init__(self.said + remedy(instance), ok_to_retry=not self.code.startswith("Client."))
+        why = reason.text if reason else "no reason given"
+        said = f"EC2 terminated instance '{instance.vm_cid}' before it ran: {why}"
+        super().__init__(said, said + remedy(instance), ok_to_retry=not self.code.startswith("Client."))
 
     @property
     def is_about_a_key(self) -> bool:
@@ -227,7 +213,7 @@ def _meaning(error: "ClientError") -> Exception | None:
 def _lack(error: "ClientError") -> Exception | None:
     """The domain error if EC2 lacks capacity or addresses; otherwise None."""
     if is_group_full(error):
-        return GroupFailed(described(error), _GROUP_FULL)
+        return GroupFailed(described(error), described(error) + _GROUP_FULL)
     if is_shortage(error):
         return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
     return SubnetFull(described(error), explained(error)) if is_subnet_full(error) else None

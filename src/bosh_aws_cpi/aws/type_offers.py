@@ -1,18 +1,16 @@
 """Which instance types the region offers, cached across processes."""
 
-import json
 import time
 from collections.abc import Callable, Collection
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.instance_types import MAX_AGE
 from bosh_aws_cpi.aws.listings import listed
 from bosh_aws_cpi.aws.sdk import private_files
 from bosh_aws_cpi.aws.sdk.errors import looked_up
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.log import logger
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -39,11 +37,7 @@ def offered(aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[st
     asked = looked_up(f"the instance types that {aws.region} offers", lambda: _ask(ec2(), names))
     if asked is None:
         return kept
-    try:
-        if path is not None:
-            private_files.write(path, json.dumps([time.time(), sorted(asked)]).encode())
-    except OSError as error:
-        logger.debug("Could not cache which types the region offers: %s", error)
+    private_files.write_json(path, [time.time(), sorted(asked)], "which types the region offers")
     return asked
 
 
@@ -62,11 +56,10 @@ def _path(aws: AwsConfig, names: Collection[str]) -> Path | None:
 
 def _kept(path: Path | None, names: Collection[str]) -> tuple[frozenset[str] | None, float]:
     """The cached answer and its age in seconds; None without one that can be used."""
-    if path is None:
-        return None, 0
-    try:
-        asked_at, listing = json.loads(path.read_bytes())
+
+    def read(document: Any) -> tuple[frozenset[str] | None, float]:  # noqa: ANN401 - any JSON
+        asked_at, listing = document
         kept = frozenset(listing)
         return (kept if kept <= frozenset(names) else None), time.time() - asked_at
-    except (OSError, ValueError, TypeError, RecursionError):
-        return None, 0
+
+    return private_files.read_json(path, read) or (None, 0)

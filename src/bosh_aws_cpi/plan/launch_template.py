@@ -36,7 +36,7 @@ launch without such a property does not have the parameter.
 """
 
 
-class LaunchTemplate(Record):
+class TemplateVersion(Record):
     """A version of a launch template; ``parameters`` are the names of those that it holds."""
 
     template_id: str

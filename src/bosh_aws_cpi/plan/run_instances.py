@@ -13,7 +13,7 @@ from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.plan.launch_template import LaunchTemplate
+    from bosh_aws_cpi.plan.launch_template import TemplateVersion
     from bosh_aws_cpi.plan.spread import SpreadGroup
 
 
@@ -33,7 +33,7 @@ class InstanceSpec(Record):
     """Whether a spot request gets the tags, too."""
     spread: "SpreadGroup | None" = None
     """The placement group of the VM's instance group, with the property ``spread``."""
-    template: "LaunchTemplate | None" = None
+    template: "TemplateVersion | None" = None
     """The version of a launch template, with the property ``launch_template``."""
 
 
@@ -69,8 +69,10 @@ def arguments(
         "MetadataOptions": _camel_keys(spec.metadata_options),
         "InstanceMarketOptions": _market(option, properties),
         "CapacityReservationSpecification": _reservation(properties.capacity_reservation, option),
-        "CpuOptions": _given(properties.cpu_options),
-        "CreditSpecification": _given(properties.credit_specification) if option.facts.is_burstable else None,
+        "CpuOptions": ec2_names(properties.cpu_options),
+        "CreditSpecification": ec2_names(properties.credit_specification)
+        if option.facts.is_burstable
+        else None,
     }
     weighting = type_options.weighting(properties)
     optional |= {
@@ -102,7 +104,7 @@ def _camel(name: str) -> str:
     return re.sub(r"(?:^|_)([a-z0-9])", lambda match: match.group(1).upper(), name)
 
 
-def _given(properties: Properties | None) -> Json:
+def ec2_names(properties: Properties | None) -> Json:
     """The given properties of a hash, under EC2's names."""
     if properties is None:
         return {}

@@ -4,12 +4,18 @@ Concurrent processes share the directory. Each file is written under another nam
 reader finds a complete file or none.
 """
 
+import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, TypeVar
+
+from bosh_aws_cpi.log import logger
+
+_T = TypeVar("_T")
 
 
 def folder() -> Path | None:
@@ -32,6 +38,40 @@ def write(path: Path, content: bytes) -> None:
         with suppress(OSError):
             Path(temporary).unlink()
         raise
+
+
+def read_json(path: Path | None, read: Callable[[Any], _T]) -> _T | None:
+    """Read a cache file, which any program may have written.
+
+    Args:
+        path: None without a directory for cache files.
+        read: Gets the JSON, which may have any shape: an error that this causes counts as a missing file.
+
+    Returns:
+        The function's result; None without a file that can be read.
+    """
+    if path is None:
+        return None
+    try:
+        return read(json.loads(path.read_bytes()))
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
+        return None
+
+
+def write_json(path: Path | None, document: object, what: str) -> None:
+    """Write a cache file, if that is possible.
+
+    Args:
+        path: None without a directory for cache files.
+        document: The content.
+        what: What it is, for the log.
+    """
+    if path is None:
+        return
+    try:
+        write(path, json.dumps(document).encode())
+    except OSError as error:
+        logger.debug("Could not cache %s: %s", what, error)
 
 
 def _places() -> Iterator[Path]:

@@ -2,7 +2,8 @@
 
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.disks import replacement, with_defaults
+from bosh_aws_cpi.cpi.disks import replacement
+from bosh_aws_cpi.cpi.disks.defaults import with_defaults
 from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import instances, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.disks import with_defaults
+from bosh_aws_cpi.cpi.disks.defaults import with_defaults
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing

@@ -36,13 +36,13 @@ def copy(
     source: Source,
     properties: StemcellProperties,
     wanted_tags: Mapping[str, str],
-    settle: Callable[[str], str],
+    apply_settings: Callable[[str], str],
 ) -> str:
     """Copy an AMI into the configured region, or find the stemcell's copy.
 
     Args:
         wanted_tags: For the copy and its snapshots.
-        settle: Gives the copy its settings, once it is available; returns its id.
+        apply_settings: Gives the copy its settings, once it is available; returns its id.
 
     Returns:
         The copy's id.
@@ -66,7 +66,7 @@ def copy(
             continue
         if _is_copy(cloud, image, source):
             logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
-            return settle(_reuse(cloud, image, {**wanted_tags, **stemcell, **own}))
+            return apply_settings(_reuse(cloud, image, {**wanted_tags, **stemcell, **own}))
         logger.warning(
             "AMI '%s' is not used: it has the tags of this stemcell's copy of '%s', but EC2 shows another "
             "source or encryption",
@@ -89,7 +89,7 @@ def copy(
             lambda: images.copy(cloud.ec2, arguments, own),
             lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
         )
-        return settle(images.finish(cloud.ec2, ami_id, patience, notice))
+        return apply_settings(images.finish(cloud.ec2, ami_id, patience, notice))
 
     return undoing(cloud.undo, create)
 

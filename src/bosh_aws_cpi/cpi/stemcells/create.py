@@ -40,16 +40,16 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     warn_if_unused(properties, encryption, path)
     with naming_keys(encryption.key_text):
-        settle = _settling(cloud, properties, encryption)
+        apply_settings = _applying(cloud, properties, encryption)
         if isinstance(properties, HeavyStemcellProperties):
             from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
             wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
-            return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted), settle)
-        return _light(cloud, properties, encryption, tag_plan.of_request(given_tags), settle)
+            return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted), apply_settings)
+        return _light(cloud, properties, encryption, tag_plan.of_request(given_tags), apply_settings)
 
 
-def _settling(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) -> Callable[[str], str]:
+def _applying(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) -> Callable[[str], str]:
     if not properties.settings:
         return lambda ami_id: ami_id
     from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - few stemcells have any
@@ -62,7 +62,7 @@ def _light(
     properties: StemcellProperties,
     encryption: Encryption,
     wanted_tags: Mapping[str, str],
-    settle: Callable[[str], str],
+    apply_settings: Callable[[str], str],
 ) -> str:
     region = cloud.config.aws.region
     source_region = region
@@ -82,7 +82,7 @@ def _light(
         if source is None or not is_there:
             raise _not_in_region(cloud, properties)
         copied = copies.Source(source, source_region, encryption)
-        return copies.copy(cloud, copied, properties, wanted_tags, settle)
+        return copies.copy(cloud, copied, properties, wanted_tags, apply_settings)
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(cloud, properties)

@@ -33,14 +33,14 @@ def create(
     image_path: str,
     properties: HeavyStemcellProperties,
     wanted_tags: Mapping[str, str],
-    settle: Callable[[str], str],
+    apply_settings: Callable[[str], str],
 ) -> str:
     """Create an AMI from a stemcell's image.
 
     Args:
         image_path: A gzipped tar that contains root.img.
         wanted_tags: For the snapshot and the AMI.
-        settle: Gives the AMI its settings, once it is available; returns its id.
+        apply_settings: Gives the AMI its settings, once it is available; returns its id.
 
     Returns:
         The AMI's id.
@@ -81,10 +81,10 @@ def create(
             lambda: images.register(cloud.ec2, arguments),
             lambda created: image_deletion.deregister(cloud.ec2, created),
         )
-        return settle(images.finish(cloud.ec2, ami_id))
+        return apply_settings(images.finish(cloud.ec2, ami_id))
 
     if cloud.config.request_id and (earlier := _created_before(cloud, source)):
-        return settle(earlier)
+        return apply_settings(earlier)
     return undoing(cloud.undo, create_new)
 
 

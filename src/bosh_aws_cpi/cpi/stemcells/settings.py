@@ -19,10 +19,10 @@ def checked(cloud: Cloud, properties: StemcellProperties, encryption: Encryption
         CloudError: One is impossible; nothing was created.
     """
     refuse(properties.problems(encryption, clock.now()))
-    return partial(_settle, cloud, properties, encryption)
+    return partial(_apply, cloud, properties, encryption)
 
 
-def _settle(cloud: Cloud, properties: StemcellProperties, encryption: Encryption, ami_id: str) -> str:
+def _apply(cloud: Cloud, properties: StemcellProperties, encryption: Encryption, ami_id: str) -> str:
     if properties.deprecate_at:
         image_settings.deprecate(cloud.ec2, ami_id, properties.deprecate_at)
     if properties.share_with:

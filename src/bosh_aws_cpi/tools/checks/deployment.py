@@ -107,9 +107,8 @@ def _instances(uses: Iterable[Use], key: str) -> Counter[InstanceKind]:
         count, reservation = use.node.value.get(key), _reservation(properties.get("capacity_reservation"))
         is_counted = "dedicated_host" not in properties and reservation is not None
         if name and isinstance(count, int) and count > 0 and is_counted:
-            found[InstanceKind(name, "spot" if _is_spot(properties) else "demand", reservation or "")] += (
-                count
-            )
+            kind = InstanceKind(name, "spot" if _is_spot(properties) else "demand", reservation or "")
+            found[kind] += count
     return found
 
 

@@ -11,13 +11,14 @@ from bosh_aws_cpi.model import NicPlan
 from bosh_aws_cpi.plan import nics, subnet_fallbacks
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.checks.bosh.instance_groups import DISKS
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of
 from bosh_aws_cpi.tools.checks.bosh.rules import text_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import is_open, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_DISKS: Final = ("persistent_disk", "persistent_disk_pool", "persistent_disk_type", "persistent_disks")
+_DISKS: Final = (*DISKS, "persistent_disk_pool")
 """The keys of an instance group that give it disks, in manifests and for create-env."""
 
 

@@ -11,6 +11,7 @@ from bosh_aws_cpi.aws.launches import (
     GroupFailed,
     NeverSeen,
     NoCapacity,
+    Refused,
     SubnetFull,
     TokenSpent,
     Unanswered,
@@ -22,6 +23,7 @@ from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
+from bosh_aws_cpi.cpi.vms.create.refusals import Refusals
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -39,7 +41,6 @@ MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
 MAX_RELAUNCHES: Final = 2
 """The maximum number of relaunches after EC2 has ended an instance for reasons of its own."""
-Refusal = NoCapacity | Ended | SubnetFull | GroupFailed
 _CLOCK_TOLERANCE: Final = 2.0
 """Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
 
@@ -99,68 +100,6 @@ def following(generation: int, used: Mapping[int, Instance]) -> int:
     return min(alive) if alive else max([generation, *used]) + 1
 
 
-class Refusals:
-    """EC2's refusals of launch options, in their order.
-
-    Capacity depends on instance type, market and zone, so a type without capacity is not tried in another
-    subnet of the zone. Free addresses depend on the subnet, so a full subnet is not tried with another type.
-    Nor is a full spread placement group.
-    """
-
-    def __init__(self) -> None:
-        self._noted: list[tuple[LaunchOption, Refusal]] = []
-
-    def note(self, option: LaunchOption, answer: Refusal) -> None:
-        """Note that EC2 can't launch an option, and why."""
-        logger.warning("EC2 can't launch %s: %s", option, answer.said)
-        self._noted.append((option, answer))
-
-    def allow(self, option: LaunchOption) -> bool:
-        """Whether an option may work, as far as the answers tell."""
-        return not any(_rules_out(other, answer, option) for other, answer in self._noted)
-
-    def error(self) -> VMCreationFailed:
-        """The error when no option is left; a single answer, to however many options, is the error itself."""
-        option, answer = self._noted[-1]
-        if len(self._noted) > 1:
-            is_retriable = any(each.ok_to_retry for _, each in self._noted)
-            return VMCreationFailed(self._summary(), ok_to_retry=is_retriable)
-        if option.is_spot and not isinstance(answer, SubnetFull):
-            why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
-            return VMCreationFailed(f"{why}: {answer.message}")
-        return answer
-
-    def _summary(self) -> str:
-        listed = "; ".join(map(_shown, self._noted))
-        full = [isinstance(answer, SubnetFull) for _, answer in self._noted]
-        if all(full):
-            return (
-                "No free address in any of the network's subnets: use larger ones, delete resources in "
-                f"them, or add subnets to subnet_fallbacks. {listed}"
-            )
-        if any(full):
-            return (
-                "Some subnets are full, and EC2 has no capacity for the VM's instance types in the others. "
-                f"{listed}"
-            )
-        return f"No capacity for any of the VM's instance types. {listed}"
-
-
-def _rules_out(refused: LaunchOption, answer: Refusal, option: LaunchOption) -> bool:
-    """Whether an answer to one option says that another one does not work either."""
-    if isinstance(answer, SubnetFull):
-        return option.subnet_id == refused.subnet_id
-    if isinstance(answer, GroupFailed):
-        return not option.is_outside and option.zone == refused.zone
-    return option.offer == refused.offer
-
-
-def _shown(noted: tuple[LaunchOption, Refusal]) -> str:
-    option, answer = noted
-    label = option.subnet_id if isinstance(answer, SubnetFull) else ""
-    return f"{label or option}: {answer.said}"
-
-
 class InstanceCreation:
     """The launches of one create_vm.
 
@@ -191,7 +130,7 @@ class InstanceCreation:
         """
         wanted = self._plan.options
         if self._shortages and len(wanted) > 1:
-            wanted = self._shortages.last(wanted)
+            wanted = self._shortages.in_order(wanted)
         options, generation = self._tokens.begin(wanted)
         while options:
             option = options.pop(0)
@@ -292,13 +231,13 @@ class InstanceCreation:
             # On demand costs more than a reservation: only one that takes no VMs now is a reason for it.
             is_closed = not option.is_on_demand and has_code(error, RESERVATION_CLOSED)
             if option.is_spot or (has_more and is_closed):
-                raise NoCapacity(described(error), explained(error)) from error
+                raise NoCapacity(described(error), explained(error), ok_to_retry=False) from error
             raise
         except VMCreationFailed as error:
             is_known = isinstance(error, NoCapacity | SubnetFull | Unanswered | GroupFailed)
             # Otherwise AWS is at fault, or throttles the call.
             if has_more and not is_known and not option.is_on_demand:
-                raise NoCapacity(error.message, ok_to_retry=True) from error
+                raise NoCapacity(error.message, error.message) from error
             raise
 
     def _spread(self, launch: Callable[[], Instance]) -> Instance:
@@ -369,7 +308,7 @@ class InstanceCreation:
         logger.warning("Relaunching: %s", error.message)
         return generation + 1
 
-    def _remember(self, option: LaunchOption, answer: NoCapacity | Ended | SubnetFull) -> None:
+    def _remember(self, option: LaunchOption, answer: Refused) -> None:
         if self._shortages:
             self._shortages.note(option, answer)
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
-from bosh_aws_cpi.aws.launches import Ended, NoCapacity, SubnetFull
+from bosh_aws_cpi.aws.launches import Ended, Refused
 from bosh_aws_cpi.aws.sdk import private_files
 from bosh_aws_cpi.aws.sdk.error_codes import SOLD_OUT
 from bosh_aws_cpi.aws.sdk.errors import code_of
@@ -44,7 +44,7 @@ class Shortages:
         self._identity = list(identity)
         self._folder = private_files.folder()
 
-    def last(self, options: Sequence[LaunchOption]) -> list[LaunchOption]:
+    def in_order(self, options: Sequence[LaunchOption]) -> list[LaunchOption]:
         """The launch options, with those that EC2 had no capacity for at the end.
 
         A repeated call keeps the order of the first one, whatever happened since: it must begin with the same
@@ -52,45 +52,40 @@ class Shortages:
         """
         order = self._read(self._identity, _ORDER_AGE)
         if order is None:
-            offers = map(self._offer, options)
-            order = [offer for offer in offers if self._read(offer, MAX_AGE) is not None]
+            pools = map(self._pool, options)
+            order = [pool for pool in pools if self._read(pool, MAX_AGE) is not None]
             self._write(self._identity, order)
         for option in options:
-            if self._offer(option) in order:
+            if self._pool(option) in order:
                 logger.info("EC2 had no capacity for %s a moment ago: trying it last", option)
-        return sorted(options, key=lambda option: self._offer(option) in order)
+        return sorted(options, key=lambda option: self._pool(option) in order)
 
-    def note(self, option: LaunchOption, answer: NoCapacity | Ended | SubnetFull) -> None:
+    def note(self, option: LaunchOption, answer: Refused) -> None:
         """Remember that EC2 can't launch an option, if that concerns other VMs, too."""
         code = answer.code if isinstance(answer, Ended) else code_of(answer.__cause__)
         if code in SOLD_OUT:
-            self._write(self._offer(option), [])
+            self._write(self._pool(option), [])
 
-    def _offer(self, option: LaunchOption) -> list[str]:
-        """What EC2 has capacity for, or not."""
+    def _pool(self, option: LaunchOption) -> list[str]:
+        """The capacity that EC2 sells to everybody: instance type, zone, market."""
         return [option.facts.name, option.zone or self._zone, option.market]
 
     def _read(self, key: list[str], max_age: int) -> list[Any] | None:
         """What is remembered under a key; None if nothing is, or it is too old or can't be read."""
-        if self._folder is None:
-            return None
-        try:
-            kept = json.loads(self._file(self._folder, key).read_bytes())
+
+        def read(kept: Any) -> list[Any] | None:  # noqa: ANN401 - any JSON
             age, found = time.time() - kept["at"], kept["order"]
-        except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
-            return None
-        is_whole = isinstance(found, list) and kept.get("key") == key
-        return found if is_whole and 0 <= age < max_age else None
+            is_whole = isinstance(found, list) and kept["key"] == key
+            return found if is_whole and 0 <= age < max_age else None
+
+        return private_files.read_json(self._folder and self._file(self._folder, key), read)
 
     def _write(self, key: list[str], order: list[list[str]]) -> None:
         """Remember something, and delete all that is too old for any use."""
         if self._folder is None:
             return
         document = {"key": key, "at": time.time(), "order": order}
-        try:
-            private_files.write(self._file(self._folder, key), json.dumps(document).encode())
-        except OSError as error:
-            logger.debug("Could not remember a shortage: %s", error)
+        private_files.write_json(self._file(self._folder, key), document, "a shortage")
         for other in self._folder.glob("capacity-*"):
             with suppress(OSError):  # another call may be deleting it at this moment
                 if time.time() - other.stat().st_mtime > _ORDER_AGE:

@@ -43,16 +43,16 @@ def spread_options(
     if is_default and not properties.allows_spread:
         return None, options
     if properties.spread is True:
-        return wanted_group(cloud, environment), options
+        return _wanted_group(cloud, environment), options
     preferring = preferring_spread(options)
     if all(option.is_outside for option in preferring):
         logger.info("Not spread: EC2 launches none of the VM's types into a spread placement group")
         return None, options
-    group = wanted_group(cloud, environment, is_default=is_default)
+    group = _wanted_group(cloud, environment, is_default=is_default)
     return group, preferring if group else options
 
 
-def wanted_group(cloud: Cloud, environment: Json | None, *, is_default: bool = False) -> SpreadGroup | None:
+def _wanted_group(cloud: Cloud, environment: Json | None, *, is_default: bool = False) -> SpreadGroup | None:
     """The placement group for a VM with ``spread``.
 
     Args:
@@ -101,14 +101,14 @@ def spreading(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) 
         logger.info("EC2 does not know placement group '%s'", group.name)
 
     def probe() -> Instance:
-        ensure_group(cloud, group)
+        _ensure_group(cloud, group)
         try:
             return launch()
         except GroupUnknown as error:
             raise timing.NotYet("EC2 does not know it") from error
 
     def timed_out(message: str) -> GroupFailed:
-        return GroupFailed(f"spread: {message}", _REMEDY)
+        return GroupFailed(f"spread: {message}", f"spread: {message}{_REMEDY}")
 
     what = f"EC2 to accept placement group '{group.name}'"
     return timing.until(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
@@ -122,11 +122,11 @@ def options_left(cloud: Cloud, group: SpreadGroup, options: Sequence[LaunchOptio
         those outside of it.
 
     Raises:
-        CloudError: As `ensure_group`.
+        CloudError: As `_ensure_group`.
     """
     outside = [option for option in options if option.is_outside]
     try:
-        ensure_group(cloud, group)
+        _ensure_group(cloud, group)
     except cloud.ec2.exceptions.ClientError as error:
         if not outside or not has_code(error, GROUP_QUOTA_REACHED):
             raise
@@ -135,7 +135,7 @@ def options_left(cloud: Cloud, group: SpreadGroup, options: Sequence[LaunchOptio
     return options
 
 
-def ensure_group(cloud: Cloud, group: SpreadGroup) -> None:
+def _ensure_group(cloud: Cloud, group: SpreadGroup) -> None:
     """Create the group, or check the one that exists, as soon as EC2 shows its tags.
 
     Raises:

@@ -24,9 +24,9 @@ from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
-    from bosh_aws_cpi.plan.launch_template import LaunchTemplate
+    from bosh_aws_cpi.plan.launch_template import TemplateVersion
     from bosh_aws_cpi.plan.spread import SpreadGroup
-    from bosh_aws_cpi.properties.vm import LaunchTemplate as GivenTemplate
+    from bosh_aws_cpi.properties.vm import LaunchTemplate
 
 
 class VmPlan(Record):
@@ -59,7 +59,7 @@ class VmPlan(Record):
         given = self.settings_input.networks
         if not self.spec.properties.zone_fallback:
             return given
-        name = self.nic_plans[0].group
+        name = self.nic_plans[0].networks[0]
         properties = {**given[name]["cloud_properties"], "subnet": option.subnet_id}
         return {**given, name: {**given[name], "cloud_properties": properties}}
 
@@ -285,11 +285,11 @@ def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
 
 
-def _launch_template(cloud: Cloud, given: "GivenTemplate") -> "LaunchTemplate":
+def _launch_template(cloud: Cloud, given: "LaunchTemplate") -> "TemplateVersion":
     from bosh_aws_cpi.aws import launch_templates  # noqa: PLC0415 - few VMs have one
-    from bosh_aws_cpi.plan.launch_template import LaunchTemplate  # noqa: PLC0415 - the same
+    from bosh_aws_cpi.plan.launch_template import TemplateVersion  # noqa: PLC0415 - the same
 
-    template = LaunchTemplate(*launch_templates.version(cloud.ec2, given.id, given.name, given.version))
+    template = TemplateVersion(*launch_templates.version(cloud.ec2, given))
     refuse(template.problems())
     return template
 

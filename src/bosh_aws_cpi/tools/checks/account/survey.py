@@ -25,7 +25,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.ebs import snapshot_problems
 from bosh_aws_cpi.plan.instance_types import tabled_facts
-from bosh_aws_cpi.plan.launch_template import LaunchTemplate
+from bosh_aws_cpi.plan.launch_template import TemplateVersion
 from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.records import Record
@@ -88,15 +88,15 @@ def findings(
         CloudError: AWS does not accept the keys, or the role.
     """
     survey = _Survey(clients, aws, references)
-    lookups_of_types = (
+    others = (
         survey.zones,
         survey.named_things,
         survey.reserved_capacity,
         survey.launch_templates,
         survey.encryption_keys,
+        survey.snapshots,
     )
-    found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in lookups_of_types))
-    found = chain(found, survey.snapshots())
+    found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in others))
     yield from _softened(found) if references.has_other_cpis else found
     yield from survey.asker.not_checked
 
@@ -357,10 +357,10 @@ def _snapshot(wanted: str, ec2: Any) -> tuple[Json | None]:  # noqa: ANN401 - th
     return (snapshots.find(ec2, wanted),)
 
 
-def _template(given: vm.LaunchTemplate, ec2: Any) -> LaunchTemplate | str:  # noqa: ANN401 - the EC2 client
+def _template(given: vm.LaunchTemplate, ec2: Any) -> TemplateVersion | str:  # noqa: ANN401 - the EC2 client
     """A version of a launch template, or EC2's words about one that does not exist."""
     try:
-        return LaunchTemplate(*launch_templates.version(ec2, given.id, given.name, given.version))
+        return TemplateVersion(*launch_templates.version(ec2, given))
     except ClientError as error:
         if not code_of(error).startswith("InvalidLaunchTemplate"):
             raise

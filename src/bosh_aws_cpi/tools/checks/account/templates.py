@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from bosh_aws_cpi.plan.launch_template import LaunchTemplate
+from bosh_aws_cpi.plan.launch_template import TemplateVersion
 from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
@@ -27,7 +27,7 @@ def wanted(node: Node) -> vm.LaunchTemplate | None:
     return None if is_unclear else given
 
 
-def findings(node: Node, answer: LaunchTemplate | str | None) -> Iterator[Finding]:
+def findings(node: Node, answer: TemplateVersion | str | None) -> Iterator[Finding]:
     """An error if create_vm refuses the template.
 
     Args:

@@ -24,7 +24,7 @@ from bosh_aws_cpi.tools.checks.bosh.shapes import ERRAND, INSTANCE_GROUP
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding
 
-_DISKS: Final = ("persistent_disk", "persistent_disk_type", "persistent_disks")
+DISKS: Final = ("persistent_disk", "persistent_disk_type", "persistent_disks")
 
 
 class Group(Record):
@@ -113,7 +113,7 @@ def _kind(node: Node, config: CloudConfig) -> Iterator[Finding]:
 
 
 def _disks(node: Node, config: CloudConfig) -> Iterator[Finding]:
-    given = [found for key in _DISKS if (found := node.get(key)) is not None]
+    given = [found for key in DISKS if (found := node.get(key)) is not None]
     if len(given) > 1:
         names = " and ".join(str(each.route[-1]) for each in given)
         yield refused(given[1], f"has {names}: only one is allowed", "Keep one of them")
