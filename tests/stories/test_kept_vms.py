@@ -301,3 +301,22 @@ def test_forged(
         world.ec2.stop_instances(InstanceIds=[vm_cid])
     assert keeper.cpi.call("has_vm", vm_cid).ok() is True
     assert "kept since" not in sweep(*ANY_AGE).stdout.decode()
+
+
+def test_error_of_the_cpi(keeper: Keeper, traffic: Traffic) -> None:
+    """An error that is not AWS's names the instance, too."""
+    traffic.add_group("v6", TargetType="ip", IpAddressType="ipv6")
+    said = str(keeper.create({"lb_target_groups": ["v6"]}).error["message"])
+    ((vm_cid, state),) = keeper.instances().items()
+    assert state == "stopped"
+    assert said.startswith("Target group ")
+    assert said.endswith(NAMED.format(vm_cid))
+
+
+def test_shown_late(keeper: Keeper, deny: Refuse, fake_aws: FakeAws, sent: ReadCalls) -> None:
+    """The call ends when EC2 shows that the instance stops: a retry would take a running one for the VM."""
+    deny(LAST)
+    running = ["<code>80</code><name>stopped", "<code>16</code><name>running"]
+    fake_aws.rule(action="DescribeInstances", nth=2, times=2, replace=[running])
+    assert "stopped and kept" in keeper.create().error["message"]
+    assert len(sent("DescribeInstances")) == 4

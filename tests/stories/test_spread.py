@@ -534,6 +534,16 @@ def test_preferred(
 
 
 @pytest.mark.usefixtures("full_group")
+def test_full_in_one_zone(spread_vm: Callable[..., Answer], world: World) -> None:
+    """A group that is full in the zone of a VM with zone_fallback has room in another one."""
+    properties = {"subnet": world.subnet_ids[0], "subnet_fallbacks": [world.subnet_ids[2]]}
+    networks = {"any": {"type": "dynamic", "cloud_properties": properties}}
+    vm_cid = spread_vm({"zone_fallback": True}, networks=networks).ok()[0]
+    placement = world.instance(vm_cid)["Placement"]
+    assert (placement["AvailabilityZone"], placement["GroupName"]) == (world.other_zone, NAME)
+
+
+@pytest.mark.usefixtures("full_group")
 @pytest.mark.parametrize("is_default", [False, True])
 def test_eighth_preferred(
     spread_vm: Callable[..., Answer],

@@ -132,7 +132,9 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "InsufficientCapacity": Row(Kind.BUSY, _ROOM),
     "UnfulfillableCapacity": Row(Kind.BUSY, _ROOM),
-    "SpotMaxPriceTooLow": Row(Kind.BUSY, "raise spot_bid_price, or set spot_ondemand_fallback"),
+    "SpotMaxPriceTooLow": Row(
+        Kind.BUSY, "raise spot_bid_price, use spot in its place, or set spot_ondemand_fallback"
+    ),
     "InsufficientFreeAddressesInSubnet": Row(
         Kind.BUSY, "use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
     ),

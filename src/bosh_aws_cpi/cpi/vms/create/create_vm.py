@@ -60,7 +60,10 @@ def create_vm(
             raise
         from bosh_aws_cpi.cpi.vms.create.keep import naming  # noqa: PLC0415 - needs aws.keep_failed_vms
 
-        raise naming(error, cloud.undo.kept, cloud.config.director_uuid) from error
+        named = naming(error, cloud.undo.kept, cloud.config.director_uuid)
+        if named is error:
+            raise
+        raise named from error
 
 
 def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:

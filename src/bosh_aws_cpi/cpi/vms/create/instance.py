@@ -157,7 +157,7 @@ class InstanceCreation:
                 self._remember(option, error)
                 return None
             except GroupFailed as error:
-                if not any(other.is_outside for other in self._plan.options):
+                if all(not other.is_outside and other.zone == option.zone for other in self._plan.options):
                     raise
                 self._refusals.note(option, error)
                 return None
@@ -345,7 +345,7 @@ class InstanceCreation:
 
         The registry may have saved them even if its answer was lost.
         """
-        if instance.vm_cid in self._left_alone:
+        if self._was_kept(instance, is_new=self._is_new(instance)):
             return
         settings = f"the settings of '{instance.vm_cid}' in the registry"
         in_turn(

@@ -27,12 +27,21 @@ def keep(cloud: Cloud, plan: VmPlan, instance: Instance) -> bool:
         tag = tag_plan.of_kept(written_time(clock.now()), undo.failure, vm_cid)
         tags.require(cloud.ec2, vm_cid, tag, timing.TAGGABLE)
         instances.stop(cloud.ec2, vm_cid)
+        timing.until(
+            timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be kept", lambda: _check(cloud, vm_cid)
+        )
     except Exception as error:  # noqa: BLE001 - the caller gets the first error
         logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, described(error))
         return False
     logger.warning("aws.keep_failed_vms: instance '%s' is stopped and kept", vm_cid)
     undo.kept = vm_cid
     return True
+
+
+def _check(cloud: Cloud, vm_cid: str) -> None:
+    """A retry must not find the instance running, or without its tag: it would take it for the VM."""
+    if not tag_plan.is_kept(found := instances.find(cloud.ec2, vm_cid)):
+        raise timing.NotYet(found.state)
 
 
 def _needed_by_a_retry(plan: VmPlan) -> str:

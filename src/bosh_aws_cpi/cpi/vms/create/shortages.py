@@ -40,7 +40,7 @@ class Shortages:
         aws, endpoint = cloud.config.aws, cloud.ec2.meta.endpoint_url
         # The name of a zone stands for other zones in other accounts.
         self._scope = [_FORMAT, endpoint, aws.region, aws.access_key_id, aws.role_arn]
-        self._zone = spec.zone
+        self._zone, self._is_spread = spec.zone, spec.spread is not None
         self._identity = list(identity)
         self._folder = private_files.folder()
 
@@ -53,7 +53,7 @@ class Shortages:
         order = self._read(self._identity, _ORDER_AGE)
         if order is None:
             pools = map(self._pool, options)
-            order = [pool for pool in pools if self._read(pool, MAX_AGE) is not None]
+            order = [pool for pool in pools if pool and self._read(pool, MAX_AGE) is not None]
             self._write(self._identity, order)
         for option in options:
             if self._pool(option) in order:
@@ -63,11 +63,13 @@ class Shortages:
     def note(self, option: LaunchOption, answer: Refused) -> None:
         """Remember that EC2 can't launch an option, if that concerns other VMs, too."""
         code = answer.code if isinstance(answer, Ended) else code_of(answer.__cause__)
-        if code in SOLD_OUT:
-            self._write(self._pool(option), [])
+        if code in SOLD_OUT and (pool := self._pool(option)):
+            self._write(pool, [])
 
     def _pool(self, option: LaunchOption) -> list[str]:
-        """The capacity that EC2 sells to everybody: instance type, zone, market."""
+        """The capacity that EC2 sells to all: instance type, zone, market; empty in a placement group."""
+        if self._is_spread and not option.is_outside:
+            return []
         return [option.facts.name, option.zone or self._zone, option.market]
 
     def _read(self, key: list[str], max_age: int) -> list[Any] | None:
@@ -100,8 +102,8 @@ def concern(spec: InstanceSpec) -> bool:
     """Whether a VM uses the capacity that all VMs of its zone share.
 
     Reservations, Dedicated Hosts, Dedicated Instances and placement groups have capacity, or lack it, for
-    themselves.
+    themselves. With ``spread: prefer`` that holds for the launches in the group only.
     """
     own = spec.properties
-    apart = own.capacity_reservation or own.dedicated_host or own.placement_group or spec.spread
+    apart = own.capacity_reservation or own.dedicated_host or own.placement_group
     return not apart and own.tenancy != "dedicated"
