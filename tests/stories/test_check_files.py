@@ -296,7 +296,7 @@ def test_quoted_boolean(cpi: Cpi, tmp_path: Path) -> None:
 
 
 def test_misplaced_option(cpi: Cpi, tmp_path: Path) -> None:
-    """An unknown key that belongs into a hash is ignored, so the warning says where it belongs."""
+    """An unknown key that belongs in a hash is ignored, so the warning says where it belongs."""
     path = tmp_path / "file.yml"
     path.write_text(OWN.replace("m5.large", "m8i.large\n    nested_virtualization: true"))
     said = cpi.run("check", str(path), "--offline").stdout.decode()

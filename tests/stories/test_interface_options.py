@@ -122,10 +122,7 @@ def test_single_network(
 def test_several_networks(
     create_vm: CreateVm, on_two_cards: dict[str, Any], sent: ReadCalls, world: World
 ) -> None:
-    """Kind and time-outs are given at the creation, the card and ENA Express at the launch.
-
-    The device indexes of each card are its own.
-    """
+    """The creation gets kind and time-outs, the launch card, the card's device index and ENA Express."""
     vm_cid = create_vm(TWO_CARDS, on_two_cards).ok()[0]
     first, second, third = sent("CreateNetworkInterface")
     assert [call.get("InterfaceType") for call in (first, second, third)] == ["efa", "efa", None]

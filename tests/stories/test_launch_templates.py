@@ -34,7 +34,7 @@ VERSION = "version 1 of launch template '{}'"
 HELD = f"cloud_properties.launch_template: {VERSION} holds {{}}"
 REMEDY = "Use a version of the template without them"
 NETWORKS = "(use the networks, and security_groups)"
-DELETED = "(use nothing: with it, the CPI could not delete the VM)"
+DELETED = "(with it, the CPI could not delete the VM)"
 SHORT_NAME = (
     "Invalid properties: cloud_properties.launch_template.name: String should have at least 3 characters, "
     "got String"
@@ -85,7 +85,7 @@ def test_what_no_property_gives(
     fake_aws: FakeAws,
     world: World,
 ) -> None:
-    """The VM has what the template holds and no property says, at the price of one call that reads."""
+    """The VM has what the template holds and no property sets. That costs one call, which only reads."""
     template_id = template(Monitoring={"Enabled": True}, EbsOptimized=False)
     answer = create_vm({"launch_template": {"id": template_id}})
     vm_cid = answer.ok()[0]
@@ -145,7 +145,8 @@ def test_the_properties_win(
     assert instance["KeyName"] == "bosh"
     assert settings(vm_cid)["agent_id"] == "agent-1"
     assert warnings(answer) == [
-        f"Replaced by the VM's own: ImageId, InstanceType, KeyName, UserData of {VERSION.format(template_id)}"
+        "The VM's own settings replace ImageId, InstanceType, KeyName, UserData of "
+        + VERSION.format(template_id)
     ]
     assert SECRET not in answer.stderr
     assert secret not in answer.stderr
@@ -158,7 +159,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"DisableApiStop": True}, DELETED),
     ({"DisableApiTermination": True}, DELETED),
     ({"HibernationOptions": {"Configured": True}}, "hibernation"),
-    ({"InstanceMarketOptions": {"MarketType": "spot"}}, "spot_bid_price"),
+    ({"InstanceMarketOptions": {"MarketType": "spot"}}, "(use spot, or capacity_reservation.market)"),
     ({"InstanceRequirements": {"VCpuCount": {"Min": 1}, "MemoryMiB": {"Min": 1}}}, "instance_type_fallbacks"),
     ({"NetworkInterfaces": [{"DeviceIndex": 1, "InterfaceType": "efa"}]}, NETWORKS),
     ({"Placement": {"Tenancy": "dedicated"}}, "tenancy"),
@@ -192,7 +193,7 @@ def test_refused(
     answer = create_vm({"launch_template": {"id": template_id}})
     assert answer.error is not None
     message = answer.error["message"]
-    assert message.startswith(HELD.format(template_id, f"{next(iter(held))} (use "))
+    assert message.startswith(HELD.format(template_id, f"{next(iter(held))} ("))
     assert use in message
     assert message.endswith(REMEDY)
     assert "DescribeLaunchTemplateVersions" in refused(answer, message)

@@ -205,6 +205,7 @@ def test_other_market(
     [
         (SHORT, True),
         ("VcpuLimitExceeded", True),
+        ("MaxSpotInstanceCountExceeded", True),
         ("UnfulfillableCapacity", True),
         ("Unsupported", False),
         ("InsufficientHostCapacity", False),
@@ -218,7 +219,7 @@ def test_codes(
     *,
     is_kept: bool,
 ) -> None:
-    """Remembered is what says the same of other VMs of the type."""
+    """Only a code that says the same of other VMs of the type is remembered."""
     short(code, OF_FIRST)
     assert tried("agent-1") == [FIRST, SECOND]
     assert len(kept()) == is_kept

@@ -27,7 +27,7 @@ POLICY = (
     "them kms:DescribeKey, kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant"
 )
 EXISTS = (
-    "{} can't be set for this light stemcell, whose AMI exists already. Remove it, or use the heavy "
+    "{}.{} can't be set for this light stemcell, whose AMI exists already. Remove it, or use the heavy "
     "stemcell. A copy of the AMI, for which encrypted is true, can have share_with and deprecate_at"
 )
 OWN_KEY = (
@@ -158,10 +158,13 @@ def test_copy(cpi: Cpi, world: World, sent: ReadCalls) -> None:
         ({"share_with": [OTHER], "encrypted": True, "kms_key_arn": "alias/aws/ebs"}, OWN_KEY),
         ({"deprecate_at": "2030-02-30T00:00:00Z"}, "deprecate_at: must be a time in UTC, as '2030-01-31"),
         ({"deprecate_at": "2030-01-31"}, "must be a time in UTC, as '2030-01-31T00:00:00Z', in quotes"),
-        ({"deprecate_at": -1}, "deprecate_at must be a time within the next ten years, not 20"),
+        (
+            {"deprecate_at": -1},
+            "cloud_properties.deprecate_at must be a time within the next ten years, not ",
+        ),
         ({"deprecate_at": 11}, "deprecate_at must be a time within the next ten years"),
         ({"tpm_support": V2}, "tpm_support needs boot_mode uefi, and a stemcell whose image boots by UEFI"),
-        ({"tpm_support": V2, "boot_mode": "uefi-preferred"}, "tpm_support needs boot_mode uefi"),
+        ({"tpm_support": V2, "boot_mode": "uefi-preferred"}, "cloud_properties.tpm_support needs boot_mode"),
         ({"imds_support": "v1.0"}, "imds_support: must be 'v2.0', got String"),
     ],
 )
@@ -173,18 +176,47 @@ def test_refused(heavy: Heavy, refused: CheckRefused, given: dict[str, Any], mes
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "name"),
     [
-        ({"imds_support": V2}, EXISTS.format("imds_support")),
-        ({"tpm_support": V2, "encrypted": True}, EXISTS.format("tpm_support")),
-        ({"share_with": [OTHER]}, EXISTS.format("share_with")),
-        ({"deprecate_at": 1}, EXISTS.format("deprecate_at")),
+        ({"imds_support": V2}, "imds_support"),
+        ({"tpm_support": V2, "encrypted": True}, "tpm_support"),
+        ({"share_with": [OTHER]}, "share_with"),
+        ({"deprecate_at": 1}, "deprecate_at"),
     ],
 )
-def test_light(cpi: Cpi, world: World, refused: CheckRefused, given: dict[str, Any], message: str) -> None:
+def test_light(cpi: Cpi, world: World, refused: CheckRefused, given: dict[str, Any], name: str) -> None:
     """The AMI of a light stemcell is somebody else's: settings for it are refused, not ignored."""
     answer = cpi.call("create_stemcell", "/x/image", {"ami": {"us-east-1": world.image_id}, **dated(given)})
-    assert refused(answer, message) == []
+    assert refused(answer, EXISTS.format("cloud_properties", name)) == []
+
+
+@pytest.mark.parametrize(
+    ("light", "given", "message"),
+    [
+        (True, {"share_with": [OTHER]}, EXISTS.format("aws.stemcell", "share_with")),
+        (False, {"deprecate_at": -1}, "aws.stemcell.deprecate_at must be a time within the next ten years"),
+        (False, {"share_with": OTHER}, "Invalid properties: aws.stemcell.share_with: must be a list"),
+    ],
+)
+def test_refused_configuration(
+    heavy: Heavy,
+    cpi_with: CpiWith,
+    world: World,
+    refused: CheckRefused,
+    given: dict[str, Any],
+    message: str,
+    *,
+    light: bool,
+) -> None:
+    """An error about a value of the configuration says that it stands there."""
+    cpi = cpi_with(stemcell=dated(given))
+    answer = (
+        cpi.call("create_stemcell", "/x/image", {"ami": {"us-east-1": world.image_id}})
+        if light
+        else heavy.create(cpi=cpi)
+    )
+    assert answer.error["message"].startswith(message)
+    assert refused(answer, answer.error["message"]) == []
 
 
 def test_encryption_by_default(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:

@@ -1,4 +1,4 @@
-"""The configuration's defaults for the disks of VMs, key by key under the properties of a VM."""
+"""The configuration's defaults for disks, key by key under the properties of a VM or of a disk."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
@@ -29,10 +29,10 @@ _OF_IOPS: Final = frozenset({"iops", "iops_per_gib"})
 
 
 class MergedDisk(Record, Generic[Disk]):
-    """A VM's disk with the defaults.
+    """A disk with the defaults.
 
     Attributes:
-        disk: The VM's properties, with the defaults for those that it lacks; the encryption is its own.
+        disk: Its own properties, with the defaults for those that it lacks, except for the encryption.
         origin: Where its properties stand.
     """
 
@@ -130,7 +130,7 @@ def _read(model: type[Disk], given: Json, path: str, what: str, keys: Sequence[s
 
 
 def _merged(own: Disk, default: Disk, path: str, default_path: str) -> MergedDisk[Disk]:
-    """A VM's disk over the default, whose iops and throughput are made for the default's type only."""
+    """A disk over the default, whose iops and throughput are made for the default's type only."""
     inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
     if "type" in own.model_fields_set and own.type != default.type:
         inherited -= {"iops", "iops_per_gib", "throughput"}

@@ -1,8 +1,9 @@
 """The iops, throughput and smallest size that each type of EBS volume accepts; disks from snapshots.
 
 From the EBS user guide, "Amazon EBS volume types", and for sizes also the API model, CreateVolumeRequest. The
-methods don't check the maximum iops and sizes: they grow from year to year, and EBS names them in its errors.
-The ratios have never changed.
+methods don't refuse more than the maximum iops and sizes, because these grow from year to year, and EBS names
+them in its errors; only the iops that ``iops_per_gib`` gives are cut to the maximum. The ratios have never
+changed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -116,7 +117,12 @@ class EbsVolume(Record):
 
 
 def of_disk(properties: "DiskProperties", size_gib: int | None) -> EbsVolume:
-    """The volume of a persistent disk."""
+    """The volume of a persistent disk, with the iops that its ``iops_per_gib`` gives, if it has that.
+
+    Args:
+        properties: The disk's, with the defaults.
+        size_gib: None when it is not known: ``iops_per_gib`` then gives the minimum of the type.
+    """
     iops, ratio = properties.iops, properties.iops_per_gib
     if ratio is not None:
         limits = limits_of(properties.type)

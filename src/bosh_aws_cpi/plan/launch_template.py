@@ -12,24 +12,24 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.records import Record
 
-_NETWORKS: Final = "the networks, and security_groups"
-_DELETED: Final = "nothing: with it, the CPI could not delete the VM"
+_NETWORKS: Final = "use the networks, and security_groups"
+_DELETED: Final = "with it, the CPI could not delete the VM"
 REFUSED: Final = {
-    "BlockDeviceMappings": "root_disk and ephemeral_disk",
-    "CapacityReservationSpecification": "capacity_reservation",
+    "BlockDeviceMappings": "use root_disk and ephemeral_disk",
+    "CapacityReservationSpecification": "use capacity_reservation",
     "DisableApiStop": _DELETED,
     "DisableApiTermination": _DELETED,
-    "HibernationOptions": "hibernation",
-    "InstanceMarketOptions": "spot_bid_price, or capacity_reservation.market",
-    "InstanceRequirements": "instance_type and instance_type_fallbacks",
+    "HibernationOptions": "use hibernation",
+    "InstanceMarketOptions": "use spot, or capacity_reservation.market",
+    "InstanceRequirements": "use instance_type and instance_type_fallbacks",
     "NetworkInterfaces": _NETWORKS,
-    "Placement": "placement_group, tenancy or dedicated_host",
+    "Placement": "use placement_group, tenancy or dedicated_host",
     "SecondaryInterfaces": _NETWORKS,
     "SecurityGroupIds": _NETWORKS,
     "SecurityGroups": _NETWORKS,
-    "TagSpecifications": "tags",
+    "TagSpecifications": "use tags",
 }
-"""Parameters that a template must not hold, and what to use in their place.
+"""Parameters that a template must not hold, and what to use in their place, or why.
 
 With them EC2 would refuse every launch, or the VM would be another one than the properties say, because a
 launch without such a property does not have the parameter.
@@ -54,7 +54,7 @@ class TemplateVersion(Record):
 
     def problems(self) -> Iterator[Problem]:
         """What create_vm refuses of it."""
-        if wrong := [f"{name} (use {use})" for name, use in REFUSED.items() if name in self.parameters]:
+        if wrong := [f"{name} ({why})" for name, why in REFUSED.items() if name in self.parameters]:
             text = f"cloud_properties.launch_template: {self} holds {', '.join(wrong)}"
             yield Problem("launch_template", f"{text}. Use a version of the template without them")
 

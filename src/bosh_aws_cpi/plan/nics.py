@@ -19,7 +19,7 @@ _GROUP_ID = re.compile(r"sg-[0-9a-f]{8,}")
 
 
 def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
-    """The interfaces for the networks, in the order of their device indexes.
+    """The interfaces for the networks, in the order in which RunInstances gets them.
 
     Manual networks with the same ``nic_group`` share an interface, in the order in which the groups
     appear. After these comes an interface for the first dynamic network. Other dynamic networks and vip

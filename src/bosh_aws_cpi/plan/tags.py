@@ -172,7 +172,7 @@ def kept(vm_cid: str, state: str, tags: Mapping[str, str]) -> tuple[str, str] | 
     """When and why an instance was kept; None for any other.
 
     The tag alone proves nothing: EC2 must show the instance as stopped, and the Director must not know it.
-    Manifests are written before EC2 chooses the id.
+    No manifest can contain the id, because EC2 chooses it later.
     """
     time, _, rest = tags.get(KEPT_TAG, "").partition(" ")
     code, _, named = rest.partition(" ")

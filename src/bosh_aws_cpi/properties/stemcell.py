@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, parsed
 
@@ -32,6 +33,15 @@ def _as_other(value: object) -> object:
         return str(value)
     message = "must be an AWS account's id, 12 digits in quotes, or the ARN of an organization or its unit"
     raise ValueError(message)
+
+
+def path_of(key: str, overrides: Json) -> str:
+    """Where a stemcell's property stands, for messages.
+
+    Args:
+        overrides: ``aws.stemcell``.
+    """
+    return "aws.stemcell" if key in overrides else "cloud_properties"
 
 
 class StemcellProperties(Encryptable):
@@ -113,8 +123,12 @@ class StemcellProperties(Encryptable):
             yield Problem("share_with", text)
 
     @staticmethod
-    def parse(values: Json) -> "StemcellProperties":
+    def parse(own: Json, overrides: Json | None = None) -> "StemcellProperties":
         """Read and check a stemcell's cloud properties.
+
+        Args:
+            own: The stemcell's own.
+            overrides: ``aws.stemcell``.
 
         Returns:
             `HeavyStemcellProperties` unless there is an ``ami``.
@@ -122,8 +136,13 @@ class StemcellProperties(Encryptable):
         Raises:
             CloudError: One has the wrong type.
         """
+        values = {**own, **(overrides or {})}
         kind = StemcellProperties if values.get("ami") else HeavyStemcellProperties
-        return parsed(kind, values, "cloud_properties")
+        try:
+            return parsed(kind, values, "cloud_properties")
+        except CloudError:
+            parsed(kind, overrides or {}, "aws.stemcell")  # if one of these is wrong, the error says so
+            raise
 
 
 class HeavyStemcellProperties(StemcellProperties):
@@ -156,7 +175,7 @@ class HeavyStemcellProperties(StemcellProperties):
         return self.virtualization_type == "paravirtual"
 
     def problems(self, encryption: Encryption, now: datetime) -> Iterator[Problem]:
-        """The same, and what RegisterImage could not give the AMI."""
+        """The same; and a NitroTPM needs an AMI that boots by UEFI."""
         yield from super().problems(encryption, now)
         # EC2 user guide, NitroTPM, prerequisites: "the AMI must be configured for UEFI boot mode".
         if self.tpm_support and self.boots_by != "uefi":

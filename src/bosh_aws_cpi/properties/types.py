@@ -138,7 +138,7 @@ class Properties(BaseModel):
     def unknown(self) -> "Iterator[tuple[Route, str | None]]":
         """What leads to each unknown key, and the nearest known name if there is one.
 
-        A key that belongs into a hash is known there: "cpu_options.core_count".
+        A key that belongs in a hash is known there: "cpu_options.core_count".
         """
         known = list(type(self).model_fields)
         for key in self.model_extra or {}:

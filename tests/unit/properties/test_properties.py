@@ -117,6 +117,8 @@ def test_missing_properties(given: dict[str, Any], missing: str) -> None:
         ({"root_disk": {"type": 3}}, "root_disk.type", "Integer"),
         ({"root_disk": ["hunter2"]}, "root_disk", "Array"),
         ({"elbs": {"hunter2": 1}}, "elbs", "Hash"),
+        ({"spread": "true"}, "spread", "String"),
+        ({"spread": "preferred"}, "spread", "String"),
         ({"advertised_routes": ["hunter2"]}, "advertised_routes.0", "String"),
     ],
 )

@@ -12,7 +12,12 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.properties.stemcell import OF_REGISTRATION, HeavyStemcellProperties, StemcellProperties
+from bosh_aws_cpi.properties.stemcell import (
+    OF_REGISTRATION,
+    HeavyStemcellProperties,
+    StemcellProperties,
+    path_of,
+)
 
 STEMCELL_TAGS_SINCE = 3
 """The first contract version in which the Director passes tags in ``env``."""
@@ -33,10 +38,10 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
         CloudError: No AMI of the stemcell is in the region, the image is bad, or EC2 could not
             create the AMI.
     """
-    properties = StemcellProperties.parse({**cloud_properties, **cloud.config.aws.stemcell})
+    properties = StemcellProperties.parse(cloud_properties, cloud.config.aws.stemcell)
     own_tags = tag_plan.checked(properties.tags)
     given_tags = tag_plan.checked((env or {}).get("tags"))
-    path = "aws.stemcell" if "kms_key_arn" in cloud.config.aws.stemcell else "cloud_properties"
+    path = path_of("kms_key_arn", cloud.config.aws.stemcell)
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     warn_if_unused(properties, encryption, path)
     with naming_keys(encryption.key_text):
@@ -70,10 +75,11 @@ def _light(
         source_region = regions.nearest(properties.ami, region) or region
     is_copied = encryption.encrypted or source_region != region
     if wrong := [name for name in properties.settings if not is_copied or name in OF_REGISTRATION]:
+        path = path_of(wrong[0], cloud.config.aws.stemcell)
         message = (
-            f"{wrong[0]} can't be set for this light stemcell, whose AMI exists already. Remove it, or use "
-            "the heavy stemcell. A copy of the AMI, for which encrypted is true, can have share_with and "
-            "deprecate_at"
+            f"{path}.{wrong[0]} can't be set for this light stemcell, whose AMI exists already. Remove it, "
+            "or use the heavy stemcell. A copy of the AMI, for which encrypted is true, can have share_with "
+            "and deprecate_at"
         )
         raise CloudError(message)
     if is_copied:

@@ -8,7 +8,7 @@ from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.properties.stemcell import StemcellProperties
+from bosh_aws_cpi.properties.stemcell import StemcellProperties, path_of
 from bosh_aws_cpi.properties.types import refuse
 
 
@@ -18,7 +18,9 @@ def checked(cloud: Cloud, properties: StemcellProperties, encryption: Encryption
     Raises:
         CloudError: One is impossible; nothing was created.
     """
-    refuse(properties.problems(encryption, clock.now()))
+    overrides = cloud.config.aws.stemcell
+    found = properties.problems(encryption, clock.now())
+    refuse(each.replaced(text=f"{path_of(each.key, overrides)}.{each.text}") for each in found)
     return partial(_apply, cloud, properties, encryption)
 
 

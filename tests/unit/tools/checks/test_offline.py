@@ -123,6 +123,14 @@ def test_warning(check: Callable[..., Found], route: Route, value: Any, path: st
     assert said in found[0][2]
 
 
+@pytest.mark.parametrize("value", ["preferred", "true"])
+def test_spread(check: Callable[..., Found], value: str) -> None:
+    """Another string than prefer is an error, as in create_vm: no string counts as true."""
+    found = check(changed(yaml.safe_load(OWN), (*OF_VM, "spread"), value))
+    path = "vm_types/default/cloud_properties/spread"
+    assert found == [("error", path, "must be true, false or prefer, got String")]
+
+
 @pytest.mark.parametrize(
     ("networks", "route", "value", "severity", "path"),
     [

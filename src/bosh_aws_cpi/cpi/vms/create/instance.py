@@ -277,7 +277,7 @@ class InstanceCreation:
         )
         template = plan.spec.template
         if template is not None and (ignored := template.ignored(arguments)):
-            logger.warning("Replaced by the VM's own: %s of %s", ", ".join(ignored), template)
+            logger.warning("The VM's own settings replace %s of %s", ", ".join(ignored), template)
         return arguments
 
     def _after_end(

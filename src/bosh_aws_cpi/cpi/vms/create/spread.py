@@ -33,8 +33,8 @@ def spread_options(
 ) -> tuple[SpreadGroup | None, list[LaunchOption]]:
     """The placement group for a VM with ``spread``, its own or the configuration's, and its launch options.
 
-    The configuration's, which no operator gave this VM, has no effect where other properties exclude it. The
-    request does not tell how many instances the instance group has, so it concerns those with one, too.
+    ``aws.spread`` has no effect on a VM with a property that excludes ``spread``. It also concerns instance
+    groups with one instance, because the request does not say how many there are.
 
     Args:
         options: The launch options without regard to ``spread``.
