@@ -233,7 +233,7 @@ REFUSED: dict[Callable[[Attempt], None], str] = {
 
 @pytest.mark.parametrize("spoil", REFUSED)
 def test_first_release_is_refused(spoil: Callable[[Attempt], None], attempt: Attempt) -> None:
-    """The error names what stands in the way; the remote, the clone and the key stay, and nothing is built."""
+    """The error names what stands in the way; remote, clone and key stay, and nothing is built."""
     (attempt.clone / "ci" / "tasks" / "release.sh").write_text("echo built >&2; exit 1\n")
     attempt.git("commit", "--quiet", "--all", "--message", "A task that is not reached")
     spoil(attempt)
@@ -284,7 +284,7 @@ LOST = {
 
 @pytest.mark.parametrize(("hook", "script", "message"), LOST.values(), ids=LOST)
 def test_lost_answer(hook: str, script: str, message: str, attempt: Attempt) -> None:
-    """Once the push has begun, the signed files stay unless the remote is certainly empty; the error says so."""
+    """Once the push has begun, the signed files stay unless the remote is certainly empty."""
     write_hook(attempt, hook, script)
     done = attempt.run()
     assert done.returncode == 1
