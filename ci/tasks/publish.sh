@@ -31,14 +31,8 @@ cd published
 git config user.name "$GIT_USER_NAME"
 git config user.email "$GIT_USER_EMAIL"
 
-version=$(sed -n 's/^## \[\([0-9][0-9.]*\)\].*/\1/p' CHANGELOG.md | head -n 1)
-[ -n "$version" ] || fail "CHANGELOG.md has no section for a version: ## [1.2.3]"
-! sed "/^## \[$version\]/,\$d" CHANGELOG.md | grep -q '^- ' ||
-  fail "CHANGELOG.md lists changes above version $version: move them into the section of a version"
-grep -q "^version = \"$version\"\$" pyproject.toml ||
-  fail "CHANGELOG.md names version $version, and pyproject.toml another one: correct it, and run make sbom docs"
+version=$(sh scripts/version)
 manifest=releases/bosh-aws-cpi/bosh-aws-cpi-$version.yml
-[ ! -e "$manifest" ] || fail "version $version is already published"
 grep -q '^blobstore:' config/final.yml || fail "config/final.yml names no blobstore; see docs/release.md"
 lfs= # the folder of the blobs, if they are in the repository itself, by Git LFS
 if grep -q '^[^#]*blobstore_path: final_blobs' config/final.yml; then

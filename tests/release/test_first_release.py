@@ -17,12 +17,19 @@ pytestmark = pytest.mark.release
 
 ROOT = Path(__file__).parents[2]
 TOOLS = (
-    *("basename", "cat", "cp", "dirname", "git", "grep", "make", "mkdir", "mktemp", "rm", "sed", "sh"),
-    *("ssh-keygen", "tr"),
+    *("basename", "cat", "cp", "dirname", "false", "git", "grep", "head", "make", "mkdir", "mktemp"),
+    *("mv", "rm", "sed", "sh", "sha256sum", "ssh-keygen", "tr"),
 )
 TASKS = {
     "release.sh": '[ -z "${PRIVATE_YML-}" ]',
-    "publish.sh": "set -eu\n: $PRIVATE_YML $SIGNING_KEY\ngit clone -q source published\necho v1 >final/tag\n",
+    "publish.sh": """
+set -eu
+: $PRIVATE_YML $SIGNING_KEY
+git clone -q source published
+git -C published -c user.name=A -c user.email=a@example.com commit --quiet --allow-empty --message Published
+echo v1 >final/tag
+echo $PPID >"$HOME/script"
+""",
 }
 """Stand-ins for the tasks: what they are given, and what they leave."""
 
@@ -35,6 +42,7 @@ class Attempt:
     remote: str
     key: Path
     final: Path
+    private: str = "a secret"
 
     @property
     def clone(self) -> Path:
@@ -61,7 +69,7 @@ class Attempt:
                 "GIT_CONFIG_NOSYSTEM": "1",
                 "HOME": str(self.folder),
                 "TMPDIR": str(self.folder / "tmp"),
-                "PRIVATE_YML": "a secret",
+                "PRIVATE_YML": self.private,
             },
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -74,13 +82,19 @@ class Attempt:
 def attempt(tmp_path: Path) -> Attempt:
     """Return an attempt of which nothing stands in the way."""
     made = Attempt(tmp_path, str(tmp_path / "remote.git"), tmp_path / "key", tmp_path / "final")
-    for name in ("config/final.yml", "config/release-signers", "scripts/first-release"):
+    for name in (
+        *("config/final.yml", "config/release-signers"),
+        *("scripts/first-release", "scripts/sign", "scripts/version"),
+    ):
         (made.clone / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, made.clone / name)
     for name, script in TASKS.items():
         (made.clone / "ci" / "tasks" / name).parent.mkdir(parents=True, exist_ok=True)
         (made.clone / "ci" / "tasks" / name).write_text(script)
+    (made.clone / "CHANGELOG.md").write_text("# Changelog\n\n## [1]\n\n- All.\n")
+    (made.clone / "pyproject.toml").write_text('[project]\nversion = "1"\n')
     (tmp_path / "tmp").mkdir()
+    (tmp_path / "script").touch()
     made.programs.mkdir()
     for name in TOOLS:
         program = shutil.which(name)
@@ -148,7 +162,52 @@ def have_folder(attempt: Attempt) -> None:
 
 def lock_key(attempt: Attempt) -> None:
     """Have a key with a passphrase."""
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "a passphrase", "-f", str(attempt.key)]
+    create_key(attempt.key, "a passphrase")
+
+
+def keep_folder_inside(attempt: Attempt) -> None:
+    """Name a folder in the working copy."""
+    attempt.final = attempt.clone / "final"
+
+
+def have_tag(attempt: Attempt) -> None:
+    """Have the tag of the release already."""
+    attempt.git("tag", "v1")
+
+
+def name_two_versions(attempt: Attempt) -> None:
+    """Commit two versions."""
+    (attempt.clone / "pyproject.toml").write_text('[project]\nversion = "2"\n')
+    attempt.git("commit", "--quiet", "--all", "--message", "Two")
+
+
+def name_bucket(attempt: Attempt) -> None:
+    """Commit a blobstore that needs credentials, and have none."""
+    (attempt.clone / "config" / "final.yml").write_text("blobstore:\n  provider: s3\n")
+    attempt.git("commit", "--quiet", "--all", "--message", "A bucket")
+    attempt.private = ""
+
+
+def list_key(attempt: Attempt) -> None:
+    """Commit the public part of some key as that of the releases, and have no key."""
+    create_key(attempt.key)
+    public = attempt.key.with_suffix(".pub")
+    line = f'bosh-aws-cpi namespaces="bosh-aws-cpi" {public.read_text()}'
+    (attempt.clone / "config" / "release-signers").write_text(line)
+    attempt.git("commit", "--quiet", "--all", "--message", "A key")
+    attempt.key.unlink()
+    public.unlink()
+
+
+def list_other_key(attempt: Attempt) -> None:
+    """List a key, and have another one."""
+    list_key(attempt)
+    create_key(attempt.key)
+
+
+def create_key(file: Path, passphrase: str = "") -> None:
+    """Create a key."""
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-f", str(file)]
     subprocess.run(command, check=True)
 
 
@@ -162,29 +221,38 @@ REFUSED: dict[Callable[[Attempt], None], str] = {
     lose_cli: "bosh is missing",
     keep_key_inside: "is in the working copy, and could be committed",
     have_folder: "final exists already: name a new folder",
+    keep_folder_inside: "final is in the working copy",
+    have_tag: "this clone has the tag v1 already",
+    name_two_versions: "CHANGELOG.md names version 1, and pyproject.toml another one",
+    name_bucket: "PRIVATE_YML is not set",
+    list_key: "config/release-signers lists a key already",
+    list_other_key: "config/release-signers does not list the public key",
     lock_key: "must be a private key in OpenSSH's format, without a passphrase",
 }
 
 
 @pytest.mark.parametrize("spoil", REFUSED)
 def test_first_release_is_refused(spoil: Callable[[Attempt], None], attempt: Attempt) -> None:
-    """The error names what stands in the way; the remote, the clone and the key are as they were."""
+    """The error names what stands in the way; remote, clone and key stay, and nothing is built."""
+    (attempt.clone / "ci" / "tasks" / "release.sh").write_text("echo built >&2; exit 1\n")
+    attempt.git("commit", "--quiet", "--all", "--message", "A task that is not reached")
     spoil(attempt)
     before = state(attempt)
     done = attempt.run()
     assert done.returncode == 1, done.stderr
     assert REFUSED[spoil] in done.stderr
+    assert "built" not in done.stderr
     assert state(attempt) == before
 
 
 def test_refused_push(attempt: Attempt) -> None:
     """What fails at the end leaves nothing but the key, which the next run takes."""
-    hook = Path(attempt.remote) / "hooks" / "pre-receive"
-    hook.write_text("#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
+    hook = write_hook(attempt, "pre-receive", "exit 1")
     before = state(attempt)
     done = attempt.run()
     assert "pre-receive hook declined" in done.stderr
+    assert done.stderr.endswith("refused the release, and is still empty; the message is above\n")
+    assert done.returncode == 1
     assert [line for line in state(attempt) if line not in before] == [
         str(attempt.key),
         f"{attempt.key}.pub",
@@ -200,6 +268,48 @@ def test_refused_push(attempt: Attempt) -> None:
         "refs/tags/v1",
     ]
     assert list((attempt.folder / "tmp").iterdir()) == []
+
+
+LOST = {
+    "the server ends": (
+        "post-receive",
+        "kill -KILL $PPID",
+        "remote.git has HEAD refs/heads/main refs/tags/v1.\n",
+    ),
+    "the script ends": ("post-receive", "kill $(cat ../script)", "it is not certain whether"),
+    "the remote ends": ("pre-receive", 'mv "$PWD" "$PWD.gone"; exit 1', "it is not certain whether"),
+}
+"""How the answer to the push gets lost: the hook that does it, and what the script says."""
+
+
+@pytest.mark.parametrize(("hook", "script", "message"), LOST.values(), ids=LOST)
+def test_lost_answer(hook: str, script: str, message: str, attempt: Attempt) -> None:
+    """Once the push has begun, the signed files stay unless the remote is certainly empty."""
+    write_hook(attempt, hook, script)
+    done = attempt.run()
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert f"put the files in {attempt.final} on its page" in done.stderr
+    assert (attempt.final / "tag").read_text() == "v1\n"
+    assert list((attempt.folder / "tmp").iterdir()) == []
+
+
+def test_signatures_of_git(attempt: Attempt) -> None:
+    """Whoever has git sign everything publishes like the pipeline, without git's signatures."""
+    (attempt.folder / ".gitconfig").write_text(
+        "[commit]\ngpgSign = true\n[tag]\ngpgSign = true\n[push]\ngpgSign = true\n[gpg]\nprogram = false\n"
+    )
+    done = attempt.run()
+    assert done.returncode == 0, done.stderr
+    assert "refs/tags/v1" in attempt.git("ls-remote", attempt.remote)
+
+
+def write_hook(attempt: Attempt, name: str, script: str) -> Path:
+    """Give the remote a hook."""
+    hook = Path(attempt.remote) / "hooks" / name
+    hook.write_text(f"#!/bin/sh\n{script}\n")
+    hook.chmod(0o755)
+    return hook
 
 
 def state(attempt: Attempt) -> list[str]:
