@@ -92,11 +92,11 @@ class EbsVolume(Record):
 
 
 def of_disk(properties: "DiskProperties", size_gib: int | None) -> EbsVolume:
-    """The volume of a persistent disk."""
+    """The volume of a persistent disk; with ``iops_per_gib`` and no size, its iops are not known."""
     iops, ratio = properties.iops, properties.iops_per_gib
-    if ratio is not None:
+    if ratio is not None and size_gib is not None:
         limits = limits_of(properties.type)
-        iops = max(min(ratio * (size_gib or 0), limits.most_iops), limits.least_iops or 0)
+        iops = max(min(ratio * size_gib, limits.most_iops), limits.least_iops or 0)
     return EbsVolume(properties.type, iops, properties.throughput, size_gib, ratio)
 
 
@@ -180,15 +180,16 @@ def snapshot_problems(
 def _refusal(volume: EbsVolume) -> Refusal | None:
     """Why EBS would refuse a volume; None when EBS accepts it."""
     name, limits = volume.type, volume.limits
+    has_iops = volume.iops is not None or volume.iops_per_gib is not None
     if volume.throughput is not None and not limits.takes_throughput:
         return Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")
-    if volume.iops is not None and limits.least_iops is None:
+    if has_iops and limits.least_iops is None:
         key = "iops" if volume.iops_per_gib is None else "iops_per_gib"
         return Refusal(key, f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
     if volume.iops_per_gib is not None and volume.iops_per_gib > limits.iops_per_gib:
         why = f"is {volume.iops_per_gib}, but type {name} allows at most {limits.iops_per_gib}"
         return Refusal("iops_per_gib", why)
-    if volume.iops is None and limits.needs_iops:
+    if not has_iops and limits.needs_iops:
         return Refusal("iops", f"is needed for type {name}")
     return _size_refusal(volume) or _iops_refusal(volume) or _throughput_refusal(volume)
 
@@ -222,6 +223,8 @@ def _throughput_refusal(volume: EbsVolume) -> Refusal | None:
     if throughput < _GP3_BASELINE_THROUGHPUT:
         why = f"is {throughput} MiB/s, but type gp3 needs at least {_GP3_BASELINE_THROUGHPUT}"
         return Refusal("throughput", why)
+    if volume.iops is None and volume.iops_per_gib is not None:
+        return None  # the iops depend on a size that is not known
     if (needed := throughput * _GP3_IOPS_PER_MIBPS) > iops:
         why = f"of {throughput} MiB/s needs {needed} iops, but there are only {iops}"
         return Refusal("throughput", why, ("iops",))
