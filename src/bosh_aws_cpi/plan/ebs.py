@@ -55,6 +55,8 @@ VOLUME_TYPES: Final = {
 }
 """The types by name: VolumeType of EC2's API model."""
 _UNKNOWN: Final = VolumeType()
+_OTHER_STATES: Final = frozenset({"pending", "error", "recoverable", "recovering"})
+"""Of a snapshot that no disk can be made from: SnapshotState of EC2's API model."""
 
 
 def limits_of(volume_type: str) -> VolumeType:
@@ -164,8 +166,8 @@ def snapshot_problems(
     key = "snapshot_id"
     if snapshot is None:
         why = "is not in the region, or this account may not use it: correct the id, or have it shared"
-    elif snapshot["State"] != "completed":
-        why = f"is {snapshot['State']}: wait until it is completed, or use another one"
+    elif (state := snapshot.get("State")) != "completed":
+        why = f"is {state if state in _OTHER_STATES else 'not completed'}: wait until it is completed, or use another one"
     elif snapshot.get("StorageTier") == "archive":
         why = "is archived: restore it first (aws ec2 restore-snapshot-tier)"
     elif size_gib is not None and size_gib < (least := snapshot["VolumeSize"]):
