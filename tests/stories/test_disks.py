@@ -297,8 +297,9 @@ BY_OWN_KEY = {"Encrypted": "true", "KmsKeyId": OWN_KEY}
         (DEFAULT, {"type": "gp2", "encrypted": None}, {"VolumeType": "gp2"}),
         (DEFAULT, {"kms_key_arn": KEY}, {"VolumeType": "io2", "Iops": "800", **BY_OWN_KEY, "KmsKeyId": KEY}),
         ({"iops": 4000, "throughput": 500}, {"iops_per_gib": 450}, {"Iops": "3600", "Throughput": "500"}),
+        ({"iops_per_gib": 500, "throughput": 1000}, {}, {"Iops": "4000", "Throughput": "1000"}),
     ],
-    ids=["all", "own-iops", "own-type", "own-encryption", "own-key", "own-iops-by-size"],
+    ids=["all", "own-iops", "own-type", "own-encryption", "own-key", "own-iops-by-size", "iops-by-size"],
 )
 def test_default_persistent_disk(
     cpi_with: CpiWith,

@@ -108,7 +108,7 @@ def test_kept(
     assert changing[-3:] == ["DeregisterTargets", "CreateTags", "StopInstances"]
     fake_aws.clear_rules()
     assert keeper.cpi.call("has_vm", vm_cid).ok() is False
-    (stray,) = sweep("--json", *ANY_AGE).document["strays"]
+    (stray,) = sweep("--json").document["strays"]
     since = told.partition(" ")[0]
     assert stray["why"] == f"kept since {since}: create_vm failed with {KEPT}"
     assert stray["outcome"] == "left to you: name it with --instance"

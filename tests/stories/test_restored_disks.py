@@ -95,15 +95,19 @@ def broken(world: World, fake_aws: FakeAws, what: str) -> tuple[dict[str, Any], 
     """Have a snapshot that a disk can't be restored from; returns the properties, the size and the reason."""
     made = {"Encrypted": True, "KmsKeyId": KEY} if what == "encrypted" else {}
     snapshot_id = taken(world, fake_aws, **made)
-    if what == "pending":
-        is_pending = [["<status>completed</status>", "<status>pending</status>"]]
-        fake_aws.rule(action="DescribeSnapshots", replace=is_pending)
-        return {}, TWO_GIB, f"{snapshot_id}' is pending: wait until it is completed, or use another one"
-    if what == "binned":
-        is_binned = [["<status>completed</status>", "<status>recoverable</status>"]]
-        fake_aws.rule(action="DescribeSnapshots", replace=is_binned)
-        remedy = "restore it first (aws ec2 restore-snapshot-from-recycle-bin)"
-        return {}, TWO_GIB, f"{snapshot_id}' is in the Recycle Bin: {remedy}"
+    states = {
+        "pending": ("pending", "is pending: wait until it is completed, or use another one"),
+        "binned": (
+            "recoverable",
+            "is in the Recycle Bin: restore it first (aws ec2 restore-snapshot-from-recycle-bin)",
+        ),
+        "strange": ("odd state", "is not completed: wait until it is completed, or use another one"),
+    }
+    if what in states:
+        state, reason = states[what]
+        completed = ["<status>completed</status>", f"<status>{state}</status>"]
+        fake_aws.rule(action="DescribeSnapshots", replace=[completed])
+        return {}, TWO_GIB, f"{snapshot_id}' {reason}"
     if what == "archived":
         world.ec2.modify_snapshot_tier(SnapshotId=snapshot_id, StorageTier="archive")
         return {}, TWO_GIB, f"{snapshot_id}' is archived: restore it first (aws ec2 restore-snapshot-tier)"
@@ -112,7 +116,9 @@ def broken(world: World, fake_aws: FakeAws, what: str) -> tuple[dict[str, Any], 
     if what == "encrypted":
         reason = "is encrypted, and so is each disk from it: remove cloud_properties.encrypted"
         return {"encrypted": False}, TWO_GIB, f"{snapshot_id}' {reason}"
-    if what == "hidden":
+    if what == "another":
+        fake_aws.rule(action="DescribeSnapshots", replace=[[snapshot_id, UNKNOWN]])
+    elif what == "hidden":
         gone = [["<snapshotSet>.*</snapshotSet>", "<snapshotSet/>"]]
         fake_aws.rule(action="DescribeSnapshots", replace=gone)
     else:
@@ -123,7 +129,7 @@ def broken(world: World, fake_aws: FakeAws, what: str) -> tuple[dict[str, Any], 
 
 @pytest.mark.parametrize(
     "what",
-    ["pending", "binned", "archived", "larger", "encrypted", "hidden", UNKNOWN, "vol-0123456789abcdef0"],
+    ["pending", "binned", "archived", "larger", "encrypted", "hidden", "another", "strange", UNKNOWN],
 )
 def test_refused(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError, what: str) -> None:
     """A snapshot that can't become the disk is named with the remedy, before anything is created."""
@@ -139,10 +145,21 @@ def test_refused(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError,
     config = changed(entry, (*DISK, "disk_size"), size)
     found = {(each["path"], each["what"]) for each in errors(checked(cpi, config))}
     blamed = "encrypted" if what == "encrypted" else "snapshot_id"
-    expected = {(f"{PATH}/{blamed}", answer.error["message"])}
-    if what.startswith("vol-"):
-        expected.add((f"{PATH}/snapshot_id", f"'{what}' is the id of a volume, not of a snapshot"))
-    assert found == expected
+    assert found == {(f"{PATH}/{blamed}", answer.error["message"])}
+
+
+@pytest.mark.parametrize("given", ["", "vol-0123456789abcdef0", "arn:aws:ec2:us-east-1::snapshot/snap-1"])
+def test_no_id(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError, given: str) -> None:
+    """What is no snapshot's id is refused before AWS is asked; the check says the same."""
+    fake_aws.forget_calls()
+    answer = cpi.call("create_disk", TWO_GIB, {"snapshot_id": given})
+    message = "cloud_properties.snapshot_id must be the id of a snapshot, snap-…"
+    assert answer.error == failure("CloudError", message)
+    assert fake_aws.actions() == []
+    config = changed(right(world), (*DISK, "cloud_properties", "snapshot_id"), given)
+    for offline in (True, False):
+        found = errors(checked(cpi, config, *(["--offline"] if offline else [])))
+        assert [(each["path"], each["what"]) for each in found] == [(f"{PATH}/snapshot_id", message)]
 
 
 def test_right(cpi: Cpi, world: World, snapshot: str) -> None:

@@ -65,7 +65,7 @@ def find(client: "EC2Client", snapshot_id: str) -> Json | None:
         if not _is_missing(error):
             raise
         return None
-    return next((dict(entry) for entry in answer["Snapshots"]), None)
+    return next((dict(each) for each in answer["Snapshots"] if each.get("SnapshotId") == snapshot_id), None)
 
 
 def keys(client: "EC2Client", snapshot_ids: Sequence[str]) -> list[str]:

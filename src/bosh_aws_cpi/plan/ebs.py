@@ -80,6 +80,8 @@ VOLUME_TYPES: Final = {
 }
 """The types by name: VolumeType of EC2's API model."""
 _UNKNOWN: Final = VolumeType()
+_OTHER_STATES: Final = frozenset({"pending", "error", "recoverable", "recovering"})
+"""Of a snapshot that no disk can be made from: SnapshotState of EC2's API model."""
 
 
 def limits_of(volume_type: str) -> VolumeType:
@@ -117,16 +119,11 @@ class EbsVolume(Record):
 
 
 def of_disk(properties: "DiskProperties", size_gib: int | None) -> EbsVolume:
-    """The volume of a persistent disk, with the iops that its ``iops_per_gib`` gives, if it has that.
-
-    Args:
-        properties: The disk's, with the defaults.
-        size_gib: None when it is not known: ``iops_per_gib`` then gives the minimum of the type.
-    """
+    """The volume of a persistent disk; with ``iops_per_gib`` and no size, its iops are not known."""
     iops, ratio = properties.iops, properties.iops_per_gib
-    if ratio is not None:
+    if ratio is not None and size_gib is not None:
         limits = limits_of(properties.type)
-        iops = max(min(ratio * (size_gib or 0), limits.most_iops), limits.least_iops or 0)
+        iops = max(min(ratio * size_gib, limits.most_iops), limits.least_iops or 0)
     return EbsVolume(properties.type, iops, properties.throughput, size_gib, ratio)
 
 
@@ -194,10 +191,11 @@ def snapshot_problems(
     key = "snapshot_id"
     if snapshot is None:
         why = "is not in the region, or this account may not use it: correct the id, or have it shared"
-    elif snapshot["State"] == "recoverable":
+    elif (state := snapshot["State"]) == "recoverable":
         why = "is in the Recycle Bin: restore it first (aws ec2 restore-snapshot-from-recycle-bin)"
-    elif snapshot["State"] != "completed":
-        why = f"is {snapshot['State']}: wait until it is completed, or use another one"
+    elif state != "completed":
+        shown = state if state in _OTHER_STATES else "not completed"
+        why = f"is {shown}: wait until it is completed, or use another one"
     elif snapshot.get("StorageTier") == "archive":
         why = "is archived: restore it first (aws ec2 restore-snapshot-tier)"
     elif size_gib is not None and size_gib < (least := snapshot["VolumeSize"]):
@@ -212,15 +210,16 @@ def snapshot_problems(
 def _refusal(volume: EbsVolume) -> Refusal | None:
     """Why EBS would refuse a volume; None when EBS accepts it."""
     name, limits = volume.type, volume.limits
+    has_iops = volume.iops is not None or volume.iops_per_gib is not None
     if volume.throughput is not None and not limits.takes_throughput:
         return Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")
-    if volume.iops is not None and limits.least_iops is None:
+    if has_iops and limits.least_iops is None:
         key = "iops" if volume.iops_per_gib is None else "iops_per_gib"
         return Refusal(key, f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
     if volume.iops_per_gib is not None and volume.iops_per_gib > limits.iops_per_gib:
         why = f"is {volume.iops_per_gib}, but type {name} allows at most {limits.iops_per_gib}"
         return Refusal("iops_per_gib", why)
-    if volume.iops is None and limits.needs_iops:
+    if not has_iops and limits.needs_iops:
         return Refusal("iops", f"is needed for type {name}")
     return _size_refusal(volume) or _iops_refusal(volume) or _throughput_refusal(volume)
 
@@ -254,6 +253,8 @@ def _throughput_refusal(volume: EbsVolume) -> Refusal | None:
     if throughput < _GP3_BASELINE_THROUGHPUT:
         why = f"is {throughput} MiB/s, but type gp3 needs at least {_GP3_BASELINE_THROUGHPUT}"
         return Refusal("throughput", why)
+    if volume.iops is None and volume.iops_per_gib is not None:
+        return None  # the iops depend on a size that is not known
     if (needed := throughput * _GP3_IOPS_PER_MIBPS) > iops:
         why = f"of {throughput} MiB/s needs {needed} iops, but there are only {iops}"
         return Refusal("throughput", why, ("iops",))

@@ -1,5 +1,6 @@
 """The tags of the CPI's resources, in the form that EC2 accepts."""
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -164,8 +165,9 @@ KEPT_TAG = "bosh_kept"
 
 
 def of_kept(time: str, code: str, vm_cid: str) -> dict[str, str]:
-    """The tag of an instance that is kept."""
-    return {KEPT_TAG: f"{time} {code} {vm_cid}"}
+    """The tag of an instance that is kept; a code that has no usual form becomes "unknown"."""
+    said = code if re.fullmatch(r"[A-Za-z0-9._-]{1,80}", code) else "unknown"
+    return {KEPT_TAG: f"{time} {said} {vm_cid}"}
 
 
 def kept(vm_cid: str, state: str, tags: Mapping[str, str]) -> tuple[str, str] | None:

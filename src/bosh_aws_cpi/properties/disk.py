@@ -27,7 +27,7 @@ class DiskProperties(Encryptable):
     """* The snapshot that new disks are [restored from](#disks-from-a-snapshot), `snap-…`."""
 
     def problems(self, path: str = "cloud_properties") -> Iterator[Problem]:
-        """Why create_disk and update_disk refuse it, whatever the volume: iops are given twice.
+        """Why create_disk and update_disk refuse it, whatever the volume: iops given twice, no snapshot's id.
 
         Args:
             path: Where the properties stand.
@@ -35,6 +35,8 @@ class DiskProperties(Encryptable):
         if self.iops is not None and self.iops_per_gib is not None:
             text = f"{path}.iops_per_gib and {path}.iops exclude each other: remove one of them"
             yield Problem("iops_per_gib", text)
+        if self.snapshot_id is not None and not self.snapshot_id.startswith("snap-"):
+            yield Problem("snapshot_id", f"{path}.snapshot_id must be the id of a snapshot, snap-…")
 
     @classmethod
     def parse(cls, values: Json) -> Self:

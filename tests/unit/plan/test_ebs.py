@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from bosh_aws_cpi.plan.ebs import EbsVolume, Origin, problems
+from bosh_aws_cpi.plan.ebs import EbsVolume, Origin, of_disk, problems
+from bosh_aws_cpi.properties.disk import DiskProperties
 
 Case = tuple[str, int | None, int | None]
 OPENING = "EBS would refuse the disk: cloud_properties."
@@ -167,3 +168,30 @@ def test_blamed(inherited: set[str], key: str) -> None:
 def test_figures(given: Case, expected: dict[str, int]) -> None:
     """A gp3 volume has figures that are not given: EBS's baseline, and what its throughput takes."""
     assert EbsVolume(*given).figures() == expected
+
+
+def test_ratio_without_a_size() -> None:
+    """Without a size the iops of a ratio are not known, and the rules about them wait for one."""
+    given = DiskProperties(iops_per_gib=10, throughput=1000)
+    (refused,) = problems(of_disk(given, 399), "disk", Origin("cloud_properties"))
+    assert refused.text == f"{OPENING}throughput of 1000 MiB/s needs 4000 iops, but there are only 3990"
+    for size_gib in (None, 400):
+        assert [*problems(of_disk(given, size_gib), "disk", Origin("cloud_properties"))] == []
+
+
+@pytest.mark.parametrize(
+    ("properties", "reason"),
+    [
+        ({"iops_per_gib": 501}, "iops_per_gib is 501, but type gp3 allows at most 500"),
+        (
+            {"type": "gp2", "iops_per_gib": 1},
+            "iops_per_gib can't be set for type gp2: remove it, or use gp3, io1 or io2",
+        ),
+        ({"type": "io1", "iops_per_gib": 50}, None),
+    ],
+)
+def test_ratio_of_a_default(properties: dict[str, object], reason: str | None) -> None:
+    """The rules about the type and the ratio need no size."""
+    volume = of_disk(DiskProperties.parse(properties), None)
+    found = [each.text.removeprefix(OPENING) for each in problems(volume, "disk", Origin("cloud_properties"))]
+    assert found == ([reason] if reason else [])

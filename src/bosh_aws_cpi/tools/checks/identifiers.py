@@ -49,7 +49,6 @@ _IN_VMS: Final[_Kinds] = {
     ("dedicated_host", "id"): "h",
     ("launch_template", "id"): "lt",
 }
-_IN_DISKS: Final[_Kinds] = {("snapshot_id",): "snap"}
 """Properties that hold ids, and the beginnings of these."""
 _BY_NAME: Final = {
     ("instance_type",): "an instance type",
@@ -81,9 +80,6 @@ def findings(config: CloudConfig, region: str, *, is_offline: bool) -> Iterator[
             found = _of_vm(section, region, is_offline=is_offline)
             is_perhaps_of_others = config.azs_of_others and entry not in config.lists["azs"]
             yield from map(as_warning, found) if is_perhaps_of_others else found
-    for entry in config.lists["disk_types"]:
-        found = _ids(entry.get("cloud_properties"), _IN_DISKS)
-        yield from map(as_warning, found) if config.azs_of_others else found
     for network in config.lists["networks"]:
         for entry in [network, *hashes(network.get("subnets"))]:
             if not config.is_of_others(entry):

@@ -530,6 +530,8 @@ def test_default_disks(check: Callable[..., Found]) -> None:
         ({"type": "io2", "iops_per_gib": 100}, {}, []),
         ({"iops": 16_000}, {}, ["error disk_types/default/cloud_properties"]),
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
+        ({"iops_per_gib": 400, "throughput": 1000}, {}, []),
+        ({"iops_per_gib": 399, "throughput": 1000}, {}, ["error disk_types/default/cloud_properties"]),
         ({"kms_key_arn": "key"}, {}, ["warning aws.default_persistent_disk.kms_key_arn"]),
         ({"kms_key_arn": "key"}, {"encrypted": True}, []),
         ({"kms_key_arn": "key", "encrypted": True}, {}, []),

@@ -328,7 +328,7 @@ class _Survey:
         """The snapshots of disk types: one call for each, as create_disk does."""
         for entry in self._references.disk_types:
             disk = read_known(DiskProperties, entry.get("cloud_properties"))
-            if disk is None or disk.snapshot_id is None:
+            if disk is None or disk.snapshot_id is None or [*disk.problems()]:
                 continue
             answer = self._ec2(f"snapshot '{disk.snapshot_id}'", partial(_snapshot, disk.snapshot_id))
             encryption = disk.encryption(merged_with_defaults(disk, self._aws)[1])
