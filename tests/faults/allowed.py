@@ -141,6 +141,7 @@ OUTLIVED: dict[str, list[Outlived]] = {
     FALLBACK_SUBNET: [BUILT_IN_TABLE],
     OTHER_ZONE: [BUILT_IN_TABLE],
     SPREAD: [BUILT_IN_TABLE],
+    "create_vm from a launch template": [BUILT_IN_TABLE],
     OUTSIDE: [BUILT_IN_TABLE],
     FROM_GROUP_FAST: [
         Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))
@@ -298,10 +299,16 @@ UNLISTED: dict[str, Unlisted] = {
         "says that the sweep lists none of them. The next equal call adopts it",
         ("snap-",),
     ),
-    "create_stemcell that is copied": Unlisted(
-        "After its last call, an AMI that the Director does not know looks like one that it knows: the sweep "
-        "lists none of them (docs/sweep.md). The next equal call adopts it",
-        ("ami-", "snap-"),
+    **dict.fromkeys(
+        (
+            *("create_stemcell that is copied", "create_stemcell that is copied and shared"),
+            *("create_stemcell with its image", "create_stemcell with its image and shared"),
+        ),
+        Unlisted(
+            "A whole AMI that the Director does not know looks like one that it knows: the sweep lists none "
+            "of them (docs/sweep.md). The next equal call adopts it",
+            ("ami-", "snap-"),
+        ),
     ),
 }
 """What may stay unlisted: after SIGKILL, or with its id in the log if its undo is refused."""
