@@ -242,7 +242,7 @@ def test_old_disk_attached_again(copied: Copied, warnings: ReadWarnings) -> None
     answer.ok()
     (said,) = warnings(answer)
     assert said.startswith(f"Volume '{new}' is an outdated copy: the old disk '{copied.cid}' is used")
-    assert said.endswith(f"cpi sweep --delete --disk {new}")
+    assert said.endswith(f"cpi sweep --director UUID --delete --disk {new}")
     assert (copied.disks, copied.writes(copied.cid)) == (sorted([copied.cid, new]), 2)
     assert copied.tags(copied.cid)["bosh_replaced_by"] == ""
     copied.detach(copied.cid).ok()

@@ -35,10 +35,7 @@ HELD = f"cloud_properties.launch_template: {VERSION} holds {{}}"
 REMEDY = "Use a version of the template without them"
 NETWORKS = "(use the networks, and security_groups)"
 DELETED = "(with it, the CPI could not delete the VM)"
-SHORT_NAME = (
-    "Invalid properties: cloud_properties.launch_template.name: String should have at least 3 characters, "
-    "got String"
-)
+SHORT_NAME = "Invalid properties: cloud_properties.launch_template.name: must have at least 3 characters"
 WRONG_VERSION = "cloud_properties.launch_template.version must be a version's number, $Latest or $Default"
 MISSING = {
     "id": ({"id": UNKNOWN}, "InvalidLaunchTemplateId.NotFound"),

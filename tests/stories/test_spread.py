@@ -630,7 +630,7 @@ def test_preferred_beyond_the_quota(
     answer.ok()
     said, outside = warnings(answer)
     assert said.startswith("Not spread: CreatePlacementGroup failed with PlacementGroupLimitExceeded")
-    assert "Run cpi sweep --delete" in said
+    assert "Run bin/cpi sweep --director UUID --delete" in said
     assert outside == "Launching t3.micro (on demand, not spread)"
     assert world.state()["placement groups"] == []
 

@@ -248,12 +248,12 @@ def test_not_allowed(heavy: Heavy, deny: Refuse, left: ListResources, action: st
             {"aws.stemcell.share_with.0": "error", "aws.stemcell.imds_support": "error"},
         ),
         ({"share_with": [OTHER], "deprecate_at": 1, "kernel_id": 1}, {}),
-        ({"unknown": 1}, {}),
+        ({"imds_suport": V2}, {"aws.stemcell.imds_suport": "warning"}),
     ],
-    ids=["impossible", "wrong", "right", "others"],
+    ids=["impossible", "wrong", "right", "unknown"],
 )
 def test_checked(cpi_with: CpiWith, world: World, stemcell: dict[str, Any], expected: dict[str, str]) -> None:
-    """`cpi check` finds what create_stemcell refuses of aws.stemcell, and what depends on the stemcell."""
+    """`cpi check` finds what create_stemcell refuses or ignores of aws.stemcell, or may refuse."""
     found = checked(cpi_with(stemcell=dated(stemcell)), right(world), "--offline")
     severities = {each["path"]: each["severity"] for each in found if "stemcell" in str(each["path"])}
     assert severities == expected

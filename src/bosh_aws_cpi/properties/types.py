@@ -245,6 +245,8 @@ def _said(kind: str, route: Route, value: object, limits: Json) -> str:
     if (bound := bounds.get(kind)) is not None:
         shown = text if len(text := str(value)) <= _LONGEST_NUMBER else f"{text[:_LONGEST_NUMBER]}…"
         return f"must be {words[bound]} {limits[bound]}{' MiB' if is_size else ''}, got {shown}"
+    if kind == "string_too_short":
+        return f"must have at least {limits['min_length']} characters"
     if kind == "literal_error":
         return f"must be {limits['expected']}, got {type_name(value)}"
     return "is missing" if kind == "missing" else ""

@@ -247,8 +247,8 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "PlacementGroupLimitExceeded": Row(
         Kind.QUOTA,
-        "run cpi sweep --delete: it deletes the placement groups of spread without VMs; or delete others, or "
-        "ask AWS to raise the quota",
+        "run bin/cpi sweep --director UUID --delete: it deletes the placement groups of spread without VMs; "
+        "or delete others, or ask AWS to raise the quota",
     ),
     "ResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),
     "RequestResourceCountExceeded": Row(Kind.QUOTA, _QUOTA),

@@ -93,7 +93,8 @@ def _take_back(cloud: Cloud, volume: Volume) -> None:
     if copy and replacements.is_unknown_copy(copy, volume):
         logger.warning(
             "Volume '%s' is an outdated copy: the old disk '%s' is used after update_disk. A Director before "
-            "282.1.7 ignores the new id. If it does not know the copy: cpi sweep --delete --disk %s",
+            "282.1.7 ignores the new id. If it does not know the copy: bin/cpi sweep --director UUID "
+            "--delete --disk %s",
             copy_cid,
             volume.disk_cid,
             copy_cid,

@@ -261,12 +261,12 @@ def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
 
 
 def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
-    """What create_stemcell refuses of the settings in aws.stemcell.
+    """What create_stemcell refuses of the settings in aws.stemcell, and what it does not know there.
 
     A stemcell may have its own boot mode and key, so the rules about these give no error.
     """
-    names = {*SETTINGS, "encrypted", "kms_key_arn"} if aws.stemcell.keys() & set(SETTINGS) else set()
-    given = {key: value for key, value in aws.stemcell.items() if key in names}
+    others = HeavyStemcellProperties.model_fields.keys() - {*SETTINGS, "encrypted", "kms_key_arn"}
+    given = {key: value for key, value in aws.stemcell.items() if key not in others}
     yield from of_configuration(HeavyStemcellProperties, given, "aws.stemcell")
     properties, _ = read(HeavyStemcellProperties, given, Document("", given).root.at)
     if properties is None:
