@@ -61,7 +61,7 @@ def kept(remembering: Cpi) -> Callable[[], dict[str, Path]]:
 
     def read() -> dict[str, Path]:
         files = (remembering.folder / ".cache/bosh-aws-cpi").glob("capacity-*.json")
-        keys = {" ".join(json.loads(file.read_text())["key"]): file for file in files}
+        keys = {" ".join(json.loads(file.read_text())[1]["key"]): file for file in files}
         return {key: file for key, file in keys.items() if "agent" not in key}
 
     return read
@@ -142,10 +142,13 @@ def test_at_once(
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param(lambda kept: {**kept, "at": kept["at"] - 181}, id="three minutes later"),
-        pytest.param(lambda kept: {**kept, "at": kept["at"] + 600}, id="of tomorrow"),
-        pytest.param(lambda kept: {**kept, "key": ["t3.large", *kept["key"][1:]]}, id="of another type"),
-        pytest.param(lambda kept: {**kept, "order": "x"}, id="damaged"),
+        pytest.param(lambda kept: [kept[0] - 181, kept[1]], id="three minutes later"),
+        pytest.param(lambda kept: [kept[0] + 600, kept[1]], id="of tomorrow"),
+        pytest.param(
+            lambda kept: [kept[0], {**kept[1], "key": ["t3.large", *kept[1]["key"][1:]]}],
+            id="of another type",
+        ),
+        pytest.param(lambda kept: [kept[0], {**kept[1], "order": "x"}], id="damaged"),
         pytest.param(lambda _: [], id="no hash"),
         pytest.param(lambda _: {}, id="empty"),
     ],

@@ -1,7 +1,6 @@
 """What an AMI gets after its creation: those who may launch it, and the time of its deprecation."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
 
 def deprecate(client: "EC2Client", ami_id: str, at: str) -> None:
     """EnableImageDeprecation: from that time on, in ISO 8601, EC2 marks an AMI as deprecated."""
-    time = datetime.fromisoformat(at)
-    _once_found(ami_id, lambda: client.enable_image_deprecation(ImageId=ami_id, DeprecateAt=time))
+    _once_found(ami_id, lambda: client.enable_image_deprecation(ImageId=ami_id, DeprecateAt=at))
 
 
 def share(client: "EC2Client", ami_id: str, others: Sequence[str]) -> None:

@@ -1,7 +1,6 @@
 """EC2's facts about instance types, cached for a day across processes."""
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_AGE = 86_400
 """Seconds."""
-_FORMAT = 5
+_FORMAT = 6
 """Part of each file's name; change it when the content of the files changes."""
 _NAMES = InstanceTypeFacts.__annotations__
 _SETS = ("architectures", "lacks")
@@ -39,18 +38,13 @@ class TypeCache:
 
     def get(self, name: str) -> InstanceTypeFacts | None:
         """The facts about a type; None when they are not cached, or more than a day old."""
-
-        def read(kept: Any) -> InstanceTypeFacts | None:  # noqa: ANN401 - any JSON
-            age = time.time() - kept.pop("asked_at")
-            facts = _facts(kept)
-            return facts if 0 <= age < MAX_AGE and facts.name == name else None
-
-        return private_files.read_json(self._path(name), read)
+        facts = private_files.read_json(self._path(name), MAX_AGE, _facts)
+        return facts if facts is not None and facts.name == name else None
 
     def put(self, facts: InstanceTypeFacts) -> None:
         """Cache the facts about a type."""
         sets = {name: sorted(getattr(facts, name)) for name in _SETS}
-        document = {**{name: getattr(facts, name) for name in _NAMES}, **sets, "asked_at": time.time()}
+        document = {**{name: getattr(facts, name) for name in _NAMES}, **sets}
         private_files.write_json(self._path(facts.name), document, f"the facts about '{facts.name}'")
 
     def _path(self, name: str) -> Path | None:

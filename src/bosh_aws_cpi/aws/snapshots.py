@@ -106,17 +106,12 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        try:
-            answer = client.describe_snapshots(SnapshotIds=[snapshot_id])
-        except client.exceptions.ClientError as error:
-            if not has_code(error, SNAPSHOT_MISSING):
-                raise
+        if (entry := find(client, snapshot_id)) is None:
             if window.is_lost:
                 message = f"Snapshot '{snapshot_id}' is gone"
-                raise CloudError(message) from error
-            raise timing.NotYet("not visible yet") from None
+                raise CloudError(message)
+            raise timing.NotYet("not visible yet")
         window.was_seen = True
-        entry = answer["Snapshots"][0]
         if entry["State"] in _FAILED:
             reason = entry.get("StateMessage") or "no reason given"
             message = f"EBS could not create snapshot '{snapshot_id}': {reason}"

@@ -1,10 +1,10 @@
 """Which instance types the region offers, cached across processes."""
 
-import time
 from collections.abc import Callable, Collection
 from hashlib import sha256
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws.instance_types import MAX_AGE
 from bosh_aws_cpi.aws.listings import listed
@@ -30,15 +30,18 @@ def offered(aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[st
     Returns:
         The types; None if EC2 does not say, and has never said.
     """
+
+    def read(listing: list[str]) -> frozenset[str] | None:
+        return kept if (kept := frozenset(listing)) <= frozenset(names) else None
+
     path = _path(aws, names)
-    kept, age = _kept(path, names)
-    if kept is not None and 0 <= age < MAX_AGE:
-        return kept
-    asked = looked_up(f"the instance types that {aws.region} offers", lambda: _ask(ec2(), names))
-    if asked is None:
-        return kept
-    private_files.write_json(path, [time.time(), sorted(asked)], "which types the region offers")
-    return asked
+    kept = private_files.read_json(path, MAX_AGE, read)
+    if kept is None:
+        kept = looked_up(f"the instance types that {aws.region} offers", lambda: _ask(ec2(), names))
+        if kept is None:
+            return private_files.read_json(path, inf, read)
+        private_files.write_json(path, sorted(kept), "which types the region offers")
+    return kept
 
 
 def _ask(client: "EC2Client", names: Collection[str]) -> frozenset[str]:
@@ -52,14 +55,3 @@ def _path(aws: AwsConfig, names: Collection[str]) -> Path | None:
     source = repr((aws.region, aws.endpoints.get("ec2"), sorted(names)))
     folder = private_files.folder()
     return folder and folder / f"offers-{sha256(source.encode()).hexdigest()[:32]}.json"
-
-
-def _kept(path: Path | None, names: Collection[str]) -> tuple[frozenset[str] | None, float]:
-    """The cached answer and its age in seconds; None without one that can be used."""
-
-    def read(document: Any) -> tuple[frozenset[str] | None, float]:  # noqa: ANN401 - any JSON
-        asked_at, listing = document
-        kept = frozenset(listing)
-        return (kept if kept <= frozenset(names) else None), time.time() - asked_at
-
-    return private_files.read_json(path, read) or (None, 0)

@@ -22,10 +22,8 @@ class Undo:
     def __init__(self) -> None:
         self._steps: list[Callable[[], None]] = []
         self._reserve: mmap | None = None
-        self.failure = ""
-        """The code of the error for which the steps run; empty if they run for another reason."""
-        self.kept = ""
-        """The id of the instance that was kept in place of being discarded."""
+        self.failure: Exception | None = None
+        """The error for which the steps run, if any; its notes become part of the answer's message."""
 
     def create(self, create: Callable[[], Created], discard: Callable[[Created], object]) -> Created:
         """Create something and arm the step that discards it; a signal is held back until both are done.
@@ -103,14 +101,18 @@ def undoing(undo: Undo, body: Callable[[Undo], Result]) -> Result:
             interrupts.close()
         except interrupts.Interrupted:
             logger.warning("Ignored a signal: the call was already ending")
-        reason = errors.code_of(error) or type(error).__name__
         if waiting is None and isinstance(error, Exception):
-            undo.failure = reason
-        undo.run(reason)
+            undo.failure = error
+        undo.run(code_of(error))
         if waiting is not None and _is_transient(error):  # without the signal, the call would have retried
             raise interrupts.Interrupted(waiting) from error
         raise
     return result
+
+
+def code_of(error: BaseException) -> str:
+    """AWS's code of an error, or the error's own name."""
+    return errors.code_of(error) or type(error).__name__
 
 
 def _is_transient(error: BaseException) -> bool:

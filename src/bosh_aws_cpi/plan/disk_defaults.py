@@ -1,6 +1,5 @@
 """The configuration's defaults for disks, key by key under the properties of a VM or of a disk."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -23,8 +22,8 @@ _PERSISTENT: Final = "aws.default_persistent_disk"
 _OWN_ROOT: Final = "cloud_properties.root_disk"
 _OWN_EPHEMERAL: Final = "cloud_properties.ephemeral_disk"
 _OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
-_KEYS: Final = ("size", "type", "iops", "throughput", "encrypted", "kms_key_arn")
-_OF_PERSISTENT: Final = ("type", "iops", "iops_per_gib", "throughput", "encrypted", "kms_key_arn")
+_KEYS: Final = ("size", "type", "iops", "iops_per_gib", "throughput", "encrypted", "kms_key_arn")
+"""What a default may be, as far as the disk has such a property."""
 _OF_IOPS: Final = frozenset({"iops", "iops_per_gib"})
 
 
@@ -40,15 +39,15 @@ class MergedDisk(Record, Generic[Disk]):
     origin: ebs.Origin
 
 
-def persistent(own: "DiskProperties", aws: AwsConfig) -> tuple[MergedDisk["DiskProperties"], Encryption]:
-    """A persistent disk over ``aws.default_persistent_disk``, and the encryption of disks without their own.
+def persistent(own: "DiskProperties", aws: AwsConfig) -> tuple["DiskProperties", ebs.Origin, Encryption]:
+    """A disk over ``aws.default_persistent_disk``, where its properties stand, and the default encryption.
 
     Raises:
         CloudError: A default is wrong, is unknown, or EBS would refuse a disk with it; the message names it.
     """
-    default = _read(type(own), aws.default_persistent_disk, _PERSISTENT, "disk", _OF_PERSISTENT)
+    default = _read(type(own), aws.default_persistent_disk, _PERSISTENT, "disk")
     merged = _merged(own, default, "cloud_properties", _PERSISTENT)
-    return merged, default.encryption(aws.encryption, _PERSISTENT)
+    return merged.disk, merged.origin, default.encryption(aws.encryption, _PERSISTENT)
 
 
 class DiskDefaults(Record):
@@ -114,7 +113,8 @@ class DiskDefaults(Record):
         return found
 
 
-def _read(model: type[Disk], given: Json, path: str, what: str, keys: Sequence[str] = _KEYS) -> Disk:
+def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
+    keys = [key for key in _KEYS if key in model.model_fields]
     if unknown := [key for key in given if key not in keys]:
         message = f"{path}.{unknown[0]} is unknown: a default is one of {', '.join(keys)}"
         raise CloudError(message)
@@ -133,7 +133,7 @@ def _merged(own: Disk, default: Disk, path: str, default_path: str) -> MergedDis
     """A disk over the default, whose iops and throughput are made for the default's type only."""
     inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
     if "type" in own.model_fields_set and own.type != default.type:
-        inherited -= {"iops", "iops_per_gib", "throughput"}
+        inherited -= {*_OF_IOPS, "throughput"}
     if own.model_fields_set & _OF_IOPS:
         inherited -= _OF_IOPS
     disk = own.model_copy(update={name: getattr(default, name) for name in inherited})

@@ -47,36 +47,23 @@ _GP3_BASELINE_THROUGHPUT: Final = 125
 _GP3_IOPS_PER_MIBPS: Final = 4
 VOLUME_TYPES: Final = {
     "gp3": VolumeType(
-        most_gib=65_536,
-        least_gib=1,
+        65_536,
         least_iops=_GP3_BASELINE_IOPS,
         iops_per_gib=500,
         most_iops=80_000,
         takes_throughput=True,
         hibernates=True,
     ),
-    "gp2": VolumeType(most_gib=16_384, hibernates=True),
+    "gp2": VolumeType(16_384, hibernates=True),
     "io1": VolumeType(
-        most_gib=16_384,
-        least_gib=4,
-        least_iops=100,
-        iops_per_gib=50,
-        most_iops=64_000,
-        needs_iops=True,
-        hibernates=True,
+        16_384, 4, least_iops=100, iops_per_gib=50, most_iops=64_000, needs_iops=True, hibernates=True
     ),
     "io2": VolumeType(
-        most_gib=65_536,
-        least_gib=4,
-        least_iops=100,
-        iops_per_gib=1000,
-        most_iops=256_000,
-        needs_iops=True,
-        hibernates=True,
+        65_536, 4, least_iops=100, iops_per_gib=1000, most_iops=256_000, needs_iops=True, hibernates=True
     ),
-    "st1": VolumeType(most_gib=16_384, least_gib=125),
-    "sc1": VolumeType(most_gib=16_384, least_gib=125),
-    "standard": VolumeType(most_gib=1024),
+    "st1": VolumeType(16_384, 125),
+    "sc1": VolumeType(16_384, 125),
+    "standard": VolumeType(1024),
 }
 """The types by name: VolumeType of EC2's API model."""
 _UNKNOWN: Final = VolumeType()

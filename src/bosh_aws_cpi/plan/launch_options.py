@@ -111,10 +111,6 @@ def in_subnets(options: Sequence[LaunchOption], subnets: Mapping[str, str]) -> l
     """
     if len(subnets) == 1:
         return list(options)
-    return [
-        option.replaced(subnet_id=subnet, zone=zone)
-        for zone in dict.fromkeys(subnets.values())
-        for option in options
-        for subnet in subnets
-        if subnets[subnet] == zone
-    ]
+    zones = list(subnets.values())
+    found = [each.replaced(subnet_id=subnet, zone=subnets[subnet]) for each in options for subnet in subnets]
+    return sorted(found, key=lambda option: zones.index(option.zone))

@@ -141,14 +141,8 @@ def _dynamic(name: str, network: Network) -> NicPlan:
     subnet = _subnet(name, [name], [network])
     others = dict.fromkeys(network.cloud_properties.subnet_fallbacks)
     fallbacks = tuple(each for each in others if each != subnet)
-    return NicPlan(
-        name,
-        [name],
-        subnet,
-        "dynamic",
-        fallback_subnets=fallbacks,
-        options=_options(name, {name: network}),
-    )
+    options = _options(name, {name: network})
+    return NicPlan(name, [name], subnet, "dynamic", fallback_subnets=fallbacks, options=options)
 
 
 def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> NicPlan:

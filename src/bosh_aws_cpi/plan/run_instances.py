@@ -63,6 +63,7 @@ def arguments(
         tagged.append("network-interface")
     if option.is_spot and spec.tags_spot_request:
         tagged.append("spot-instances-request")
+    credit = properties.credit_specification if option.facts.is_burstable else None
     optional = {
         "KeyName": key_name,
         "IamInstanceProfile": {"Name": profile} if profile else None,
@@ -70,9 +71,7 @@ def arguments(
         "InstanceMarketOptions": _market(option, properties),
         "CapacityReservationSpecification": _reservation(properties.capacity_reservation, option),
         "CpuOptions": ec2_names(properties.cpu_options),
-        "CreditSpecification": ec2_names(properties.credit_specification)
-        if option.facts.is_burstable
-        else None,
+        "CreditSpecification": ec2_names(credit),
     }
     weighting = type_options.weighting(properties)
     optional |= {
@@ -113,14 +112,10 @@ def ec2_names(properties: Properties | None) -> Json:
 
 
 def _market(option: LaunchOption, properties: VmProperties) -> Json:
-    if option.is_spot:
-        return _spot(properties.spot_bid_price)
-    return {} if option.is_on_demand else {"MarketType": option.market}
-
-
-def _spot(price: str | None) -> Json:
-    """The spot market; EC2 recommends no maximum price (API model, SpotMarketOptions, MaxPrice)."""
-    limit = {"MaxPrice": price} if price else {}
+    """EC2 recommends no maximum price for spot (API model, SpotMarketOptions, MaxPrice)."""
+    if not option.is_spot:
+        return {} if option.is_on_demand else {"MarketType": option.market}
+    limit = {"MaxPrice": properties.spot_bid_price} if properties.spot_bid_price else {}
     options = {**limit, "SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
     return {"MarketType": "spot", "SpotOptions": options}
 

@@ -68,6 +68,9 @@ class NetworkCloudProperties(Properties):
         Args:
             kind: The type of the network.
         """
+        if kind != "dynamic" and self.subnet_fallbacks:
+            text = f"subnet_fallbacks is for dynamic networks only: remove it from this {kind} network"
+            yield Problem("subnet_fallbacks", text)
         for name in INTERFACE_OPTIONS:
             if kind == "vip" and name in self.model_fields_set:
                 text = f"{name} is for networks with an interface: remove it from this vip network"
@@ -150,12 +153,6 @@ class Network(Properties):
             raise CloudError(message) from None
         if network.kind == "manual":
             network.check_prefix(path)
-        if network.kind != "dynamic" and network.cloud_properties.subnet_fallbacks:
-            message = (
-                f"{path}.cloud_properties.subnet_fallbacks is for dynamic networks only: "
-                f"remove it from this {network.kind} network"
-            )
-            raise CloudError(message)
         for problem in network.cloud_properties.problems(network.kind):
             raise CloudError(f"{path}.cloud_properties.{problem.text}")
         return network

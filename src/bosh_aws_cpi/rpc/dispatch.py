@@ -112,6 +112,7 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float], reserve: lis
         reserve.clear()
         interrupts.close()
         typed = _typed(error, host)
+        typed.message += "".join(getattr(error, "__notes__", ()))
         raise _Failed(typed, _rescued(typed, error)) from None
     finally:
         logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary(), is_whole=True)

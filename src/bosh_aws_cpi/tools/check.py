@@ -11,7 +11,6 @@ from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, statu
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
     from bosh_aws_cpi.tools.checks.offline import Files
 
 _DESCRIPTION: Final = """\
@@ -91,9 +90,7 @@ def _check(given: argparse.Namespace) -> int:
     files = Files.read(given.files, given.manifest, aws, given.cpi, properties.get("aws"))
     asked: Iterable[Finding] = ()
     if not given.offline:
-        clients = _clients(files)
-        files = files.in_region(lambda: clients.ec2)
-        asked = _account(clients, files, given.stemcell)
+        files, asked = _account(files, given.stemcell)
     found = ordered(
         [*unknown_keys(properties), *map(files.placed, [*files.findings(is_offline=given.offline), *asked])]
     )
@@ -103,19 +100,16 @@ def _check(given: argparse.Namespace) -> int:
     return status(found, is_strict=given.strict)
 
 
-def _clients(files: "Files") -> "CommandClients":
+def _account(files: "Files", stemcells: "Sequence[str]") -> "tuple[Files, Iterator[Finding]]":
+    """The files as the region makes them, and what AWS says of the things that they name."""
     from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
     from bosh_aws_cpi.tools.asking import RETRIES  # noqa: PLC0415
-
-    return CommandClients(files.aws.replaced(max_retries=RETRIES), CallStatistics())
-
-
-def _account(clients: "CommandClients", files: "Files", stemcells: "Sequence[str]") -> "Iterator[Finding]":
-    """What AWS says of the things that the files name."""
     from bosh_aws_cpi.tools.checks.account.survey import Extras, findings  # noqa: PLC0415 - as above
     from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
 
+    clients = CommandClients(files.aws.replaced(max_retries=RETRIES), CallStatistics())
+    files = files.in_region(lambda: clients.ec2)
     references = References.of(files.config, files.uses)
     extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
-    return findings(clients, files.aws, references, extras)
+    return files, findings(clients, files.aws, references, extras)

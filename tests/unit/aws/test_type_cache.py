@@ -44,7 +44,9 @@ def kept_file(folder: Path) -> Path:
 def rewrite(folder: Path, **changes: Any) -> None:
     """Change values of the only file in the cache."""
     file = kept_file(folder)
-    file.write_text(json.dumps({**json.loads(file.read_text()), **changes}))
+    at, facts = json.loads(file.read_text())
+    at = changes.pop("asked_at", at)
+    file.write_text(json.dumps([at, {**facts, **changes}]))
 
 
 @pytest.mark.parametrize("facts", [FACTS, PLAIN], ids=["all", "nothing"])
@@ -149,9 +151,9 @@ def test_missing_value(own_cache: Path) -> None:
     """Facts of which a value is missing don't count."""
     TypeCache(ENDPOINT).put(FACTS)
     file = kept_file(own_cache)
-    document = json.loads(file.read_text())
-    for name in ("name", "ebs_needs_nvme_path", "architectures", "asked_at"):
-        file.write_text(json.dumps({key: value for key, value in document.items() if key != name}))
+    at, document = json.loads(file.read_text())
+    for name in ("name", "ebs_needs_nvme_path", "architectures"):
+        file.write_text(json.dumps([at, {key: value for key, value in document.items() if key != name}]))
         assert TypeCache(ENDPOINT).get(NAME) is None
 
 

@@ -5,17 +5,15 @@ release's package has such a step, so it contains no large file.
 """
 
 import json
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from hashlib import sha256
+from math import inf
 from pathlib import Path
 from typing import Any, Final
 
 import botocore
 
 from bosh_aws_cpi.aws.sdk import data_cut, private_files
-from bosh_aws_cpi.log import logger
 
 MAX_AGE: Final = 30 * 86_400
 """Seconds after which a copy is deleted, since botocore may have been upgraded."""
@@ -33,7 +31,7 @@ def needed(path: Path, read: Callable[[Path], Any], *, for_commands: bool) -> An
     """
     kind = path.name.partition(".")[0]
     copy = _copy_of(path, for_commands=for_commands)
-    kept = _left(copy, kind) if copy is not None else None
+    kept = _left(copy, kind)
     if kept is not None:
         return kept
     document = data_cut.cut(kind, read(path), for_commands=for_commands)
@@ -42,13 +40,10 @@ def needed(path: Path, read: Callable[[Path], Any], *, for_commands: bool) -> An
     return document
 
 
-def _left(copy: Path, kind: str) -> Any | None:  # noqa: ANN401 - any JSON value
+def _left(copy: Path | None, kind: str) -> Any | None:  # noqa: ANN401 - any JSON value
     """The copy of an earlier call; None when there is none, or it is damaged."""
-    try:
-        kept = json.loads(copy.read_bytes())
-    except (OSError, ValueError, RecursionError):
-        return None
-    return kept if isinstance(kept, dict) and data_cut.PARTS.get(kind, set()) <= kept.keys() else None
+    parts = data_cut.PARTS.get(kind, set())
+    return private_files.read_json(copy, inf, lambda kept: kept if parts <= kept.keys() else None)
 
 
 def _copy_of(path: Path, *, for_commands: bool) -> Path | None:
@@ -64,11 +59,5 @@ def _copy_of(path: Path, *, for_commands: bool) -> Path | None:
 
 def _leave(copy: Path, document: object) -> None:
     """Write a copy for later calls, and delete old copies."""
-    try:
-        private_files.write(copy, json.dumps(document, separators=(",", ":")).encode())
-    except OSError as error:
-        logger.debug("Could not cache the SDK's data: %s", error)
-    for other in copy.parent.glob("sdk-*"):
-        with suppress(OSError):  # another call may be deleting it at this moment
-            if time.time() - other.stat().st_mtime > MAX_AGE:
-                other.unlink()
+    private_files.write_json(copy, document, "the SDK's data")
+    private_files.delete_older(copy.parent, "sdk-*", MAX_AGE)

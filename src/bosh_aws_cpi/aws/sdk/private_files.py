@@ -8,6 +8,7 @@ import json
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -40,11 +41,12 @@ def write(path: Path, content: bytes) -> None:
         raise
 
 
-def read_json(path: Path | None, read: Callable[[Any], _T]) -> _T | None:
+def read_json(path: Path | None, max_age: float, read: Callable[[Any], _T]) -> _T | None:
     """Read a cache file, which any program may have written.
 
     Args:
         path: None without a directory for cache files.
+        max_age: In seconds, counted from `write_json`.
         read: Gets the JSON, which may have any shape: an error that this causes counts as a missing file.
 
     Returns:
@@ -53,7 +55,8 @@ def read_json(path: Path | None, read: Callable[[Any], _T]) -> _T | None:
     if path is None:
         return None
     try:
-        return read(json.loads(path.read_bytes()))
+        written, document = json.loads(path.read_bytes())
+        return read(document) if 0 <= time.time() - written < max_age else None
     except (OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
         return None
 
@@ -69,9 +72,17 @@ def write_json(path: Path | None, document: object, what: str) -> None:
     if path is None:
         return
     try:
-        write(path, json.dumps(document).encode())
+        write(path, json.dumps([time.time(), document], separators=(",", ":")).encode())
     except OSError as error:
         logger.debug("Could not cache %s: %s", what, error)
+
+
+def delete_older(folder: Path, pattern: str, seconds: float) -> None:
+    """Delete files that nobody has written for some time."""
+    for path in folder.glob(pattern):
+        with suppress(OSError):  # another call may be deleting it at this moment
+            if time.time() - path.stat().st_mtime > seconds:
+                path.unlink()
 
 
 def _places() -> Iterator[Path]:

@@ -154,7 +154,4 @@ def _write(file: Path, credentials: dict[str, Any]) -> None:
         private_files.write(file, json.dumps(credentials).encode())
     except OSError as error:
         logger.debug("Could not keep the role's credentials: %s", error)
-    for other in file.parent.glob("role-*"):
-        with suppress(OSError):  # another call may be deleting it at this moment
-            if time.time() - other.stat().st_mtime > _LIFE:
-                other.unlink()
+    private_files.delete_older(file.parent, "role-*", _LIFE)

@@ -3,7 +3,6 @@
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.disks import replacement
-from bosh_aws_cpi.cpi.disks.defaults import with_defaults
 from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
@@ -11,6 +10,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import volume_changes
+from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse
 
@@ -65,7 +65,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     own = DiskProperties.parse(cloud_properties)
     size = gib(_checked(new_size))
     refuse(own.problems())
-    properties, origin, default = with_defaults(own, cloud.config.aws)
+    properties, origin, default = persistent(own, cloud.config.aws)
     try:
         volume = volumes.find(cloud.ec2, disk_cid)
     except DiskNotFound:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import instances, networks, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.disks.defaults import with_defaults
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -15,6 +14,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.records import Record
@@ -42,7 +42,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         raise CloudError(message)
     own = DiskProperties.parse(cloud_properties)
     refuse(own.problems())
-    properties, origin, default = with_defaults(own, cloud.config.aws)
+    properties, origin, default = persistent(own, cloud.config.aws)
     volume = ebs.of_disk(properties, gib(size))
     refuse(ebs.problems(volume, "disk", origin))
     tags = tag_plan.of_disk(

@@ -5,13 +5,14 @@ AMI (a repacked one and its original), and a light stemcell's properties rarely 
 reused only by a retry of the request that started it, and by a stemcell with the same name and version.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import image_deletion, images, snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.stemcells import settings
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
@@ -31,18 +32,11 @@ class Source(Record):
     encryption: Encryption
 
 
-def copy(
-    cloud: Cloud,
-    source: Source,
-    properties: StemcellProperties,
-    wanted_tags: Mapping[str, str],
-    apply_settings: Callable[[str], str],
-) -> str:
+def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_tags: Mapping[str, str]) -> str:
     """Copy an AMI into the configured region, or find the stemcell's copy.
 
     Args:
         wanted_tags: For the copy and its snapshots.
-        apply_settings: Gives the copy its settings, once it is available; returns its id.
 
     Returns:
         The copy's id.
@@ -66,7 +60,9 @@ def copy(
             continue
         if _is_copy(cloud, image, source):
             logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
-            return apply_settings(_reuse(cloud, image, {**wanted_tags, **stemcell, **own}))
+            return settings.applied(
+                cloud, properties, _reuse(cloud, image, {**wanted_tags, **stemcell, **own})
+            )
         logger.warning(
             "AMI '%s' is not used: it has the tags of this stemcell's copy of '%s', but EC2 shows another "
             "source or encryption",
@@ -89,7 +85,7 @@ def copy(
             lambda: images.copy(cloud.ec2, arguments, own),
             lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
         )
-        return apply_settings(images.finish(cloud.ec2, ami_id, patience, notice))
+        return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id, patience, notice))
 
     return undoing(cloud.undo, create)
 

@@ -1,6 +1,6 @@
 """create_stemcell: an existing AMI, a copy of one, or a new one from the stemcell's own image."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
@@ -45,29 +45,20 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     warn_if_unused(properties, encryption, path)
     with naming_keys(encryption.key_text):
-        apply_settings = _applying(cloud, properties, encryption)
+        if properties.settings:
+            from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - few stemcells have any
+
+            settings.check(cloud, properties, encryption)
         if isinstance(properties, HeavyStemcellProperties):
             from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
             wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
-            return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted), apply_settings)
-        return _light(cloud, properties, encryption, tag_plan.of_request(given_tags), apply_settings)
-
-
-def _applying(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) -> Callable[[str], str]:
-    if not properties.settings:
-        return lambda ami_id: ami_id
-    from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - few stemcells have any
-
-    return settings.checked(cloud, properties, encryption)
+            return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
+        return _light(cloud, properties, encryption, tag_plan.of_request(given_tags))
 
 
 def _light(
-    cloud: Cloud,
-    properties: StemcellProperties,
-    encryption: Encryption,
-    wanted_tags: Mapping[str, str],
-    apply_settings: Callable[[str], str],
+    cloud: Cloud, properties: StemcellProperties, encryption: Encryption, wanted_tags: Mapping[str, str]
 ) -> str:
     region = cloud.config.aws.region
     source_region = region
@@ -88,7 +79,7 @@ def _light(
         if source is None or not is_there:
             raise _not_in_region(cloud, properties)
         copied = copies.Source(source, source_region, encryption)
-        return copies.copy(cloud, copied, properties, wanted_tags, apply_settings)
+        return copies.copy(cloud, copied, properties, wanted_tags)
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(cloud, properties)

@@ -1,7 +1,7 @@
 """create_stemcell for a heavy stemcell, which contains its image: image → snapshot → AMI."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from botocore.exceptions import ConnectionError as NotConnected
@@ -14,7 +14,7 @@ from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.current_vm import current_vm_id
 from bosh_aws_cpi.cpi.identity import call_id
-from bosh_aws_cpi.cpi.stemcells import image_file, snapshot_upload, volume_upload
+from bosh_aws_cpi.cpi.stemcells import image_file, settings, snapshot_upload, volume_upload
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.encryption import Encryption
@@ -29,18 +29,13 @@ _DIRECT: Final = frozenset({"StartSnapshot", "PutSnapshotBlock", "CompleteSnapsh
 
 
 def create(
-    cloud: Cloud,
-    image_path: str,
-    properties: HeavyStemcellProperties,
-    wanted_tags: Mapping[str, str],
-    apply_settings: Callable[[str], str],
+    cloud: Cloud, image_path: str, properties: HeavyStemcellProperties, wanted_tags: Mapping[str, str]
 ) -> str:
     """Create an AMI from a stemcell's image.
 
     Args:
         image_path: A gzipped tar that contains root.img.
         wanted_tags: For the snapshot and the AMI.
-        apply_settings: Gives the AMI its settings, once it is available; returns its id.
 
     Returns:
         The AMI's id.
@@ -81,10 +76,10 @@ def create(
             lambda: images.register(cloud.ec2, arguments),
             lambda created: image_deletion.deregister(cloud.ec2, created),
         )
-        return apply_settings(images.finish(cloud.ec2, ami_id))
+        return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id))
 
     if cloud.config.request_id and (earlier := _created_before(cloud, source)):
-        return apply_settings(earlier)
+        return settings.applied(cloud, properties, earlier)
     return undoing(cloud.undo, create_new)
 
 

@@ -1,8 +1,5 @@
 """create_stemcell: settings of an AMI that the CPI creates; few stemcells have any."""
 
-from collections.abc import Callable
-from functools import partial
-
 from bosh_aws_cpi.aws import image_settings
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -12,30 +9,29 @@ from bosh_aws_cpi.properties.stemcell import StemcellProperties, path_of
 from bosh_aws_cpi.properties.types import refuse
 
 
-def checked(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) -> Callable[[str], str]:
-    """What gives an AMI its settings once it is available.
+def check(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) -> None:
+    """Check the settings before anything is created.
 
     Raises:
-        CloudError: One is impossible; nothing was created.
+        CloudError: One is impossible.
     """
     overrides = cloud.config.aws.stemcell
     found = properties.problems(encryption, clock.now())
     refuse(each.replaced(text=f"{path_of(each.key, overrides)}.{each.text}") for each in found)
-    return partial(_apply, cloud, properties, encryption)
+    if properties.share_with and encryption.encrypted:
+        # The actions of the statements Encryption and EncryptionGrants, without that for an upload.
+        logger.warning(
+            "Others can launch the AMI only if the policy of the KMS key %s allows them "
+            "kms:DescribeKey, kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant",
+            encryption.key_text,
+        )
 
 
-def _apply(cloud: Cloud, properties: StemcellProperties, encryption: Encryption, ami_id: str) -> str:
+def applied(cloud: Cloud, properties: StemcellProperties, ami_id: str) -> str:
+    """Give an AMI that is available its settings; returns its id."""
     if properties.deprecate_at:
         image_settings.deprecate(cloud.ec2, ami_id, properties.deprecate_at)
     if properties.share_with:
         logger.info("Sharing AMI '%s' with %s", ami_id, ", ".join(properties.share_with))
         image_settings.share(cloud.ec2, ami_id, properties.share_with)
-        if encryption.encrypted:
-            # The actions of the statements Encryption and EncryptionGrants, without that for an upload.
-            logger.warning(
-                "Others can launch AMI '%s' only if the policy of the KMS key %s allows them "
-                "kms:DescribeKey, kms:Decrypt, kms:ReEncrypt*, kms:GenerateDataKey* and kms:CreateGrant",
-                ami_id,
-                encryption.key_text,
-            )
     return ami_id

@@ -72,30 +72,30 @@ def _of_vms(group: Group, use: Use, aws: AwsConfig) -> Iterator[Finding]:
     listed = group.node.at("networks")
     if any(map(is_open, [*use.types, *use.extensions])) or len(group.networks) != len(listed.entries()):
         return
-    properties = properties_by_key(use)
     found: dict[Finding, None] = {}
-    for zone, attachments in _attachments(group, use):
-        merged = {**(properties_of(zone) if zone is not None else {}), **properties}
+    for merged, attachments in _attachments(group.networks, use):
         found.update(dict.fromkeys(interfaces.findings(attachments, merged, aws, group.node, "networks")))
     yield from found
 
 
-def _attachments(group: Group, use: Use) -> Iterator[tuple[Node | None, list[Attachment]]]:
-    """The networks of a group's VMs, for each zone in which each network has one subnet."""
+def _attachments(
+    networks: Sequence[tuple[Node, Node]], use: Use
+) -> Iterator[tuple[dict[str, Node], list[Attachment]]]:
+    """The properties and networks of VMs, for each zone in which each network has one subnet."""
     for zone in use.zones:
         attachments = [
             each
-            for index, (entry, network) in enumerate(group.networks)
+            for index, (entry, network) in enumerate(networks)
             if (each := _attachment(entry, network, zone, index)) is not None
         ]
-        if len(attachments) == len(group.networks):
-            yield zone, attachments
+        if len(attachments) == len(networks):
+            yield {**(properties_of(zone) if zone is not None else {}), **properties_by_key(use)}, attachments
 
 
 def with_interfaces(groups: Sequence[Group], uses: Iterable[Use]) -> list[Use]:
     """What the groups ask for, with the interfaces of their VMs."""
     by_node = {group.node.route: group for group in groups}
-    found = [(use, _attachments(by_node[use.node.route], use)) for use in uses]
+    found = [(use, _attachments(by_node[use.node.route].networks, use)) for use in uses]
     return [use.replaced(interfaces=[interfaces.plans(each) for _, each in there]) for use, there in found]
 
 
@@ -103,13 +103,9 @@ def of_compiling_vms(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     """What create_vm refuses of VMs with ``zone_fallback`` that compile packages."""
     for use in combinations.of_compilation(config):
         network = config.named("networks", text_of(use.node.get("network")))
-        if network is None:
-            continue
-        for zone in use.zones:
-            merged = {**(properties_of(zone) if zone is not None else {}), **properties_by_key(use)}
-            there = _attachment(network, network, zone, 0)
-            if "zone_fallback" in merged and there is not None:
-                yield from interfaces.findings([there], merged, aws, use.node, "network")
+        for merged, there in _attachments([(network, network)], use) if network is not None else ():
+            if "zone_fallback" in merged:
+                yield from interfaces.findings(there, merged, aws, use.node, "network")
 
 
 def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> Attachment | None:

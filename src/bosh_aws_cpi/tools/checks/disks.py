@@ -8,7 +8,7 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs, tags
-from bosh_aws_cpi.plan.disk_defaults import DiskDefaults, MergedDisk, persistent
+from bosh_aws_cpi.plan.disk_defaults import DiskDefaults, persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
@@ -70,8 +70,8 @@ def _of_disk_type(entry: Node, aws: AwsConfig) -> Iterator[Finding]:
     if text := said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR, aws.tags)):
         problems.append(Problem("tags", text))
     if not problems and not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
-        merged = merged_with_defaults(properties, aws)[0]
-        problems += ebs.problems(ebs.of_disk(merged.disk, size_of(entry)), "disk", merged.origin)
+        merged, origin, _ = merged_with_defaults(properties, aws)
+        problems += ebs.problems(ebs.of_disk(merged, size_of(entry)), "disk", origin)
     for each in problems:
         yield Finding(Severity.ERROR, each.text, "", section.at(each.key).place)
 
@@ -84,12 +84,12 @@ def size_of(entry: Node) -> int | None:
 
 def merged_with_defaults(
     own: DiskProperties, aws: AwsConfig
-) -> tuple[MergedDisk[DiskProperties], Encryption]:
+) -> tuple[DiskProperties, ebs.Origin, Encryption]:
     """See `persistent`; without defaults that are wrong, which `of_defaults` reports."""
     try:
         return persistent(own, aws)
     except CloudError:
-        return MergedDisk(own, ebs.Origin("cloud_properties")), aws.encryption
+        return own, ebs.Origin("cloud_properties"), aws.encryption
 
 
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
@@ -125,7 +125,7 @@ def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> 
             yield Finding(Severity.WARNING, f"the key {why}", remedy, place)
     types = config.lists["disk_types"]
     encrypting = [each for each in types if is_open(each) or _encrypts(each.at("cloud_properties"))]
-    is_encrypted = merged_with_defaults(DiskProperties(), aws)[1].encrypted or encrypting
+    is_encrypted = merged_with_defaults(DiskProperties(), aws)[2].encrypted or encrypting
     if aws.default_persistent_disk.get("kms_key_arn") and not is_encrypted:
         what = "the key has no effect, because nothing encrypts the disks"
         place = Place(f"{_PERSISTENT}.kms_key_arn")
@@ -158,7 +158,7 @@ def encrypted_of_types(entries: Iterable[Node], aws: AwsConfig) -> Iterator[Encr
     for entry in entries:
         properties = read_known(DiskProperties, entry.get("cloud_properties"))
         if properties is not None:
-            default = merged_with_defaults(properties, aws)[1]
+            default = merged_with_defaults(properties, aws)[2]
             yield properties, properties.encryption(default), entry.at("cloud_properties")
 
 

@@ -7,10 +7,10 @@ from pydantic import ValidationError
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork, ManagedNetworkProperties
-from bosh_aws_cpi.properties.network import Network, NetworkCloudProperties
+from bosh_aws_cpi.properties.network import NetworkCloudProperties
 from bosh_aws_cpi.properties.types import Problem, wrong_values
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import texts
 from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
@@ -21,7 +21,6 @@ def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     """Check the cloud properties of all networks."""
     for network in config.lists["networks"]:
         if type_of(network) == "vip":
-            yield from _fallbacks(network, network)
             yield from _of_subnet(network, network) if not is_open(network) else ()
         for entry in entries_of(network):
             if is_open(entry) or config.is_of_others(entry):
@@ -30,7 +29,7 @@ def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
                 yield from _of_managed(entry, config, aws.tags)
             else:
                 yield from _of_subnet(entry, network)
-                yield from _fallbacks(entry, network)
+                yield from _repeated(entry)
     yield from _without_groups(config, aws)
 
 
@@ -65,21 +64,14 @@ def _of_subnet(entry: Node, network: Node) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, what, remedy, section.place)
 
 
-def _fallbacks(entry: Node, network: Node) -> Iterator[Finding]:
-    """Fallback subnets are for dynamic networks, and a repeated one has no effect."""
+def _repeated(entry: Node) -> Iterator[Finding]:
+    """A fallback subnet that is repeated has no effect."""
     nodes = properties_of(entry)
     fallbacks = nodes.get("subnet_fallbacks")
     if fallbacks is None or not isinstance(fallbacks.value, list):
         return  # a wrong type is a finding of its own
-    given = list(texts(fallbacks))
-    document = {
-        "type": type_of(network),
-        "cloud_properties": {"subnet_fallbacks": [each.value for each in given]},
-    }
-    if text := said(lambda: Network.parse(name_of(network), document)):
-        yield Finding(Severity.ERROR, text, "", fallbacks.place)
     seen = {nodes["subnet"].value} if "subnet" in nodes else set()
-    for each in given:
+    for each in texts(fallbacks):
         if each.value in seen:
             what = f"subnet '{each.value}' is repeated, which has no effect"
             yield Finding(Severity.NOTE, what, "Remove it", each.place)

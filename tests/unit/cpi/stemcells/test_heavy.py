@@ -75,7 +75,7 @@ def call(cloud: Cloud) -> str:
 
 def create(cloud: Cloud, path: str) -> str:
     """Create an AMI of the image."""
-    return heavy.create(cloud, path, PROPERTIES, TAGS, lambda ami_id: ami_id)
+    return heavy.create(cloud, path, PROPERTIES, TAGS)
 
 
 def marked(call: str) -> dict[str, Any]:

@@ -53,17 +53,7 @@ def create_vm(
     """
     arguments = (agent_id, stemcell_cid, cloud_properties, networks, disk_cids, environment)
     plan = vm_plan(cloud, *arguments)
-    try:
-        return undoing(cloud.undo, lambda undo: _created(cloud, plan, undo))
-    except Exception as error:
-        if not cloud.undo.kept:
-            raise
-        from bosh_aws_cpi.cpi.vms.create.keep import naming  # noqa: PLC0415 - needs aws.keep_failed_vms
-
-        named = naming(error, cloud.undo.kept, cloud.config.director_uuid)
-        if named is error:
-            raise
-        raise named from error
+    return undoing(cloud.undo, lambda undo: _created(cloud, plan, undo))
 
 
 def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:

@@ -354,10 +354,10 @@ class InstanceCreation:
         )
 
     def _terminate_or_keep(self, instance: Instance) -> None:
-        if self._cloud.config.aws.keep_failed_vms and self._undo.failure:
+        if self._cloud.config.aws.keep_failed_vms and (error := self._undo.failure):
             from bosh_aws_cpi.cpi.vms.create.keep import keep  # noqa: PLC0415 - few configurations want it
 
-            if keep(self._cloud, self._plan, instance):
+            if keep(self._cloud, self._plan, instance, error):
                 return
         instances.discard(self._cloud.ec2, instance.vm_cid)
 

@@ -4,27 +4,26 @@ from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
-from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.undo import code_of
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
-from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
 
 
-def keep(cloud: Cloud, plan: VmPlan, instance: Instance) -> bool:
+def keep(cloud: Cloud, plan: VmPlan, instance: Instance, failure: Exception) -> bool:
     """Tag an instance with the time and the failure's code, and stop it; False if it can't be kept.
 
     The tag comes first: if the CPI is killed after it, the instance still runs, and a retry completes it. If
     it were stopped without the tag, a retry would wait for it to run.
     """
-    vm_cid, undo = instance.vm_cid, cloud.undo
+    vm_cid = instance.vm_cid
     if why := _needed_by_a_retry(plan) or ("EC2 stops no one-time spot instance" if instance.is_spot else ""):
         logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, why)
         return False
     try:
-        tag = tag_plan.of_kept(written_time(clock.now()), undo.failure, vm_cid)
+        tag = tag_plan.of_kept(written_time(clock.now()), code_of(failure), vm_cid)
         tags.require(cloud.ec2, vm_cid, tag, timing.TAGGABLE)
         instances.stop(cloud.ec2, vm_cid)
         timing.until(
@@ -34,7 +33,11 @@ def keep(cloud: Cloud, plan: VmPlan, instance: Instance) -> bool:
         logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, described(error))
         return False
     logger.warning("aws.keep_failed_vms: instance '%s' is stopped and kept", vm_cid)
-    undo.kept = vm_cid
+    director = cloud.config.director_uuid or "UUID"
+    failure.add_note(
+        f". Instance '{vm_cid}' is stopped and kept, because of aws.keep_failed_vms: examine it, then "
+        f"delete it: bin/cpi sweep --director {director} --delete --instance {vm_cid}"
+    )
     return True
 
 
@@ -57,15 +60,3 @@ def _needed_by_a_retry(plan: VmPlan) -> str:
     if plan.traffic is not None and plan.traffic.vip is not None:
         return "the next attempt needs its elastic IP"
     return ""
-
-
-def naming(error: Exception, vm_cid: str, director: str | None) -> Exception:
-    """The error of a failed create_vm, with the instance that is kept."""
-    typed = error if isinstance(error, BoshError) else translate(error, "create_vm")
-    if typed is None:
-        return error
-    typed.message += (
-        f". Instance '{vm_cid}' is stopped and kept, because of aws.keep_failed_vms: examine it, then "
-        f"delete it: bin/cpi sweep --director {director or 'UUID'} --delete --instance {vm_cid}"
-    )
-    return typed

@@ -5,9 +5,7 @@ lose none. Nothing depends on the files: without one, every launch option is tri
 """
 
 import json
-import time
 from collections.abc import Sequence
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -76,22 +74,16 @@ class Shortages:
         """What is remembered under a key; None if nothing is, or it is too old or can't be read."""
 
         def read(kept: Any) -> list[Any] | None:  # noqa: ANN401 - any JSON
-            age, found = time.time() - kept["at"], kept["order"]
-            is_whole = isinstance(found, list) and kept["key"] == key
-            return found if is_whole and 0 <= age < max_age else None
+            return kept["order"] if kept["key"] == key and isinstance(kept["order"], list) else None
 
-        return private_files.read_json(self._folder and self._file(self._folder, key), read)
+        return private_files.read_json(self._folder and self._file(self._folder, key), max_age, read)
 
     def _write(self, key: list[str], order: list[list[str]]) -> None:
         """Remember something, and delete all that is too old for any use."""
         if self._folder is None:
             return
-        document = {"key": key, "at": time.time(), "order": order}
-        private_files.write_json(self._file(self._folder, key), document, "a shortage")
-        for other in self._folder.glob("capacity-*"):
-            with suppress(OSError):  # another call may be deleting it at this moment
-                if time.time() - other.stat().st_mtime > _ORDER_AGE:
-                    other.unlink()
+        private_files.write_json(self._file(self._folder, key), {"key": key, "order": order}, "a shortage")
+        private_files.delete_older(self._folder, "capacity-*", _ORDER_AGE)
 
     def _file(self, folder: Path, key: list[str]) -> Path:
         name = sha256(json.dumps([self._scope, key]).encode()).hexdigest()

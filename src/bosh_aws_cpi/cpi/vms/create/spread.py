@@ -67,9 +67,8 @@ def _wanted_group(cloud: Cloud, environment: Json | None, *, is_default: bool = 
     """
     group, director_uuid = spread.group_of(environment), cloud.config.director_uuid
     if not group or not director_uuid:
-        if is_default:
-            return None
-        logger.warning("Ignored: spread, because the request names no instance group (env.bosh.group)")
+        if not is_default:
+            logger.warning("Ignored: spread, because the request names no instance group (env.bosh.group)")
         return None
     if spread.is_compilation(group):
         logger.info("Not spread: a VM that compiles packages is alone in its group")

@@ -311,7 +311,9 @@ class _Survey:
         def answer(given: vm.LaunchTemplate) -> Any:  # noqa: ANN401 - the call's own answer
             return self._ec2(f"launch template '{given.id or given.name}'", partial(_template, given))
 
-        for each in named(self._references.launches, templates.nodes):
+        for each in named(
+            self._references.launches, lambda launch: filter(None, [launch.get("launch_template")])
+        ):
             given = templates.wanted(each.node)
             yield from templates.findings(each.node, answer(given)) if given is not None else ()
 
@@ -331,7 +333,7 @@ class _Survey:
             if disk is None or disk.snapshot_id is None or [*disk.problems()]:
                 continue
             answer = self._ec2(f"snapshot '{disk.snapshot_id}'", partial(_snapshot, disk.snapshot_id))
-            encryption = disk.encryption(merged_with_defaults(disk, self._aws)[1])
+            encryption = disk.encryption(merged_with_defaults(disk, self._aws)[2])
             problems = snapshot_problems(disk, size_of(entry), encryption, answer[0]) if answer else ()
             for each in problems:
                 place = entry.at("cloud_properties", each.key).place

@@ -2,29 +2,17 @@
 
 from collections.abc import Iterator
 
-from pydantic import ValidationError
-
 from bosh_aws_cpi.plan.launch_template import TemplateVersion
 from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.reading import read_known
 from bosh_aws_cpi.tools.findings import Finding, Severity
-
-
-def nodes(launch: Launch) -> list[Node]:
-    """Where a combination names a template."""
-    node = launch.get("launch_template")
-    return [] if node is None else [node]
 
 
 def wanted(node: Node) -> vm.LaunchTemplate | None:
     """The property; None if it has a variable, or a mistake, of which others speak."""
-    try:
-        given = vm.LaunchTemplate.model_validate(node.value)
-    except ValidationError:
-        return None
-    is_unclear = any(each.is_unknown for each in (node, *node.entries())) or [*given.problems()]
-    return None if is_unclear else given
+    given = None if node.has_variables else read_known(vm.LaunchTemplate, node)
+    return None if given is None or [*given.problems()] else given
 
 
 def findings(node: Node, answer: TemplateVersion | str | None) -> Iterator[Finding]:
