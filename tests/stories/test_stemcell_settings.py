@@ -228,6 +228,26 @@ def test_encryption_by_default(heavy: Heavy, fake_aws: FakeAws, left: ListResour
     assert left() == {}
 
 
+def test_unknown_account(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
+    """If EC2 does not know an account, the error names the property that has it, and the AMI is deleted."""
+    error = {"code": "InvalidAMIAttributeItemValue", "message": "Invalid attribute item value"}
+    fake_aws.rule(action="ModifyImageAttribute", error=error)
+    message = heavy.create(share_with=[OTHER]).error["message"]
+    assert message.endswith(". Correct share_with in the stemcell's cloud properties or in aws.stemcell")
+    assert left() == {}
+
+
+def test_misspelt_configuration(heavy: Heavy, cpi_with: CpiWith, warnings: ReadWarnings) -> None:
+    """A warning of an unknown key says where it stands; the known ones beside it count, also if null."""
+    cpi = cpi_with(stemcell={"imds_suport": V2, "deprecate_at": None, "tpm_support": V2})
+    answer = heavy.create(cpi=cpi, boot_mode="uefi", deprecate_at=in_years(-1), zzz=1)
+    answer.ok()
+    assert warnings(answer) == [
+        "Unknown properties are ignored: aws.stemcell.imds_suport (did you mean imds_support?)",
+        "Unknown properties are ignored: cloud_properties.zzz",
+    ]
+
+
 @pytest.mark.parametrize("action", ["ModifyImageAttribute", "EnableImageDeprecation"])
 def test_not_allowed(heavy: Heavy, deny: Refuse, left: ListResources, action: str) -> None:
     """Without the permission for a setting, the new AMI is deleted."""

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BeforeValidator, Field
 
 from bosh_aws_cpi.encryption import Encryption
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, parsed
 
@@ -136,13 +135,11 @@ class StemcellProperties(Encryptable):
         Raises:
             CloudError: One has the wrong type.
         """
-        values = {**own, **(overrides or {})}
-        kind = StemcellProperties if values.get("ami") else HeavyStemcellProperties
-        try:
-            return parsed(kind, values, "cloud_properties")
-        except CloudError:
-            parsed(kind, overrides or {}, "aws.stemcell")  # if one of these is wrong, the error says so
-            raise
+        above = overrides or {}
+        kind = StemcellProperties if {**own, **above}.get("ami") else HeavyStemcellProperties
+        read = parsed(kind, above, "aws.stemcell")
+        known = {key: getattr(read, key) for key in above if key in kind.model_fields}
+        return parsed(kind, {**own, **known}, "cloud_properties")
 
 
 class HeavyStemcellProperties(StemcellProperties):

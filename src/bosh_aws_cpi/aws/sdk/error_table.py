@@ -343,7 +343,9 @@ ROWS: Final[dict[str, Row]] = {
     "InvalidIPAddress.InUse": Row(Kind.STATE, "use another address, or delete the resource that holds it"),
     "InvalidAMIName.Duplicate": Row(Kind.STATE, "an AMI with that name already exists: retry"),
     "InvalidAMIName.Malformed": Row(Kind.INVALID, _REPORT),
-    "InvalidAMIAttributeItemValue": Row(Kind.INVALID, _MANIFEST),
+    "InvalidAMIAttributeItemValue": Row(
+        Kind.INVALID, "correct share_with in the stemcell's cloud properties or in aws.stemcell"
+    ),
     "InvalidManifest": Row(Kind.INVALID, "the stemcell's image is damaged"),
     "InvalidRoute.Malformed": Row(Kind.INVALID, "correct advertised_routes"),
     "SnapshotCopyUnsupported.InterRegion": Row(Kind.INVALID, "use a light stemcell of this region"),
