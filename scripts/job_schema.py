@@ -24,7 +24,7 @@ CERTIFICATE: Json = {"type": "certificate"}
 KINDS: dict[Any, Json] = {
     values.anything: ANYTHING,
     values.flag: ANYTHING,  # only null and false are false, everything else is true
-    values.optional_flag: ANYTHING,
+    values.boolean: {"type": "boolean"},
     values.string: STRING,
     values.external_id: STRING,
     values.https_url: STRING,

@@ -91,6 +91,12 @@ def test_context_completes() -> None:
 
 COUNT = "a whole number, 0 or more"
 TEXTS = "a list of strings"
+TRUTH = "true or false"
+STRICT = (
+    *("deregister_on_delete", "fips", "keep_failed_vms", "keep_role_session", "remember_shortages"),
+    *("skip_os_shutdown", "vm_resources_by_region"),
+)
+"""Keys that the Ruby release never read, so that its rule of what is true does not apply to them."""
 ENDPOINT = "a host, host:port or http(s) URL"
 NO_UNDERSCORES = ENDPOINT.replace("a host", "a host without underscores", 1)
 NO_HOSTS = [
@@ -133,8 +139,17 @@ NO_HOSTS = [
         ),
         ("aws", {"stemcell_upload": SECRET}, "aws.stemcell_upload", "ebs_direct or volume, got String"),
         ("aws", {"stemcell_upload": True}, "aws.stemcell_upload", "ebs_direct or volume, got Boolean"),
-        ("aws", {"spread": SECRET}, "aws.spread", "prefer, got String"),
-        ("aws", {"spread": True}, "aws.spread", "prefer, got Boolean"),
+        ("aws", {"spread": SECRET}, "aws.spread", "prefer or false, got String"),
+        ("aws", {"spread": True}, "aws.spread", "prefer or false, got Boolean"),
+        *(("aws", {key: "false"}, f"aws.{key}", f"{TRUTH}, got String") for key in STRICT),
+        ("aws", {"keep_failed_vms": {"a": SECRET}}, "aws.keep_failed_vms", f"{TRUTH}, got Hash"),
+        ("aws", {"fips": 0}, "aws.fips", f"{TRUTH}, got Integer"),
+        (
+            "aws",
+            {"stemcell": {"copy_from_region": ""}},
+            "aws.stemcell.copy_from_region",
+            f"{TRUTH}, got String",
+        ),
         ("aws", {"connection_options": SECRET}, "aws.connection_options", "an object, got String"),
         (
             "aws",

@@ -135,7 +135,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
-        spread=keys.SPREAD.read(merged),
+        spread=keys.SPREAD.read(merged) or None,
         keep_failed_vms=keys.KEEP_FAILED_VMS.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
         remember_shortages=keys.REMEMBER_SHORTAGES.read(merged),

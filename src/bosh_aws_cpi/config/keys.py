@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.config.values import (
     Key,
     anything,
+    boolean,
     contract_version,
     external_id,
     flag,
@@ -19,7 +20,6 @@ from bosh_aws_cpi.config.values import (
     log_file,
     one_of,
     optional_choice,
-    optional_flag,
     string,
     strings,
     whole_number,
@@ -84,7 +84,7 @@ SESSION_TAGS = Key(
 )
 KEEP_ROLE_SESSION = Key(
     "aws.keep_role_session",
-    flag,
+    boolean,
     "Keep the role's credentials for later calls until 15 minutes before they expire, where the job runs on "
     "a Director's VM: in a folder in memory that only its user can access. `false` calls STS each time.",
     default=True,
@@ -121,7 +121,7 @@ DUALSTACK = Key(
 )
 FIPS = Key(
     "aws.fips",
-    flag,
+    boolean,
     "Use endpoints with FIPS 140 validated cryptography; no effect on an endpoint that is set explicitly.",
     default=False,
     is_new=True,
@@ -216,7 +216,7 @@ ENABLE_DESCRIBE_INSTANCE_TYPES = Key(
 )
 REMEMBER_SHORTAGES = Key(
     "aws.remember_shortages",
-    flag,
+    boolean,
     "After EC2 had no capacity for an instance type, create_vm tries it last in the same zone and market for "
     "three minutes, in all calls on this machine.",
     default=False,
@@ -233,7 +233,7 @@ VM_RESOURCES_FAMILIES = Key(
 )
 VM_RESOURCES_BY_REGION = Key(
     "aws.vm_resources_by_region",
-    flag,
+    boolean,
     "For a manifest's `vm_resources`, choose only among the types that the region offers "
     "(ec2:DescribeInstanceTypeOfferings, once a day). If EC2 does not say which, choose as without this key.",
     default=False,
@@ -258,7 +258,7 @@ STEMCELL_IMDS_SUPPORT = Key("aws.stemcell.imds_support", anything, _OF_STEMCELL,
 STEMCELL_TPM_SUPPORT = Key("aws.stemcell.tpm_support", anything, _OF_STEMCELL, is_new=True)
 STEMCELL_COPY_FROM_REGION = Key(
     "aws.stemcell.copy_from_region",
-    flag,
+    boolean,
     "If a light stemcell has no AMI for the region, copy one from another region of the same partition.",
     default=False,
     is_new=True,
@@ -298,36 +298,37 @@ FAST_PATH_DELETE = Key(
 )
 DEREGISTER_ON_DELETE = Key(
     "aws.deregister_on_delete",
-    flag,
+    boolean,
     "delete_vm first deregisters the VM from its target groups and classic load balancers, and waits up to "
     "330 seconds for connections to drain. With `fast_path_delete` it does not wait.",
     default=False,
     is_new=True,
 )
-SKIP_OS_SHUTDOWN = Key(
+SKIP_OS_SHUTDOWN: Key[bool | None] = Key(
     "aws.skip_os_shutdown",
-    optional_flag,
+    optional_choice,
     "Whether delete_vm terminates VMs without waiting for their operating system to shut down, unless they "
     "have disks that outlive them. A VM's own `skip_os_shutdown` takes precedence, but has no effect if this "
     "key is not set: `false` means those VMs only. If set, delete_vm looks at the VM first.",
+    choices=(True, False),
     is_new=True,
     example=True,
 )
 KEEP_FAILED_VMS = Key(
     "aws.keep_failed_vms",
-    flag,
+    boolean,
     "If create_vm fails after EC2 has launched the instance, stop and tag it for an operator in place of "
     "terminating it; only VMs with one dynamic network, without a `vip`, and not on the spot market.",
     default=False,
     is_new=True,
 )
 
-SPREAD: Key[Literal["prefer"] | None] = Key(
+SPREAD: Key[Literal["prefer", False] | None] = Key(
     "aws.spread",
     optional_choice,
     "`prefer`: VMs of instance groups that say nothing of `spread` run on racks of their own as long as EC2 "
-    "has room for that. `spread: false` exempts a VM. Default: no such preference.",
-    choices=("prefer",),
+    "has room for that. `spread: false` exempts a VM. Default, and `false` here: no such preference.",
+    choices=("prefer", False),
     is_new=True,
     example="prefer",
 )

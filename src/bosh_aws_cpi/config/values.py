@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
-from bosh_aws_cpi.jsontext import is_integer, is_true, type_name
+from bosh_aws_cpi.jsontext import encode, is_integer, is_true, type_name
 from bosh_aws_cpi.records import Generic, Record, T
 
 if TYPE_CHECKING:
@@ -130,9 +130,11 @@ def flag(value: object, _: Key[bool]) -> bool:
     return is_true(value)
 
 
-def optional_flag(value: object, _: Key[bool | None]) -> bool | None:
-    """A flag by Ruby's rule; None for null."""
-    return None if value is None else is_true(value)
+def boolean(value: object, key: Key[bool]) -> bool:
+    """True or false, for a key that the Ruby release never read; null counts as false."""
+    if not (value is None or isinstance(value, bool)):
+        raise wrong_type(key.shown, "true or false", value)
+    return bool(value)
 
 
 def whole_number(value: object, key: Key[int]) -> int:
@@ -142,14 +144,14 @@ def whole_number(value: object, key: Key[int]) -> int:
     return value
 
 
-def optional_choice(value: object, key: Key[T | None]) -> T | None:
+def optional_choice(value: object, key: Key[T]) -> T | None:
     """One of the choices; None for null."""
     if value is None:
         return None
     for choice in key.choices:
         if type(value) is type(choice) and value == choice:
             return choice
-    *others, last = map(str, key.choices)
+    *others, last = (each if isinstance(each, str) else encode(each) for each in key.choices)
     expected = f"{', '.join(others)} or {last}" if others else last
     if is_integer(value):
         raise not_correct(f"configuration parameter {key.shown} must be {expected}, got {value}")

@@ -119,7 +119,11 @@ def test_defaults() -> None:
         ("remember_shortages", True, "remember_shortages", True),
         ("deregister_on_delete", True, "deregister_on_delete", True),
         *(("skip_os_shutdown", given, "skip_os_shutdown", given) for given in (True, False, None)),
-        *(("spread", given, "spread", given) for given in ("prefer", None)),
+        *(
+            ("spread", given, "spread", read)
+            for given, read in (("prefer", "prefer"), (False, None), (None, None))
+        ),
+        *(("keep_failed_vms", given, "keep_failed_vms", given is True) for given in (True, False, None)),
         ("enable_describe_instance_types", False, "enable_describe_instance_types", False),
         ("enable_describe_instance_types", None, "enable_describe_instance_types", False),
         ("credentials_source", None, "credentials_source", "static"),

@@ -20,7 +20,7 @@ LEAST: dict[str, Any] = {
 }
 SECRET = "hunter2-hunter2"
 TEMPLATE = (ROOT / "jobs/aws_cpi/templates/cpi.json.erb").read_text()
-OF_A_KIND: dict[Any, Any] = {values.anything: "something", values.flag: True, values.optional_flag: True}
+OF_A_KIND: dict[Any, Any] = {values.anything: "something", values.flag: True}
 """For the kinds that take any value: one that changes what the parser returns."""
 
 
