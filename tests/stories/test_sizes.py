@@ -185,7 +185,7 @@ def test_region_that_can_not_be_asked(cpi_with: CpiWith, deny: Refuse, fake_aws:
     answer = cpi.call("calculate_vm_cloud_properties", WANTED)
     assert answer.ok()["instance_type"] == "t2.nano"
     assert "Could not look up the instance types that eu-north-1 offers" in answer.stderr
-    assert denied in answer.stderr
+    assert f"{denied}. Allow ec2:{ASKING}" in answer.stderr
     fake_aws.clear_rules()
     assert cpi.call("calculate_vm_cloud_properties", WANTED).ok()["instance_type"] == "c5.large"
     path = kept_in(cpi)

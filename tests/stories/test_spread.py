@@ -375,7 +375,7 @@ def test_full(
     assert error["message"].startswith(f"RunInstances failed with InsufficientInstanceCapacity: {LIMIT} (")
     assert error["message"].endswith(
         ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide "
-        "it into several, or remove spread or placement_group"
+        "it into several, use spread: prefer, or remove spread or placement_group"
     )
     assert fake_aws.actions().count("RunInstances") == 1
     assert world.state()["instances"] == before

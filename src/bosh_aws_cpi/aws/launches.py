@@ -95,7 +95,7 @@ _SPOT_GRANT: Final = (
 _UNNAMED: Final = f". The usual cause is a KMS key that EC2 can't use{_KEY}"
 _GROUP_FULL: Final = (
     ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide it "
-    "into several, or remove spread or placement_group"
+    "into several, use spread: prefer, or remove spread or placement_group"
 )
 _REMEDIES: Final = {
     "Client.InternalError": _UNNAMED,

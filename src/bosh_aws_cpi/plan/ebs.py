@@ -88,6 +88,8 @@ class EbsVolume(Record):
     """None when it is not known."""
     iops_per_gib: int | None = None
     """The property that the iops come from, if it is given."""
+    is_persistent: bool = False
+    """Whether its disk has the property ``iops_per_gib`` at all."""
 
     @property
     def limits(self) -> VolumeType:
@@ -111,7 +113,7 @@ def of_disk(properties: "DiskProperties", size_gib: int | None) -> EbsVolume:
     if ratio is not None and size_gib is not None:
         limits = limits_of(properties.type)
         iops = max(min(ratio * size_gib, limits.most_iops), limits.least_iops or 0)
-    return EbsVolume(properties.type, iops, properties.throughput, size_gib, ratio)
+    return EbsVolume(properties.type, iops, properties.throughput, size_gib, ratio, is_persistent=True)
 
 
 class Refusal(Record):
@@ -207,7 +209,8 @@ def _refusal(volume: EbsVolume) -> Refusal | None:
         why = f"is {volume.iops_per_gib}, but type {name} allows at most {limits.iops_per_gib}"
         return Refusal("iops_per_gib", why)
     if not has_iops and limits.needs_iops:
-        return Refusal("iops", f"is needed for type {name}")
+        other = "or iops_per_gib " if volume.is_persistent else ""
+        return Refusal("iops", f"{other}is needed for type {name}")
     return _size_refusal(volume) or _iops_refusal(volume) or _throughput_refusal(volume)
 
 

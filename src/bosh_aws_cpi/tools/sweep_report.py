@@ -137,7 +137,7 @@ class Report:
         price = sum(monthly(row.stray.resource) or 0 for row in left)
         return (
             f"{len(self.rows)} listed, {len(left)} left. Volumes and snapshots that are left cost about "
-            f"${price:.2f} a month: an estimate from list prices in us-east-1"
+            f"${price:.2f} a month: an estimate from list prices in us-east-1, without the disks of instances"
         )
 
     def _closing(self) -> list[Line]:

@@ -159,7 +159,7 @@ def test_table() -> None:
         "",
         (
             "8 listed, 6 left. Volumes and snapshots that are left cost about $1.50 a month: "
-            "an estimate from list prices in us-east-1"
+            "an estimate from list prices in us-east-1, without the disks of instances"
         ),
         LOOKED,
     ]

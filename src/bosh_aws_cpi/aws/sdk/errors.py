@@ -18,6 +18,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     NO_CAPACITY,
     SUBNET_FULL,
     THROTTLED,
+    UNAUTHORIZED,
     VOLUME_MISSING,
 )
 from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
@@ -190,7 +191,9 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
     try:
         return ask()
     except Exception as error:  # noqa: BLE001 - the caller has an error that says more
-        logger.warning("Could not look up %s: %s", what, described(error))
+        call = call_of(error) if has_code(error, UNAUTHORIZED) else None
+        remedy = f". Allow {call.action}" if call else ""
+        logger.warning("Could not look up %s: %s%s", what, described(error), remedy)
         return None
 
 
