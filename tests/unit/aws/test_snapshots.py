@@ -85,7 +85,9 @@ def test_snapshot_that_fails(ec2: Ec2, clock: Clock, more: dict[str, str], said:
 
 def test_never_completed(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """The wait ends after four hours, with the progress."""
-    monkeypatch.setattr(ec2.client, "describe_snapshots", lambda **_: {"Snapshots": [HALF]})
+    monkeypatch.setattr(
+        ec2.client, "describe_snapshots", lambda **_: {"Snapshots": [{"SnapshotId": SNAPSHOT, **HALF}]}
+    )
     with pytest.raises(CloudError, match=r"to be completed; last seen: pending 50%"):
         snapshots.wait_until_completed(ec2.client, SNAPSHOT)
     assert 4 * 3600 <= clock.now <= 4 * 3600 + 16
