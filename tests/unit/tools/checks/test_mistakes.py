@@ -469,6 +469,12 @@ KINDS = [
         "is the id of a placement group. Give the name",
     ),
     (
+        DISK,
+        f"    launch_template: {{name: lt-{ID}}}\n",
+        f"error 14 {IN_VM}/launch_template/name",
+        "is the id of a launch template. Give the name",
+    ),
+    (
         f"subnet-{ID}",
         f"arn:aws:ec2:us-east-1:123456789012:subnet/subnet-{ID}",
         f"error 36 {SUBNET}/cloud_properties/subnet",
