@@ -447,8 +447,8 @@ def test_security_groups(check: Callable[..., Found]) -> None:
     """Without default security groups, each VM type or its network needs some; so does the compilation."""
     whole = yaml.safe_load(OWN)
     missing = [("error", f"vm_types/{name}/cloud_properties") for name in ("default", "large")]
-    found = [each[:2] for each in check(whole, default_security_groups=[])]
-    assert found == [("error", "compilation/network"), *missing]
+    expected = [("error", "compilation/network"), *missing]
+    assert [each[:2] for each in check(whole, default_security_groups=[])] == expected
     with_some = changed(whole, (*SUBNET, "cloud_properties", "security_groups"), ["web"])
     assert check(with_some, default_security_groups=[]) == []
     manifest = changed(MANIFEST, ("instance_groups", 0, "persistent_disk_type"), GONE)
