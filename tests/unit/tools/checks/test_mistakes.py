@@ -204,6 +204,12 @@ NAMES = [
         )
     ),
     (
+        f"{{subnet: subnet-{ID}}}",
+        f"{{subnet: subnet-{ID}, zone_fallback: true}}",
+        f"warning 36 {SUBNET}/cloud_properties/zone_fallback",
+        "Move it into cloud_properties of azs or vm_types or vm_extensions",
+    ),
+    (
         EBS,
         "{zone_fallback: true}",
         f"warning 25 {IN_DISK}/zone_fallback",
