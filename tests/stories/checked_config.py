@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import yaml
+
+from tests.stories.right_configs import CREATE_ENV
 
 if TYPE_CHECKING:
     from testbed.world import World
@@ -68,6 +70,18 @@ def subnet(prefix: str, zone: str, subnet_id: str) -> dict[str, Any]:
         "dns": ["10.0.0.2"],
         "cloud_properties": {"subnet": subnet_id},
     }
+
+
+def env(world: World, **aws: Any) -> dict[str, Any]:
+    """A manifest for create-env that fits the world, with these properties of the CPI."""
+    whole = yaml.safe_load(CREATE_ENV)
+    whole["resource_pools"][0]["cloud_properties"]["availability_zone"] = world.zone
+    network = whole["networks"][0]["subnets"][0]
+    network |= {"range": "10.0.1.0/24", "gateway": "10.0.1.1", "static": ["10.0.1.6"]}
+    network["cloud_properties"]["subnet"] = world.subnet_id
+    whole["instance_groups"][0]["networks"][0]["static_ips"] = ["10.0.1.6"]
+    whole["cloud_provider"]["properties"]["aws"] |= aws
+    return cast("dict[str, Any]", whole)
 
 
 def changed(config: dict[str, Any], route: Route, value: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -14,7 +14,7 @@ import yaml
 from testbed.executable import Cpi, config
 from testbed.reservations import MARKETS, reserved
 from testbed.world import PUBLIC_KEY
-from tests.stories.checked_config import LARGE, SUBNET, TARGET_GROUP, Z1, changed, right, subnet
+from tests.stories.checked_config import LARGE, SUBNET, TARGET_GROUP, Z1, changed, env, right, subnet
 from tests.stories.checking import checked, created, errors, of
 from tests.stories.right_configs import CREATE_ENV
 
@@ -743,18 +743,6 @@ def test_create_env_address(cpi: Cpi, world: World) -> None:
     world.ec2.create_tags(Resources=[mine], Tags=[{"Key": "director", "Value": "other"}])
     (found,) = of("warning", checked(cpi, whole))
     assert found["path"] == "networks/private/subnets/0/static/0"
-
-
-def env(world: World, **aws: Any) -> dict[str, Any]:
-    """A manifest for create-env that fits the world, with these properties of the CPI."""
-    whole = yaml.safe_load(CREATE_ENV)
-    whole["resource_pools"][0]["cloud_properties"]["availability_zone"] = world.zone
-    network = whole["networks"][0]["subnets"][0]
-    network |= {"range": "10.0.1.0/24", "gateway": "10.0.1.1", "static": ["10.0.1.6"]}
-    network["cloud_properties"]["subnet"] = world.subnet_id
-    whole["instance_groups"][0]["networks"][0]["static_ips"] = ["10.0.1.6"]
-    whole["cloud_provider"]["properties"]["aws"] |= aws
-    return cast("dict[str, Any]", whole)
 
 
 def test_configuration_of_create_env(cpi_with: CpiWith, world: World) -> None:

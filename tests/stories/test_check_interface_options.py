@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from tests.stories.checked_config import DYNAMIC, LARGE, SUBNET, changed, right
+from tests.stories.checked_config import DYNAMIC, LARGE, SUBNET, changed, env, right
 from tests.stories.checking import checked, errors
 
 if TYPE_CHECKING:
@@ -24,6 +24,9 @@ OF_GROUP = "instance_groups/web/networks"
 def with_options(world: World, first: dict[str, Any], second: dict[str, Any], name: str) -> dict[str, Any]:
     """Write a cloud config whose manual and dynamic networks have options, and a VM type of this type."""
     config = changed(right(world), TYPE, name)
+    plain = {"az": "z1", "cloud_properties": {"subnet": world.subnet_ids[1]}}
+    config["networks"].append({"name": "plain", "type": "dynamic", "subnets": [plain]})
+    config["compilation"] = {"workers": 1, "network": "plain", "az": "z1", "vm_type": "large"}
     for route, options in ((SUBNET, first), ((*DYNAMIC, "subnets", 0), second)):
         for key, value in options.items():
             config = changed(config, (*route, "cloud_properties", key), value)
@@ -79,13 +82,13 @@ def test_together(
 @pytest.mark.parametrize(
     ("first", "second", "name", "words"),
     [
-        (EFA, {}, "m5.large", "interface_type requested for instance type 'm5.large'"),
-        ({}, EXPRESS, "m5.large", "ena_express requested for instance type 'm5.large'"),
+        (EFA, {}, "m5.large", "interface_type of network 'default' requested for instance type 'm5.large'"),
+        ({}, EXPRESS, "m5.large", "ena_express of network 'dynamic' requested for instance type 'm5.large'"),
         (
             {"connection_tracking": {"udp_timeout": 30}},
             {},
             "m4.large",
-            "connection_tracking requested for instance type 'm4.large'",
+            "connection_tracking of network 'default' requested for instance type 'm4.large'",
         ),
         ({}, {"network_card_index": 2}, "c6in.32xlarge", "the highest of instance type 'c6in.32xlarge' is 1"),
     ],
@@ -110,6 +113,46 @@ def test_right(cpi: Cpi, world: World) -> None:
     assert found_in(cpi, config) == []
     created(cpi, world, config).ok()
     assert errors(checked(cpi, changed(config, TYPE, "m5.large"))) == []
+
+
+def test_compilation(cpi: Cpi, world: World) -> None:
+    """The VMs that compile have a known network: what their type can't have is an error."""
+    config = changed(with_options(world, EFA, {}, "m5.large"), ("compilation", "network"), "default")
+    (found,) = errors(checked(cpi, config))
+    assert found["path"] == OF_TYPE
+    assert "interface_type of network 'default' requested for instance type 'm5.large'" in found["what"]
+    assert errors(checked(cpi, changed(config, TYPE, "c6in.32xlarge"))) == []
+    card = changed(config, (*SUBNET, "cloud_properties"), {"subnet": world.subnet_ids[0]})
+    card = changed(card, (*SUBNET, "cloud_properties", "network_card_index"), 1)
+    (found,) = errors(checked(cpi, card, "--offline"))
+    assert found["path"] == "compilation/network"
+    assert "network_card_index 1 of network 'default': a VM's first interface must be" in found["what"]
+
+
+@pytest.mark.parametrize(
+    ("options", "path", "words"),
+    [
+        (
+            EFA,
+            "resource_pools/vms/cloud_properties/instance_type",
+            "interface_type of network 'private' requ",
+        ),
+        (
+            {"network_card_index": 1},
+            "instance_groups/bosh/networks",
+            "first interface must be on network card",
+        ),
+    ],
+    ids=["efa", "first-card"],
+)
+def test_create_env(cpi: Cpi, world: World, options: dict[str, Any], path: str, words: str) -> None:
+    """The manifest for create-env has one VM: its interfaces are checked with its instance type."""
+    manifest = env(world)
+    assert errors(checked(cpi, manifest)) == []
+    manifest["networks"][0]["subnets"][0]["cloud_properties"] |= options
+    ((found_path, what),) = [(each["path"], each["what"]) for each in errors(checked(cpi, manifest))]
+    assert found_path == path
+    assert words in what
 
 
 def test_vip_network(cpi: Cpi, world: World) -> None:

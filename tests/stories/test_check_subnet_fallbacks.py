@@ -175,6 +175,37 @@ def test_zone_fallback_of_compilation(cpi: Cpi, world: World) -> None:
     assert errors(checked(cpi, changed(config, (*AT_DYNAMIC, *KEY), [world.subnet_ids[2]]))) == []
 
 
+def test_others_of_a_network(cpi: Cpi, world: World) -> None:
+    """That some VM may leave its zone says nothing about another VM of the same network."""
+    config = changed(right(world), (*AT_DYNAMIC, *KEY), [world.subnet_ids[2]])
+    config["vm_extensions"] = [{"name": "anywhere", "cloud_properties": {"zone_fallback": True}}]
+    assert errors(checked(cpi, config)) == []
+    (found,) = errors(checked(cpi, changed(config, ("compilation", "network"), "dynamic")))
+    assert found["path"] == "compilation/network"
+    groups = [group_of(name="a", vm_extensions=["anywhere"]), group_of(name="b")]
+    manifest = cpi.folder / "manifest.yml"
+    manifest.write_text(yaml.safe_dump({"name": "deployment", "instance_groups": groups}))
+    (of_group,) = errors(checked(cpi, config, "--manifest", str(manifest)))
+    assert of_group["path"] == "instance_groups/b/networks"
+    assert of_group["what"] == found["what"]
+    message = created_in(cpi, world, dynamic(config)).error["message"]
+    assert message == found["what"].replace("networks.dynamic.", "networks.network0.")
+    assert f"set zone_fallback for the VM, or use a subnet in {world.zone}" in message
+
+
+def test_zone_fallback_in_one_zone(cpi: Cpi, world: World) -> None:
+    """A VM that may leave its zone, but has all its subnets in one, gets a warning."""
+    config = changed(right(world), (*AT_DYNAMIC, *KEY), [world.subnet_ids[0]])
+    config["compilation"]["network"] = "dynamic"
+    config["vm_types"][1]["cloud_properties"]["zone_fallback"] = True
+    (found,) = checked(cpi, config)
+    assert (found["severity"], found["path"]) == ("warning", "compilation/network")
+    assert (
+        "zone_fallback has no effect: all subnets of network 'dynamic' are in the same zone" in found["what"]
+    )
+    assert checked(cpi, changed(config, (*AT_DYNAMIC, *KEY), [world.subnet_ids[2]])) == []
+
+
 def test_few_addresses(cpi: Cpi, world: World) -> None:
     """Few free addresses of a fallback subnet are a note, too."""
     made = world.ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=world.zone)

@@ -283,12 +283,12 @@ def test_two_adapters_on_a_card(
 
 
 LACKING = (
-    "{} requested for instance type '{}' that does not support it: use other types (including fallbacks), or "
-    "remove the property"
+    "{} of network 'two' requested for instance type '{}' that does not support it: use other types "
+    "(including fallbacks), or remove the property"
 )
 NO_SUCH_CARD = (
-    "network_card_index 1 requested, but the highest of instance type 'm5.large' is 0: use another card, or "
-    "other types (including fallbacks)"
+    "network_card_index 1 of network 'two' requested, but the highest of instance type 'm5.large' is 0: use "
+    "another card, or other types (including fallbacks)"
 )
 EFA = {"interface_type": "efa"}
 

@@ -385,7 +385,10 @@ def test_unlike_subnets(
     networks["any"]["cloud_properties"]["subnet_fallbacks"].append(other)
     first = subnets[0]
     message = {
-        "zone": f"'{other}' is in zone us-east-1b, but subnet '{first}' is in {world.zone}",
+        "zone": (
+            f"'{other}' is in zone us-east-1b, but subnet '{first}' is in {world.zone}: set zone_fallback "
+            f"for the VM, or use a subnet in {world.zone}"
+        ),
         "VPC": f"'{other}' is in VPC '{vpc_id}', but subnet '{first}' is in '{world.vpc_id}'",
         "families": (
             f"'{other}' gives interfaces IPv4 and IPv6 addresses, but subnet '{first}' gives them "

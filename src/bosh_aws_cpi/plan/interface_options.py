@@ -90,12 +90,14 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
         ("ena_express", "EnaSrdSpecification"),
         ("connection_tracking", "ConnectionTrackingSpecification"),
     ):
-        if name in facts.lacks and any(key in plan.options for plan in plans):
-            yield lacking(name, facts)
-    card = max(plan.card_index for plan in plans)
-    if card >= facts.network_cards > 0:
+        asking = [plan.networks[0] for plan in plans if key in plan.options]
+        if name in facts.lacks and asking:
+            yield lacking(name, facts, f" of network '{asking[0]}'")
+    last = max(plans, key=lambda plan: plan.card_index)
+    if (card := last.card_index) >= facts.network_cards > 0:
         text = (
-            f"network_card_index {card} requested, but the highest of instance type '{facts.name}' is "
-            f"{facts.network_cards - 1}: use another card, or other types (including fallbacks)"
+            f"network_card_index {card} of network '{last.networks[0]}' requested, but the highest of "
+            f"instance type '{facts.name}' is {facts.network_cards - 1}: use another card, or other types "
+            "(including fallbacks)"
         )
         yield Problem("network_card_index", text)

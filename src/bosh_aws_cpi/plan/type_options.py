@@ -40,10 +40,10 @@ def planned(
     return devices, problems
 
 
-def lacking(name: str, facts: InstanceTypeFacts) -> Problem:
-    """The problem that an instance type does not support a requested option."""
+def lacking(name: str, facts: InstanceTypeFacts, whose: str = "") -> Problem:
+    """The problem that an instance type does not support a requested option, which may be a network's."""
     text = (
-        f"{name} requested for instance type '{facts.name}' that does not support it: use other "
+        f"{name}{whose} requested for instance type '{facts.name}' that does not support it: use other "
         "types (including fallbacks), or remove the property"
     )
     return Problem(name, text)

@@ -110,6 +110,6 @@ def _account(files: "Files", stemcells: "Sequence[str]") -> "tuple[Files, Iterat
 
     clients = CommandClients(files.aws.replaced(max_retries=RETRIES), CallStatistics())
     files = files.in_region(lambda: clients.ec2)
-    references = References.of(files.config, files.uses)
+    references = References.of(files.config, files.uses, files.vms)
     extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
     return files, findings(clients, files.aws, references, extras)

@@ -10,8 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks import combinations, interfaces
+from bosh_aws_cpi.tools.checks import combinations
 from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses, free, kept_by_aws
 from bosh_aws_cpi.tools.checks.bosh import network_defaults
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, unserved, zones_of
@@ -29,11 +28,9 @@ from bosh_aws_cpi.tools.checks.bosh.rules import (
 from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORK_OF_GROUP
 from bosh_aws_cpi.tools.checks.bosh.subnets import Addresses, delegated_length
 from bosh_aws_cpi.tools.checks.combinations import Use
-from bosh_aws_cpi.tools.checks.deployment import properties_by_key
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.interfaces import Attachment, any_address
+from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm, any_address
 from bosh_aws_cpi.tools.checks.network_properties import entries_of
-from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _OPTIONAL_DEFAULTS: Final = ("addressable",)
@@ -67,45 +64,24 @@ def _vip(group: Group, listed: Node) -> Iterator[Finding]:
             yield refused(default, "a vip network can't be a default", "Move default to another network")
 
 
-def _of_vms(group: Group, use: Use, aws: AwsConfig) -> Iterator[Finding]:
-    """What create_vm refuses, for each zone in which each network has one subnet."""
-    listed = group.node.at("networks")
-    if any(map(is_open, [*use.types, *use.extensions])) or len(group.networks) != len(listed.entries()):
-        return
-    found: dict[Finding, None] = {}
-    for merged, attachments in _attachments(group.networks, use):
-        found.update(dict.fromkeys(interfaces.findings(attachments, merged, aws, group.node, "networks")))
-    yield from found
-
-
-def _attachments(
-    networks: Sequence[tuple[Node, Node]], use: Use
-) -> Iterator[tuple[dict[str, Node], list[Attachment]]]:
-    """The properties and networks of VMs, for each zone in which each network has one subnet."""
-    for zone in use.zones:
-        attachments = [
-            each
-            for index, (entry, network) in enumerate(networks)
-            if (each := _attachment(entry, network, zone, index)) is not None
-        ]
-        if len(attachments) == len(networks):
-            yield {**(properties_of(zone) if zone is not None else {}), **properties_by_key(use)}, attachments
-
-
-def with_interfaces(groups: Sequence[Group], uses: Iterable[Use]) -> list[Use]:
-    """What the groups ask for, with the interfaces of their VMs."""
+def vms(groups: Sequence[Group], uses: Iterable[Use], config: CloudConfig) -> Iterator[Vm]:
+    """The VMs of groups, and those that compile, in each zone in which each network has one subnet."""
     by_node = {group.node.route: group for group in groups}
-    found = [(use, _attachments(by_node[use.node.route].networks, use)) for use in uses]
-    return [use.replaced(interfaces=[interfaces.plans(each) for _, each in there]) for use, there in found]
-
-
-def of_compiling_vms(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
-    """What create_vm refuses of VMs with ``zone_fallback`` that compile packages."""
+    for use in uses:
+        group = by_node[use.node.route]
+        if len(group.networks) == len(group.node.at("networks").entries()):
+            yield from _vms(group.networks, use, config, "networks")
     for use in combinations.of_compilation(config):
         network = config.named("networks", text_of(use.node.get("network")))
-        for merged, there in _attachments([(network, network)], use) if network is not None else ():
-            if "zone_fallback" in merged:
-                yield from interfaces.findings(there, merged, aws, use.node, "network")
+        yield from _vms([(network, network)], use, config, "network") if network is not None else ()
+
+
+def _vms(networks: Sequence[tuple[Node, Node]], use: Use, config: CloudConfig, key: str) -> Iterator[Vm]:
+    for merged in combinations.of_use(use, config):
+        found = [_attachment(*each, merged.zone, index) for index, each in enumerate(networks)]
+        known = [each for each in found if each is not None]
+        if len(known) == len(networks) and not merged.is_open:
+            yield Vm(merged, known, use.node, key)
 
 
 def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> Attachment | None:
@@ -130,9 +106,7 @@ _LARGER: Final = {
 """What to do if a network of a type has not enough addresses."""
 
 
-def findings(
-    groups: Sequence[Group], uses: Sequence[Use], config: CloudConfig, aws: AwsConfig
-) -> Iterator[Finding]:
+def findings(groups: Sequence[Group], config: CloudConfig) -> Iterator[Finding]:
     """Check the networks and addresses of all instance groups."""
     statics = {name_of(network): _Statics(network) for group in groups for _, network in group.networks}
     for group in groups:
@@ -141,10 +115,6 @@ def findings(
             yield from _static(entry, statics[name_of(network)], group)
     yield from _twice(groups)
     yield from _enough(groups)
-    by_node = {use.node.route: use for use in uses}
-    for group in groups:
-        if (use := by_node.get(group.node.route)) is not None:
-            yield from _of_vms(group, use, aws)
 
 
 class _Statics:

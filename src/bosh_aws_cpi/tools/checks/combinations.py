@@ -8,7 +8,6 @@ from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import NicPlan
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
@@ -32,7 +31,6 @@ class Use(Record):
         extensions: The VM extensions, in the order in which they are merged.
         zones: The azs; None stands for a VM without one.
         sized: The cloud properties that the CPI chooses for ``vm_resources``.
-        interfaces: The interfaces of its VMs in each zone, as far as they are known.
     """
 
     node: Node
@@ -41,7 +39,6 @@ class Use(Record):
     extensions: Sequence[Node] = ()
     zones: Sequence[Node | None] = (None,)
     sized: Mapping[str, object] = EMPTY
-    interfaces: Sequence[Sequence[NicPlan]] = ()
 
 
 class Merged(Record):
@@ -89,11 +86,16 @@ def vms(config: CloudConfig, uses: Iterable[Use] | None = None) -> Iterator[Merg
     for entry in config.lists["vm_types"]:
         yield from (_merged(entry, [entry], zone) for zone in zones)
     for use in [*of_compilation(config), *(uses or ())]:
-        for zone in (each for each in use.zones if each not in config.azs_of_others):
-            yield _merged(use.types[0] if use.types else use.node, use.types, zone, use.extensions, use)
+        yield from of_use(use, config)
     for extension in config.lists["vm_extensions"] if uses is None else ():
         for entry in config.lists["vm_types"]:
             yield from (_merged(entry, [entry], zone, [extension]) for zone in zones)
+
+
+def of_use(use: Use, config: CloudConfig) -> Iterator[Merged]:
+    """The VMs that somebody asks for, in each zone of this CPI."""
+    for zone in (each for each in use.zones if each not in config.azs_of_others):
+        yield _merged(use.types[0] if use.types else use.node, use.types, zone, use.extensions, use)
 
 
 def _merged(

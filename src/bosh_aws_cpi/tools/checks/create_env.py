@@ -8,8 +8,6 @@ its only subnet.
 from collections.abc import Iterator
 from typing import Final
 
-from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks import interfaces
 from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses, kept_by_aws, router
 from bosh_aws_cpi.tools.checks.bosh import network_defaults
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
@@ -35,9 +33,10 @@ from bosh_aws_cpi.tools.checks.bosh.shapes import (
     Shape,
 )
 from bosh_aws_cpi.tools.checks.bosh.subnets import CIDR, WITHIN, gateway
+from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Document, Node
-from bosh_aws_cpi.tools.checks.interfaces import Attachment
-from bosh_aws_cpi.tools.checks.reading import properties_of
+from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm
+from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _SIGNS: Final = ("cloud_provider", "resource_pools", "disk_pools")
@@ -66,7 +65,7 @@ def config_of(document: Document) -> CloudConfig:
     return CloudConfig({"azs": [], "vm_extensions": [], **lists}, None, may_have_more)
 
 
-def findings(document: Document, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+def findings(document: Document, config: CloudConfig) -> Iterator[Finding]:
     """Check the pools, the networks and the instance group, whose VM create-env creates."""
     root = document.root
     if _is_blank(root.get("name")):
@@ -81,7 +80,7 @@ def findings(document: Document, config: CloudConfig, aws: AwsConfig) -> Iterato
             yield from _missing_names(entry, CREATE_ENV[key], config)
             if key == "networks":
                 yield from _network(entry)
-    yield from _groups(root, config, aws)
+    yield from _groups(root, config)
 
 
 def _is_blank(node: Node | None) -> bool:
@@ -133,7 +132,7 @@ def _subnet(subnet: Node) -> Iterator[Finding]:
     yield from router(subnet, whole)
 
 
-def _groups(root: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+def _groups(root: Node, config: CloudConfig) -> Iterator[Finding]:
     groups = [node for key in _GROUPS if (node := root.get(key))]
     if len(groups) > 1:
         yield refused(groups[1], "has both instance_groups and jobs", "Keep one of them", BOSH_CLI)
@@ -143,7 +142,6 @@ def _groups(root: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding
     for group in entries[:1]:
         yield from _group(group, config)
         yield from _networks_of(group, config)
-        yield from _of_vm(group, config, aws)
 
 
 def _group(group: Node, config: CloudConfig) -> Iterator[Finding]:
@@ -174,18 +172,19 @@ def _networks_of(group: Node, config: CloudConfig) -> Iterator[Finding]:
             yield from _static(entry, network)
 
 
-def _of_vm(group: Node, config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
-    """What create_vm refuses of the networks together."""
-    listed, pool = group.at("networks"), config.named("vm_types", text_of(group.get("resource_pool")))
-    attachments = [
-        attachment
-        for entry in hashes(listed)
-        if (network := config.named("networks", name_of(entry))) is not None
-        for attachment in _attachment(entry, network)
-    ]
-    is_whole = bool(attachments) and len(attachments) == len(listed.entries())
-    if is_whole and pool is not None and not pool.at("cloud_properties").is_unknown:
-        yield from interfaces.findings(attachments, properties_of(pool), aws, group, "networks")
+def vms(document: Document, config: CloudConfig) -> Iterator[Vm]:
+    """The VM of the instance group, if its networks are known."""
+    for group in [each for key in _GROUPS for each in hashes(document.root.get(key))][:1]:
+        listed, pool = group.at("networks"), config.named("vm_types", text_of(group.get("resource_pool")))
+        attachments = [
+            attachment
+            for entry in hashes(listed)
+            if (network := config.named("networks", name_of(entry))) is not None
+            for attachment in _attachment(entry, network)
+        ]
+        is_whole = bool(attachments) and len(attachments) == len(listed.entries())
+        if is_whole and pool is not None and not is_open(pool):
+            yield Vm(Merged(pool, properties_of(pool)), attachments, group)
 
 
 def _static(entry: Node, network: Node) -> Iterator[Finding]:

@@ -54,6 +54,7 @@ _BY_NAME: Final = {
     ("instance_type",): "an instance type",
     ("instance_type_fallbacks",): "an instance type",
     ("key_name",): "a key pair",
+    ("launch_template", "name"): "a launch template",
     ("placement_group",): "a placement group",
     ("iam_instance_profile",): "an instance profile",
     ("elbs",): "a classic load balancer; those of other load balancers are in lb_target_groups",

@@ -7,14 +7,16 @@ from typing import Final
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true
-from bosh_aws_cpi.model import NicPlan
-from bosh_aws_cpi.plan import nics, subnet_fallbacks
+from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
+from bosh_aws_cpi.plan import interface_options, nics, subnet_fallbacks
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import DISKS
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of
 from bosh_aws_cpi.tools.checks.bosh.rules import text_of
+from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import is_open, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -55,51 +57,80 @@ class Attachment(Record):
         return {key: value for key, value in values.items() if value is not None}
 
 
-def findings(
-    attachments: Sequence[Attachment], properties: dict[str, Node], aws: AwsConfig, group: Node, key: str
-) -> Iterator[Finding]:
+class Vm(Record):
+    """A VM whose networks are named: of an instance group, of the compilation, or of create-env.
+
+    Attributes:
+        merged: Its cloud properties.
+        attachments: Its networks.
+        group: Who asks for it: an instance group, or the compilation section.
+        key: Its key that names the networks.
+    """
+
+    merged: Merged
+    attachments: Sequence[Attachment]
+    group: Node
+    key: str = "networks"
+
+    def says(self, name: str) -> bool | None:
+        """Whether a boolean property is true; None when it is a variable."""
+        node = self.merged.nodes.get(name)
+        if node is not None and node.has_variables:
+            return None
+        return node is not None and is_true(node.value)
+
+    def networks(self) -> Mapping[str, Network]:
+        """The networks as create_vm reads them; none if one is unknown, or wrong, which it says itself."""
+        if not all(each.is_known for each in self.attachments):
+            return {}
+        documents = {text_of(each.node.get("name")): each.document() for each in self.attachments}
+        with suppress(CloudError):
+            found = parse_networks(documents)
+            if all(each.kind == "vip" or each.cloud_properties.subnet for each in found.values()):
+                return found
+        return {}
+
+    def plans(self) -> list[NicPlan]:
+        """The interfaces; none if the networks are not known, or create_vm refuses them."""
+        with suppress(CloudError):
+            return nics.nic_plans(self.networks())
+        return []
+
+
+def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
     """What create_vm refuses of a VM's networks.
 
     Args:
-        attachments: The networks.
-        properties: The VM's merged cloud properties.
+        vm: The VM.
         aws: The CPI's configuration, for its default security groups.
-        group: Who asks for the VM: an instance group, or the compilation section.
-        key: Its key that names the networks.
     """
-    if not all(each.is_known for each in attachments):
+    if not (networks := vm.networks()):
         return
-    documents = {text_of(each.node.get("name")): each.document() for each in attachments}
-    if said(lambda: parse_networks(documents)):
-        return  # the network's own findings say it
-    networks = parse_networks(documents)
-    if any(each.kind != "vip" and not each.cloud_properties.subnet for each in networks.values()):
-        return  # the same
     checks = [said(lambda: nics.vip_plan(networks, nics.nic_plans(networks)))]
-    primary = properties.get("primary_ipv6")
-    if primary is not None and not primary.has_variables and is_true(primary.value):
+    if vm.says("primary_ipv6"):
         checks.append(said(lambda: nics.with_primary_ipv6(nics.nic_plans(networks))))
-    leaving = properties.get("zone_fallback")
-    if leaving is not None and not leaving.has_variables and is_true(leaving.value):
-        checks.append(said(lambda: _check_leaving(networks, group)))
-    if (own := properties.get("security_groups")) is None or (not own.has_variables and own.value == []):
+    if vm.says("zone_fallback"):
+        checks.append(said(lambda: _check_leaving(networks, vm.group)))
+    own = vm.merged.nodes.get("security_groups")
+    if own is None or (not own.has_variables and own.value == []):
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))
     for text in dict.fromkeys(filter(None, checks)):
-        yield Finding(Severity.ERROR, text, "", group.at(key).place)
+        yield Finding(Severity.ERROR, text, "", vm.group.at(vm.key).place)
+
+
+def of_types(vm: Vm, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Finding]:
+    """What create_vm refuses of a VM's interfaces, because an instance type can't have them."""
+    plans = vm.plans()
+    for node in Launch(vm.merged, "").types if plans else ():
+        own = facts.get(str(node.value))
+        for problem in interface_options.problems_of_type(plans, own) if own is not None else ():
+            yield Finding(Severity.ERROR, problem.text, "", node.place)
 
 
 def _check_leaving(networks: Mapping[str, Network], group: Node) -> None:
     given = [each for key in _DISKS if (each := group.get(key)) is not None]
     has_disks = any(each.value and not each.has_variables for each in given)  # a variable may be 0
     subnet_fallbacks.check_leaving(nics.nic_plans(networks)[0], has_disks=has_disks)
-
-
-def plans(attachments: Sequence[Attachment]) -> list[NicPlan]:
-    """The interfaces of a VM with these networks; none if they are not known, or create_vm refuses them."""
-    documents = {text_of(each.node.get("name")): each.document() for each in attachments if each.is_known}
-    with suppress(CloudError):
-        return nics.nic_plans(parse_networks(documents)) if len(documents) == len(attachments) else []
-    return []
 
 
 def any_address(subnet: Node, index: int) -> str:

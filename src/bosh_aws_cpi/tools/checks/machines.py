@@ -12,7 +12,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import instance_types, interface_options, tags, type_options
+from bosh_aws_cpi.plan import instance_types, tags, type_options
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import REQUIRED, MetadataOptions, VmProperties
@@ -233,8 +233,6 @@ def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfi
             type_options.planned(properties, _ANY_IMAGE, each, defaults)[1] if each is not None else []
             for each in (tabled, facts)
         )
-        for plans in merged.use.interfaces if merged.use is not None else ():
-            now += interface_options.problems_of_type(plans, facts) if plans else ()
         for problem in dict.fromkeys(each for each in now if each not in known):
             yield Finding(Severity.ERROR, problem.text, "", _blamed(problem, merged).place)
 

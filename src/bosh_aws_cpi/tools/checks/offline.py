@@ -24,6 +24,7 @@ from bosh_aws_cpi.tools.checks import (
     deployment,
     disks,
     identifiers,
+    interfaces,
     machines,
     network_properties,
     spread,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
     from bosh_aws_cpi.tools.checks.combinations import Use
+    from bosh_aws_cpi.tools.checks.interfaces import Vm
 
 
 class Files(Record):
@@ -138,17 +140,18 @@ class Files(Record):
         yield from _of_stemcells(aws)
         yield from [*_of_cpi_name(config, self.documents[0].root)] or _of_others(config)
         if self.is_for_create_env:
-            yield from create_env.findings(self.documents[0], config, aws)
+            yield from create_env.findings(self.documents[0], config)
         else:
             yield from networks.findings(config)
             yield from compilation.findings(config)  # may fail because of a network
             yield from allocation.of_compilation(config)
-            yield from allocation.of_compiling_vms(config, aws)
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
             yield from deployment.findings(self.manifest, self._groups, config)
-            yield from allocation.findings(self._groups, self.uses or [], config, aws)
+            yield from allocation.findings(self._groups, config)
             yield from spread.findings(self.uses or [])
+        for vm in self.vms:
+            yield from interfaces.findings(vm, aws)
         yield from machines.findings(config, aws, self.uses)
         yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
@@ -172,7 +175,14 @@ class Files(Record):
         """The kinds of VMs that the manifest asks for; None without one."""
         if self.manifest is None:
             return None
-        return allocation.with_interfaces(self._groups, deployment.uses(self._groups, self.config))
+        return deployment.uses(self._groups, self.config)
+
+    @cached_property
+    def vms(self) -> "Sequence[Vm]":
+        """The VMs whose networks are known."""
+        if self.is_for_create_env:
+            return list(create_env.vms(self.documents[0], self.config))
+        return list(allocation.vms(self._groups, self.uses or (), self.config))
 
     def demand(self) -> Demand:
         """The number of instances of each type that the manifest needs; empty without one."""

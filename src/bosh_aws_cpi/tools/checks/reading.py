@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem, Properties, Route, mistakes
-from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere
+from bosh_aws_cpi.tools.checks.bosh.levels import belonging, elsewhere
 from bosh_aws_cpi.tools.checks.bosh.rules import rewritten
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.words import FOREIGN
@@ -56,7 +56,7 @@ def _unknown(properties: Properties, at: At) -> Iterator[Finding]:
         foreign = FOREIGN.get(key, "") if len(route) == 1 else ""
         own = foreign if foreign.partition(".")[0] in type(properties).model_fields else near
         own = own if own and (own == foreign or "." in own) else None
-        remedy = f"Did you mean {own}?" if own else elsewhere(node)
+        remedy = f"Did you mean {own}?" if own else elsewhere(node) or belonging(node)
         remedy = remedy or (f"Did you mean {near}?" if near else "Remove it")
         yield Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place)
 

@@ -7,6 +7,7 @@ from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zo
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, vms
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.interfaces import Vm
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -21,6 +22,7 @@ class References(Record):
         disk_types: The entries of disk types.
         knows_all_subnets: Whether each network of VMs names its subnets.
         has_other_cpis: Whether some azs have another CPI, which VM types and disk types may be for.
+        vms: The VMs whose networks are known.
     """
 
     subnets: Sequence[SubnetUse]
@@ -29,14 +31,16 @@ class References(Record):
     disk_types: Sequence[Node]
     knows_all_subnets: bool
     has_other_cpis: bool
+    vms: Sequence[Vm]
 
     @classmethod
-    def of(cls, config: CloudConfig, uses: Iterable[Use] | None = None) -> "References":
+    def of(cls, config: CloudConfig, uses: Iterable[Use] | None, known: Sequence[Vm]) -> "References":
         """Collect them.
 
         Args:
             config: The cloud config.
             uses: What a manifest asks for; None without a manifest.
+            known: The VMs whose networks are known.
         """
         subnets = list(_subnets(config))
         return cls(
@@ -46,6 +50,7 @@ class References(Record):
             config.lists["disk_types"],
             knows_all_subnets=None not in subnets and "networks" not in config.open_lists,
             has_other_cpis=bool(config.azs_of_others),
+            vms=known,
         )
 
     @property

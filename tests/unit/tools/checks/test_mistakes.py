@@ -192,6 +192,29 @@ NAMES = [
         "has no disk_size. Rename size to disk_size",
     ),
     ("    reserved:", "    reserve:", f"error 31 {SUBNET}/range", "Rename reserve to reserved"),
+    *(
+        (DISK, f"    {key}\n", f"warning 14 {IN_VM}/{key.partition(':')[0]}", remedy)
+        for key, remedy in (
+            ("interface_type: efa", "Move it into cloud_properties of networks"),
+            ("ena_express: {enabled: true}", "Move it into cloud_properties of networks"),
+            (f"snapshot_id: snap-{ID}", "Move it into cloud_properties of disk_types"),
+            ("iops_per_gib: 50", "Move it into cloud_properties of disk_types"),
+            ("keep_failed_vms: true", "Move it into cpi.json: aws.keep_failed_vms"),
+            ("remember_shortages: true", "Move it into cpi.json: aws.remember_shortages"),
+        )
+    ),
+    (
+        f"{{subnet: subnet-{ID}}}",
+        f"{{subnet: subnet-{ID}, zone_fallback: true}}",
+        f"warning 36 {SUBNET}/cloud_properties/zone_fallback",
+        "Move it into cloud_properties of azs or vm_types or vm_extensions",
+    ),
+    (
+        EBS,
+        "{zone_fallback: true}",
+        f"warning 25 {IN_DISK}/zone_fallback",
+        "Move it into cloud_properties of azs or vm_types or vm_extensions",
+    ),
     (DISK, "    flavor: m1.small\n", f"warning 14 {IN_VM}/flavor", "Did you mean instance_type?"),
     (DISK, "    machine_type: n1-small\n", f"warning 14 {IN_VM}/machine_type", "Did you mean instance_type?"),
     (DISK, "    root_disk_size_gb: 20\n", f"warning 14 {IN_VM}/root_disk_size_gb", "root_disk.size, in MiB?"),
@@ -467,6 +490,12 @@ KINDS = [
         f"    placement_group: pg-{ID}\n",
         f"error 14 {IN_VM}/placement_group",
         "is the id of a placement group. Give the name",
+    ),
+    (
+        DISK,
+        f"    launch_template: {{name: lt-{ID}}}\n",
+        f"error 14 {IN_VM}/launch_template/name",
+        "is the id of a launch template. Give the name",
     ),
     (
         f"subnet-{ID}",

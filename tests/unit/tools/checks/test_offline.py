@@ -444,10 +444,11 @@ def test_instance_type_of_an_extension(check: Callable[..., Found]) -> None:
 
 
 def test_security_groups(check: Callable[..., Found]) -> None:
-    """Without default security groups, each VM type or its network needs some."""
+    """Without default security groups, each VM type or its network needs some; so does the compilation."""
     whole = yaml.safe_load(OWN)
     missing = [("error", f"vm_types/{name}/cloud_properties") for name in ("default", "large")]
-    assert [each[:2] for each in check(whole, default_security_groups=[])] == missing
+    expected = [("error", "compilation/network"), *missing]
+    assert [each[:2] for each in check(whole, default_security_groups=[])] == expected
     with_some = changed(whole, (*SUBNET, "cloud_properties", "security_groups"), ["web"])
     assert check(with_some, default_security_groups=[]) == []
     manifest = changed(MANIFEST, ("instance_groups", 0, "persistent_disk_type"), GONE)

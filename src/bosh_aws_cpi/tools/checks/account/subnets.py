@@ -1,16 +1,18 @@
 """Subnets: they exist, have the zone and range of the cloud config, and free addresses. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from typing import Final
 
 from bosh_aws_cpi.aws.subnet_details import SubnetFacts
 from bosh_aws_cpi.model import Subnet
-from bosh_aws_cpi.plan.subnet_fallbacks import difference
+from bosh_aws_cpi.plan import subnet_fallbacks
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of, within
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse
+from bosh_aws_cpi.tools.checks.reading import said
 from bosh_aws_cpi.tools.checks.references import References, named
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -51,9 +53,11 @@ def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
                 yield Finding(Severity.ERROR, what, "Use the id of one of your subnets", node.place, "AWS")
             else:
                 yield from _of_state(facts, node)
+    is_any_zone = any(launch.has("zone_fallback") for launch in known.references.launches)
     for use, facts in known.uses():
         yield from _of_range(use, facts)
-        yield from _of_fallbacks(use, facts, known)
+        yield from _of_fallbacks(use, facts, known, is_any_zone=is_any_zone)
+    yield from _of_vms(known, is_any_zone=is_any_zone)
 
 
 def _of_state(facts: SubnetFacts, node: Node) -> Iterator[Finding]:
@@ -65,18 +69,37 @@ def _of_state(facts: SubnetFacts, node: Node) -> Iterator[Finding]:
         yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
 
 
-def _of_fallbacks(use: SubnetUse, facts: SubnetFacts, known: KnownSubnets) -> Iterator[Finding]:
+def _of_fallbacks(
+    use: SubnetUse, facts: SubnetFacts, known: KnownSubnets, *, is_any_zone: bool
+) -> Iterator[Finding]:
     """Each fallback subnet must be like the first one, by create_vm's own rule.
 
-    The zone may be another one if any VM may have ``zone_fallback``: which VMs a network has is not known.
+    The zone may be another one if any VM may have ``zone_fallback``: not all VMs of a network are known.
     """
-    is_any_zone = any(launch.has("zone_fallback") for launch in known.references.launches)
     for node in use.fallbacks:
         other = known.found.get(str(node.value))
         if other is not None and (
-            what := difference(_subnet(facts), _subnet(other), is_any_zone=is_any_zone)
+            what := subnet_fallbacks.difference(_subnet(facts), _subnet(other), is_any_zone=is_any_zone)
         ):
-            yield Finding(Severity.ERROR, what, "Use another subnet, or remove it", node.place)
+            remedy = "" if "zone_fallback" in what else "Use another subnet, or remove it"
+            yield Finding(Severity.ERROR, what, remedy, node.place)
+
+
+def _of_vms(known: KnownSubnets, *, is_any_zone: bool) -> Iterator[Finding]:
+    """What create_vm refuses of the fallback subnets of known VMs, unless the subnets' findings say it."""
+    found = {subnet_id: _subnet(facts) for subnet_id, facts in known.found.items()}
+    for vm in known.references.vms:
+        plan, leaves = next(iter(vm.plans()), None), vm.says("zone_fallback")
+        if plan is None or not found.keys() >= {plan.subnet_id, *plan.fallback_subnets}:
+            continue
+        check = partial(subnet_fallbacks.check, plan, found)
+        strict, loose = said(check), said(partial(check, is_any_zone=is_any_zone))
+        if leaves is False and strict and not loose:
+            yield Finding(Severity.ERROR, strict, "", vm.group.at(vm.key).place)
+        elif leaves and plan.fallback_subnets and not strict:
+            what = f"zone_fallback has no effect: all subnets of network '{plan.group}' are in the same zone"
+            remedy = "Name subnets in other zones, or remove zone_fallback"
+            yield Finding(Severity.WARNING, what, remedy, vm.group.at(vm.key).place, "CPI")
 
 
 def _subnet(facts: SubnetFacts) -> Subnet:

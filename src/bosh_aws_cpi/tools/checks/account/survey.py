@@ -30,7 +30,7 @@ from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.asking import Asker
-from bosh_aws_cpi.tools.checks import machines, quotas
+from bosh_aws_cpi.tools.checks import interfaces, machines, quotas
 from bosh_aws_cpi.tools.checks.account import (
     addresses,
     encryption_keys,
@@ -264,6 +264,8 @@ class _Survey:
             names = [str(node.value) for node in launch.types]
             new = [facts[name] for name in names if name in facts and facts[name] != tabled_facts(name)]
             yield from machines.with_types(launch.merged, new, self._aws) if new else ()
+        for each in self._references.vms:
+            yield from interfaces.of_types(each, facts)
 
     def named_things(self) -> Iterator[Finding]:
         """Key pairs, instance profiles and placement groups."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from types import UnionType
 from typing import Final, get_args, get_origin
 
+from bosh_aws_cpi.config.keys import KEYS
 from bosh_aws_cpi.properties.types import Properties, Route
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 from bosh_aws_cpi.tools.checks.bosh.shapes import (
@@ -58,6 +59,24 @@ def elsewhere(unknown: Node) -> str:
             return f"Move it up, beside {unknown.route[end]}"
     inner = [each for each in _below(levels[-1][1], key) if _has(unknown, each)]
     return f"Move it into {' or '.join(inner)}" if len(inner) in _FEW else ""
+
+
+def belonging(unknown: Node) -> str:
+    """The remedy for an ignored cloud property that is one of another section, or a key of cpi.json, or "".
+
+    Args:
+        unknown: The property's value.
+    """
+    key, root = str(unknown.route[-1]), unknown.document.root
+    if any(key in _keys(level) for _, level in _levels(unknown.route[:-1])):
+        return ""
+    sections = {name: _keys(level).get("cloud_properties") for name, level in _keys(_ROOT).items() if level}
+    owners = [
+        name for name, own in sections.items() if own and key in _keys(own) and name != unknown.route[0]
+    ]
+    if owners:
+        return f"Move it into cloud_properties of {' or '.join(filter(root.child, owners)) or owners[0]}"
+    return f"Move it into cpi.json: aws.{key}" if f"aws.{key}" in {row.path for row in KEYS} else ""
 
 
 def misplaced(node: Node, key: str) -> str:
