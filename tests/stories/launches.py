@@ -92,7 +92,7 @@ def start_vm(cpi: Cpi, vm_arguments: VmArguments) -> StartVm:
 def launched(create_vm: CreateVm, start_vm: StartVm, fake_aws: FakeAws, world: World) -> Callable[..., str]:
     """Return a function that has the second launch be answered, or the CPI killed at it; returns its VM."""
 
-    def launch(how: str, *given: dict[str, Any]) -> str:
+    def launch(how: str, *given: Any) -> str:
         if how == "killed":
             kill_at(fake_aws, lambda: start_vm(*given), 2, when="after", action="RunInstances")
         else:
