@@ -274,13 +274,10 @@ EFA = {"interface_type": "efa"}
 @pytest.mark.parametrize(
     ("types", "options", "message"),
     [
-        (["t3.micro"], EFA, LACKING.format("interface_type", "t3.micro")),
         (["c6in.32xlarge", "m5.large"], EFA, LACKING.format("interface_type", "m5.large")),
-        (["m5.large"], EXPRESS, LACKING.format("ena_express", "m5.large")),
-        (["t2.medium"], TRACKING, LACKING.format("connection_tracking", "t2.medium")),
         (["m5.large"], {"network_card_index": 1}, NO_SUCH_CARD),
     ],
-    ids=["efa", "efa-of-fallback", "ena-express", "connection-tracking", "cards"],
+    ids=["efa-of-fallback", "cards"],
 )
 def test_types_without_them(
     create_vm: CreateVm,
