@@ -87,10 +87,12 @@ class Unlisted(NamedTuple):
     Attributes:
         why: Why that is right.
         prefixes: Of its ids.
+        is_complete: Whether it has to be one of `Painter.complete_images`.
     """
 
     why: str
     prefixes: tuple[str, ...]
+    is_complete: bool = False
 
 
 BUILT_IN_TABLE = Outlived(
@@ -308,6 +310,7 @@ UNLISTED: dict[str, Unlisted] = {
             "A whole AMI that the Director does not know looks like one that it knows: the sweep lists none "
             "of them (docs/sweep.md). The next equal call adopts it",
             ("ami-", "snap-"),
+            is_complete=True,
         ),
     ),
 }

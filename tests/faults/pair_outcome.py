@@ -88,7 +88,8 @@ class PairOutcome(Outcome):
         unlisted = {each for each in found.keys() - self.there if not {each, *found[each]} & listed}
         if allowed := UNLISTED.get(self.case.scenario.name):
             logged = {each for each in unlisted if is_killed or each in self.answer.stderr}
-            unlisted -= {each for each in logged if each.startswith(allowed.prefixes)}
+            right = self.painter.complete_images() if allowed.is_complete else logged
+            unlisted -= {each for each in logged & right if each.startswith(allowed.prefixes)}
         others = [line for line in lines if not RESOURCE.match(line) and line not in self._partial]
         if unlisted or others:
             text = f"sweep does not list {sorted(unlisted)}; it lists {sorted(listed)}"

@@ -101,6 +101,15 @@ class Painter:
         groups = ec2.describe_placement_groups()["PlacementGroups"]
         return found | {each["GroupId"]: set() for each in groups}
 
+    def complete_images(self) -> set[str]:
+        """List the available AMIs whose snapshots have the tag that the sweep goes by, and those."""
+        ec2, found = self.world.ec2, self.holders()
+        images = ec2.describe_images(Owners=["self"])["Images"]
+        available = [each["ImageId"] for each in images if each["State"] == "available"]
+        tagged = [{"Name": "tag:bosh_ami", "Values": available}]
+        snapshots = ec2.describe_snapshots(OwnerIds=["self"], Filters=tagged)["Snapshots"]
+        return {each for one in snapshots for each in {one["SnapshotId"], *found[one["SnapshotId"]]}}
+
     def _instances(self) -> Iterator[str]:
         for reservation in self.world.ec2.describe_instances()["Reservations"]:
             yield from map(_instance, reservation["Instances"])

@@ -10,8 +10,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from testbed.loopback import LoopbackServer, Reply
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from testbed.loopback import Request
 
 pytestmark = pytest.mark.release
 
@@ -292,6 +296,66 @@ def test_lost_answer(hook: str, script: str, message: str, attempt: Attempt) -> 
     assert f"put the files in {attempt.final} on its page" in done.stderr
     assert (attempt.final / "tag").read_text() == "v1\n"
     assert list((attempt.folder / "tmp").iterdir()) == []
+
+
+class GitServer(LoopbackServer):
+    """Serves a repository over HTTP.
+
+    Attributes:
+        lost: What answers a push in the repository's place, which gets nothing by then.
+    """
+
+    def __init__(self, repository: str, lost: Reply | None) -> None:
+        """Take a free port."""
+        super().__init__()
+        self.repository = repository
+        self.lost = lost
+
+    def reply(self, request: Request) -> Reply:
+        """List the references, or take a push."""
+        if request.method == "POST" and self.lost:
+            return self.lost
+        service = "git-receive-pack" if "git-receive-pack" in request.path else "git-upload-pack"
+        head, options, kind = "", [], "result"
+        if request.method == "GET":
+            line = f"# service={service}\n"
+            head, options, kind = f"{len(line) + 4:04x}{line}0000", ["--advertise-refs"], "advertisement"
+        command = ["git", service.removeprefix("git-"), "--stateless-rpc", *options, self.repository]
+        done = subprocess.run(command, input=request.body, capture_output=True, check=True)
+        return Reply(200, head.encode() + done.stdout, f"application/x-{service}-{kind}")
+
+
+LOST_OVER_HTTP = {
+    "time-out of a gateway": Reply(504, b"late", "text/plain"),
+    "closed connection": Reply(0, pieces=iter(())),
+    "empty answer": Reply(200, b"", "application/x-git-receive-pack-result"),
+}
+
+
+@pytest.mark.parametrize("lost", LOST_OVER_HTTP.values(), ids=LOST_OVER_HTTP)
+def test_lost_answer_over_http(lost: Reply, attempt: Attempt) -> None:
+    """Over HTTP, git ends with 1 as after a refusal, and the remote may get the release later."""
+    with GitServer(attempt.remote, lost) as server:
+        attempt.remote = server.url.replace("//", "//somebody:secret@")
+        done = attempt.run()
+    assert [request.method for request in server.requests] == ["GET", "GET", "POST", "GET"]
+    assert done.returncode == 1
+    assert f"it is not certain whether {server.url} has the release" in done.stderr
+    assert "secret" not in done.stdout + done.stderr
+    assert (attempt.final / "tag").read_text() == "v1\n"
+
+
+def test_refused_push_over_http(attempt: Attempt) -> None:
+    """A hook's refusal is certain over HTTP as well."""
+    write_hook(attempt, "pre-receive", "exit 1")
+    with GitServer(attempt.remote, None) as server:
+        attempt.remote = server.url.replace("//", "//somebody:secret@")
+        done = attempt.run()
+    assert done.stderr.endswith(
+        f"{server.url} refused the release, and is still empty; the message is above\n"
+    )
+    assert "secret" not in done.stdout + done.stderr
+    assert not attempt.final.exists()
 
 
 def test_signatures_of_git(attempt: Attempt) -> None:

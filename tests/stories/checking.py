@@ -26,6 +26,15 @@ def checked(cpi: Cpi, config: Mapping[str, Any], *arguments: str) -> Findings:
     return found
 
 
+def checked_with(
+    cpi: Cpi, config: Mapping[str, Any], groups: list[dict[str, Any]], *arguments: str
+) -> Findings:
+    """Check a cloud config with a manifest that has these instance groups."""
+    manifest = cpi.folder / "manifest.yml"
+    manifest.write_text(yaml.safe_dump({"name": "deployment", "instance_groups": groups}))
+    return checked(cpi, config, *arguments, "--manifest", str(manifest))
+
+
 def errors(found: Findings) -> Findings:
     """Return the errors among findings."""
     return of("error", found)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed.killing import kill_at
 from testbed.rules import REQUEST_ID
 from testbed.traffic import Traffic
 
@@ -85,6 +86,21 @@ def start_vm(cpi: Cpi, vm_arguments: VmArguments) -> StartVm:
         return cpi.start("create_vm", *vm_arguments(*given, **more), stemcell=2)
 
     return start
+
+
+@pytest.fixture
+def launched(create_vm: CreateVm, start_vm: StartVm, fake_aws: FakeAws, world: World) -> Callable[..., str]:
+    """Return a function that has the second launch be answered, or the CPI killed at it; returns its VM."""
+
+    def launch(how: str, *given: Any) -> str:
+        if how == "killed":
+            kill_at(fake_aws, lambda: start_vm(*given), 2, when="after", action="RunInstances")
+        else:
+            create_vm(*given).ok()
+        (vm_cid,) = world.state()["instances"]
+        return str(vm_cid)
+
+    return launch
 
 
 @pytest.fixture

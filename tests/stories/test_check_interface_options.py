@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
 
 from tests.stories.checked_config import DYNAMIC, LARGE, SUBNET, changed, env, right
-from tests.stories.checking import checked, errors
+from tests.stories.checking import checked, checked_with, errors
 
 if TYPE_CHECKING:
     from testbed.executable import Answer, Cpi
@@ -43,9 +42,7 @@ def found_in(cpi: Cpi, config: dict[str, Any], *options: str) -> list[tuple[str,
         "stemcell": "default",
         "networks": [{"name": "default", "default": ["dns", "gateway"]}, {"name": "dynamic"}],
     }
-    manifest = cpi.folder / "manifest.yml"
-    manifest.write_text(yaml.safe_dump({"name": "deployment", "instance_groups": [group]}))
-    found = errors(checked(cpi, config, *options, "--manifest", str(manifest)))
+    found = errors(checked_with(cpi, config, [group], *options))
     return [(each["path"], each["what"]) for each in found if "quota" not in each["what"]]
 
 

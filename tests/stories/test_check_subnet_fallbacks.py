@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.stories.checked_config import DYNAMIC, NETWORK, SUBNET, changed, right
-from tests.stories.checking import checked, errors, of
+from tests.stories.checking import checked, checked_with, errors, of
 
 if TYPE_CHECKING:
     from testbed.executable import Answer, Cpi
@@ -118,9 +118,7 @@ def test_several_networks(cpi: Cpi, world: World) -> None:
         "stemcell": "default",
         "networks": [{"name": "default", "default": ["dns", "gateway"]}, {"name": "dynamic"}],
     }
-    manifest = cpi.folder / "manifest.yml"
-    manifest.write_text(yaml.safe_dump({"name": "deployment", "instance_groups": [group]}))
-    (found,) = errors(checked(cpi, config, "--offline", "--manifest", str(manifest)))
+    (found,) = errors(checked_with(cpi, config, [group], "--offline"))
     assert found["path"] == "instance_groups/web/networks"
     assert "subnet_fallbacks is for VMs with a single network" in found["what"]
     subnet = config["networks"][NETWORK[1]]["subnets"][0]
@@ -152,10 +150,7 @@ def test_zone_fallback(cpi: Cpi, world: World, keys: dict[str, Any], said: str) 
     """With a manifest, VMs that can't leave their zone are found; others may have subnets of other zones."""
     config = changed(right(world), (*AT_DYNAMIC, *KEY), [world.subnet_ids[2]])
     config["vm_extensions"] = [{"name": "anywhere", "cloud_properties": {"zone_fallback": True}}]
-    manifest = cpi.folder / "manifest.yml"
-    group = {**group_of(**keys), "vm_extensions": ["anywhere"]}
-    manifest.write_text(yaml.safe_dump({"name": "deployment", "instance_groups": [group]}))
-    found = errors(checked(cpi, config, "--manifest", str(manifest)))
+    found = errors(checked_with(cpi, config, [{**group_of(**keys), "vm_extensions": ["anywhere"]}]))
     assert [each["path"] for each in found] == (["instance_groups/web/networks"] if said else [])
     assert said in "".join(each["what"] for each in found)
 

@@ -325,19 +325,3 @@ def test_new_version_after_a_kill(
     assert f"Instance '{first}' was created for this agent with other arguments; it is kept" in warnings(
         answer
     )
-
-
-@pytest.mark.faults
-def test_killed(
-    template: Callable[..., str],
-    create_vm: CreateVm,
-    start_vm: StartVm,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
-    """After a kill, the same call finds the instance, since its version has a number."""
-    template_id = template(Monitoring={"Enabled": True})
-    properties = {"launch_template": {"id": template_id, "version": "$Latest"}}
-    kill_at(fake_aws, lambda: start_vm(properties), when="after", action="RunInstances")
-    vm_cid = create_vm(properties).ok()[0]
-    assert world.state()["instances"] == [vm_cid]

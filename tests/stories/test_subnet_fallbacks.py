@@ -244,36 +244,19 @@ def test_quota(
     assert error["message"].endswith("Delete unused resources, or ask AWS to raise the quota")
 
 
-@pytest.fixture
-def launched(
-    create_vm: CreateVm, start_vm: StartVm, networks: dict[str, Any], fake_aws: FakeAws, world: World
-) -> Callable[[str], str]:
-    """Return a function that has the second launch be answered, or the CPI killed at it; returns its VM."""
-
-    def launch(how: str) -> str:
-        if how == "killed":
-            kill_at(fake_aws, lambda: start_vm(networks=networks), 2, when="after", action="RunInstances")
-        else:
-            create_vm(networks=networks).ok()
-        (vm_cid,) = world.state()["instances"]
-        return str(vm_cid)
-
-    return launch
-
-
 @pytest.mark.parametrize("how", ["killed", "answered"])
 def test_same_again(
     create_vm: CreateVm,
     networks: dict[str, Any],
     subnets: list[str],
     fill: Callable[..., list[str]],
-    launched: Callable[[str], str],
+    launched: Callable[..., str],
     world: World,
     how: str,
 ) -> None:
     """The same call finds its VM in the fallback subnet, though the first one has room again by then."""
     (blocker,) = fill(subnets[0])
-    vm_cid = launched(how)
+    vm_cid = launched(how, {}, networks)
     world.ec2.delete_network_interface(NetworkInterfaceId=blocker)
     assert create_vm(networks=networks).ok()[0] == vm_cid
     assert world.state()["instances"] == [vm_cid]

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.killing import interrupt_at, kill_at
-
 pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
         CreateVolume,
         ReadCalls,
         RefuseLaunch,
-        StartVm,
         WriteError,
         WriteNetwork,
     )
@@ -185,57 +182,23 @@ def test_remembered(
     assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, world.other_zone)]
 
 
-@pytest.fixture
-def launched(
-    create_vm: CreateVm, start_vm: StartVm, networks: dict[str, Any], fake_aws: FakeAws, world: World
-) -> Callable[[str], str]:
-    """Return a function that has the second launch be answered, or the CPI killed at it; returns its VM."""
-
-    def launch(how: str) -> str:
-        if how == "killed":
-            kill_at(
-                fake_aws,
-                lambda: start_vm(ANYWHERE, networks=networks),
-                2,
-                when="after",
-                action="RunInstances",
-            )
-        else:
-            create_vm(ANYWHERE, networks=networks).ok()
-        (vm_cid,) = world.state()["instances"]
-        return str(vm_cid)
-
-    return launch
-
-
 @pytest.mark.usefixtures("own_zone_short")
 @pytest.mark.parametrize("how", ["killed", "answered"])
 def test_same_again(
     create_vm: CreateVm,
     networks: dict[str, Any],
-    launched: Callable[[str], str],
+    launched: Callable[..., str],
     fake_aws: FakeAws,
     world: World,
     how: str,
 ) -> None:
     """The same call finds its VM in the other zone, though its own zone has room again by then."""
-    vm_cid = launched(how)
+    vm_cid = launched(how, ANYWHERE, networks)
     fake_aws.clear_rules()
     found, shown = create_vm(ANYWHERE, networks=networks).ok()
     assert (found, world.state()["instances"]) == (vm_cid, [vm_cid])
     assert world.instance(vm_cid)["Placement"]["AvailabilityZone"] == world.other_zone
     assert shown["any"]["cloud_properties"]["subnet"] == world.subnet_ids[2]
-
-
-@pytest.mark.usefixtures("own_zone_short")
-def test_interrupted(start_vm: StartVm, networks: dict[str, Any], fake_aws: FakeAws, world: World) -> None:
-    """A signal during the launch in the other zone leaves nothing."""
-    before = world.state()
-    interrupt_at(
-        fake_aws, lambda: start_vm(ANYWHERE, networks=networks), 2, when="after", action="RunInstances"
-    )
-    assert fake_aws.actions().count("TerminateInstances") == 1
-    assert world.state() == before
 
 
 @pytest.mark.usefixtures("own_zone_short")
