@@ -162,8 +162,9 @@ def test_other_arguments_that_ec2_does_not_mind(
     made = answer.ok()[0]
     assert made != first
     assert world.state()["instances"] == sorted([first, made])
-    assert f"Instance '{first}' was created for this agent with other arguments; it is kept" in warnings(
-        answer
+    assert (
+        f"Instance '{first}' was created for this agent with other arguments; it is left as it is"
+        in warnings(answer)
     )
 
 
@@ -213,7 +214,7 @@ def test_other_arguments(
     assert world.state()["instances"] == sorted([first, second])
     assert tags_of(second)["owner"] == "b"
     assert warnings(answer) == [
-        f"Instance '{first}' was created for this agent with other arguments; it is kept"
+        f"Instance '{first}' was created for this agent with other arguments; it is left as it is"
     ]
     assert create_vm({"tags": {"owner": "b"}}, dynamic).ok()[0] == second
 
