@@ -259,7 +259,7 @@ def test_spread(
     fake_aws: FakeAws,
     world: World,
 ) -> None:
-    """A refusal in a spread placement group is not remembered; there, too, what is remembered is tried last."""
+    """A refusal in a spread placement group is not remembered; what is remembered is tried last there."""
     short(SHORT, {**OF_FIRST, "Placement.GroupName": f"bosh-{DIRECTOR_UUID}-bosh-1-db-etcd"})
     assert tried("agent-1", PREFER, env=ENV) == [FIRST, FIRST]
     assert kept() == {}

@@ -68,7 +68,7 @@ class Shortages:
             self._write(self._pool(option), [])
 
     def _pool(self, option: LaunchOption) -> list[str]:
-        """The capacity that EC2 sells to all: instance type, zone, market; a spread placement group uses it."""
+        """The capacity that EC2 sells to all: instance type, zone, market, for spread VMs, too."""
         return [option.facts.name, option.zone or self._zone, option.market]
 
     def _read(self, key: list[str], max_age: int) -> list[Any] | None:
