@@ -159,7 +159,10 @@ def test_not_kept(
         networks["public"] = {"type": "vip", "ip": traffic.public_ip}
     action = "ModifyNetworkInterfaceAttribute" if case == "several" else LAST
     message = deny(action)
-    own = {"spot": {"spot_bid_price": 0.05}, "tags": {"tags": {"job": "x", "id": "y", "team": "z"}}}
+    own: dict[str, dict[str, Any]] = {
+        "spot": {"spot_bid_price": 0.05},
+        "tags": {"tags": {"job": "x", "id": "y", "team": "z"}},
+    }
     answer = keeper.create(own.get(case), networks)
     assert answer.error["message"] == message
     (said,) = [each for each in warnings(answer) if "keep_failed_vms" in each]
