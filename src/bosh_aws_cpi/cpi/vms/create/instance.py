@@ -331,10 +331,7 @@ class InstanceCreation:
                     "network interfaces: delete it if the Director does not know it"
                 )
                 raise CloudError(message)
-            logger.warning(
-                "Instance '%s' was created for this agent with other arguments; it is left as it is",
-                vm_cid,
-            )
+            logger.warning("Instance '%s' was created for this agent with other arguments; it stays", vm_cid)
         return following(generation, used)
 
     def _wait_for_interfaces(self) -> None:
