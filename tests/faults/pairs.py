@@ -176,14 +176,14 @@ class Play:
             if not is_killed:  # the call that is held counts
                 counted = pair.action in {ANY, action}
                 self._aws.rule(**second, nth=pair.nth + counted)
-            self._inflict(pair.first, action)
+            if not self._inflict(pair.first, action):
+                return None
             if is_killed:
                 self._aws.rule(**second, nth=pair.nth)
                 self._process = self._stage.start()
             met = wait_until_held(self._aws, self._process)
-            if not met or not is_felt(pair, met):
+            if not met or not is_felt(pair, met) or not self._inflict(pair.second, met):
                 return None
-            self._inflict(pair.second, met)
             if pair.second.expected == Expected.REPEATED:
                 if pair.first is REFUSED:
                     self._aws.clear_rules()
@@ -203,18 +203,24 @@ class Play:
         stderr = "".join(each.stderr for each in self.answers)
         return Answer(last.stdout, stderr, last.returncode, last.milliseconds)
 
-    def _inflict(self, kind: Kind, action: str) -> None:
-        """Let a fault meet the call of this action that is held; after SIGKILL no process runs."""
+    def _inflict(self, kind: Kind, action: str) -> bool:
+        """Let a fault meet the call of this action that is held; after SIGKILL no process runs.
+
+        Returns:
+            Whether it met one. Of the parallel calls of an upload, another may take the fault's rule, and be
+            released together with the call that was held.
+        """
         assert self._process is not None
         number = SIGNALS.get(kind.expected)
         if number is None:
             self._aws.rule(action=action, nth=1, **kind.rule(action))
             self._aws.release()
-            return
+            return True
         if kind.name.endswith("after"):
             self._aws.rule(action=action, nth=1, hold=True)
             self._aws.release()
-            hold_next(self._aws, self._process)
+            if not wait_until_held(self._aws, self._process):
+                return False
         self._process.send_signal(number)
         if number == signal.SIGKILL:
             self._process.wait(timeout=PATIENCE)
@@ -222,6 +228,7 @@ class Play:
             self.answers.append(finish(self._process))
         else:
             self._aws.release()
+        return True
 
 
 def is_felt(pair: Pair, met: str) -> bool:

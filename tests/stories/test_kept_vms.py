@@ -108,8 +108,13 @@ def test_kept(
     assert changing[-3:] == ["DeregisterTargets", "CreateTags", "StopInstances"]
     fake_aws.clear_rules()
     assert keeper.cpi.call("has_vm", vm_cid).ok() is False
-    (stray,) = sweep("--json").document["strays"]
     since = told.partition(" ")[0]
+    said = keeper.cpi.run("diagnose", vm_cid).stdout.decode()
+    assert said.startswith(
+        f"error: create_vm failed with {KEPT} and kept it since {since}: the Director does not know it. "
+        f"Examine it, then delete it: bin/cpi sweep --director UUID --delete --instance {vm_cid}\n"
+    )
+    (stray,) = sweep("--json").document["strays"]
     assert stray["why"] == f"kept since {since}: create_vm failed with {KEPT}"
     assert stray["outcome"] == "left to you: name it with --instance"
     assert sweep.outcomes("--delete", "--instance", vm_cid, status=0) == {vm_cid: "removed"}
@@ -132,6 +137,7 @@ def test_not_kept_by_default(
         ("several", "the next attempt needs its network interfaces"),
         ("vip", "the next attempt needs its elastic IP"),
         ("spot", "EC2 stops no one-time spot instance"),
+        ("tags", "with tags of these names it counts as a VM of the Director; use others: id, job"),
     ],
 )
 def test_not_kept(
@@ -153,7 +159,11 @@ def test_not_kept(
         networks["public"] = {"type": "vip", "ip": traffic.public_ip}
     action = "ModifyNetworkInterfaceAttribute" if case == "several" else LAST
     message = deny(action)
-    answer = keeper.create({"spot_bid_price": 0.05} if case == "spot" else {}, networks)
+    own: dict[str, dict[str, Any]] = {
+        "spot": {"spot_bid_price": 0.05},
+        "tags": {"tags": {"job": "x", "id": "y", "team": "z"}},
+    }
+    answer = keeper.create(own.get(case), networks)
     assert answer.error["message"] == message
     (said,) = [each for each in warnings(answer) if "keep_failed_vms" in each]
     assert re.fullmatch(rf"aws.keep_failed_vms: instance 'i-[0-9a-f]+' is not kept: {why}", said)
@@ -175,18 +185,35 @@ def test_refused(
     message = deny(LAST)
     answer = keeper.create()
     assert answer.error == failure("CloudError", message)
-    assert [each for each in warnings(answer) if f" is not kept: {action} failed with Unauthorized" in each]
+    (said,) = [
+        each for each in warnings(answer) if f" is not kept: {action} failed with Unauthorized" in each
+    ]
+    assert f"Allow ec2:{action}" in said
     assert left() == {}
 
 
-def test_not_running(keeper: Keeper, fake_aws: FakeAws, left: ListResources, sent: ReadCalls) -> None:
-    """An instance that EC2 has ended before it ran can't be kept, and nothing is left."""
+def test_not_running(keeper: Keeper, fake_aws: FakeAws, left: ListResources) -> None:
+    """An instance that EC2 has ended before it ran is not to be kept, and nothing is left."""
     fake_aws.rule(action="RunInstances", times=None, ends="Client.VolumeLimitExceeded: Volume limit exceeded")
     answer = keeper.create()
     assert "Volume limit exceeded" in answer.error["message"]
     assert "stopped and kept" not in answer.error["message"]
-    assert len(sent("StopInstances")) == 1
+    assert "is not kept" not in answer.stderr
+    assert "StopInstances" not in fake_aws.actions()
     assert left() == {}
+
+
+def test_relaunched(
+    keeper: Keeper, deny: Refuse, fake_aws: FakeAws, warnings: ReadWarnings, sent: ReadCalls
+) -> None:
+    """After an instance that EC2 has ended, only the one that ran is kept."""
+    fake_aws.rule(action="RunInstances", times=1, ends="Server.InternalError: Internal error on launch")
+    deny(LAST)
+    answer = keeper.create()
+    ((vm_cid, state),) = keeper.instances().items()
+    assert (state, len(sent("RunInstances"))) == ("stopped", 2)
+    assert [each["InstanceId.1"] for each in sent("StopInstances")] == [vm_cid]
+    assert not [each for each in warnings(answer) if "is not kept" in each]
 
 
 def test_signal(keeper: Keeper, fake_aws: FakeAws, left: ListResources, sent: ReadCalls) -> None:
@@ -224,6 +251,52 @@ def test_retry(
     assert {each: keeper.told(each) for each in told} == told
 
 
+LONG_AGO = [r"<launchTime>\d{4}", "<launchTime>2020"]
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("nth", [1, 3])
+def test_unknown_whether_kept(keeper: Keeper, deny: Refuse, fake_aws: FakeAws, nth: int) -> None:
+    """An earlier call's instance is terminated if EC2 does not say whether that call kept it."""
+    kill_at(fake_aws, keeper.start, when="before", action=LAST)
+    assert list(keeper.instances().values()) == ["running"]
+    fake_aws.clear_rules()
+    fake_aws.forget_calls()
+    fake_aws.rule(action="RunInstances", nth=1, replace=[LONG_AGO])
+    deny(LAST)
+    deny("DescribeInstances", nth)
+    refused = "DescribeInstances" if nth == 1 else LAST
+    assert str(keeper.create().error["message"]).startswith(f"{refused} failed with UnauthorizedOperation")
+    assert "TerminateInstances" in fake_aws.actions()
+    fake_aws.clear_rules()
+    assert keeper.instances() == {}
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_known_as_kept(
+    keeper: Keeper,
+    deny: Refuse,
+    fake_aws: FakeAws,
+    *,
+    is_shown: bool,
+) -> None:
+    """One that was seen as kept, by the launch's answer or a look, is left alone without another look."""
+    deny(LAST)
+    keeper.create()
+    (kept,) = keeper.instances()
+    fake_aws.clear_rules()
+    fake_aws.forget_calls()
+    fake_aws.rule(
+        action="RunInstances",
+        nth=1,
+        replace=[LONG_AGO, *([] if is_shown else [["bosh_kept", "other"]])],
+    )
+    deny("DescribeInstances", 1 if is_shown else 2)
+    assert "DescribeInstances failed" in keeper.create().error["message"]
+    fake_aws.clear_rules()
+    assert keeper.instances() == {kept: "stopped"}
+
+
 def test_answer_of_the_launch(
     keeper: Keeper,
     deny: Refuse,
@@ -237,7 +310,7 @@ def test_answer_of_the_launch(
     launch = [
         ["<instanceState><code>80</code><name>stopped", "<instanceState><code>0</code><name>pending"],
         ["bosh_kept", "other"],
-        [r"<launchTime>\d{4}", "<launchTime>2020"],
+        LONG_AGO,
     ]
     fake_aws.rule(action="RunInstances", nth=1, replace=launch)
     vm_cid = keeper.create().ok()[0]
@@ -301,6 +374,7 @@ def test_forged(
         world.ec2.stop_instances(InstanceIds=[vm_cid])
     assert keeper.cpi.call("has_vm", vm_cid).ok() is True
     assert "kept since" not in sweep(*ANY_AGE).stdout.decode()
+    assert "kept it since" not in keeper.cpi.run("diagnose", vm_cid).stdout.decode()
 
 
 def test_error_of_the_cpi(keeper: Keeper, traffic: Traffic) -> None:

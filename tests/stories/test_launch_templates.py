@@ -322,6 +322,4 @@ def test_new_version_after_a_kill(
     vm_cid = answer.ok()[0]
     assert world.state()["instances"] == sorted([first, vm_cid])
     assert world.instance(vm_cid)["Monitoring"]["State"] == "disabled"
-    assert f"Instance '{first}' was created for this agent with other arguments; it is kept" in warnings(
-        answer
-    )
+    assert f"Instance '{first}' was created for this agent with other arguments; it stays" in warnings(answer)

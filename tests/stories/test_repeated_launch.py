@@ -162,9 +162,7 @@ def test_other_arguments_that_ec2_does_not_mind(
     made = answer.ok()[0]
     assert made != first
     assert world.state()["instances"] == sorted([first, made])
-    assert f"Instance '{first}' was created for this agent with other arguments; it is kept" in warnings(
-        answer
-    )
+    assert f"Instance '{first}' was created for this agent with other arguments; it stays" in warnings(answer)
 
 
 def test_other_type_that_ec2_does_not_mind(
@@ -213,7 +211,7 @@ def test_other_arguments(
     assert world.state()["instances"] == sorted([first, second])
     assert tags_of(second)["owner"] == "b"
     assert warnings(answer) == [
-        f"Instance '{first}' was created for this agent with other arguments; it is kept"
+        f"Instance '{first}' was created for this agent with other arguments; it stays"
     ]
     assert create_vm({"tags": {"owner": "b"}}, dynamic).ok()[0] == second
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed.executable import DIRECTOR_UUID
 from testbed.killing import kill_at
 
 pytestmark = pytest.mark.faults
@@ -26,6 +27,8 @@ TYPES = {"instance_type": FIRST, "instance_type_fallbacks": [SECOND]}
 OF_FIRST = {"InstanceType": FIRST}
 SHORT = "InsufficientInstanceCapacity"
 ANYWHERE = {"type": "dynamic"}
+PREFER = {**TYPES, "spread": "prefer"}
+ENV = {"bosh": {"group": "bosh-1-db-etcd"}}
 
 
 @pytest.fixture
@@ -249,6 +252,25 @@ def test_capacity_apart(
     assert tried("agent-4", grouped) == [FIRST, SECOND]
 
 
+def test_spread(
+    tried: Callable[..., list[str]],
+    short: RefuseLaunch,
+    kept: Callable[[], dict[str, Path]],
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """A refusal in a spread placement group is not remembered; what is remembered is tried last there."""
+    short(SHORT, {**OF_FIRST, "Placement.GroupName": f"bosh-{DIRECTOR_UUID}-bosh-1-db-etcd"})
+    assert tried("agent-1", PREFER, env=ENV) == [FIRST, FIRST]
+    assert kept() == {}
+    fake_aws.clear_rules()
+    short(SHORT, OF_FIRST)
+    assert tried("agent-2", PREFER, env=ENV) == [FIRST, FIRST, SECOND]
+    assert list(kept()) == [f"{FIRST} {world.zone} on-demand"]
+    for spread in ("prefer", True):
+        assert tried(f"agent-{spread}", {**TYPES, "spread": spread}, env=ENV) == [SECOND]
+
+
 def test_ended(
     tried: Callable[..., list[str]],
     kept: Callable[[], dict[str, Path]],
@@ -270,8 +292,11 @@ def test_killed(
     fake_aws: FakeAws,
     world: World,
 ) -> None:
-    """A call that was killed gets its VM, though its type is sold out by now and EC2 does not show it yet."""
-    arguments = vm_arguments(TYPES, dynamic, agent_id="agent-1")
+    """A call that was killed gets its VM, though its type is sold out by now and EC2 does not show it yet.
+
+    The VM prefers a spread placement group, for which the order of the first call holds, too.
+    """
+    arguments = vm_arguments(PREFER, dynamic, agent_id="agent-1", env=ENV)
     kill_at(
         fake_aws,
         lambda: remembering.start("create_vm", *arguments, stemcell=2),

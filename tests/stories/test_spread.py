@@ -543,6 +543,23 @@ def test_full_in_one_zone(spread_vm: Callable[..., Answer], world: World) -> Non
     assert (placement["AvailabilityZone"], placement["GroupName"]) == (world.other_zone, NAME)
 
 
+def test_full_in_all_zones(spread_vm: Callable[..., Answer], world: World, fake_aws: FakeAws) -> None:
+    """If the group is full in all zones, the error says what to do about the group, as for one zone."""
+    full = {"code": "InsufficientInstanceCapacity", "message": LIMIT, "status": 400}
+    fake_aws.rule(action="RunInstances", times=None, error=full)
+    properties = {"subnet": world.subnet_ids[0], "subnet_fallbacks": [world.subnet_ids[2]]}
+    networks = {"any": {"type": "dynamic", "cloud_properties": properties}}
+    error = spread_vm({"zone_fallback": True}, networks=networks).error
+    said = error["message"]
+    assert said.startswith(f"t3.micro (on demand) in {world.subnet_ids[0]}: RunInstances failed with Insuff")
+    assert f"; t3.micro (on demand) in {world.subnet_ids[2]}: " in said
+    assert said.endswith(
+        ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide "
+        "it into several, or remove spread or placement_group"
+    )
+    assert (said.count(LIMIT), error["ok_to_retry"]) == (2, True)
+
+
 @pytest.mark.usefixtures("full_group")
 @pytest.mark.parametrize("is_default", [False, True])
 def test_eighth_preferred(

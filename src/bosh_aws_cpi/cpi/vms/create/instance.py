@@ -18,7 +18,7 @@ from bosh_aws_cpi.aws.launches import (
 )
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import ENDED_FOR_CAPACITY, RESERVATION_CLOSED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo, attempt
@@ -118,6 +118,7 @@ class InstanceCreation:
         self._began = time.monotonic()
         self._refusals = Refusals()
         self._left_alone: set[str] = set()
+        self._ended: set[str] = set()
         self._shortages = _shortages(cloud, plan)
 
     def run(self) -> tuple[Instance, LaunchOption]:
@@ -165,6 +166,7 @@ class InstanceCreation:
                 logger.info("The client token belongs to an earlier launch: %s", error)
                 following_one = self._after_spent(option, generation)
             except Ended as error:
+                self._ended.add(error.instance.vm_cid)
                 following_one = self._after_end(option, generation, error, has_more=has_more)
         if following_one is None:
             return None
@@ -191,12 +193,14 @@ class InstanceCreation:
 
     def _was_kept(self, launched: Instance, *, is_new: bool) -> bool:
         """Whether an earlier call has kept an instance; this call then leaves it alone."""
-        if not is_new and self._cloud.config.aws.keep_failed_vms:
+        vm_cid = launched.vm_cid
+        is_known = vm_cid in self._left_alone or tag_plan.is_kept(launched)
+        if not (is_known or is_new) and self._cloud.config.aws.keep_failed_vms:
             with suppress(VMNotFound):  # EC2's answer may be that of the launch
-                launched = instances.find(self._cloud.ec2, launched.vm_cid)
-        if tag_plan.is_kept(launched):
-            self._left_alone.add(launched.vm_cid)
-        return launched.vm_cid in self._left_alone
+                is_known = tag_plan.is_kept(instances.find(self._cloud.ec2, vm_cid))
+        if is_known:
+            self._left_alone.add(vm_cid)
+        return is_known
 
     def _launch(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
         """RunInstances, as soon as the address is free."""
@@ -327,9 +331,7 @@ class InstanceCreation:
                     "network interfaces: delete it if the Director does not know it"
                 )
                 raise CloudError(message)
-            logger.warning(
-                "Instance '%s' was created for this agent with other arguments; it is kept", vm_cid
-            )
+            logger.warning("Instance '%s' was created for this agent with other arguments; it stays", vm_cid)
         return following(generation, used)
 
     def _wait_for_interfaces(self) -> None:
@@ -343,9 +345,11 @@ class InstanceCreation:
     def _discard(self, instance: Instance) -> None:
         """Discard an instance, or keep it, and discard its settings.
 
-        The registry may have saved them even if its answer was lost.
+        The registry may have saved them even if its answer was lost. An instance of which EC2 does not say
+        whether an earlier call has kept it is discarded.
         """
-        if self._was_kept(instance, is_new=self._is_new(instance)):
+        is_new = self._is_new(instance)
+        if looked_up(f"instance '{instance.vm_cid}'", lambda: self._was_kept(instance, is_new=is_new)):
             return
         settings = f"the settings of '{instance.vm_cid}' in the registry"
         in_turn(
@@ -354,7 +358,8 @@ class InstanceCreation:
         )
 
     def _terminate_or_keep(self, instance: Instance) -> None:
-        if self._cloud.config.aws.keep_failed_vms and (error := self._undo.failure):
+        error = None if instance.vm_cid in self._ended else self._undo.failure
+        if error and self._cloud.config.aws.keep_failed_vms:
             from bosh_aws_cpi.cpi.vms.create.keep import keep  # noqa: PLC0415 - few configurations want it
 
             if keep(self._cloud, self._plan, instance, error):

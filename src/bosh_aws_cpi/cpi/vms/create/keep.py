@@ -1,15 +1,19 @@
 """Keeps the instance of a failed create_vm, stopped, so that an operator can examine it."""
 
+from botocore.exceptions import ClientError
+
 from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import code_of
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.tag_names import VM_METADATA
 
 
 def keep(cloud: Cloud, plan: VmPlan, instance: Instance, failure: Exception) -> bool:
@@ -19,7 +23,7 @@ def keep(cloud: Cloud, plan: VmPlan, instance: Instance, failure: Exception) -> 
     it were stopped without the tag, a retry would wait for it to run.
     """
     vm_cid = instance.vm_cid
-    if why := _needed_by_a_retry(plan) or ("EC2 stops no one-time spot instance" if instance.is_spot else ""):
+    if why := _reason_against(plan, instance):
         logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, why)
         return False
     try:
@@ -30,7 +34,8 @@ def keep(cloud: Cloud, plan: VmPlan, instance: Instance, failure: Exception) -> 
             timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be kept", lambda: _check(cloud, vm_cid)
         )
     except Exception as error:  # noqa: BLE001 - the caller gets the first error
-        logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, described(error))
+        said = explained(error) if isinstance(error, ClientError) else described(error)
+        logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, said)
         return False
     logger.warning("aws.keep_failed_vms: instance '%s' is stopped and kept", vm_cid)
     director = cloud.config.director_uuid or "UUID"
@@ -47,11 +52,11 @@ def _check(cloud: Cloud, vm_cid: str) -> None:
         raise timing.NotYet(found.state)
 
 
-def _needed_by_a_retry(plan: VmPlan) -> str:
-    """What the instance holds that the next attempt needs; empty if nothing.
+def _reason_against(plan: VmPlan, instance: Instance) -> str:
+    """Why the instance can't be kept; empty if it can.
 
-    EC2 takes neither the primary address from an interface nor the primary interface from an instance, not
-    even from a stopped one.
+    The next attempt may need what it holds: EC2 takes neither the primary address from an interface nor the
+    primary interface from an instance, not even from a stopped one.
     """
     if plan.creates_nics_first:
         return "the next attempt needs its network interfaces"
@@ -59,4 +64,7 @@ def _needed_by_a_retry(plan: VmPlan) -> str:
         return "the next attempt needs its static address"
     if plan.traffic is not None and plan.traffic.vip is not None:
         return "the next attempt needs its elastic IP"
-    return ""
+    if instance.is_spot:
+        return "EC2 stops no one-time spot instance"
+    names = ", ".join(sorted(VM_METADATA & {*plan.spec.tags, *instance.tags}))
+    return f"with tags of these names it counts as a VM of the Director; use others: {names}" if names else ""

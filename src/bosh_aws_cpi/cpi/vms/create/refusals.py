@@ -40,6 +40,9 @@ class Refusals:
     def _summary(self) -> str:
         listed = "; ".join(map(_shown, self._noted))
         full = [isinstance(answer, SubnetFull) for _, answer in self._noted]
+        if all(isinstance(answer, GroupFailed) for _, answer in self._noted):
+            answer = self._noted[-1][1]
+            return listed + answer.message.removeprefix(answer.said)
         if all(full):
             return (
                 "No free address in any of the network's subnets: use larger ones, delete resources in "

@@ -51,7 +51,7 @@ class Shortages:
         order = self._read(self._identity, _ORDER_AGE)
         if order is None:
             pools = map(self._pool, options)
-            order = [pool for pool in pools if pool and self._read(pool, MAX_AGE) is not None]
+            order = [pool for pool in pools if self._read(pool, MAX_AGE) is not None]
             self._write(self._identity, order)
         for option in options:
             if self._pool(option) in order:
@@ -59,15 +59,16 @@ class Shortages:
         return sorted(options, key=lambda option: self._pool(option) in order)
 
     def note(self, option: LaunchOption, answer: Refused) -> None:
-        """Remember that EC2 can't launch an option, if that concerns other VMs, too."""
+        """Remember that EC2 can't launch an option, if that concerns other VMs, too.
+
+        A type that EC2 can't launch into a spread placement group may have capacity outside of it.
+        """
         code = answer.code if isinstance(answer, Ended) else code_of(answer.__cause__)
-        if code in SOLD_OUT and (pool := self._pool(option)):
-            self._write(pool, [])
+        if code in SOLD_OUT and (option.is_outside or not self._is_spread):
+            self._write(self._pool(option), [])
 
     def _pool(self, option: LaunchOption) -> list[str]:
-        """The capacity that EC2 sells to all: instance type, zone, market; empty in a placement group."""
-        if self._is_spread and not option.is_outside:
-            return []
+        """The capacity that EC2 sells to all: instance type, zone, market, for spread VMs, too."""
         return [option.facts.name, option.zone or self._zone, option.market]
 
     def _read(self, key: list[str], max_age: int) -> list[Any] | None:
@@ -94,7 +95,7 @@ def concern(spec: InstanceSpec) -> bool:
     """Whether a VM uses the capacity that all VMs of its zone share.
 
     Reservations, Dedicated Hosts, Dedicated Instances and placement groups have capacity, or lack it, for
-    themselves. With ``spread: prefer`` that holds for the launches in the group only.
+    themselves. A spread placement group takes of what all share.
     """
     own = spec.properties
     apart = own.capacity_reservation or own.dedicated_host or own.placement_group
