@@ -64,6 +64,15 @@ def test_right(cpi: Cpi, world: World) -> None:
     assert f"subnet '{first}' is repeated" in found[0]["what"]
 
 
+def test_list_as_subnet(cpi: Cpi, world: World) -> None:
+    """A list in place of the first subnet is an error of its own."""
+    config = changed(right(world), (*AT_DYNAMIC, *KEY), [world.subnet_ids[0]])
+    (found,) = errors(
+        checked(cpi, changed(config, (*AT_DYNAMIC, *KEY[:-1], "subnet"), ["subnet-1"]), "--offline")
+    )
+    assert found["what"] == "must be a string, got Array"
+
+
 @pytest.mark.parametrize("how", ["unknown", "zone", "VPC", "families"])
 def test_unlike(cpi: Cpi, world: World, how: str) -> None:
     """One that does not exist, or differs from the first, is an error, and no VM can be created with it."""
@@ -178,27 +187,15 @@ def test_others_of_a_network(cpi: Cpi, world: World) -> None:
     (found,) = errors(checked(cpi, changed(config, ("compilation", "network"), "dynamic")))
     assert found["path"] == "compilation/network"
     groups = [group_of(name="a", vm_extensions=["anywhere"]), group_of(name="b")]
-    manifest = cpi.folder / "manifest.yml"
-    manifest.write_text(yaml.safe_dump({"name": "deployment", "instance_groups": groups}))
-    (of_group,) = errors(checked(cpi, config, "--manifest", str(manifest)))
+    (of_group,) = errors(checked_with(cpi, config, groups))
     assert of_group["path"] == "instance_groups/b/networks"
     assert of_group["what"] == found["what"]
     message = created_in(cpi, world, dynamic(config)).error["message"]
     assert message == found["what"].replace("networks.dynamic.", "networks.network0.")
-    assert f"set zone_fallback for the VM, or use a subnet in {world.zone}" in message
-
-
-def test_zone_fallback_in_one_zone(cpi: Cpi, world: World) -> None:
-    """A VM that may leave its zone, but has all its subnets in one, gets a warning."""
-    config = changed(right(world), (*AT_DYNAMIC, *KEY), [world.subnet_ids[0]])
-    config["compilation"]["network"] = "dynamic"
-    config["vm_types"][1]["cloud_properties"]["zone_fallback"] = True
-    (found,) = checked(cpi, config)
-    assert (found["severity"], found["path"]) == ("warning", "compilation/network")
     assert (
-        "zone_fallback has no effect: all subnets of network 'dynamic' are in the same zone" in found["what"]
+        f"set zone_fallback for the VM if it has no persistent disks, or use a subnet in {world.zone}"
+        in message
     )
-    assert checked(cpi, changed(config, (*AT_DYNAMIC, *KEY), [world.subnet_ids[2]])) == []
 
 
 def test_few_addresses(cpi: Cpi, world: World) -> None:

@@ -555,7 +555,7 @@ def test_full_in_all_zones(spread_vm: Callable[..., Answer], world: World, fake_
     assert f"; t3.micro (on demand) in {world.subnet_ids[2]}: " in said
     assert said.endswith(
         ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide "
-        "it into several, or remove spread or placement_group"
+        "it into several, use spread: prefer, or remove spread or placement_group"
     )
     assert (said.count(LIMIT), error["ok_to_retry"]) == (2, True)
 

@@ -267,8 +267,8 @@ def test_without_the_property(
     """Without it, a fallback subnet in another zone is refused."""
     message = (
         f"networks.any.cloud_properties.subnet_fallbacks: '{subnets[2]}' is in zone {world.other_zone}, but "
-        f"subnet '{subnets[0]}' is in {world.zone}: set zone_fallback for the VM, or use a "
-        f"subnet in {world.zone}"
+        f"subnet '{subnets[0]}' is in {world.zone}: set zone_fallback for the VM if it has no "
+        f"persistent disks, or use a subnet in {world.zone}"
     )
     assert create_vm(networks=networks).error == failure("CloudError", message)
 

@@ -54,7 +54,7 @@ def difference(first: Subnet, subnet: Subnet, *, is_any_zone: bool = False) -> s
         return (
             f"'{subnet.subnet_id}' is in zone {subnet.availability_zone}, "
             f"but subnet '{first.subnet_id}' is in {first.availability_zone}: set zone_fallback for "
-            f"the VM, or use a subnet in {first.availability_zone}"
+            f"the VM if it has no persistent disks, or use a subnet in {first.availability_zone}"
         )
     if subnet.vpc_id != first.vpc_id:
         return (

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import (
@@ -19,6 +19,15 @@ from bosh_aws_cpi.properties.types import (
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.properties.vm_traffic import AdvertisedRoute, TargetGroup
+
+
+def _as_spread(value: object) -> object:
+    """A boolean or the word; the Ruby release has no such property, so no other text counts as true."""
+    if isinstance(value, bool) or value == "prefer":
+        return value
+    message = "must be true, false or prefer"
+    raise ValueError(message)
+
 
 State = Literal["enabled", "disabled"]
 """The words of EC2's API model: AmdSevSnpSpecification, NestedVirtualizationSpecification."""
@@ -249,7 +258,7 @@ class VmProperties(Properties):
     placement_partition: Count | None = None
     """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2
     distributes VMs evenly."""
-    spread: Literal["prefer"] | Truth | None = None
+    spread: Annotated[Literal["prefer"] | bool, BeforeValidator(_as_spread)] | None = None
     """* Run each VM of the instance group on a rack of its own: see [below](#spread). `prefer`: only as long
     as EC2 has room for that. Default: `aws.spread`."""
     tenancy: str | None = None

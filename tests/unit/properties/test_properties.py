@@ -33,7 +33,6 @@ def test_truth(value: object) -> None:
     assert vm(ephemeral_disk={"use_root_disk": value}).ephemeral_disk.use_root_disk is True
     assert DiskProperties.parse({"encrypted": value}).encryption(Encryption()) == Encryption(encrypted=True)
     assert vm(source_dest_check=value).source_dest_check is True
-    assert vm(spread=value).spread is True
 
 
 @pytest.mark.parametrize("value", [False, None])
@@ -50,13 +49,6 @@ def test_truth_as_string(program_log: ProgramLog, value: object, warnings: int) 
     DiskProperties.parse({"encrypted": value})
     assert [record.level for record in program_log.records] == ["WARNING"] * warnings
     assert program_log.text.count("given as a string, which counts as true") == warnings
-
-
-@pytest.mark.parametrize(("value", "warnings"), [("prefer", 0), (True, 0), (False, 0), ("preferred", 1)])
-def test_spread(program_log: ProgramLog, value: object, warnings: int) -> None:
-    """It has a word of its own; any other string counts as true."""
-    assert vm(spread=value).spread == (value if warnings == 0 else True)
-    assert len(program_log.records) == warnings
 
 
 @pytest.mark.parametrize(
@@ -125,6 +117,8 @@ def test_missing_properties(given: dict[str, Any], missing: str) -> None:
         ({"root_disk": {"type": 3}}, "root_disk.type", "Integer"),
         ({"root_disk": ["hunter2"]}, "root_disk", "Array"),
         ({"elbs": {"hunter2": 1}}, "elbs", "Hash"),
+        ({"spread": "true"}, "spread", "String"),
+        ({"spread": "preferred"}, "spread", "String"),
         ({"advertised_routes": ["hunter2"]}, "advertised_routes.0", "String"),
     ],
 )

@@ -70,12 +70,12 @@ def _repeated(entry: Node) -> Iterator[Finding]:
     fallbacks = nodes.get("subnet_fallbacks")
     if fallbacks is None or not isinstance(fallbacks.value, list):
         return  # a wrong type is a finding of its own
-    seen = {nodes["subnet"].value} if "subnet" in nodes else set()
+    seen = [nodes["subnet"].value] if "subnet" in nodes else []
     for each in texts(fallbacks):
         if each.value in seen:
             what = f"subnet '{each.value}' is repeated, which has no effect"
             yield Finding(Severity.NOTE, what, "Remove it", each.place)
-        seen.add(each.value)
+        seen.append(each.value)
 
 
 def _of_managed(entry: Node, config: CloudConfig, common: Mapping[str, str]) -> Iterator[Finding]:

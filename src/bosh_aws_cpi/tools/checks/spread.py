@@ -13,7 +13,7 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 _ZONE = "availability_zone"
 _SWAP = "create-swap-delete"
 _SOURCE = "EC2"
-_REMEDY = "Give the instance group more azs, divide it into several, or remove spread"
+_REMEDY = "Give the instance group more azs, divide it into several, use spread: prefer, or remove spread"
 
 
 def findings(uses: Iterable[Use]) -> Iterator[Finding]:

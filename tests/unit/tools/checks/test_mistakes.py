@@ -195,25 +195,31 @@ NAMES = [
     *(
         (DISK, f"    {key}\n", f"warning 14 {IN_VM}/{key.partition(':')[0]}", remedy)
         for key, remedy in (
-            ("interface_type: efa", "Move it into cloud_properties of networks"),
-            ("ena_express: {enabled: true}", "Move it into cloud_properties of networks"),
-            (f"snapshot_id: snap-{ID}", "Move it into cloud_properties of disk_types"),
-            ("iops_per_gib: 50", "Move it into cloud_properties of disk_types"),
-            ("keep_failed_vms: true", "Move it into cpi.json: aws.keep_failed_vms"),
-            ("remember_shortages: true", "Move it into cpi.json: aws.remember_shortages"),
+            ("interface_type: efa", "Move it into the cloud_properties of networks or their subnets"),
+            (
+                "ena_express: {enabled: true}",
+                "Move it into the cloud_properties of networks or their subnets",
+            ),
+            (f"snapshot_id: snap-{ID}", "Move it into the cloud_properties of disk types"),
+            ("iops_per_gib: 50", "Move it into the cloud_properties of disk types"),
+            ("keep_failed_vms: true", "Set aws.keep_failed_vms in the CPI's configuration"),
+            ("default_security_groups: [a]", "Did you mean security_groups?"),
+            ("region: us-east-1", "Remove it"),
+            ("remember_shortages: true", "Set aws.remember_shortages in the CPI's configuration"),
         )
     ),
     (
         f"{{subnet: subnet-{ID}}}",
         f"{{subnet: subnet-{ID}, zone_fallback: true}}",
         f"warning 36 {SUBNET}/cloud_properties/zone_fallback",
-        "Move it into cloud_properties of azs or vm_types or vm_extensions",
+        "Move it into the cloud_properties of VM types",
     ),
+    (EBS, "{security_groups: [a]}", f"warning 25 {IN_DISK}/security_groups", "Remove it"),
     (
         EBS,
         "{zone_fallback: true}",
         f"warning 25 {IN_DISK}/zone_fallback",
-        "Move it into cloud_properties of azs or vm_types or vm_extensions",
+        "Move it into the cloud_properties of VM types",
     ),
     (DISK, "    flavor: m1.small\n", f"warning 14 {IN_VM}/flavor", "Did you mean instance_type?"),
     (DISK, "    machine_type: n1-small\n", f"warning 14 {IN_VM}/machine_type", "Did you mean instance_type?"),

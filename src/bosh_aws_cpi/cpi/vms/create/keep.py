@@ -10,6 +10,7 @@ from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import code_of
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
+from bosh_aws_cpi.errors import Note
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -39,10 +40,11 @@ def keep(cloud: Cloud, plan: VmPlan, instance: Instance, failure: Exception) -> 
         return False
     logger.warning("aws.keep_failed_vms: instance '%s' is stopped and kept", vm_cid)
     director = cloud.config.director_uuid or "UUID"
-    failure.add_note(
+    note = (
         f". Instance '{vm_cid}' is stopped and kept, because of aws.keep_failed_vms: examine it, then "
         f"delete it: bin/cpi sweep --director {director} --delete --instance {vm_cid}"
     )
+    failure.add_note(Note(note))
     return True
 
 

@@ -96,10 +96,6 @@ def _of_vms(known: KnownSubnets, *, is_any_zone: bool) -> Iterator[Finding]:
         strict, loose = said(check), said(partial(check, is_any_zone=is_any_zone))
         if leaves is False and strict and not loose:
             yield Finding(Severity.ERROR, strict, "", vm.group.at(vm.key).place)
-        elif leaves and plan.fallback_subnets and not strict:
-            what = f"zone_fallback has no effect: all subnets of network '{plan.group}' are in the same zone"
-            remedy = "Name subnets in other zones, or remove zone_fallback"
-            yield Finding(Severity.WARNING, what, remedy, vm.group.at(vm.key).place, "CPI")
 
 
 def _subnet(facts: SubnetFacts) -> Subnet:

@@ -1,4 +1,4 @@
-"""Where a key belongs that BOSH or the CPI ignores where it stands: one level higher or lower. Pure.
+"""Where a key belongs that BOSH or the CPI ignores where it stands. Pure.
 
 The levels are those of `shapes` and of the models of cloud properties.
 """
@@ -41,6 +41,8 @@ _ROOT: Final = Shape(
     }
 )
 """A cloud config or a manifest: the keys that lead to what is checked."""
+_OWNERS: Final = {"vm_types": "VM types", "networks": "networks or their subnets", "disk_types": "disk types"}
+"""The sections whose cloud properties differ, in words."""
 
 
 def elsewhere(unknown: Node) -> str:
@@ -62,7 +64,10 @@ def elsewhere(unknown: Node) -> str:
 
 
 def belonging(unknown: Node) -> str:
-    """The remedy for an ignored cloud property that is one of another section, or a key of cpi.json, or "".
+    """The remedy for an ignored cloud property that only one other section has, or the configuration.
+
+    It is empty for another one. The keys that the Ruby release has, too, are no remedy: a setting for all VMs
+    is not what a VM's `region` or `default_security_groups` means.
 
     Args:
         unknown: The property's value.
@@ -70,13 +75,21 @@ def belonging(unknown: Node) -> str:
     key, root = str(unknown.route[-1]), unknown.document.root
     if any(key in _keys(level) for _, level in _levels(unknown.route[:-1])):
         return ""
-    sections = {name: _keys(level).get("cloud_properties") for name, level in _keys(_ROOT).items() if level}
     owners = [
-        name for name, own in sections.items() if own and key in _keys(own) and name != unknown.route[0]
+        words
+        for name, words in _OWNERS.items()
+        if root.child(name) is not None and key in _cloud_properties_of(name)
     ]
-    if owners:
-        return f"Move it into cloud_properties of {' or '.join(filter(root.child, owners)) or owners[0]}"
-    return f"Move it into cpi.json: aws.{key}" if f"aws.{key}" in {row.path for row in KEYS} else ""
+    if len(owners) == 1:
+        return f"Move it into the cloud_properties of {owners[0]}"
+    is_key = any(row.is_new and row.path == f"aws.{key}" for row in KEYS)
+    return f"Set aws.{key} in the CPI's configuration" if is_key else ""
+
+
+def _cloud_properties_of(section: str) -> dict[str, Level | None]:
+    level = _keys(_ROOT)[section]
+    own = _keys(level)["cloud_properties"] if level else None
+    return _keys(own) if own else {}
 
 
 def misplaced(node: Node, key: str) -> str:
