@@ -40,7 +40,8 @@ def test_load(fake_aws: FakeAws, world: World) -> None:
     assert created.seconds > created.least == pytest.approx((VMS - 5) / (2 * SLOW))
     assert created.calls["DescribeInstanceTypes"] > 1
     (kept,) = (load.cpi.folder / ".cache" / "bosh-aws-cpi").iterdir()
-    assert json.loads(kept.read_bytes())["name"] == "m5.large"
+    _, facts = json.loads(kept.read_bytes())
+    assert facts["name"] == "m5.large"
 
 
 @pytest.mark.faults
