@@ -471,7 +471,7 @@ OF_DIRECTOR = [
         28,
         "networks/default/subnets/1",
         "Director",
-        also="networks/default/subnets/2/cloud_properties/subnet",
+        also="compilation/network networks/default/subnets/2/cloud_properties/subnet",
         more=(((*NETWORK, "subnets", 2), subnet("10.0.5", "z2", UNKNOWN_SUBNET)),),
     ),
     director(
