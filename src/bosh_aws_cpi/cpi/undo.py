@@ -103,14 +103,14 @@ def undoing(undo: Undo, body: Callable[[Undo], Result]) -> Result:
             logger.warning("Ignored a signal: the call was already ending")
         if waiting is None and isinstance(error, Exception):
             undo.failure = error
-        undo.run(code_of(error))
+        undo.run(reason_of(error))
         if waiting is not None and _is_transient(error):  # without the signal, the call would have retried
             raise interrupts.Interrupted(waiting) from error
         raise
     return result
 
 
-def code_of(error: BaseException) -> str:
+def reason_of(error: BaseException) -> str:
     """AWS's code of an error, or the error's own name."""
     return errors.code_of(error) or type(error).__name__
 

@@ -23,8 +23,10 @@ _VOLUME: Final = re.compile(r"\bvol-[0-9a-f]+\b")
 _DENIED: Final = re.compile(r"not authorized to perform: (\w[\w-]*:\w+)")
 
 
-def explained(error: ClientError) -> str:
-    """AWS's error and its remedy."""
+def explained(error: Exception) -> str:
+    """AWS's error and its remedy; another error as `described` gives it."""
+    if not isinstance(error, ClientError):
+        return described(error)
     row = _row(error)
     if row is None:
         from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - few errors need it

@@ -46,7 +46,7 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     warn_if_unused(properties, encryption, path)
     with naming_keys(encryption.key_text):
         if properties.settings:
-            from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - few stemcells have any
+            from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - not needed for a light one
 
             settings.check(cloud, properties, encryption)
         if isinstance(properties, HeavyStemcellProperties):

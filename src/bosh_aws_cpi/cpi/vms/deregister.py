@@ -5,8 +5,6 @@ from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from botocore.exceptions import ClientError
-
 from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, load_balancers, network_interfaces, subnets
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, is_transient
@@ -185,8 +183,8 @@ def deregister_addresses(
 
 
 def _still_registered(vm_cid: str, target: Target, error: Exception) -> str:
-    said = explained(error) if isinstance(error, ClientError) else described(error)
     return (
         f"VM '{vm_cid}' is terminated or shutting down, but its address {target} is still in target group "
-        f"'{target.group_arn}': {said}. Repeat the deletion within an hour, or run: {target.removal}"
+        f"'{target.group_arn}': {explained(error)}. Repeat the deletion within an hour, or run: "
+        f"{target.removal}"
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -79,6 +80,7 @@ class Vm(Record):
             return None
         return node is not None and is_true(node.value)
 
+    @cached_property
     def networks(self) -> Mapping[str, Network]:
         """The networks as create_vm reads them; none if one is unknown, or wrong, which it says itself."""
         if not all(each.is_known for each in self.attachments):
@@ -90,10 +92,11 @@ class Vm(Record):
                 return found
         return {}
 
+    @cached_property
     def plans(self) -> list[NicPlan]:
         """The interfaces; none if the networks are not known, or create_vm refuses them."""
         with suppress(CloudError):
-            return nics.nic_plans(self.networks())
+            return nics.nic_plans(self.networks)
         return []
 
 
@@ -104,7 +107,7 @@ def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
         vm: The VM.
         aws: The CPI's configuration, for its default security groups.
     """
-    if not (networks := vm.networks()):
+    if not (networks := vm.networks):
         return
     checks = [said(lambda: nics.vip_plan(networks, nics.nic_plans(networks)))]
     if vm.says("primary_ipv6"):
@@ -120,7 +123,7 @@ def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
 
 def of_types(vm: Vm, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Finding]:
     """What create_vm refuses of a VM's interfaces, because an instance type can't have them."""
-    plans = vm.plans()
+    plans = vm.plans
     for node in Launch(vm.merged, "").types if plans else ():
         own = facts.get(str(node.value))
         for problem in interface_options.problems_of_type(plans, own) if own is not None else ():

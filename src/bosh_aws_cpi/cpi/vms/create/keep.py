@@ -1,14 +1,11 @@
 """Keeps the instance of a failed create_vm, stopped, so that an operator can examine it."""
 
-from botocore.exceptions import ClientError
-
 from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.errors import described
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.undo import code_of
+from bosh_aws_cpi.cpi.undo import reason_of
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import Note
 from bosh_aws_cpi.log import logger
@@ -28,15 +25,14 @@ def keep(cloud: Cloud, plan: VmPlan, instance: Instance, failure: Exception) -> 
         logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, why)
         return False
     try:
-        tag = tag_plan.of_kept(written_time(clock.now()), code_of(failure), vm_cid)
+        tag = tag_plan.of_kept(written_time(clock.now()), reason_of(failure), vm_cid)
         tags.require(cloud.ec2, vm_cid, tag, timing.TAGGABLE)
         instances.stop(cloud.ec2, vm_cid)
         timing.until(
             timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be kept", lambda: _check(cloud, vm_cid)
         )
     except Exception as error:  # noqa: BLE001 - the caller gets the first error
-        said = explained(error) if isinstance(error, ClientError) else described(error)
-        logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, said)
+        logger.warning("aws.keep_failed_vms: instance '%s' is not kept: %s", vm_cid, explained(error))
         return False
     logger.warning("aws.keep_failed_vms: instance '%s' is stopped and kept", vm_cid)
     director = cloud.config.director_uuid or "UUID"

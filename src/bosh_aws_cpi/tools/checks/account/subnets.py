@@ -89,7 +89,7 @@ def _of_vms(known: KnownSubnets, *, is_any_zone: bool) -> Iterator[Finding]:
     """What create_vm refuses of the fallback subnets of known VMs, unless the subnets' findings say it."""
     found = {subnet_id: _subnet(facts) for subnet_id, facts in known.found.items()}
     for vm in known.references.vms:
-        plan, leaves = next(iter(vm.plans()), None), vm.says("zone_fallback")
+        plan, leaves = next(iter(vm.plans), None), vm.says("zone_fallback")
         if plan is None or not found.keys() >= {plan.subnet_id, *plan.fallback_subnets}:
             continue
         check = partial(subnet_fallbacks.check, plan, found)
