@@ -34,7 +34,7 @@ class Refused(VMCreationFailed):
     """EC2 can't launch the VM this way.
 
     Args:
-        said: EC2's error, or what was waited for.
+        said: EC2's error, or what the CPI waited for in vain.
         message: The same, with its remedy.
     """
 
