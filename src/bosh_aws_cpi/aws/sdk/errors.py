@@ -21,7 +21,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     UNAUTHORIZED,
     VOLUME_MISSING,
 )
-from bosh_aws_cpi.errors import DiskNotFound, VMNotFound
+from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 
 Found = TypeVar("Found")
@@ -183,14 +183,18 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
 
 
 def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
-    """Look up something that only makes an error clearer; None if that fails, so that the error stays.
+    """Look up something without which the caller can go on; None, with a warning, if AWS does not say it.
+
+    The answer may decide: whether an attempt before succeeded, who holds an address, whether an instance was
+    kept. Then None means what is safe, which usually is that the caller's own error stays. An error that
+    is not AWS's is one of the program, and passes.
 
     Args:
         what: What is looked up, for the log: "the instances of placement group 'x'".
     """
     try:
         return ask()
-    except Exception as error:  # noqa: BLE001 - the caller has an error that says more
+    except (*FAILURES, CloudError) as error:
         call = call_of(error) if has_code(error, UNAUTHORIZED) else None
         remedy = f". Allow {call.action}" if call else ""
         logger.warning("Could not look up %s: %s%s", what, described(error), remedy)

@@ -187,6 +187,30 @@ def test_naming_others(naming: Callable[[str], AbstractContextManager[None]], er
     assert caught.value is error
 
 
+def failing(error: Exception) -> Callable[[], object]:
+    """Return a look-up that fails."""
+
+    def ask() -> object:
+        raise error
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    "error", [refusal("UnauthorizedOperation"), NO_ANSWER, ResponseParserError("<html>"), VMNotFound("x")]
+)
+def test_looked_up(error: Exception) -> None:
+    """What AWS refuses, does not answer or does not know is not found."""
+    assert errors.looked_up("x", failing(error)) is None
+
+
+@pytest.mark.parametrize("error", [AttributeError("There is no operation 'x'"), KeyError("x")])
+def test_bug_in_a_look_up(error: Exception) -> None:
+    """An error of the program, such as a call that the table of actions lacks, is not hidden."""
+    with pytest.raises(type(error)):
+        errors.looked_up("x", failing(error))
+
+
 def remembered(error: Exception, *ids: str) -> Exception:
     """Put a call about these into an error."""
     return knowing(error, Call("ec2:DoThis", ids))
