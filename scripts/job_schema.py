@@ -26,6 +26,8 @@ KINDS: dict[Any, Json] = {
     values.flag: ANYTHING,  # only null and false are false, everything else is true
     values.boolean: {"type": "boolean"},
     values.string: STRING,
+    values.sendable: STRING,
+    values.role_arn: STRING,
     values.external_id: STRING,
     values.https_url: STRING,
     values.http_url: STRING,

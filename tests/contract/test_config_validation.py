@@ -81,6 +81,62 @@ def test_context_is_checked(aws: dict[str, Any], context: dict[str, Any], messag
     assert SECRET not in answer.stdout.decode() + answer.stderr
 
 
+ONE_LINE = (
+    "has a line break or another unprintable character: write the value on one line (in YAML without |)"
+)
+A_ROLE = "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME"
+
+
+@pytest.mark.parametrize(
+    ("key", "end", "in_context"),
+    [
+        *(
+            (key, "\n", in_context)
+            for key in ("access_key_id", "secret_access_key", "session_token", "region", "role_arn")
+            for in_context in (False, True)
+        ),
+        *(("access_key_id", end, False) for end in ("\x7f", "\xa0", "\u200b")),
+    ],
+)
+def test_unprintable(key: str, end: str, *, in_context: bool) -> None:
+    """What a request to AWS can't carry is refused when it is read, by its key, and not shown."""
+    given: dict[str, Any] = {key: f"{SECRET}{end}"}
+    cpi = Cpi(config(NOWHERE, **({} if in_context else given)))
+    answer = cpi.call("info", context=given if in_context else {})
+    refused(answer, f"configuration parameter aws:{key} {ONE_LINE}")
+    assert SECRET not in answer.stderr
+
+
+def test_unprintable_region_of_the_environment() -> None:
+    """The environment's region is judged as a configured one."""
+    answer = Cpi(config(NOWHERE, region=ABSENT), env={"AWS_REGION": "us-east-1\n"}).call("info")
+    refused(answer, f"configuration parameter aws:region (AWS_REGION) {ONE_LINE}")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "bosh",
+        "arn:aws:iam::123456789012:instance-profile/bosh",
+        "arn:aws:iam::123456789012:role/",
+        "arn:aws:iam::12345:role/bosh",
+        "arn:aws:sts::123456789012:assumed-role/bosh/session",
+    ],
+)
+def test_no_role(value: str) -> None:
+    """A name, or the ARN of something else, is refused in place of a role's ARN."""
+    said = f"configuration parameter aws:role_arn {A_ROLE}"
+    refused(Cpi(config(NOWHERE, role_arn=value)).call("info"), said)
+
+
+@pytest.mark.parametrize(
+    "value", ["arn:aws-us-gov:iam::123456789012:role/a/path/bosh+=,.@-_1", "arn:aws:iam::123456789012:role/b"]
+)
+def test_role(value: str) -> None:
+    """A role of any partition may have a path."""
+    assert Cpi(config(NOWHERE, role_arn=value)).call("ping").ok() == "pong"
+
+
 def test_context_completes() -> None:
     """The context may supply keys that are missing or wrong in the file."""
     cpi = Cpi(config(NOWHERE, region=ABSENT, ec2_endpoint=7, credentials_source="x", max_retries="many"))

@@ -481,6 +481,8 @@ AT_AWS = "cloud_provider/properties/aws"
         ((*AWS, "default_security_groups"), "bosh", "error", f"{AT_AWS}/default_security_groups"),
         ((*AWS, "credentials_source"), "profile", "error", f"{AT_AWS}/credentials_source"),
         ((*AWS, "tags"), {"aws:a": "b"}, "error", AT_AWS),
+        ((*AWS, "role_arn"), "bosh", "error", f"{AT_AWS}/role_arn"),
+        ((*AWS, "region"), "us-east-1\n", "error", f"{AT_AWS}/region"),
         ((*AWS, "default_root_disk"), {"type": "gp9"}, "warning", f"{AT_AWS}/default_root_disk/type"),
         ((*AWS, "metadata_options"), {"tokens": 1}, "warning", f"{AT_AWS}/metadata_options/tokens"),
         ((*AWS, "kms_key_arn"), "((key_arn))", "not checked", f"{AT_AWS}/kms_key_arn"),

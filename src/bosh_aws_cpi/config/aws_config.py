@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config import keys
-from bosh_aws_cpi.config.values import string, wrong_type
+from bosh_aws_cpi.config.values import sendable, string, wrong_type
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.records import Record
@@ -211,7 +211,8 @@ def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
     if region or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):
         return region
     host = re.match(_EC2_HOST, ec2_endpoint)
-    return environ.get("AWS_REGION") or (host.group(1) if host else None)
+    of_environment = keys.REGION.replaced(path=f"{keys.REGION.path} (AWS_REGION)")
+    return sendable(environ.get("AWS_REGION"), of_environment) or (host.group(1) if host else None)
 
 
 def _endpoints(merged: Json) -> dict[str, str]:

@@ -20,6 +20,8 @@ from bosh_aws_cpi.config.values import (
     log_file,
     one_of,
     optional_choice,
+    role_arn,
+    sendable,
     string,
     strings,
     whole_number,
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
 
 REGION = Key(
     "aws.region",
-    string,
+    sendable,
     "AWS region. If it is missing and both `ec2_endpoint` and `elb_endpoint` are set, it comes from "
     "AWS_REGION in the environment, or from the host name of `ec2_endpoint`.",
     is_required=True,
@@ -54,20 +56,22 @@ CREDENTIALS_SOURCE: Key[CredentialsSource] = Key(
 )
 ACCESS_KEY_ID = Key(
     "aws.access_key_id",
-    string,
+    sendable,
     "Access key, required for `static`. An empty string counts as missing.",
     is_secret=True,
 )
 SECRET_ACCESS_KEY = Key(
     "aws.secret_access_key",
-    string,
+    sendable,
     "Secret key, required for `static`. An empty string counts as missing.",
     is_secret=True,
 )
 SESSION_TOKEN = Key(
-    "aws.session_token", string, "Session token for `static` with temporary keys.", is_secret=True
+    "aws.session_token", sendable, "Session token for `static` with temporary keys.", is_secret=True
 )
-ROLE_ARN = Key("aws.role_arn", string, "Role to assume through STS, with the credentials of either source.")
+ROLE_ARN = Key(
+    "aws.role_arn", role_arn, "ARN of the role to assume through STS, with the credentials of either source."
+)
 EXTERNAL_ID = Key(
     "aws.external_id",
     external_id,

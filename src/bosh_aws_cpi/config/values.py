@@ -95,6 +95,30 @@ def string(value: object, key: Key[str | None]) -> str | None:
     return value or None
 
 
+def sendable(value: object, key: Key[str | None]) -> str | None:
+    """A string that the headers of a request can carry; None for null and the empty string."""
+    given = string(value, key)
+    if given is not None and not given.isprintable():
+        message = (
+            f"configuration parameter {key.shown} has a line break or another unprintable character: "
+            "write the value on one line (in YAML without |)"
+        )
+        raise not_correct(message)
+    return given
+
+
+def role_arn(value: object, key: Key[str | None]) -> str | None:
+    """The ARN of a role, which may have a path; None for null and the empty string."""
+    given = sendable(value, key)
+    if given is not None and not re.fullmatch(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+", given):
+        message = (
+            f"configuration parameter {key.shown} must be the ARN of a role, such as "
+            "arn:aws:iam::123456789012:role/NAME"
+        )
+        raise not_correct(message)
+    return given
+
+
 def log_file(value: object, key: Key[str | None]) -> str | None:
     """An absolute path; None for null, false and the empty string."""
     if value is None or value is False or value == "":

@@ -18,6 +18,7 @@ AWS: dict[str, Any] = {
 }
 ENDPOINTS = {"ec2_endpoint": "ec2.eu-west-3.amazonaws.com", "elb_endpoint": "elb.example"}
 ABSENT = object()
+ROLE_ARN = "arn:aws:iam::123456789012:role/cpi"
 
 DEFAULT_KEY = Encryption(key_source="aws.kms_key_arn")
 
@@ -95,7 +96,7 @@ def test_defaults() -> None:
         ("dualstack", None, "dualstack", False),
         ("session_token", "t", "session_token", "t"),
         ("session_token", "", "session_token", None),
-        ("role_arn", "arn:x", "role_arn", "arn:x"),
+        ("role_arn", ROLE_ARN, "role_arn", ROLE_ARN),
         ("default_key_name", "bosh", "default_key_name", "bosh"),
         ("default_iam_instance_profile", "p", "default_iam_instance_profile", "p"),
         ("default_security_groups", ["a", "b"], "default_security_groups", ["a", "b"]),

@@ -378,22 +378,29 @@ def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
     assert {each[1].split("/")[1] for each in found} == {"other", "z9"}
 
 
+GIVEN_ROLE, OWN_ROLE = (f"arn:aws:iam::123456789012:role/{name}" for name in ("given", "own"))
+
+
 @pytest.mark.parametrize(
     ("own", "user", "role"),
     [
         ({"access_key_id": "AKIAOWN", "secret_access_key": "own"}, "AKIAOWN", None),
-        ({"access_key_id": "AKIAOWN", "secret_access_key": "((key))"}, "AKIAGIVEN", "given"),
-        ({"access_key_id": "AKIAOWN", "secret_access_key": "own", "role_arn": "own"}, "AKIAOWN", "own"),
+        ({"access_key_id": "AKIAOWN", "secret_access_key": "((key))"}, "AKIAGIVEN", GIVEN_ROLE),
+        ({"access_key_id": "AKIAOWN", "secret_access_key": "own", "role_arn": OWN_ROLE}, "AKIAOWN", OWN_ROLE),
         ({"credentials_source": "env_or_profile"}, None, None),
-        ({"credentials_source": "((source))", "role_arn": "own"}, "AKIAGIVEN", "given"),
-        ({}, "AKIAGIVEN", "given"),
+        ({"credentials_source": "((source))", "role_arn": OWN_ROLE}, "AKIAGIVEN", GIVEN_ROLE),
+        ({}, "AKIAGIVEN", GIVEN_ROLE),
     ],
 )
 def test_credentials_of_create_env(
     tmp_path: Path, own: dict[str, Any], user: str | None, role: str | None
 ) -> None:
     """Credentials are all those of the manifest, or all those of cpi.json."""
-    given: dict[str, Any] = {"access_key_id": "AKIAGIVEN", "secret_access_key": "given", "role_arn": "given"}
+    given: dict[str, Any] = {
+        "access_key_id": "AKIAGIVEN",
+        "secret_access_key": "given",
+        "role_arn": GIVEN_ROLE,
+    }
     given |= {"region": "eu-west-1", "max_retries": 1, "ec2_endpoint": "ec2.example", "kms_key_arn": "given"}
     manifest = yaml.safe_load(CREATE_ENV)
     least = {"region": "us-east-1", "default_security_groups": ["a"], "elb_endpoint": "elb.example"}
