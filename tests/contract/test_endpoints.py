@@ -15,6 +15,7 @@ from testbed import imds
 from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, Answer, Cpi, config
 from testbed.imds import Imds
+from testbed.loopback import LoopbackServer, Reply, Request
 from testbed.proxy import Proxy
 from testbed.registry import PASSWORD, USER, Registry
 from testbed.tls import Authority, TlsRelay
@@ -326,6 +327,33 @@ def test_nobody_gives_the_role(fake_aws: FakeAws) -> None:
     answer = Cpi(document).call("has_disk", DISK)
     failed(answer, "(sts:AssumeRole for ", ". The connection is refused: check aws.sts_endpoint, ")
     assert fake_aws.actions() == []
+
+
+class Garbler(LoopbackServer):
+    """Answers what is no valid HTTP."""
+
+    def __init__(self, answer: str) -> None:
+        """Answer so."""
+        super().__init__()
+        self._answer = answer
+
+    def reply(self, request: Request) -> Reply:  # noqa: ARG002 - the answer is always the same
+        """Answer."""
+        return Reply(200, pieces=iter([self._answer.encode()]))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["HTTP/1.1 hunter22 OK\r\n\r\n", "HTTP/1.1 302 Found\r\nLocation: http://[hunter22\r\n\r\n"],
+    ids=["status", "location"],
+)
+def test_no_valid_http(answer: str) -> None:
+    """A server's answer that can't be read is not blamed on the address of a proxy, nor quoted."""
+    with Garbler(answer) as server:
+        found = Cpi(config(server.url, max_retries=0)).call("has_disk", DISK)
+    failed(found, "AWS could not be called: its answer can't be read.", "aws.ec2_endpoint")
+    assert found.error["ok_to_retry"] is True
+    assert "hunter22" not in found.stdout.decode() + found.stderr
 
 
 @pytest.mark.parametrize("password", ["hunter22", "hunter22/a", "hunter22#a", "20222/hunter22"])

@@ -87,7 +87,7 @@ def install(session: Session, statistics: CallStatistics) -> None:
         from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only errors need it
 
         exception = event["exception"]
-        safe = unanswered.without_password(exception)
+        safe = unanswered.in_place_of(exception)
         # An error of AssumeRole passes here again, for the call that needed the role's keys, of which an
         # earlier attempt may have taken effect.
         own = event["context"][CALL]

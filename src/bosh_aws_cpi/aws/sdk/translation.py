@@ -72,7 +72,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
     if isinstance(error, ValueError):
         from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only these errors need it
 
-        if unanswered.is_garbled_address(error):
+        if isinstance(error, unanswered.GARBLED):
             return _busy(unanswered.GARBLED_ADDRESS, method)
     return None
 

@@ -7,9 +7,10 @@ import re
 import socket
 from collections.abc import Iterator
 from http.client import RemoteDisconnected
+from ipaddress import AddressValueError, NetmaskValueError
 from ssl import SSLCertVerificationError
-from traceback import walk_tb
 from typing import Final
+from urllib.request import getproxies
 
 from botocore.exceptions import (
     ClientError,
@@ -24,7 +25,9 @@ from botocore.exceptions import (
     SSLError,
 )
 from botocore.exceptions import ConnectionError as NotConnected
+from botocore.httpsession import ProxyConfiguration
 from botocore.parsers import ResponseParserError
+from urllib3.poolmanager import proxy_from_url
 
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, Unreadable, call_of, code_of, described
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
@@ -33,6 +36,8 @@ NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentia
 """Without keys nothing can be asked."""
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, EndpointProviderError)
 """The SDK's exceptions when AWS did not answer."""
+GARBLED: Final = (AddressValueError, NetmaskValueError)
+"""The exceptions for an address or range that can't be read: AWS's, because all others are checked before."""
 GARBLED_ADDRESS: Final = (
     f"{Unreadable('its answer has an address or range that is not valid')} "
     "Check env.https_proxy and the endpoints in aws"
@@ -144,29 +149,37 @@ def strange(service: str) -> str:
     return _filled(_NOT_AWS, service, None)
 
 
-def is_garbled_address(error: ValueError) -> bool:
-    """Whether an address or range can't be read: AWS's, because all others are checked before."""
-    modules = [str(frame.f_globals.get("__name__")) for frame, _ in walk_tb(error.__traceback__)]
-    callers = [each for each in modules if each != "ipaddress"]
-    return modules[-1:] == ["ipaddress"] and bool(callers) and callers[-1].startswith("bosh_aws_cpi.")
-
-
 def endpoint(service: str) -> str:
     """What to check if a service does not answer."""
     key = ENDPOINTS.get(_BY_IAM.get(service, service))
     return f"{key.path if key else 'the endpoints in aws'}, or create a VPC endpoint for it"
 
 
-def without_password(error: Exception) -> Exception | None:
-    """An error in place of one about a proxy's URL that can't be read; None for any other error.
+def in_place_of(error: Exception) -> Exception | None:
+    """An error in place of one that may quote a proxy's password, or what a server sent; None for any other.
 
     A special character of the password that is not encoded ends the host's part of the URL, or looks like an
-    address. Then libraries take a part of the password for a port or a host, and don't mask it.
+    address. Then libraries take a part of the password for a port or a host, and don't mask it. They also
+    quote a part of an answer that is not valid HTTP.
     """
     url = str(getattr(error, "kwargs", {}).get("proxy_url", ""))
     is_cut = "@" in url and "@" not in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
     is_unread = isinstance(error, HTTPClientError) and any(isinstance(e, ValueError) for e in _causes(error))
-    return ProxyConnectionError(proxy_url=_NO_PROXY) if is_cut or is_unread else None
+    if is_cut or (is_unread and not _are_proxies_valid()):
+        return ProxyConnectionError(proxy_url=_NO_PROXY)
+    return Unreadable() if is_unread else None
+
+
+def _are_proxies_valid() -> bool:
+    """Whether the SDK and urllib3 can read the URLs of the environment's proxies."""
+    proxies = ProxyConfiguration(getproxies())
+    try:
+        for url in filter(None, map(proxies.proxy_url_for, ("http:", "https:"))):
+            proxies.proxy_headers_for(url)
+            proxy_from_url(url).connection_from_host("host")
+    except ValueError:
+        return False
+    return True
 
 
 def _filled(words: str, service: str, error: Exception | None, cause: str = "") -> str:

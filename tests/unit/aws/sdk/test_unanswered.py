@@ -23,12 +23,12 @@ from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
 from bosh_aws_cpi.aws.sdk.unanswered import (
+    GARBLED,
     OUT_OF_REACH,
+    in_place_of,
     is_error_of_aws,
-    is_garbled_address,
     reason,
     unlisted,
-    without_password,
 )
 from bosh_aws_cpi.plan.subnets import free_range
 
@@ -122,20 +122,37 @@ def test_page(status: int, said: str) -> None:
     assert said in unlisted(ClientError(answer, "RunInstances"))
 
 
-def test_proxy_that_is_not_valid() -> None:
-    """A part of a proxy's URL that a library quotes may be its password's."""
+@pytest.mark.parametrize(
+    ("proxy", "is_valid"),
+    [
+        ("http://bob:pw@[pw99]:1", False),
+        ("http://bob:pw99/@h:1", False),
+        ("bob:pw99/@h:1", False),
+        ("http://bob:p%C3%A4@h:1", False),
+        ("http:/h", False),
+        ("http://bob:pw@h:1", True),
+        ("h:1", True),
+        ("", True),
+    ],
+)
+def test_proxy_that_is_not_valid(monkeypatch: pytest.MonkeyPatch, proxy: str, *, is_valid: bool) -> None:
+    """A text that a library quotes may be of the proxy's password; a valid proxy is not blamed."""
+    monkeypatch.setattr("os.environ", {"https_proxy": proxy})
     error = after(HTTPClientError(error="x"), ValueError("'pw99' does not appear to be an IPv4 address"))
-    assert "not valid: check its scheme, host and port" in str(without_password(error))
-    assert without_password(after(HTTPClientError(error="x"), OSError("y"))) is None
+    said = str(in_place_of(error))
+    assert ("its answer can't be read" if is_valid else "not valid: check its scheme, host and port") in said
+    assert "pw99" not in said
+    assert in_place_of(after(HTTPClientError(error="x"), OSError("y"))) is None
 
 
-def test_garbled_address() -> None:
+@pytest.mark.parametrize("garbled", ["foo", "10.0.0.0/99", "::g/64"])
+def test_garbled_address(garbled: str) -> None:
     """Only what our own modules read counts, not an address that a library reads of a setting."""
     with pytest.raises(ValueError, match="foo") as library:
         urlsplit("http://[foo]:1")
-    with pytest.raises(ValueError, match="foo") as own:
-        free_range(["foo"], [], 24, 0)
-    assert (is_garbled_address(library.value), is_garbled_address(own.value)) == (False, True)
+    assert not isinstance(library.value, GARBLED)
+    with pytest.raises(GARBLED):
+        free_range(["10.0.0.0/16"], [garbled], 24, 0)
 
 
 def test_service_of_the_call() -> None:
