@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY
-from testbed import imds
+from testbed import imds, shifted
 from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, ACCESS_KEY_ID, Answer, Cpi, config
 from testbed.imds import Imds
@@ -237,6 +237,15 @@ def test_web_identity_without_its_file(relay: Relay, tmp_path: Path) -> None:
     assert relay.requests == []
 
 
+@pytest.mark.parametrize("role", ["bosh", f"{ROLE_ARN}\n"])
+def test_web_identity_without_a_role(relay: Relay, tmp_path: Path, role: str) -> None:
+    """A name in place of the role's ARN is an error that names the variable."""
+    answer = from_source(relay, {**web_identity(tmp_path), "AWS_ROLE_ARN": role}).call("has_disk", DISK)
+    assert answer.error["type"] == "InvalidCall"
+    assert "configuration parameter AWS_ROLE_ARN " in answer.error["message"]
+    assert relay.requests == []
+
+
 class Container(LoopbackServer):
     """Gives a container its keys, as the agent of ECS and of EKS does."""
 
@@ -280,6 +289,56 @@ def test_container_of_another_form(relay: Relay, body: bytes) -> None:
         uri = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
         answer = from_source(relay, uri).call("has_disk", DISK)
     failed(answer, "AWS credentials can't be read", "the container's credentials")
+
+
+def test_unprintable_keys_of_the_environment(relay: Relay) -> None:
+    """Keys of the environment that no request can carry are an error that does not quote them."""
+    env = {**ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": "environment-secret\n"}
+    answer = from_source(relay, env).call("has_disk", DISK)
+    failed(answer, "AWS credentials can't be used: those of env have a line break or another unprintable")
+    assert relay.requests == []
+
+
+CLOCK = "Set the clock of the machine that runs the CPI, or renew the keys"
+NO_ZONE = "expire at a time without a zone, which no clock can be compared with"
+
+
+@pytest.mark.parametrize(
+    ("expiration", "said"),
+    [("2001-02-03T04:05:06Z", CLOCK), ("2101-02-03T04:05:06", NO_ZONE), ("2001-02-03T04:05:06", NO_ZONE)],
+)
+@pytest.mark.parametrize("source", ["container", "environment"])
+def test_time_of_expiry(relay: Relay, source: str, expiration: str, said: str) -> None:
+    """Keys that have expired when they arrive, or whose expiration has no zone, are blamed on the clock."""
+    env = {**ENVIRONMENT, "AWS_CREDENTIAL_EXPIRATION": expiration}
+    with Container(json.dumps({**imds.credentials(), "Expiration": expiration}).encode()) as server:
+        if source == "container":
+            env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
+        answer = from_source(relay, env).call("has_disk", DISK)
+    failed(answer, "AWS credentials can't be used: those of", said)
+    assert relay.requests == []
+
+
+def test_metadata_without_zone(relay: Relay) -> None:
+    """So are those of the instance profile whose expiration has no zone."""
+    with Imds() as server:
+        keys = {**imds.credentials(), "Expiration": "2101-02-03T04:05:06"}
+        server.documents[imds.CREDENTIALS + imds.ROLE] = json.dumps(keys)
+        failed(from_source(relay, server.environment).call("has_disk", DISK), "those of iam-role", NO_ZONE)
+
+
+@pytest.mark.parametrize("source", ["assume-role", "assume-role-with-web-identity"])
+def test_clock_ahead(relay: Relay, tmp_path: Path, source: str) -> None:
+    """A role's new credentials have expired already where the clock is two hours ahead: it is named."""
+    (tmp_path / "ahead").write_text("7200")
+    aws: dict[str, Any] = {"role_arn": ROLE_ARN}
+    if source != "assume-role":
+        aws = dict.fromkeys(("access_key_id", "secret_access_key"), ABSENT)
+        aws |= {"credentials_source": "env_or_profile"}
+    command = [*shifted.COMMAND, str(tmp_path / "ahead")]
+    answer = Cpi(config(relay.url, **aws), env=web_identity(tmp_path), command=command).call("has_disk", DISK)
+    failed(answer, f"those of {source} had expired when they arrived", CLOCK)
+    assert {call.action for call in relay.calls} <= {"AssumeRole", "AssumeRoleWithWebIdentity"}
 
 
 def assumed(calls: list[AwsCall], key: str, token: str | None) -> None:
@@ -349,6 +408,11 @@ def test_roles_of_two_cpis(relay: Relay) -> None:
             "session_tags",
             {"a,b": "c"},
             ": the tag 'a,b' may have only letters, digits, spaces and _.:/=+-@ in key and value",
+        ),
+        (
+            "session_tags",
+            {"a": "b\n"},
+            ": the tag 'a' may have only letters, digits, spaces and _.:/=+-@ in key and value",
         ),
         ("session_tags", {"AWS:a": "c"}, " has the key 'AWS:a': keys that begin with aws: are reserved"),
         ("session_tags", {"a": ["c"]}, ": the value of 'a' must be a string, a number or a boolean"),

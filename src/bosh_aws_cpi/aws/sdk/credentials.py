@@ -12,6 +12,7 @@ from botocore.credentials import (
     CredentialResolver,
     Credentials,
     DeferredRefreshableCredentials,
+    ReadOnlyCredentials,
 )
 from botocore.exceptions import BotoCoreError, HTTPClientError
 from botocore.session import Session
@@ -20,6 +21,8 @@ from botocore.utils import FileWebIdentityTokenLoader
 from bosh_aws_cpi import connections
 from bosh_aws_cpi.aws.sdk import call_hooks, data
 from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.keys import ROLE_ARN
+from bosh_aws_cpi.config.values import role_arn
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
 
@@ -30,6 +33,7 @@ RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
 """The variable that names the folder for credentials of a role."""
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
+_UNUSABLE = "AWS credentials can't be used: those of"
 _LONGEST = 65_536
 """The most bytes of an answer with credentials or with a token for them, which usually has a few thousand."""
 _LONGEST_NAME = 64
@@ -79,7 +83,10 @@ def _with_source(
     if config.access_key_id and config.secret_access_key:
         opened.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
     elif (found := opened.get_credentials()) is not None:
-        _kept_secret(found.get_frozen_credentials()._asdict())
+        keys = _kept_secret(found.get_frozen_credentials()._asdict())
+        if not all(map(str.isprintable, filter(None, keys.values()))):
+            message = f"{_UNUSABLE} {found.method} have a line break or another unprintable character"
+            raise CloudError(message)
     return opened
 
 
@@ -194,7 +201,8 @@ class _Sources:
         """
         try:
             with connections.limited(_LONGEST):
-                return self._load()
+                found = self._load()
+                return found and _timed(found)
         except HTTPClientError as error:
             if type(error) is not HTTPClientError:  # that class itself wraps an error of another library
                 raise
@@ -217,8 +225,10 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
         """Return the token; the log masks it from now on.
 
         Raises:
+            InvalidCall: The environment names no role with it.
             CloudError: The file can't be read.
         """
+        role_arn(os.environ.get("AWS_ROLE_ARN"), ROLE_ARN.replaced(path="AWS_ROLE_ARN"))
         try:
             token: str = super().__call__()
         except (OSError, ValueError) as error:
@@ -238,7 +248,37 @@ class _Fixed(CredentialProvider):
         self._credentials = credentials
 
     def load(self) -> Credentials:
-        return self._credentials
+        return _timed(self._credentials)
+
+
+def _timed(found: Credentials) -> Credentials:
+    """Let credentials name the clock, where the SDK fails to compare their time of expiry with it.
+
+    It raises a RuntimeError for those that have expired when they arrive, and a TypeError for a time without
+    a zone.
+    """
+    freeze = found.get_frozen_credentials
+
+    def frozen() -> ReadOnlyCredentials:
+        try:
+            return freeze()
+        except RuntimeError as error:
+            message = (
+                f"{_UNUSABLE} {found.method} had expired when they arrived. "
+                "Set the clock of the machine that runs the CPI, or renew the keys"
+            )
+            raise CloudError(message) from error
+        except TypeError as error:
+            if "offset-naive" not in str(error):
+                raise
+            message = (
+                f"{_UNUSABLE} {found.method} expire at a time without a zone, which no clock can be compared "
+                "with: their Expiration must end with Z or an offset"
+            )
+            raise CloudError(message) from error
+
+    setattr(found, "get_frozen_credentials", frozen)  # noqa: B010 - mypy forbids the assignment
+    return found
 
 
 def _without_files(config: "AwsConfig") -> Session:
