@@ -190,10 +190,7 @@ def test_others_of_a_network(cpi: Cpi, world: World) -> None:
     assert of_group["what"] == found["what"]
     message = created_in(cpi, world, dynamic(config)).error["message"]
     assert message == found["what"].replace("networks.dynamic.", "networks.network0.")
-    assert (
-        f"set zone_fallback for the VM, or use a subnet in {world.zone}"
-        in message
-    )
+    assert f"set zone_fallback for the VM, or use a subnet in {world.zone}" in message
 
 
 def test_few_addresses(cpi: Cpi, world: World) -> None:

@@ -299,8 +299,8 @@ def test_disks_elsewhere(
     volumes = ", ".join(f"'{cid}' is in {zone}" for cid, zone in zip(disks, zones, strict=True))
     message = (
         f"can't use multiple availability zones: subnet in {world.zone}, VM in {world.zone}, and volume in "
-        f"{', '.join(zones)}. '{subnets[0]}' is in {world.zone}, {volumes}: a disk can't leave its zone, so "
-        "all disks of the VM must be in one zone, in which its network has a subnet or one of subnet_fallbacks"
+        f"{', '.join(zones)}. '{subnets[0]}' is in {world.zone}, {volumes}: a disk can't leave its zone: "
+        "all of the VM's disks must be in one zone, for which subnet_fallbacks has a subnet"
     )
     rejected(message, networks=networks, disks=disks)
 

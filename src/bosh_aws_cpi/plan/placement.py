@@ -64,8 +64,8 @@ def check_zone(
         remedy = "correct availability_zone, or use a subnet of that zone in this az"
     elif is_any_zone:
         remedy = (
-            "a disk can't leave its zone, so all disks of the VM must be in one zone, in which its network has "
-            "a subnet or one of subnet_fallbacks"
+            "a disk can't leave its zone: all of the VM's disks must be in one zone, for which "
+            "subnet_fallbacks has a subnet"
         )
     message = (
         f"can't use multiple availability zones: subnet in {subnet_zone}, VM in {vm_zone}{volumes}. "

@@ -19,6 +19,7 @@ from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import is_open, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
+
 class Attachment(Record):
     """A network of a VM.
 

@@ -254,8 +254,8 @@ class _Place(Record):
     """The subnets of the first interface, and their zones, in the order in which to try them; of a network
     with a single subnet none.
 
-    It must not depend on what changes in AWS: a retry after a kill must begin with the same launch, and so with the same
-    client token, while DescribeInstances does not show the first call's instance yet.
+    It must not depend on what changes in AWS: a retry after a kill must begin with the same launch, and so
+    with the same client token, while DescribeInstances does not show the first call's instance yet.
     """
 
 
