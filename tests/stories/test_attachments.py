@@ -183,6 +183,16 @@ SHUTTING_DOWN = [
 ]
 
 
+def test_vm_that_is_shutting_down(
+    cpi: Cpi, vm: RunInstance, disk: CreateVolume, fake_aws: FakeAws, failure: WriteError
+) -> None:
+    """A VM that is shutting down still exists: a disk can't be attached to it, but it is no unknown VM."""
+    vm_cid = vm()
+    fake_aws.rule(action="DescribeInstances", replace=[SHUTTING_DOWN])
+    message = f"VM '{vm_cid}' is shutting-down: no disk can be attached to it"
+    assert cpi.call("attach_disk", vm_cid, disk(), stemcell=2).error == failure("CloudError", message)
+
+
 @pytest.mark.usefixtures("hasty")
 def test_disk_that_another_vm_keeps(
     cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws, failure: WriteError

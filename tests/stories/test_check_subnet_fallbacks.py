@@ -146,9 +146,7 @@ def group_of(**keys: Any) -> dict[str, Any]:
     ("keys", "said"),
     [
         ({}, ""),
-        ({"persistent_disk": 0}, ""),
-        ({"persistent_disk": 1024}, "zone_fallback is for VMs without persistent disks"),
-        ({"persistent_disk_type": "default"}, "zone_fallback is for VMs without persistent disks"),
+        ({"persistent_disk": 1024}, ""),
         (
             {"networks": [{"name": "default"}]},
             "zone_fallback needs subnet_fallbacks: network 'default' has none",
@@ -192,10 +190,7 @@ def test_others_of_a_network(cpi: Cpi, world: World) -> None:
     assert of_group["what"] == found["what"]
     message = created_in(cpi, world, dynamic(config)).error["message"]
     assert message == found["what"].replace("networks.dynamic.", "networks.network0.")
-    assert (
-        f"set zone_fallback for the VM if it has no persistent disks, or use a subnet in {world.zone}"
-        in message
-    )
+    assert f"set zone_fallback for the VM, or use a subnet in {world.zone}" in message
 
 
 def test_few_addresses(cpi: Cpi, world: World) -> None:

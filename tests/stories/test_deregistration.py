@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from testbed.executable import finish
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from testbed.executable import Cpi
     from testbed.traffic import Traffic
     from testbed.world import World
-    from tests.protocols import CpiWith, RunInstance, WriteError
+    from tests.protocols import CpiWith, CreateVolume, RunInstance, WriteError
 
 CLASSIC, TARGETS = "DeregisterInstancesFromLoadBalancer", "DeregisterTargets"
 HEALTH = "DescribeTargetHealth"
@@ -60,6 +62,22 @@ def test_drained(
     assert cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == [*LEAVING, *[HEALTH] * 3, "TerminateInstances", "DescribeInstances"]
     assert left() == ({other}, {other}, [other])
+
+
+def test_disk_that_is_attached_meanwhile(
+    cpi_with: CpiWith, balanced: tuple[str, str], disk: CreateVolume, fake_aws: FakeAws, world: World
+) -> None:
+    """A disk that is attached while the VM is drained outlives it: its shutdown is not skipped."""
+    vm_cid, disk_cid = balanced[0], disk()
+    fake_aws.rule(action=HEALTH, nth=3, hold_before=True)
+    cpi = cpi_with(deregister_on_delete=True, skip_os_shutdown=True)
+    process = cpi.start("delete_vm", vm_cid, stemcell=2)
+    assert fake_aws.wait_until_held() == [HEALTH]
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
+    fake_aws.release()
+    answer = finish(process)
+    assert answer.ok() is None
+    assert f"The shutdown of '{vm_cid}' is not skipped, because disks outlive it: {disk_cid}" in answer.stderr
 
 
 def test_not_waited_for_on_the_fast_path(

@@ -115,16 +115,19 @@ def test_deleted_meanwhile(
     assert world.state()["instances"] == [second]
 
 
-def test_still_ending(create_vm: CreateVm, dynamic: dict[str, Any], fake_aws: FakeAws) -> None:
+@pytest.mark.parametrize("launched", [[], [LAUNCHED_LONG_AGO]], ids=["just-now", "long-ago"])
+def test_still_ending(
+    create_vm: CreateVm, dynamic: dict[str, Any], fake_aws: FakeAws, launched: list[list[str]]
+) -> None:
     """EC2 may answer with an earlier call's instance that somebody is ending: then another one is made."""
     first = create_vm(networks=dynamic).ok()[0]
     ending = [
         ["<instanceState>.*?</instanceState>", SHUTTING_DOWN],
         ["<stateReason>.*?</stateReason>", BY_US],
-        LAUNCHED_LONG_AGO,
+        *launched,
     ]
     fake_aws.rule(action="RunInstances", nth=1, replace=ending)
-    fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": first}, replace=ending)
+    fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": first}, nth=1, replace=ending)
     second = create_vm(networks=dynamic).ok()[0]
     assert second != first
 

@@ -370,7 +370,7 @@ def test_unlike_subnets(
     message = {
         "zone": (
             f"'{other}' is in zone us-east-1b, but subnet '{first}' is in {world.zone}: set zone_fallback "
-            f"for the VM if it has no persistent disks, or use a subnet in {world.zone}"
+            f"for the VM, or use a subnet in {world.zone}"
         ),
         "VPC": f"'{other}' is in VPC '{vpc_id}', but subnet '{first}' is in '{world.vpc_id}'",
         "families": (

@@ -211,11 +211,12 @@ def test_group_that_was_created_again(yard: Yard, sweep: Sweep, fake_aws: FakeAw
     assert world.state()["placement groups"] == [GROUP]
 
 
-def test_group_of_ended_vms(yard: Yard, sweep: Sweep, world: World) -> None:
+@pytest.mark.parametrize("state", ["stopped", "shutting-down"])
+def test_group_of_ended_vms(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World, state: str) -> None:
     """A placement group is a stray only once all of its VMs are terminated."""
     group_id = yard.seen(yard.group(**SPREAD))
     vm_cid = yard.instance_in(GROUP, **ALIVE, **METADATA)
-    world.ec2.stop_instances(InstanceIds=[vm_cid])
+    fake_aws.rule(action="DescribeInstances", nth=1, replace=[["<name>running<", f"<name>{state}<"]])
     assert sweep.outcomes("--delete", status=0) == {}
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     assert sweep.outcomes("--delete", status=0) == {group_id: "removed"}

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
     from testbed.traffic import Traffic
     from testbed.world import World
     from tests.protocols import (
@@ -226,6 +227,44 @@ def test_spread(create_vm: CreateVm, networks: dict[str, Any], world: World) -> 
     assert (placement["AvailabilityZone"], bool(placement["GroupName"])) == (world.other_zone, True)
 
 
+@pytest.mark.usefixtures("own_zone_short")
+def test_recreated_with_its_disk(
+    create_vm: CreateVm, cpi: Cpi, networks: dict[str, Any], fake_aws: FakeAws, world: World
+) -> None:
+    """A VM whose first disk was created in the other zone stays there, though its own has room again."""
+    vm_cid = create_vm(ANYWHERE, networks=networks).ok()[0]
+    disk_cid = cpi.call("create_disk", 1024, {}, vm_cid, stemcell=2).ok()
+    cpi.call("delete_vm", vm_cid, stemcell=2).ok()
+    fake_aws.clear_rules()
+    again, shown = create_vm(ANYWHERE, networks=networks, disks=[disk_cid], agent_id="agent-2").ok()
+    cpi.call("attach_disk", again, disk_cid, stemcell=2).ok()
+    made = world.instance(again)
+    assert (made["SubnetId"], made["Placement"]["AvailabilityZone"]) == (
+        world.subnet_ids[2],
+        world.other_zone,
+    )
+    assert shown["any"]["cloud_properties"]["subnet"] == world.subnet_ids[2]
+
+
+@pytest.mark.parametrize("is_other", [False, True])
+def test_full_zone_of_the_disks(
+    create_vm: CreateVm,
+    networks: dict[str, Any],
+    disk: CreateVolume,
+    short: RefuseLaunch,
+    tried: Callable[[], Any],
+    world: World,
+    *,
+    is_other: bool,
+) -> None:
+    """A VM with disks tries all types in their zone, and no other zone."""
+    zone = world.other_zone if is_other else world.zone
+    short(SHORT, {ZONE: zone}, 500)
+    error = create_vm(TYPES, networks=networks, disks=[disk(zone), disk(zone)]).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, zone), (SECOND, zone)]
+
+
 @pytest.fixture
 def rejected(
     create_vm: CreateVm, world: World, fake_aws: FakeAws, failure: WriteError
@@ -242,13 +281,28 @@ def rejected(
     return check
 
 
-def test_disks(networks: dict[str, Any], disk: CreateVolume, rejected: Callable[..., None]) -> None:
-    """A VM with disks can't leave its zone."""
+@pytest.mark.parametrize("is_apart", [False, True])
+def test_disks_elsewhere(
+    networks: dict[str, Any],
+    disk: CreateVolume,
+    rejected: Callable[..., None],
+    subnets: list[str],
+    world: World,
+    *,
+    is_apart: bool,
+) -> None:
+    """Disks in a zone without a subnet of the network, or in several zones, are refused."""
+    if not is_apart:
+        networks["any"]["cloud_properties"]["subnet_fallbacks"] = [subnets[1]]
+    disks = [disk(world.other_zone), disk(world.zone if is_apart else world.other_zone)]
+    zones = [world.other_zone, world.zone if is_apart else world.other_zone]
+    volumes = ", ".join(f"'{cid}' is in {zone}" for cid, zone in zip(disks, zones, strict=True))
     message = (
-        "zone_fallback is for VMs without persistent disks, because a disk can't leave its zone: remove "
-        "zone_fallback from this VM"
+        f"can't use multiple availability zones: subnet in {world.zone}, VM in {world.zone}, and volume in "
+        f"{', '.join(zones)}. '{subnets[0]}' is in {world.zone}, {volumes}: a disk can't leave its zone: "
+        "all of the VM's disks must be in one zone, for which subnet_fallbacks has a subnet"
     )
-    rejected(message, networks=networks, disks=[disk()])
+    rejected(message, networks=networks, disks=disks)
 
 
 @pytest.mark.parametrize("is_static", [True, False])
@@ -267,8 +321,8 @@ def test_without_the_property(
     """Without it, a fallback subnet in another zone is refused."""
     message = (
         f"networks.any.cloud_properties.subnet_fallbacks: '{subnets[2]}' is in zone {world.other_zone}, but "
-        f"subnet '{subnets[0]}' is in {world.zone}: set zone_fallback for the VM if it has no "
-        f"persistent disks, or use a subnet in {world.zone}"
+        f"subnet '{subnets[0]}' is in {world.zone}: set zone_fallback for the VM, or use "
+        f"a subnet in {world.zone}"
     )
     assert create_vm(networks=networks).error == failure("CloudError", message)
 

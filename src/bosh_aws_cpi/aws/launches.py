@@ -64,14 +64,16 @@ class Unanswered(VMCreationFailed):
 
 
 class Ended(Refused):
-    """EC2 terminated the instance before it ran; ``instance`` holds the reason."""
+    """The instance was terminated before it ran; ``instance`` holds the reason."""
 
     def __init__(self, instance: Instance) -> None:
         self.instance = instance
         reason = instance.state_reason
         self.code = reason.code if reason else ""
         why = reason.text if reason else "no reason given"
-        said = f"EC2 terminated instance '{instance.vm_cid}' before it ran: {why}"
+        self.is_by_user = self.code == "Client.UserInitiatedShutdown"
+        who = "A user" if self.is_by_user else "EC2"
+        said = f"{who} terminated instance '{instance.vm_cid}' before it ran: {why}"
         super().__init__(said, said + remedy(instance), ok_to_retry=not self.code.startswith("Client."))
 
     @property
@@ -230,7 +232,7 @@ def wait_until_running(
 
     Raises:
         NeverSeen: An earlier call launched it, and EC2 does not show it.
-        Ended: EC2 terminated it. Retriable, unless EC2's reason starts with "Client.": then the caller
+        Ended: It was terminated. Retriable, unless EC2's reason starts with "Client.": then the caller
             must correct the cause.
         VMCreationFailed: It does not run in time; retriable.
     """

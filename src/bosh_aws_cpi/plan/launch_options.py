@@ -106,10 +106,10 @@ def in_subnets(options: Sequence[LaunchOption], subnets: Mapping[str, str]) -> l
 
     Args:
         options: The options.
-        subnets: The subnets' zones, by id, in the order in which to try them; with a single one, the options
-            remain as they are.
+        subnets: The subnets' zones, by id, in the order in which to try them; without any, the options remain
+            as they are.
     """
-    if len(subnets) == 1:
+    if not subnets:
         return list(options)
     zones = list(subnets.values())
     found = [each.replaced(subnet_id=subnet, zone=subnets[subnet]) for each in options for subnet in subnets]

@@ -40,13 +40,16 @@ def one_vpc(subnets: Sequence[Subnet]) -> str:
     return found[0]
 
 
-def check_zone(subnets: Sequence[Subnet], vm_zone: str, disks: Sequence[Volume]) -> None:
+def check_zone(
+    subnets: Sequence[Subnet], vm_zone: str, disks: Sequence[Volume], *, is_any_zone: bool = False
+) -> None:
     """Check that the subnets, which are in one zone, the VM and its disks are in one zone.
 
     Args:
         subnets: The subnets.
         vm_zone: The cloud properties' ``availability_zone``.
         disks: The disks, with duplicates.
+        is_any_zone: Whether the VM may be in another zone, but not in that of these disks.
 
     Raises:
         CloudError: They differ: EC2 can't attach a volume across zones.
@@ -56,11 +59,14 @@ def check_zone(subnets: Sequence[Subnet], vm_zone: str, disks: Sequence[Volume])
     if {subnet_zone, vm_zone, *disk_zones} == {vm_zone}:
         return
     volumes = f", and volume in {', '.join(disk_zones)}" if disk_zones else ""
-    remedy = (
-        "correct availability_zone, or use a subnet of that zone in this az"
-        if subnet_zone != vm_zone
-        else "a disk can't leave its zone, so the az of its VM must stay in that zone"
-    )
+    remedy = "a disk can't leave its zone, so the az of its VM must stay in that zone"
+    if subnet_zone != vm_zone:
+        remedy = "correct availability_zone, or use a subnet of that zone in this az"
+    elif is_any_zone:
+        remedy = (
+            "a disk can't leave its zone: all of the VM's disks must be in one zone, for which "
+            "subnet_fallbacks has a subnet"
+        )
     message = (
         f"can't use multiple availability zones: subnet in {subnet_zone}, VM in {vm_zone}{volumes}. "
         f"{_shown([*subnets, *disks])}: {remedy}"

@@ -6,22 +6,12 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import NicPlan, Subnet
 
 
-def check_leaving(plan: NicPlan, *, has_disks: bool) -> None:
-    """Check that a VM with ``zone_fallback`` can be in another zone.
-
-    Args:
-        plan: Its first interface.
-        has_disks: Whether it gets persistent disks.
+def check_leaving(plan: NicPlan) -> None:
+    """Check that a VM with ``zone_fallback`` and this first interface can be in another zone.
 
     Raises:
         CloudError: It can't.
     """
-    if has_disks:
-        message = (
-            "zone_fallback is for VMs without persistent disks, because a disk can't leave its zone: remove "
-            "zone_fallback from this VM"
-        )
-        raise CloudError(message)
     if not plan.fallback_subnets:
         message = (
             f"zone_fallback needs subnet_fallbacks: network '{plan.group}' has none. Give the VM a dynamic "
@@ -54,7 +44,7 @@ def difference(first: Subnet, subnet: Subnet, *, is_any_zone: bool = False) -> s
         return (
             f"'{subnet.subnet_id}' is in zone {subnet.availability_zone}, "
             f"but subnet '{first.subnet_id}' is in {first.availability_zone}: set zone_fallback for "
-            f"the VM if it has no persistent disks, or use a subnet in {first.availability_zone}"
+            f"the VM, or use a subnet in {first.availability_zone}"
         )
     if subnet.vpc_id != first.vpc_id:
         return (

@@ -82,12 +82,13 @@ QUOTA = ". Delete volumes, or have the account's EBS quota raised"
 def test_ended_before_it_ran(
     ec2: Ec2, clock: Clock, state: str, reason: str | None, said: str, *, ok_to_retry: bool
 ) -> None:
-    """An instance that EC2 ends before it runs ends the wait at once; a reason on our side is final."""
+    """An instance that is ended before it runs ends the wait at once; a reason on our side is final."""
     code, _, text = (reason or "").partition(": ")
     lay(ec2, "pending", state, **({"StateReason": {"Code": code, "Message": text}} if reason else {}))
     with pytest.raises(launches.Ended) as caught:
         launches.wait_until_running(ec2.client, VM)
-    assert caught.value.message == f"EC2 terminated instance '{VM}' before it ran: {said}"
+    who = "A user" if code == "Client.UserInitiatedShutdown" else "EC2"
+    assert caught.value.message == f"{who} terminated instance '{VM}' before it ran: {said}"
     assert (caught.value.code, caught.value.instance.state) == (code, state)
     assert caught.value.ok_to_retry is ok_to_retry
     assert caught.value.wire_type == "Bosh::Clouds::VMCreationFailed"

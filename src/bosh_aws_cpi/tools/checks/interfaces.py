@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
@@ -12,7 +11,6 @@ from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
 from bosh_aws_cpi.plan import interface_options, nics, subnet_fallbacks
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.bosh.instance_groups import DISKS
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of
 from bosh_aws_cpi.tools.checks.bosh.rules import text_of
 from bosh_aws_cpi.tools.checks.combinations import Merged
@@ -20,9 +18,6 @@ from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import is_open, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
-
-_DISKS: Final = (*DISKS, "persistent_disk_pool")
-"""The keys of an instance group that give it disks, in manifests and for create-env."""
 
 
 class Attachment(Record):
@@ -113,7 +108,7 @@ def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
     if vm.says("primary_ipv6"):
         checks.append(said(lambda: nics.with_primary_ipv6(nics.nic_plans(networks))))
     if vm.says("zone_fallback"):
-        checks.append(said(lambda: _check_leaving(networks, vm.group)))
+        checks.append(said(lambda: subnet_fallbacks.check_leaving(nics.nic_plans(networks)[0])))
     own = vm.merged.nodes.get("security_groups")
     if own is None or (not own.has_variables and own.value == []):
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))
@@ -128,12 +123,6 @@ def of_types(vm: Vm, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Finding
         own = facts.get(str(node.value))
         for problem in interface_options.problems_of_type(plans, own) if own is not None else ():
             yield Finding(Severity.ERROR, problem.text, "", node.place)
-
-
-def _check_leaving(networks: Mapping[str, Network], group: Node) -> None:
-    given = [each for key in _DISKS if (each := group.get(key)) is not None]
-    has_disks = any(each.value and not each.has_variables for each in given)  # a variable may be 0
-    subnet_fallbacks.check_leaving(nics.nic_plans(networks)[0], has_disks=has_disks)
 
 
 def any_address(subnet: Node, index: int) -> str:

@@ -126,8 +126,8 @@ class InstanceCreation:
 
         Raises:
             CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
-            VMCreationFailed: EC2 has no capacity or no free address for any launch option, or it ended the
-                instance.
+            VMCreationFailed: EC2 has no capacity or no free address for any launch option, or the
+                instance was terminated.
         """
         wanted = self._plan.options
         if self._shortages and len(wanted) > 1:
@@ -302,7 +302,9 @@ class InstanceCreation:
             or (not option.is_on_demand and error.ok_to_retry)
             or (option.is_spot and error.is_about_a_key)  # on demand needs no grant
         )
-        if not goes_on and not (error.ok_to_retry and self._relaunches):
+        # A user's shutdown may be that of an earlier call, whose instance of two seconds ago looks new.
+        is_relaunched = (error.ok_to_retry or error.is_by_user) and self._relaunches
+        if not (goes_on or is_relaunched):
             raise error
         self._wait_for_interfaces()
         if goes_on:

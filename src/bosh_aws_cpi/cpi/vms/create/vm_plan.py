@@ -251,10 +251,11 @@ class _Place(Record):
     zone: str
     vpc_id: str
     subnets: Mapping[str, str]
-    """The subnets of the first interface, and their zones, in the order in which to try them.
+    """The subnets of the first interface, and their zones, in the order in which to try them; of a network
+    with a single subnet none.
 
-    It must not depend on AWS: a retry after a kill must begin with the same launch, and so with the same
-    client token, while DescribeInstances does not show the first call's instance yet.
+    It must not depend on what changes in AWS: a retry after a kill must begin with the same launch, and so
+    with the same client token, while DescribeInstances does not show the first call's instance yet.
     """
 
 
@@ -263,7 +264,7 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     plans = request.nic_plans
     leaves_zone = request.properties.zone_fallback
     if leaves_zone:
-        subnet_fallbacks.check_leaving(plans[0], has_disks=bool(disk_cids))
+        subnet_fallbacks.check_leaving(plans[0])
     found = aws_networks.subnets(
         cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
     )
@@ -271,11 +272,14 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     zone = placement.one_subnet_zone(ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
     vm_zone = str(request.properties.availability_zone)
-    placement.check_zone(ordered, vm_zone, disks)
+    zones = {each: found[each].availability_zone for each in (plans[0].subnet_id, *plans[0].fallback_subnets)}
+    disk_zones = {disk.availability_zone for disk in disks}
+    beside = {subnet_id: zone for subnet_id, zone in zones.items() if disk_zones <= {zone}}
+    wrong_disks = [] if leaves_zone and beside else disks
+    placement.check_zone(ordered, vm_zone, wrong_disks, is_any_zone=leaves_zone)
     vpc_id = placement.one_vpc(ordered)
     subnet_fallbacks.check(plans[0], found, is_any_zone=leaves_zone)
-    tried = (plans[0].subnet_id, *plans[0].fallback_subnets)
-    return _Place(zone, vpc_id, {each: found[each].availability_zone for each in tried})
+    return _Place(zone, vpc_id, beside if plans[0].fallback_subnets else {})
 
 
 def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
