@@ -26,6 +26,7 @@ KINDS: dict[Any, Json] = {
     values.flag: ANYTHING,  # only null and false are false, everything else is true
     values.boolean: {"type": "boolean"},
     values.string: STRING,
+    values.region: STRING,
     values.external_id: STRING,
     values.https_url: STRING,
     values.http_url: STRING,

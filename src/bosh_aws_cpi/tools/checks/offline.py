@@ -316,7 +316,8 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
     """One finding for each variable, whose value only the Director or the bosh CLI knows."""
     places: dict[str, list[Place]] = {}
     for node in (node for document in documents for node in document.root.variables()):
-        if not (_IS_MANIFEST & set(node.document.value) and _UNREAD & set(node.route[:_DEPTH])):
+        keys = set(node.document.value) if isinstance(node.document.value, dict) else set()
+        if not (_IS_MANIFEST & keys and _UNREAD & set(node.route[:_DEPTH])):
             for name in node.variable_names:
                 places.setdefault(name, []).append(node.place)
     for name, found in places.items():
