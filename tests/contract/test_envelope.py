@@ -70,8 +70,10 @@ def test_order(offline: Cpi, early: Checked, first: int) -> None:
         (
             NO_PROPERTIES,
             "Unknown",
-            "Could not find cloud properties in the configuration: '{}' has no hash cloud.properties, "
-            "in which the section aws belongs",
+            (
+                "Could not find cloud properties in the configuration: '{}' has no hash cloud.properties, "
+                "in which the section aws belongs"
+            ),
         ),
         (
             NO_RETRIES,

@@ -243,7 +243,7 @@ def test_unknown_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
     path = tmp_path / "file.yml"
     path.write_text(OWN)
-    endpoints = {f"{service}_endpoint": ABSENT for service in SERVICES}
+    endpoints: dict[str, Any] = {f"{service}_endpoint": ABSENT for service in SERVICES}
     cpi = Cpi(config("http://localhost", region="us-esat-1", **endpoints))
     answer = cpi.run(command, *([str(path)] if command == "check" else []))
     assert (answer.returncode, answer.stdout) == (2, b"")

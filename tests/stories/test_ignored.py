@@ -1,4 +1,4 @@
-"""What the CPI accepts and does not use, as the Ruby release does: a warning of the call, an error of `cpi check`."""
+"""What the CPI accepts and does not use: a warning of the call, and an error of `cpi check`."""
 
 from __future__ import annotations
 
@@ -28,8 +28,10 @@ AT_TYPE = "vm_types/large/cloud_properties"
             (
                 {"tenancy": tenancy},
                 "tenancy",
-                f"tenancy '{tenancy}' is ignored, and the VM runs on shared hardware: "
-                "set it to dedicated, or name the host in dedicated_host",
+                (
+                    f"tenancy '{tenancy}' is ignored, and the VM runs on shared hardware: "
+                    "set it to dedicated, or name the host in dedicated_host"
+                ),
             )
             for tenancy in ("host", "Dedicated")
         ],
@@ -51,8 +53,10 @@ AT_TYPE = "vm_types/large/cloud_properties"
         (
             {"ephemeral_disk": ROOT, "raw_instance_storage": True, "instance_type": "m5d.large"},
             "raw_instance_storage",
-            "ephemeral_disk.use_root_disk ignores raw_instance_storage: the agent gets no instance storage. "
-            "Remove one of them",
+            (
+                "ephemeral_disk.use_root_disk ignores raw_instance_storage: the agent gets no instance "
+                "storage. Remove one of them"
+            ),
         ),
     ],
 )
@@ -76,35 +80,34 @@ def test_cloud_properties(
     ]
 
 
+PRIVATE = ("default", "10.0.1.50", 0)
+SECOND_DYNAMIC = (
+    "network 'more' is ignored, because a VM has an interface in one dynamic network only, here 'dynamic': "
+    "remove it, or make it a manual network"
+)
+SECOND_ADDRESS = (
+    "the IPv4 address of network 'second' is ignored, because its nic_group 'g' has that of network "
+    "'default': give each of them a nic_group of its own"
+)
+SHARED = (
+    "nic_group 'g' of network 'dynamic' is ignored, because a dynamic network shares its interface with no "
+    "other: remove it"
+)
+VIP = (
+    "nic_group 'g' of vip network 'vip' is ignored, because no other network of the VM has it: the first "
+    "interface gets the elastic IP. Use the nic_group of one, or remove it"
+)
+
+
 @pytest.mark.parametrize(
-    ("networks", "groups", "text"),
+    ("networks", "text"),
     [
-        (
-            {"default": ("10.0.1.50", 0), "dynamic": (None, 1), "more": (None, 1)},
-            {},
-            "network 'more' is ignored, because a VM has an interface in one dynamic network only, here 'dynamic': "
-            "remove it, or make it a manual network",
-        ),
-        (
-            {"default": ("10.0.1.50", 0), "second": ("10.0.1.51", 0)},
-            {"default": "g", "second": "g"},
-            "the IPv4 address of network 'second' is ignored, because its nic_group 'g' has that of network "
-            "'default': give each of them a nic_group of its own",
-        ),
-        (
-            {"default": ("10.0.1.50", 0), "dynamic": (None, 1)},
-            {"default": "g", "dynamic": "g"},
-            "nic_group 'g' of network 'dynamic' is ignored, because a dynamic network shares its interface with no "
-            "other: remove it",
-        ),
-        (
-            {"default": ("10.0.1.50", 0), "vip": ("203.0.113.5", None)},
-            {"vip": "defualt"},
-            "nic_group 'defualt' of vip network 'vip' is ignored, because no other network of the VM has it: the "
-            "first interface gets the elastic IP. Use the nic_group of one, or remove it",
-        ),
+        ([PRIVATE, ("dynamic", None, 1), ("more", None, 1)], SECOND_DYNAMIC),
+        ([(*PRIVATE, "g"), ("second", "10.0.1.51", 0, "g")], SECOND_ADDRESS),
+        ([(*PRIVATE, "g"), ("dynamic", None, 1, "g")], SHARED),
+        ([PRIVATE, ("vip", None, 0, "g")], VIP),
     ],
-    ids=["second-dynamic", "second-address", "shared-with-dynamic", "vip"],
+    ids=["second-dynamic", "second-address", "shared", "vip"],
 )
 def test_networks(
     cpi: Cpi,
@@ -112,35 +115,26 @@ def test_networks(
     network: WriteNetwork,
     warnings: ReadWarnings,
     world: World,
-    networks: dict[str, tuple[str | None, int | None]],
-    groups: dict[str, str],
+    networks: list[Any],
     text: str,
 ) -> None:
-    """A network without effect, or a part of one, is one warning, and an error where the manifest names it."""
-    keys = {name: {"nic_group": group} for name, group in groups.items()}
-    allocated = world.ec2.allocate_address(Domain="vpc")["PublicIp"]
-    given = {
-        name: {"type": "vip", "ip": allocated, **keys.get(name, {})}
-        if subnet is None
-        else network(ip, subnet, **keys.get(name, {}))
-        for name, (ip, subnet) in networks.items()
-    }
+    """A network without effect, or a part of one, is one warning, and an error at the group's networks."""
+    elastic = {"type": "vip", "ip": world.ec2.allocate_address(Domain="vpc")["PublicIp"]}
+    given, listed = {}, []
+    for name, ip, subnet, *group in networks:
+        own = {"nic_group": group[0]} if group else {}
+        given[name] = {**(elastic if name == "vip" else network(ip, subnet)), **own}
+        listed.append({"name": name, **own, **({"static_ips": [elastic["ip"]]} if name == "vip" else {})})
     answer = create_vm(networks=given)
     answer.ok()
     assert warnings(answer) == [text]
-
     whole = right(world)
     whole["networks"] += [
-        {**whole["networks"][1], "name": "more"},
-        {**whole["networks"][0], "name": "second"},
-    ]
-    listed = [
-        {"name": name, **keys.get(name, {}), **({"static_ips": [ip]} if name == "vip" else {})}
-        for name, (ip, _) in networks.items()
+        {**whole["networks"][index], "name": name} for index, name in enumerate(["second", "more"])
     ]
     listed[0]["default"] = ["dns", "gateway"]
-    group = {"name": "web", "instances": 1, "vm_type": "large", "azs": ["z1"], "networks": listed}
-    found = [each for each in errors(checked_with(cpi, whole, [group], "--offline")) if each["source"] == "CPI"]
+    web = {"name": "web", "instances": 1, "vm_type": "large", "azs": ["z1"], "networks": listed}
+    found = [each for each in errors(checked_with(cpi, whole, [web], "--offline")) if each["source"] == "CPI"]
     assert [(each["path"], each["what"]) for each in found] == [("instance_groups/web/networks", text)]
 
 
@@ -174,7 +168,5 @@ def test_tags_of_a_changed_disk(cpi: Cpi, volumes: Volumes, warnings: ReadWarnin
     disk_cid = volumes.make(Size=1)
     answer = cpi.call("update_disk", disk_cid, 1024, {"tags": {"a": "b"}, "name": "data"})
     assert answer.ok() is None
-    assert warnings(answer) == [
-        f"Tags of the disk type are ignored, because update_disk changes none of '{disk_cid}': 'Name', 'a'. "
-        "Set them in AWS"
-    ]
+    said = f"Tags of the disk type are ignored, because update_disk changes none of '{disk_cid}': 'Name', 'a'"
+    assert warnings(answer) == [f"{said}. Set them in AWS"]

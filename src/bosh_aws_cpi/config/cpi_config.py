@@ -61,9 +61,7 @@ class CpiConfig(Record):
         return f"<CpiConfig: {self.aws!r}>"
 
 
-def parse(
-    document: object, context: Json, environ: Mapping[str, str], path: str = "cpi.json"
-) -> CpiConfig:
+def parse(document: object, context: Json, environ: Mapping[str, str], path: str = "cpi.json") -> CpiConfig:
     """Build the configuration of one call.
 
     Args:

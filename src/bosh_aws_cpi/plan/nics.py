@@ -105,8 +105,8 @@ def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterat
             what = _what(networks[name])
             if what and first.setdefault(what, name) != name:
                 yield (
-                    f"the {what} of network '{name}' is ignored, because its nic_group '{plan.group}' has that "
-                    f"of network '{first[what]}': give each of them a nic_group of its own"
+                    f"the {what} of network '{name}' is ignored, because its nic_group '{plan.group}' has "
+                    f"that of network '{first[what]}': give each of them a nic_group of its own"
                 )
     shared = {plan.group for plan in plans if plan.kind == "manual"}
     for name, network in networks.items():

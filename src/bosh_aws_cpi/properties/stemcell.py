@@ -16,8 +16,8 @@ OF_REGISTRATION: Final = ("imds_support", "tpm_support")
 SETTINGS: Final = (*OF_REGISTRATION, "deprecate_at", "share_with")
 """The properties that only an AMI of the CPI's own can have."""
 TAGS_IGNORED: Final = (
-    "is ignored: the Director passes its own tags, and a light stemcell's AMI is not ours. For the AMIs that the "
-    "CPI creates, use aws.tags"
+    "is ignored: the Director passes its own tags, and a light stemcell's AMI is not ours. For the AMIs that "
+    "the CPI creates, use aws.tags"
 )
 """What create_stemcell says of ``tags``, for the Director and for light stemcells."""
 _FORM: Final = "%Y-%m-%dT%H:%M:%SZ"

@@ -354,11 +354,11 @@ class VmProperties(Properties):
                 yield Problem(one, f"{first} and {second} exclude each other: {why}")
 
     def ignored(self) -> Iterator[Problem]:
-        """What create_vm accepts and does not use: manifests that the Ruby release takes must keep working."""
+        """What create_vm accepts and does not use: the Ruby release takes such manifests."""
         if self.tenancy and self.tenancy not in TENANCIES and not self.dedicated_host:
             text = (
-                f"tenancy '{self.tenancy}' is ignored, and the VM runs on shared hardware: set it to dedicated, "
-                "or name the host in dedicated_host"
+                f"tenancy '{self.tenancy}' is ignored, and the VM runs on shared hardware: set it to "
+                "dedicated, or name the host in dedicated_host"
             )
             yield Problem("tenancy", text)
         disk = self.ephemeral_disk

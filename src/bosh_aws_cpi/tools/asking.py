@@ -178,7 +178,9 @@ def _unknown_region(config: "AwsConfig", service: str) -> str:
         return ""
     near = get_close_matches(config.region, known, n=2)
     remedy = f": did you mean {' or '.join(near)}?" if near else ""
-    return f"aws.region '{config.region}' is not a region that is known, and {service} does not answer{remedy}"
+    return (
+        f"aws.region '{config.region}' is not a region that is known, and {service} does not answer{remedy}"
+    )
 
 
 def of_aws(answer: Mapped) -> Mapped:

@@ -74,7 +74,9 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     change = volume_changes.change(volume, size, properties, default, origin)
     warn_if_unused(properties, properties.encryption(default))
     if left := tag_plan.differing(volume.tags, properties.name, properties.tags):
-        text = "Tags of the disk type are ignored, because update_disk changes none of '%s': %s. Set them in AWS"
+        text = (
+            "Tags of the disk type are ignored, because update_disk changes none of '%s': %s. Set them in AWS"
+        )
         logger.warning(text, disk_cid, ", ".join(map(ascii, left)), is_whole=True)
     if properties.snapshot_id is not None:
         logger.info("Disk '%s' keeps its data: snapshot_id has an effect on new disks only", disk_cid)
