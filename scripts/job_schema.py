@@ -28,6 +28,7 @@ KINDS: dict[Any, Json] = {
     values.string: STRING,
     values.sendable: STRING,
     values.role_arn: STRING,
+    values.region: STRING,
     values.external_id: STRING,
     values.https_url: STRING,
     values.http_url: STRING,

@@ -270,9 +270,19 @@ def test_pipe_without_writer(fifo: Cpi) -> None:
 )
 def test_no_cloud_properties(document: Any) -> None:
     """A file without cloud.properties is refused."""
-    answer = given(json.dumps(document)).call("ping")
+    cpi = given(json.dumps(document))
+    answer = cpi.call("ping")
     refused(answer)
-    assert answer.error["message"] == "Could not find cloud properties in the configuration"
+    message = "Could not find cloud properties in the configuration: '{}' has no hash cloud.properties"
+    assert answer.error["message"].startswith(message.format(cpi.config_path))
+
+
+@pytest.mark.parametrize("properties", [{}, {"aws": {}}, {"region": "us-east-1", "max_retries": 8}])
+def test_no_keys_of_aws(properties: dict[str, Any]) -> None:
+    """A file whose section aws is missing, or stands elsewhere, is named with the section's place."""
+    cpi = given(json.dumps({"cloud": {"properties": properties}}))
+    message = f"missing configuration parameters > aws: '{cpi.config_path}' has none in cloud.properties.aws"
+    assert cpi.call("ping").error["message"] == f"Arguments are not correct, details: '{message}'"
 
 
 @pytest.mark.parametrize("line", ['exec "$0"', 'exec "$0" "$1" "$1"'], ids=["none", "two"])

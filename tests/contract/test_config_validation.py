@@ -30,6 +30,10 @@ def refused(answer: Answer, message: str) -> None:
         ({"max_retries": ABSENT}, f"missing configuration parameters > {RETRIES}"),
         ({"max_retries": None}, f"missing configuration parameters > {RETRIES}"),
         ({"region": ABSENT}, f"missing configuration parameters > {REGION}"),
+        (
+            {"region": "us-east-1a"},
+            "configuration parameter aws:region must be a region: 'us-east-1a' is a zone of us-east-1",
+        ),
         ({"region": "", "elb_endpoint": None}, f"missing configuration parameters > {REGION}"),
         ({"region": None, "ec2_endpoint": ABSENT}, f"missing configuration parameters > {REGION}"),
         (

@@ -67,7 +67,14 @@ def test_order(offline: Cpi, early: Checked, first: int) -> None:
 @pytest.mark.parametrize(
     ("document", "kind", "message"),
     [
-        (NO_PROPERTIES, "Unknown", "Could not find cloud properties in the configuration"),
+        (
+            NO_PROPERTIES,
+            "Unknown",
+            (
+                "Could not find cloud properties in the configuration: '{}' has no hash cloud.properties, "
+                "in which the section aws belongs"
+            ),
+        ),
         (
             NO_RETRIES,
             "InvalidCall",
@@ -78,7 +85,8 @@ def test_order(offline: Cpi, early: Checked, first: int) -> None:
 )
 def test_configuration_before_arguments(early: Checked, document: Any, kind: str, message: str) -> None:
     """The configuration is checked before the number of arguments."""
-    assert early(send(Cpi(document), {"arguments": []})) == (kind, message)
+    cpi = Cpi(document)
+    assert early(send(cpi, {"arguments": []})) == (kind, message.format(cpi.config_path))
 
 
 def test_context_before_configuration(early: Checked) -> None:

@@ -665,6 +665,24 @@ def test_small_root_disk(cpi: Cpi, world: World) -> None:
     assert errors(checked(cpi, enough, *stemcell)) == []
 
 
+def test_root_disk_smaller_than_all_stemcells(cpi: Cpi, world: World) -> None:
+    """If the root disk is too small for all stemcells, the remedy is the size of the smallest one."""
+    (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
+    ebs = {"SnapshotId": image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"], "VolumeSize": 40}
+    devices = [{"DeviceName": image["RootDeviceName"], "Ebs": ebs}]
+    larger = world.ec2.register_image(
+        Name="larger",
+        RootDeviceName=image["RootDeviceName"],
+        BlockDeviceMappings=devices,
+        Architecture="x86_64",
+    )["ImageId"]
+    least = image["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] * 1024
+    small = changed(right(world), (*PROPERTIES, "root_disk"), {"size": least - 1024})
+    (found,) = errors(checked(cpi, small, "--stemcell", larger, "--stemcell", world.image_id))
+    assert f"smaller than that of AMI '{world.image_id}'" in found["what"]
+    assert found["remedy"] == f"Give at least {least} MiB, or remove size"
+
+
 def in_subnet(world: World, address: str, **more: Any) -> str:
     """Create an interface in the first subnet; returns its id."""
     answer = world.ec2.create_network_interface(

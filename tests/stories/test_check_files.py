@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from testbed import terminal
-from testbed.executable import ABSENT, Cpi, config
+from testbed.executable import ABSENT, SERVICES, Cpi, config
 from tests.stories.right_configs import CREATE_ENV, OWN, RIGHT, SPECIAL_NETWORKS, UNKNOWN, with_networks
 
 if TYPE_CHECKING:
@@ -225,6 +225,30 @@ def test_as_bosh_reads_it(check: Callable[..., list[dict[str, Any]]]) -> None:
     with pytest.raises(yaml.YAMLError):
         yaml.safe_load("a:\tb")
     assert check(OWN.replace("type: manual", "type:\tmanual")) == []
+
+
+@pytest.mark.parametrize("text", ["- {value: {name: ((x))}}", "[((x)), [1]]", "((x))"])
+def test_list_with_variables(run: Callable[..., Answer], text: str) -> None:
+    """A list, such as a file of operations, is no cloud config, also if it has variables."""
+    answer = run(text)
+    found = {each["severity"]: each["what"] for each in answer.document["findings"]}
+    assert answer.returncode == 1
+    assert found["error"].startswith("is not a hash: a cloud config is a hash with azs")
+    assert found["not checked"].startswith("((x)) is a variable")
+
+
+@pytest.mark.parametrize("command", ["check", "preflight"])
+def test_unknown_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    """A region that is not known, and where AWS does not answer, ends a command with the nearest one."""
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:1")
+    path = tmp_path / "file.yml"
+    path.write_text(OWN)
+    endpoints: dict[str, Any] = {f"{service}_endpoint": ABSENT for service in SERVICES}
+    cpi = Cpi(config("http://localhost", region="us-esat-1", **endpoints))
+    answer = cpi.run(command, *([str(path)] if command == "check" else []))
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert "aws.region 'us-esat-1' is not a region that is known, and " in answer.stderr
+    assert answer.stderr.endswith(" does not answer: did you mean us-west-1 or us-east-1?\n")
 
 
 def test_other_config_beside_it(run: Callable[..., Answer]) -> None:

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
-    from tests.protocols import CreateVm
+    from tests.protocols import CpiWith, CreateVm
 
 REFUSED = [
     ("UnsupportedHibernationConfiguration", "Or remove hibernation"),
@@ -63,3 +63,10 @@ def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:
     error = cpi.call("has_disk", "vol-0123456789abcdef0").error
     assert error["message"].startswith("DescribeVolumes failed with KMSKeyNotAccessibleFault: No.")
     assert "key" not in error["message"].removeprefix("DescribeVolumes failed with KMSKeyNotAccessibleFault")
+
+
+def test_wrong_default(cpi_with: CpiWith, create_vm: CreateVm) -> None:
+    """What EC2 refuses may stand in the configuration, so the remedy names it beside the manifest."""
+    answer = create_vm(executable=cpi_with(default_iam_instance_profile="nobody"))
+    assert "nobody" in answer.error["message"]
+    assert answer.error["message"].endswith("cloud config, the manifest, or the CPI's configuration")

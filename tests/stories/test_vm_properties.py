@@ -77,7 +77,8 @@ IGNORED = "Unknown properties are ignored: "
         pytest.param(
             {"capacity_reservation": {"preference": "none"}, "tenancy": "host"},
             {f"{RESERVED}Preference": "none"},
-            "",
+            "tenancy 'host' is ignored, and the VM runs on shared hardware: set it to dedicated, or name the "
+            "host in dedicated_host",
             id="no-reservation",
         ),
         pytest.param(

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config import keys
-from bosh_aws_cpi.config.values import sendable, string, wrong_type
+from bosh_aws_cpi.config.values import region, string, wrong_type
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.records import Record
@@ -206,13 +206,13 @@ def _credentials_source(merged: Json) -> CredentialsSource:
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
     """The region; if only the endpoints are set, it comes from AWS_REGION or EC2's host name."""
-    region = keys.REGION.read(merged)
+    given = keys.REGION.read(merged)
     ec2_endpoint = string(keys.EC2_ENDPOINT.given(merged), keys.EC2_ENDPOINT)
-    if region or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):
-        return region
+    if given or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):
+        return given
     host = re.match(_EC2_HOST, ec2_endpoint)
     of_environment = keys.REGION.replaced(path=f"{keys.REGION.path} (AWS_REGION)")
-    return sendable(environ.get("AWS_REGION"), of_environment) or (host.group(1) if host else None)
+    return region(environ.get("AWS_REGION"), of_environment) or (host.group(1) if host else None)
 
 
 def _endpoints(merged: Json) -> dict[str, str]:

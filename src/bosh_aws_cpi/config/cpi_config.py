@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config import aws_config, keys
 from bosh_aws_cpi.config.values import Key, string, sub_object
-from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown
+from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
 from bosh_aws_cpi.jsontext import encode, is_integer
 from bosh_aws_cpi.records import Confidential, Record
 
@@ -61,20 +61,24 @@ class CpiConfig(Record):
         return f"<CpiConfig: {self.aws!r}>"
 
 
-def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiConfig:
+def parse(document: object, context: Json, environ: Mapping[str, str], path: str = "cpi.json") -> CpiConfig:
     """Build the configuration of one call.
 
     Args:
         document: The configuration file's content.
         context: The request's context, merged over ``aws``, key by key.
         environ: The process's environment; only AWS_REGION is read.
+        path: The file's, for messages.
 
     Raises:
         Unknown: ``cloud.properties`` is missing.
         InvalidCall: A key has a wrong value, or is missing; the message names it.
     """
-    properties = cloud_properties(document)
+    properties = cloud_properties(document, path)
     merged = {**sub_object(properties, "aws"), **context}
+    if not keys.IN_AWS & merged.keys():
+        message = f"missing configuration parameters > aws: '{path}' has none in cloud.properties.aws"
+        raise not_correct(message)
     stemcell = _stemcell(merged)
     debug = sub_object(properties, "debug")
     debug_cpi = sub_object(debug, "cpi", "debug:cpi")
@@ -92,7 +96,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str]) -> CpiCon
     )
 
 
-def cloud_properties(document: object) -> Json:
+def cloud_properties(document: object, path: str = "cpi.json") -> Json:
     """The configuration file's ``cloud.properties``; the CPI uses nothing else in it.
 
     Raises:
@@ -101,7 +105,10 @@ def cloud_properties(document: object) -> Json:
     cloud = document.get("cloud") if isinstance(document, dict) else None
     properties = cloud.get("properties") if isinstance(cloud, dict) else None
     if not isinstance(properties, dict):
-        message = "Could not find cloud properties in the configuration"
+        message = (
+            f"Could not find cloud properties in the configuration: '{path}' has no hash cloud.properties, "
+            "in which the section aws belongs"
+        )
         raise Unknown(message)
     return properties
 

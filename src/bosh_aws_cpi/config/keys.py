@@ -20,6 +20,7 @@ from bosh_aws_cpi.config.values import (
     log_file,
     one_of,
     optional_choice,
+    region,
     role_arn,
     sendable,
     string,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 REGION = Key(
     "aws.region",
-    sendable,
+    region,
     "AWS region. If it is missing and both `ec2_endpoint` and `elb_endpoint` are set, it comes from "
     "AWS_REGION in the environment, or from the host name of `ec2_endpoint`.",
     is_required=True,

@@ -48,16 +48,16 @@ def load(path: str, context: Json) -> CpiConfig:
     """
     document = read(path)
     try:
-        return parsed(document, context)
+        return parsed(document, context, path)
     finally:  # a mistyped key may be why another one is missing
         tell_unknown(document, context)
 
 
-def parsed(document: object, context: Json) -> CpiConfig:
+def parsed(document: object, context: Json, path: str) -> CpiConfig:
     """The same, with the file's content."""
     environment = {f"secret {name}": os.environ[name] for name in _SECRETS if name in os.environ}
     log.redact.learn([document, environment])
-    settings = cpi_config.parse(document, context, os.environ)
+    settings = cpi_config.parse(document, context, os.environ, path)
     log.set_level(settings.log_level)
     return settings
 

@@ -119,6 +119,15 @@ def role_arn(value: object, key: Key[str | None]) -> str | None:
     return given
 
 
+def region(value: object, key: Key[str | None]) -> str | None:
+    """A region, which AWS may have opened lately; not a zone. None for null and the empty string."""
+    given = sendable(value, key)
+    if given is not None and re.fullmatch(r"[a-z]+(-[a-z]+)+-\d+[a-z]", given):
+        message = f"configuration parameter {key.shown} must be a region: '{given}' is a zone of {given[:-1]}"
+        raise not_correct(message)
+    return given
+
+
 def log_file(value: object, key: Key[str | None]) -> str | None:
     """An absolute path; None for null, false and the empty string."""
     if value is None or value is False or value == "":

@@ -1,7 +1,7 @@
 """Plans a VM's network interfaces for its networks."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from itertools import combinations
 from typing import Any
@@ -77,11 +77,57 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
             "group's vip network"
         )
         raise CloudError(message)
-    wanted = network.nic_group
     for plan, position in zip(plans, _positions(plans), strict=True):
-        if wanted in {plan.group, *(networks[name].nic_group for name in plan.networks)} - {None}:
+        if network.nic_group in _names(plan, networks):
             return Vip(network.ip, *position)
     return Vip(network.ip, 0)
+
+
+def _names(plan: NicPlan, networks: Mapping[str, Network]) -> set[str]:
+    """The names under which a vip network finds an interface."""
+    return {plan.group, *filter(None, (networks[name].nic_group for name in plan.networks))}
+
+
+def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[str]:
+    """What create_vm accepts of networks and does not use: the Ruby release takes such manifests.
+
+    Not the address of a dynamic network: the Director sends the one that the last VM had.
+    """
+    dynamic = [name for name, network in networks.items() if network.kind == "dynamic"]
+    for name in dynamic[1:]:
+        yield (
+            f"network '{name}' is ignored, because a VM has an interface in one dynamic network only, here "
+            f"'{dynamic[0]}': remove it, or make it a manual network"
+        )
+    for plan in plans:
+        first: dict[str, str] = {}
+        for name in plan.networks:
+            what = _what(networks[name])
+            if what and first.setdefault(what, name) != name:
+                yield (
+                    f"the {what} of network '{name}' is ignored, because its nic_group '{plan.group}' has "
+                    f"that of network '{first[what]}': give each of them a nic_group of its own"
+                )
+    shared = {plan.group for plan in plans if plan.kind == "manual"}
+    for name, network in networks.items():
+        group = network.nic_group
+        if network.kind == "dynamic" and group in shared and name == dynamic[0]:
+            yield (
+                f"nic_group '{group}' of network '{name}' is ignored, because a dynamic network shares its "
+                "interface with no other: remove it"
+            )
+        if network.kind == "vip" and group and not any(group in _names(plan, networks) for plan in plans):
+            yield (
+                f"nic_group '{group}' of vip network '{name}' is ignored, because no other network of the VM "
+                f"has it: the first interface gets the elastic IP. Use the nic_group of one, or remove it"
+            )
+
+
+def _what(network: Network) -> str:
+    """What a network asks of its interface; empty if nothing."""
+    asked = network.delegated_prefix or str(network.address or "")
+    kind = "prefix" if network.delegated_prefix else "address"
+    return f"{'IPv6' if ':' in asked else 'IPv4'} {kind}" if asked else ""
 
 
 def _positions(plans: Sequence[NicPlan]) -> list[tuple[int, int]]:

@@ -211,6 +211,13 @@ def of_disk(
     return found
 
 
+def differing(current: Mapping[str, str], name: str | None, tags: object) -> list[str]:
+    """The keys of tags that create_disk would set for cloud properties, and that a disk lacks."""
+    given = {"Name": name or None, **(tags if isinstance(tags, dict) else {})}
+    wanted = of_request(given, denied=DISK_METADATA)
+    return [key for key, value in wanted.items() if current.get(key) != value]
+
+
 CALL_TAG = "bosh_call"
 """On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it.
 

@@ -15,6 +15,11 @@ from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth
 OF_REGISTRATION: Final = ("imds_support", "tpm_support")
 SETTINGS: Final = (*OF_REGISTRATION, "deprecate_at", "share_with")
 """The properties that only an AMI of the CPI's own can have."""
+TAGS_IGNORED: Final = (
+    "is ignored: the Director passes its own tags, and a light stemcell's AMI is not ours. For the AMIs that "
+    "the CPI creates, use aws.tags"
+)
+"""What create_stemcell says of ``tags``, for the Director and for light stemcells."""
 _FORM: Final = "%Y-%m-%dT%H:%M:%SZ"
 _OTHERS: Final = r"\d{12}|arn:aws[a-z-]*:organizations::\d{12}:(organization|ou)/[a-z0-9/-]+"
 """Ids of accounts, and ARNs as in the API model of AWS Organizations."""
@@ -55,8 +60,8 @@ class StemcellProperties(Encryptable):
     kms_key_arn: str | None = None
     """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
     tags: Any = None
-    """Hash. Tags for the AMI and snapshot of a heavy stemcell, unless the Director passes tags in the call.
-    No effect on a light stemcell."""
+    """Hash. Tags for the AMI and snapshot of a heavy stemcell under `bosh create-env`. Ignored with a warning
+    under the Director, which passes tags in the call, and for a light stemcell."""
     deprecate_at: Annotated[str | None, BeforeValidator(_as_time)] = None
     """* Time in UTC, as `'2030-01-31T00:00:00Z'`, at most ten years ahead, from which EC2 marks the AMI as
     [deprecated](#shared-and-deprecated-amis)."""

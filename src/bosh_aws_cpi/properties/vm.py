@@ -63,6 +63,7 @@ class CreditSpecification(Properties):
 
 
 REQUIRED: Final = ("instance_type", "availability_zone")
+TENANCIES: Final = ("default", "dedicated")
 NEEDS: Final = (("placement_partition", "placement_group"),)
 """Properties that mean nothing without another one."""
 _EITHER: Final = "remove one of them"
@@ -262,7 +263,7 @@ class VmProperties(Properties):
     """* Run each VM of the instance group on a rack of its own: see [below](#spread). `prefer`: only as long
     as EC2 has room for that. Default: `aws.spread`."""
     tenancy: str | None = None
-    """`dedicated`: single-tenant hardware. Any other value has no effect. Default: shared."""
+    """`dedicated`: single-tenant hardware. Any other value is ignored with a warning. Default: shared."""
     dedicated_host: DedicatedHost | None = None
     """* Dedicated Host that the VM runs on: see [below](#dedicated_host)."""
     capacity_reservation: CapacityReservation | None = None
@@ -351,6 +352,27 @@ class VmProperties(Properties):
             if self._excludes(one) and self._excludes(other):
                 first, second = (_SHOWN.get(name, name) for name in (one, other))
                 yield Problem(one, f"{first} and {second} exclude each other: {why}")
+
+    def ignored(self) -> Iterator[Problem]:
+        """What create_vm accepts and does not use: the Ruby release takes such manifests."""
+        if self.tenancy and self.tenancy not in TENANCIES and not self.dedicated_host:
+            text = (
+                f"tenancy '{self.tenancy}' is ignored, and the VM runs on shared hardware: set it to "
+                "dedicated, or name the host in dedicated_host"
+            )
+            yield Problem("tenancy", text)
+        disk = self.ephemeral_disk
+        if names := disk.ignored:
+            way = "use_root_disk" if disk.use_root_disk else "use_instance_storage"
+            other = "set the root disk's in root_disk, or " if disk.use_root_disk else ""
+            text = f"ephemeral_disk.{way} ignores {', '.join(names)} beside it: {other}remove one of them"
+            yield Problem(f"ephemeral_disk.{names[0]}", text)
+        if disk.use_root_disk and self.raw_instance_storage:
+            text = (
+                "ephemeral_disk.use_root_disk ignores raw_instance_storage: the agent gets no instance "
+                "storage. Remove one of them"
+            )
+            yield Problem("raw_instance_storage", text)
 
     def _excludes(self, key: str) -> bool:
         """Whether a property has a value with which it excludes others: by default any, except false."""

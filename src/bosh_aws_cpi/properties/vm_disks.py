@@ -44,3 +44,12 @@ class EphemeralDisk(Encryptable):
     """Use the first instance store disk in place of a volume. Not together with `size`, `type`, `iops` or
     encryption, and only for types whose instance store is not NVMe (C1, C3, D2, H1, I2, M1, M2, M3, R3, X1,
     X1e): see [below](#instance-storage)."""
+
+    @property
+    def ignored(self) -> list[str]:
+        """The properties of a volume that it has though it is none; create_vm refuses some of these."""
+        given = [name for name in type(self).model_fields if name in self.model_fields_set]
+        if self.use_root_disk:
+            return [name for name in given if getattr(self, name) and name != "use_root_disk"]
+        unrefused = ("throughput", "kms_key_arn") if self.use_instance_storage else ()
+        return [name for name in given if name in unrefused]

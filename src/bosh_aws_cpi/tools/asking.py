@@ -4,11 +4,13 @@ AWS may refuse a call, refuse the keys, throttle, or not answer; or something el
 """
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from bosh_aws_cpi.aws.sdk.data import loader
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
@@ -98,7 +100,7 @@ class Asker:
 
         Raises:
             CloudError: AWS does not accept the keys, which it has never accepted, or the role, if the calls
-                don't stand for themselves.
+                don't stand for themselves; or AWS has never answered, and the region is unknown.
         """
         try:
             answer = call()
@@ -109,6 +111,8 @@ class Asker:
         except (*OUT_OF_REACH, BotoCoreError) as error:
             if not self._again and (role := refused_role(self._config, error)) is not None:
                 raise role from error
+            if not self._are_keys_taken and (wrong := _unknown_region(self._config, service)):
+                raise CloudError(wrong) from error
             return NoAnswer(error, reason(service, error) if isinstance(error, OUT_OF_REACH) else "")
         self._are_keys_taken = True
         return answer
@@ -161,6 +165,22 @@ class Asker:
             raise refused_keys(self._config, error) from error
         self._are_keys_taken = True
         return NoAnswer(error)
+
+
+def _unknown_region(config: "AwsConfig", service: str) -> str:
+    """Why a service that does not answer may have no endpoint; empty if the SDK knows the region.
+
+    AWS may have opened a region since, so one that answers is right.
+    """
+    partitions = loader(for_commands=True).load_data("partitions")["partitions"]
+    known = {name for each in partitions for name in each["regions"]}
+    if config.region in known or config.endpoints.get(service):
+        return ""
+    near = get_close_matches(config.region, known, n=2)
+    remedy = f": did you mean {' or '.join(near)}?" if near else ""
+    return (
+        f"aws.region '{config.region}' is not a region that is known, and {service} does not answer{remedy}"
+    )
 
 
 def of_aws(answer: Mapped) -> Mapped:

@@ -80,7 +80,7 @@ def _check(given: argparse.Namespace) -> int:
         raise CloudError("stdin, -, can be read only once: give the other files by their paths")
     read = loading.read(given.config)
     try:
-        aws = loading.parsed(read, {}).aws
+        aws = loading.parsed(read, {}, given.config).aws
     except BoshError:
         loading.tell_unknown(read, {})  # else they are findings
         raise

@@ -42,7 +42,7 @@ _ALLOW: Final = (
 )
 _KEYS: Final = "check the access keys, and the clock of the machine that runs the CPI"
 _QUOTA: Final = "delete unused resources, or ask AWS to raise the quota"
-_MANIFEST: Final = "correct the named value in the cloud config or the manifest"
+_MANIFEST: Final = "correct the named value in the cloud config, the manifest, or the CPI's configuration"
 _NIC: Final = "the interface is gone: retry the deployment"
 _ROUTE: Final = "correct advertised_routes: the route's target is gone"
 _REPORT: Final = "this is a bug in the CPI: please report it"

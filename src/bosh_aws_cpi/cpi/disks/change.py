@@ -9,6 +9,7 @@ from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
@@ -72,6 +73,11 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
         return replacement.successor(cloud, disk_cid)
     change = volume_changes.change(volume, size, properties, default, origin)
     warn_if_unused(properties, properties.encryption(default))
+    if left := tag_plan.differing(volume.tags, properties.name, properties.tags):
+        text = (
+            "Tags of the disk type are ignored, because update_disk changes none of '%s': %s. Set them in AWS"
+        )
+        logger.warning(text, disk_cid, ", ".join(map(ascii, left)), is_whole=True)
     if properties.snapshot_id is not None:
         logger.info("Disk '%s' keeps its data: snapshot_id has an effect on new disks only", disk_cid)
     if change.stays_encrypted:

@@ -10,10 +10,12 @@ from bosh_aws_cpi.cpi.stemcells import copies
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import (
     OF_REGISTRATION,
+    TAGS_IGNORED,
     HeavyStemcellProperties,
     StemcellProperties,
     path_of,
@@ -44,6 +46,9 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     path = path_of("kms_key_arn", cloud.config.aws.stemcell)
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     warn_if_unused(properties, encryption, path)
+    is_tagged_by_call = cloud.api_version >= STEMCELL_TAGS_SINCE
+    if own_tags and (is_tagged_by_call or not isinstance(properties, HeavyStemcellProperties)):
+        logger.warning("%s.tags %s", path_of("tags", cloud.config.aws.stemcell), TAGS_IGNORED)
     with naming_keys(encryption.key_text):
         if properties.settings:
             from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - not needed for a light one
@@ -52,7 +57,7 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
         if isinstance(properties, HeavyStemcellProperties):
             from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - not needed for light ones
 
-            wanted = given_tags if cloud.api_version >= STEMCELL_TAGS_SINCE else own_tags
+            wanted = given_tags if is_tagged_by_call else own_tags
             return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
         return _light(cloud, properties, encryption, tag_plan.of_request(given_tags))
 

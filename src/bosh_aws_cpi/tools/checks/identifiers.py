@@ -130,7 +130,7 @@ def _zone(node: Node, region: str) -> Iterator[Finding]:
         yield _wrong(node, f"'{node.value}' is {kind}", f"Use a zone's name, such as {one}a")
     elif (found := _ZONE.fullmatch(node.value)) is not None and found[1] != region:
         what = f"zone '{node.value}' is not in {region}, the configuration's region"
-        yield as_warning(_wrong(node, what, f"Use a zone of {region}, or correct aws.region"))
+        yield as_warning(_wrong(node, what, "Correct the zone, or aws.region"))
 
 
 def is_no_zone(text: str) -> bool:

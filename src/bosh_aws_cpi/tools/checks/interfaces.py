@@ -96,7 +96,7 @@ class Vm(Record):
 
 
 def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
-    """What create_vm refuses of a VM's networks.
+    """What create_vm refuses of a VM's networks, or ignores.
 
     Args:
         vm: The VM.
@@ -112,7 +112,7 @@ def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
     own = vm.merged.nodes.get("security_groups")
     if own is None or (not own.has_variables and own.value == []):
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))
-    for text in dict.fromkeys(filter(None, checks)):
+    for text in dict.fromkeys([*filter(None, checks), *nics.ignored(networks, vm.plans)]):
         yield Finding(Severity.ERROR, text, "", vm.group.at(vm.key).place)
 
 

@@ -197,7 +197,7 @@ def _problems(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, st
         properties = VmProperties.model_validate(values)
     except ValidationError:
         return []  # the sizes of vm_resources are no whole numbers, which the Director refuses
-    found = [*properties.problems()]
+    found = [*properties.problems(), *properties.ignored()]
     if properties.instance_type == _UNKNOWN and properties.ephemeral_disk.size is None:
         defaults = defaults.replaced(ephemeral_disk=EphemeralDisk())  # their size may depend on the type
     for name in properties.instance_types:

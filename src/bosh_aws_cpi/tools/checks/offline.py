@@ -13,7 +13,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
-from bosh_aws_cpi.properties.stemcell import SETTINGS, HeavyStemcellProperties
+from bosh_aws_cpi.properties.stemcell import SETTINGS, TAGS_IGNORED, HeavyStemcellProperties
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
@@ -138,6 +138,9 @@ class Files(Record):
         yield from _of_metadata_options(aws)
         yield from disks.of_defaults(aws)
         yield from _of_stemcells(aws)
+        if aws.stemcell.get("tags") and not self.is_for_create_env:
+            remedy = "Remove aws.stemcell.tags from cpi.json"
+            yield Finding(Severity.ERROR, f"aws.stemcell.tags {TAGS_IGNORED}", remedy)
         yield from [*_of_cpi_name(config, self.documents[0].root)] or _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config)
@@ -313,7 +316,8 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
     """One finding for each variable, whose value only the Director or the bosh CLI knows."""
     places: dict[str, list[Place]] = {}
     for node in (node for document in documents for node in document.root.variables()):
-        if not (_IS_MANIFEST & set(node.document.value) and _UNREAD & set(node.route[:_DEPTH])):
+        keys = set(node.document.value) if isinstance(node.document.value, dict) else set()
+        if not (_IS_MANIFEST & keys and _UNREAD & set(node.route[:_DEPTH])):
             for name in node.variable_names:
                 places.setdefault(name, []).append(node.place)
     for name, found in places.items():

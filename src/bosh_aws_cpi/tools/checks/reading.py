@@ -9,7 +9,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem, Properties, Route, mistakes
 from bosh_aws_cpi.tools.checks.bosh.levels import belonging, elsewhere
-from bosh_aws_cpi.tools.checks.bosh.rules import rewritten
+from bosh_aws_cpi.tools.checks.bosh.rules import QUOTED, rewritten
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.words import FOREIGN
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -67,7 +67,8 @@ def _doubtful(values: Json, properties: Properties, at: At, route: Route) -> Ite
         read_as = getattr(properties, key, None)
         if isinstance(read_as, bool) and isinstance(value, str):
             what = f"'{value}' is a string, and any string counts as true"
-            yield Finding(Severity.WARNING, what, "Remove the quotation marks", at(*route, key).place)
+            remedy = QUOTED if value in {"true", "false"} else "Write true or false"
+            yield Finding(Severity.WARNING, what, remedy, at(*route, key).place)
         elif isinstance(read_as, Properties) and isinstance(value, dict):
             yield from _doubtful(value, read_as, at, (*route, key))
 

@@ -14,6 +14,7 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import (
     OTHER_SPELLINGS,
+    TENANCIES,
     CapacityReservation,
     CreditSpecification,
     MetadataOptions,
@@ -24,8 +25,6 @@ from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
-TENANCIES: Final = ("default", "dedicated", "host")
-"""Tenancy. EC2 never sees another word: the CPI only looks for "dedicated"."""
 STATES: Final = ("enabled", "disabled")
 """InstanceMetadataEndpointState and the other shapes with two states."""
 TOKENS: Final = ("optional", "required")
@@ -65,7 +64,6 @@ _HASHES: Final[Mapping[type[Properties], str]] = {
 _OF_VMS: Final[Mapping[tuple[str, ...], tuple[str, ...]]] = {
     **{(key, name): words for (kind, name), words in WORDS.items() if (key := _HASHES.get(kind))},
     **{("metadata_options", other): WORDS[MetadataOptions, name] for other, name in OTHER_SPELLINGS.items()},
-    **{(name,): words for (kind, name), words in WORDS.items() if kind is VmProperties},
     ("credit_specification",): CREDITS,
 }
 

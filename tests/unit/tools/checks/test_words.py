@@ -30,7 +30,6 @@ def of_vm(**properties: Any) -> list[Finding]:
 @pytest.mark.parametrize(
     ("properties", "path", "remedy"),
     [
-        ({"tenancy": "dedicatd"}, "tenancy", "dedicated"),
         ({"metadata_options": {"http_tokens": "requird"}}, "metadata_options/http_tokens", "required"),
         ({"metadata_options": {"http_endpoint": "enable"}}, "metadata_options/http_endpoint", "enabled"),
         (
@@ -72,12 +71,12 @@ def test_far_words() -> None:
 @pytest.mark.parametrize("key", ["azs", "vm_extensions"])
 def test_other_sections(key: str) -> None:
     """Whatever is merged into a VM's cloud properties is looked at."""
-    (finding,) = found(**{key: [{"name": "web", "cloud_properties": {"tenancy": "dedicatd"}}]})
+    (finding,) = found(**{key: [{"name": "web", "cloud_properties": {"root_disk": {"type": "GP3"}}}]})
     assert finding.place is not None
-    assert finding.place.path == f"{key}/web/cloud_properties/tenancy"
-    (finding,) = found(compilation={"cloud_properties": {"tenancy": "dedicatd"}})
+    assert finding.place.path == f"{key}/web/cloud_properties/root_disk/type"
+    (finding,) = found(compilation={"cloud_properties": {"root_disk": {"type": "GP3"}}})
     assert finding.place is not None
-    assert finding.place.path == "compilation/cloud_properties/tenancy"
+    assert finding.place.path == "compilation/cloud_properties/root_disk/type"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +128,6 @@ def test_silent() -> None:
 @pytest.mark.parametrize(
     ("shape", "known"),
     [
-        ("Tenancy", words.TENANCIES),
         ("VolumeType", VOLUME_TYPES),
         ("HttpTokensState", words.TOKENS),
         ("CapacityReservationPreference", words.PREFERENCES),

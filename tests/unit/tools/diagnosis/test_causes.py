@@ -226,6 +226,16 @@ def test_servers_by_name(
     assert [severity for severity, _ in found] == (["note"] if is_told else [])
 
 
+def test_black_hole_is_no_way_out() -> None:
+    """A route to the internet whose target is gone leads no VM out of its VPC."""
+    facts = healthy()
+    assert facts.settings is not None
+    vm = routed(side("vm", VM), "0.0.0.0/0", is_blackhole=True, NatGatewayId="nat-1")
+    settings = facts.settings.replaced(ntp=("0.pool.ntp.org",))
+    ((severity, what),) = told(facts.replaced(vm=vm, settings=settings))
+    assert (severity, "the VM has no way there" in what) == ("note", True)
+
+
 @pytest.mark.parametrize("status", ["initializing", "insufficient-data"])
 def test_checks_without_result(status: str) -> None:
     """Checks that are not complete are a note."""

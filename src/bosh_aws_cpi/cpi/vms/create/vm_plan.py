@@ -155,6 +155,8 @@ def _parsed(
     properties = VmProperties.parse(cloud_properties)
     parsed = parse_networks(networks)
     plans = nics.nic_plans(parsed)
+    for text in (*(each.text for each in properties.ignored()), *nics.ignored(parsed, plans)):
+        logger.warning("%s", text, is_whole=True)
     if properties.primary_ipv6:
         plans = nics.with_primary_ipv6(plans)
     aws = cloud.config.aws

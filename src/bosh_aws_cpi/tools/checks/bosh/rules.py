@@ -28,6 +28,8 @@ _ALMOST: Final = 0.85
 """How alike "network" and "networks" are at least; `get_close_matches` asks for 0.6."""
 _SIMILAR: Final = 0.79
 """The same of "az" and "azs"; newer versions of BOSH may have keys that are less alike."""
+QUOTED: Final = "Remove the quotation marks"
+"""The remedy for a text that YAML would read as another type, and which must so be quoted."""
 _SIZE: Final = re.compile(r"(\d+) *([MGT])i?B?", re.IGNORECASE)
 _MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
 _IN_MIB: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "ram")
@@ -79,8 +81,10 @@ def rewritten(node: Node, what: str) -> str:
         return ""
     if _NOUNS[list] in what:
         return "Write a list also for one entry: [NAME]"
-    if (_NOUNS[int] in what and text.isdecimal()) or (_NOUNS[bool] in what and text in {"true", "false"}):
-        return "Remove the quotation marks"
+    if _NOUNS[int] in what and text.isdecimal():
+        return QUOTED if str(int(text)) == text else f"Write {int(text)}"
+    if _NOUNS[bool] in what and text in {"true", "false"}:
+        return QUOTED
     size = _SIZE.fullmatch(text) if node.route[-1:] and node.route[-1] in _IN_MIB else None
     return f"Give the number of MiB: {int(size[1]) * _MIB_OF[size[2].upper()]}" if size is not None else ""
 

@@ -1,0 +1,172 @@
+"""What the CPI accepts and does not use: a warning of the call, and an error of `cpi check`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.stories.checked_config import changed, env, right
+from tests.stories.checking import checked, checked_with, errors
+
+if TYPE_CHECKING:
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import CpiWith, CreateVm, ReadWarnings, WriteNetwork
+    from tests.stories.volumes import Volumes
+
+ROOT, STORE = {"use_root_disk": True}, {"use_instance_storage": True}
+ONLY_ROOT = "set the root disk's in root_disk, or remove one of them"
+VM_TYPE = ("vm_types", 1, "cloud_properties")
+AT_TYPE = "vm_types/large/cloud_properties"
+
+
+@pytest.mark.parametrize(
+    ("properties", "path", "text"),
+    [
+        *[
+            (
+                {"tenancy": tenancy},
+                "tenancy",
+                (
+                    f"tenancy '{tenancy}' is ignored, and the VM runs on shared hardware: "
+                    "set it to dedicated, or name the host in dedicated_host"
+                ),
+            )
+            for tenancy in ("host", "Dedicated")
+        ],
+        (
+            {"ephemeral_disk": {**ROOT, "size": 20_480, "encrypted": True, "type": None}},
+            "ephemeral_disk/encrypted",
+            f"ephemeral_disk.use_root_disk ignores encrypted, size beside it: {ONLY_ROOT}",
+        ),
+        (
+            {"ephemeral_disk": {**ROOT, **STORE}},
+            "ephemeral_disk/use_instance_storage",
+            f"ephemeral_disk.use_root_disk ignores use_instance_storage beside it: {ONLY_ROOT}",
+        ),
+        (
+            {"ephemeral_disk": {**STORE, "throughput": 125}, "instance_type": "d2.xlarge"},
+            "ephemeral_disk/throughput",
+            "ephemeral_disk.use_instance_storage ignores throughput beside it: remove one of them",
+        ),
+        (
+            {"ephemeral_disk": ROOT, "raw_instance_storage": True, "instance_type": "m5d.large"},
+            "raw_instance_storage",
+            (
+                "ephemeral_disk.use_root_disk ignores raw_instance_storage: the agent gets no instance "
+                "storage. Remove one of them"
+            ),
+        ),
+    ],
+)
+def test_cloud_properties(
+    cpi: Cpi,
+    create_vm: CreateVm,
+    warnings: ReadWarnings,
+    world: World,
+    properties: dict[str, Any],
+    path: str,
+    text: str,
+) -> None:
+    """A VM's property without effect is one warning, and an error at its place; the VM is created."""
+    answer = create_vm(properties)
+    answer.ok()
+    assert warnings(answer) == [text]
+    whole = {"instance_type": "m5.large", **properties}
+    found = errors(checked(cpi, changed(right(world), VM_TYPE, whole), "--offline"))
+    assert [(each["path"], each["what"], each["remedy"]) for each in found] == [
+        (f"{AT_TYPE}/{path}", text, None)
+    ]
+
+
+PRIVATE = ("default", "10.0.1.50", 0)
+SECOND_DYNAMIC = (
+    "network 'more' is ignored, because a VM has an interface in one dynamic network only, here 'dynamic': "
+    "remove it, or make it a manual network"
+)
+SECOND_ADDRESS = (
+    "the IPv4 address of network 'second' is ignored, because its nic_group 'g' has that of network "
+    "'default': give each of them a nic_group of its own"
+)
+SHARED = (
+    "nic_group 'g' of network 'dynamic' is ignored, because a dynamic network shares its interface with no "
+    "other: remove it"
+)
+VIP = (
+    "nic_group 'g' of vip network 'vip' is ignored, because no other network of the VM has it: the first "
+    "interface gets the elastic IP. Use the nic_group of one, or remove it"
+)
+
+
+@pytest.mark.parametrize(
+    ("networks", "text"),
+    [
+        ([PRIVATE, ("dynamic", None, 1), ("more", None, 1)], SECOND_DYNAMIC),
+        ([(*PRIVATE, "g"), ("second", "10.0.1.51", 0, "g")], SECOND_ADDRESS),
+        ([(*PRIVATE, "g"), ("dynamic", None, 1, "g")], SHARED),
+        ([PRIVATE, ("vip", None, 0, "g")], VIP),
+    ],
+    ids=["second-dynamic", "second-address", "shared", "vip"],
+)
+def test_networks(
+    cpi: Cpi,
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    warnings: ReadWarnings,
+    world: World,
+    networks: list[Any],
+    text: str,
+) -> None:
+    """A network without effect, or a part of one, is one warning, and an error at the group's networks."""
+    elastic = {"type": "vip", "ip": world.ec2.allocate_address(Domain="vpc")["PublicIp"]}
+    given, listed = {}, []
+    for name, ip, subnet, *group in networks:
+        own = {"nic_group": group[0]} if group else {}
+        given[name] = {**(elastic if name == "vip" else network(ip, subnet)), **own}
+        listed.append({"name": name, **own, **({"static_ips": [elastic["ip"]]} if name == "vip" else {})})
+    answer = create_vm(networks=given)
+    answer.ok()
+    assert warnings(answer) == [text]
+    whole = right(world)
+    whole["networks"] += [
+        {**whole["networks"][index], "name": name} for index, name in enumerate(["second", "more"])
+    ]
+    listed[0]["default"] = ["dns", "gateway"]
+    web = {"name": "web", "instances": 1, "vm_type": "large", "azs": ["z1"], "networks": listed}
+    found = [each for each in errors(checked_with(cpi, whole, [web], "--offline")) if each["source"] == "CPI"]
+    assert [(each["path"], each["what"]) for each in found] == [("instance_groups/web/networks", text)]
+
+
+def test_address_of_a_dynamic_network(
+    create_vm: CreateVm, network: WriteNetwork, warnings: ReadWarnings
+) -> None:
+    """The Director sends the address that the last VM in a dynamic network had; that is no warning."""
+    answer = create_vm(networks={"one": {**network(), "ip": "10.0.1.77", "prefix": "32"}})
+    answer.ok()
+    assert warnings(answer) == []
+
+
+IGNORED_TAGS = (
+    "aws.stemcell.tags is ignored: the Director passes its own tags, and a light stemcell's AMI is not ours. "
+    "For the AMIs that the CPI creates, use aws.tags"
+)
+
+
+def test_tags_of_a_light_stemcell(cpi_with: CpiWith, world: World, warnings: ReadWarnings) -> None:
+    """Tags of stemcells in the configuration have no effect on a light one, nor under the Director."""
+    cpi = cpi_with(stemcell={"tags": {"a": "b"}})
+    answer = cpi.call("create_stemcell", "/x/image", {"ami": {"us-east-1": world.image_id}})
+    answer.ok()
+    assert warnings(answer) == [IGNORED_TAGS]
+    assert [each["what"] for each in errors(checked(cpi, right(world), "--offline"))] == [IGNORED_TAGS]
+    assert errors(checked(cpi, env(world, stemcell={"tags": {"a": "b"}}), "--offline")) == []
+
+
+def test_tags_of_a_changed_disk(cpi: Cpi, volumes: Volumes, warnings: ReadWarnings) -> None:
+    """update_disk changes no tags, and says which ones the disk does not get."""
+    disk_cid = volumes.make(Size=1)
+    answer = cpi.call("update_disk", disk_cid, 1024, {"tags": {"a": "b"}, "name": "data"})
+    assert answer.ok() is None
+    said = f"Tags of the disk type are ignored, because update_disk changes none of '{disk_cid}': 'Name', 'a'"
+    assert warnings(answer) == [f"{said}. Set them in AWS"]
