@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
@@ -208,16 +209,23 @@ class InstanceCreation:
         arguments = self._arguments(option, self._tokens.token(option, generation))
         (logger.warning if option.is_outside else logger.info)("Launching %s", option)
 
-        def create() -> Instance:
-            return self._undo.create(
-                lambda: launches.run(
+        def run() -> Instance:
+            try:
+                return launches.run(
                     cloud.ec2,
                     arguments,
                     lambda: self._tokens.launched(option, generation),
                     self._is_new,
-                ),
-                self._discard,
-            )
+                )
+            except Refused:
+                if option.is_spot:  # the step holds signals back
+                    of_vm = tag_plan.of_origin(*self._plan.identity)
+                    cancel = partial(launches.cancel_open_requests, cloud.ec2, of_vm)
+                    attempt("open spot requests of this VM", cancel)
+                raise
+
+        def create() -> Instance:
+            return self._undo.create(run, self._discard)
 
         nic_plan = self._plan.nic_plan_of(option)
 
