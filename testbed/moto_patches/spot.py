@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from moto.ec2.models.core import TaggedEC2Resource
+from moto.ec2.models.spot_requests import SpotRequestBackend
 from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.utils import random_spot_request_id
 
@@ -49,3 +50,16 @@ def launched_at_its_price(original: Callable[..., Any], response: Any) -> Any:
         f"Your Spot request price of {most} is lower than the minimum required Spot request fulfillment "
         f"price of {PRICE}.",
     )
+
+
+@PATCHES.around(SpotRequestBackend, "cancel_spot_instance_requests")
+def cancelled_requests(original: Callable[..., Any], backend: Any, request_ids: list[str]) -> Any:
+    """EC2 shows cancelled requests for hours, and they can be cancelled again; moto forgot them at once.
+
+    API model, DescribeSpotInstanceRequests.
+    """
+    del original
+    requests = [backend.spot_instance_requests[each] for each in request_ids]
+    for each in requests:
+        each.state = "cancelled"
+    return requests

@@ -175,15 +175,15 @@ def test_both_fail(
 SPOT_CALLS = ("RunInstances", "DescribeSpotInstanceRequests", "CancelSpotInstanceRequests")
 
 
-@pytest.mark.parametrize("has_fallback", [True, False])
+@pytest.mark.parametrize("fallback", [WITH_FALLBACK, {}], ids=["fallback", "none"])
 def test_open_request(
-    create_vm: CreateVm, sent: ReadCalls, fake_aws: FakeAws, world: World, has_fallback: bool
+    create_vm: CreateVm, sent: ReadCalls, fake_aws: FakeAws, world: World, fallback: dict[str, Any]
 ) -> None:
     """The request that EC2 keeps open after it refused the price is cancelled: it launches nothing later."""
-    answer = create_vm({**TOO_LOW, "spot_ondemand_fallback": has_fallback})
+    answer = create_vm({**TOO_LOW, **fallback})
     calls = [action for action in fake_aws.actions() if action in SPOT_CALLS]
-    assert calls == [*SPOT_CALLS, *(["RunInstances"] if has_fallback else [])]
-    if has_fallback:
+    assert calls == [*SPOT_CALLS, *(["RunInstances"] if fallback else [])]
+    if fallback:
         vm_cid = answer.ok()[0]
         assert world.state()["instances"] == [vm_cid]
     else:
@@ -192,8 +192,9 @@ def test_open_request(
     assert "spot-instances-request" in sent("RunInstances")[0].values()
 
 
+@pytest.mark.parametrize("agent_id", ["agent-1", "*"])
 def test_request_of_another_vm(
-    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws
+    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws, agent_id: str
 ) -> None:
     """An open request that another VM's launch left is not this call's to cancel."""
     refused = {"action": "CancelSpotInstanceRequests", "error": {"code": "X", "message": "x", "status": 400}}
@@ -201,15 +202,13 @@ def test_request_of_another_vm(
     create_vm({**TOO_LOW, **WITH_FALLBACK}, {"any": network()}, agent_id="another").ok()
     fake_aws.clear_rules()
     (others,) = world.state()["spot requests"]
-    create_vm({**TOO_LOW, **WITH_FALLBACK}).ok()
+    create_vm({**TOO_LOW, **WITH_FALLBACK}, agent_id=agent_id).ok()
     assert world.state()["spot requests"] == [others]
 
 
 @pytest.mark.parametrize("action", SPOT_CALLS[1:])
-def test_open_request_stays(
-    create_vm: CreateVm, fake_aws: FakeAws, world: World, action: str
-) -> None:
-    """If the keys may not look for requests, or not cancel them, the log says so, and nothing else changes."""
+def test_open_request_stays(create_vm: CreateVm, fake_aws: FakeAws, world: World, action: str) -> None:
+    """If the keys may not look for requests, or not cancel them, the log says so; nothing else changes."""
     error = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
     fake_aws.rule(action=action, error=error)
     assert "SpotMaxPriceTooLow" in create_vm(TOO_LOW).error["message"]

@@ -223,10 +223,11 @@ def _lack(error: "ClientError") -> Exception | None:
 def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
     """DescribeSpotInstanceRequests, and CancelSpotInstanceRequests for the open ones with all of these tags.
 
-    EC2 may keep the request of a launch that it refused, and launch the instance later.
+    EC2 may keep the request of a launch that failed, and launch the instance later.
     """
-    wanted = [*by_tags(tags), {"Name": "state", "Values": ["open"]}]
-    pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=wanted)
+    filters = by_tags(tags)
+    filters.append({"Name": "state", "Values": ["open"]})
+    pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
     requests = [each for page in pages for each in page["SpotInstanceRequests"]]
     found = [each["SpotInstanceRequestId"] for each in requests if tags.items() <= tags_of(each).items()]
     if found:

@@ -290,8 +290,8 @@ ACTIONS: Final[Mapping[str, Action]] = {
             "volume": NEW,
             # Compared only if it is tagged (EC2 guide, "Tag Spot Instance requests"), as the CPI's are.
             "spot-instances-request": NEW,
-            # An AMI and its snapshots, which may be somebody else's, all that a launch template may name, such
-            # as license-configuration, and an interface that exists: IAM does not compare its tags here.
+            # An AMI and its snapshots, which may be somebody else's; what a launch template names, such as
+            # licences; and an interface that exists, whose tags IAM does not compare here.
             "*": ANY,
         },
     ),

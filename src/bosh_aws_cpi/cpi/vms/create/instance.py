@@ -209,23 +209,11 @@ class InstanceCreation:
         arguments = self._arguments(option, self._tokens.token(option, generation))
         (logger.warning if option.is_outside else logger.info)("Launching %s", option)
 
-        def run() -> Instance:
-            try:
-                return launches.run(
-                    cloud.ec2,
-                    arguments,
-                    lambda: self._tokens.launched(option, generation),
-                    self._is_new,
-                )
-            except Refused:
-                if option.is_spot:  # the step holds signals back
-                    of_vm = tag_plan.of_origin(*self._plan.identity)
-                    cancel = partial(launches.cancel_open_requests, cloud.ec2, of_vm)
-                    attempt("open spot requests of this VM", cancel)
-                raise
-
         def create() -> Instance:
-            return self._undo.create(run, self._discard)
+            return self._undo.create(
+                lambda: self._run_instances(option, generation, arguments),
+                self._discard,
+            )
 
         nic_plan = self._plan.nic_plan_of(option)
 
@@ -250,6 +238,18 @@ class InstanceCreation:
             # Otherwise AWS is at fault, or throttles the call.
             if has_more and not is_known and not option.is_on_demand:
                 raise NoCapacity(error.message, error.message) from error
+            raise
+
+    def _run_instances(self, option: LaunchOption, generation: int, arguments: Json) -> Instance:
+        """RunInstances; if it fails, the spot request that it may leave open is cancelled."""
+        ec2 = self._cloud.ec2
+        try:
+            find = partial(self._tokens.launched, option, generation)
+            return launches.run(ec2, arguments, find, self._is_new)
+        except VMCreationFailed:
+            if option.is_spot:
+                of_vm = tag_plan.of_origin(*self._plan.identity)
+                attempt("open spot requests of this VM", lambda: launches.cancel_open_requests(ec2, of_vm))
             raise
 
     def _spread(self, launch: Callable[[], Instance]) -> Instance:
