@@ -137,7 +137,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "ec2:CancelSpotInstanceRequests": Action(
         "SpotInstances",
-        {"SpotInstanceRequestIds": ["sir-00000000"]},
+        {"SpotInstanceRequestIds": [f"sir-{_NONE}"]},
         {"spot-instances-request": OWN},
         "after a refused launch",
         is_new=True,
