@@ -21,7 +21,7 @@ from tests.faults.scenarios_disk import (
     old,
 )
 from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, SHARED_SNAPSHOT, WITHOUT_AMI
-from tests.faults.scenarios_vm import BALANCERS, ENI, ROOT, SIZED, SPREAD_GROUP, VM_IN_GROUP
+from tests.faults.scenarios_vm import BALANCERS, ENI, ORIGIN, ROOT, SIZED, SPREAD_GROUP, VM_IN_GROUP
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
 OLD_ATTACHING, OLD_DETACHING = (f"{method} of an old stemcell" for method in ("attach_disk", "detach_disk"))
@@ -119,6 +119,7 @@ KEPT_IN_DOUBT = (
 )
 LEFT_COPY = NEW.replace("made", "new")
 FALLBACK_SUBNET, OTHER_ZONE = "create_vm in a fallback subnet", "create_vm in another zone"
+TOO_LOW = "create_vm on spot at too low a price"
 SPREAD = "create_vm in a spread placement group"
 OUTSIDE = "create_vm outside of a full placement group"
 FROM_GROUP = "delete_vm of an address in a group"
@@ -142,6 +143,14 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
     FALLBACK_SUBNET: [BUILT_IN_TABLE],
     OTHER_ZONE: [BUILT_IN_TABLE],
+    TOO_LOW: [
+        BUILT_IN_TABLE,
+        Outlived(
+            "The VM is there, on demand, and the log names the request that may launch another one",
+            frozenset({"DescribeSpotInstanceRequests", "CancelSpotInstanceRequests"}),
+            Change(gains=[f"spot request: open {ORIGIN}"]),
+        ),
+    ],
     SPREAD: [BUILT_IN_TABLE],
     "create_vm from a launch template": [BUILT_IN_TABLE],
     OUTSIDE: [BUILT_IN_TABLE],
@@ -284,6 +293,14 @@ LAST_ADDRESS = [
 RETRIED: dict[str, list[Retried]] = {
     FALLBACK_SUBNET: LAST_ADDRESS,
     OTHER_ZONE: LAST_ADDRESS,
+    TOO_LOW: [
+        Retried(
+            "The first attempt at the launch may have launched the VM, though EC2 does not show it: a launch "
+            "on demand could be a second one. The Director's retry has an answer that is certain",
+            "RunInstances",
+            UNCERTAIN,
+        )
+    ],
     OUTSIDE: [
         Retried(
             "The first attempt at the launch may have taken the last place in the group, though EC2 does not "

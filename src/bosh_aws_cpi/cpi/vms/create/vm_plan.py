@@ -320,7 +320,6 @@ def _spec(
         metadata_options=request.metadata_options,
         tags=request.tags,
         zone=zone,
-        tags_spot_request=bool(cloud.config.aws.tags),
         spread=spread,
         template=_launch_template(cloud, given) if given else None,
     )
