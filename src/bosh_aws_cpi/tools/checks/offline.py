@@ -152,7 +152,7 @@ class Files(Record):
             yield from spread.findings(self.uses or [])
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
-        yield from machines.findings(config, aws, self.uses)
+        yield from machines.findings(config, aws, self.uses, self._tags())
         yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
@@ -208,6 +208,12 @@ class Files(Record):
         return {
             text_of(node) for node in [*several, *(group.get("persistent_disk_type") for group in groups)]
         }
+
+    def _tags(self) -> Json | None:
+        """The manifest's tags that are known."""
+        node = self.manifest.root.get("tags") if self.manifest is not None else None
+        known = node.known() if node is not None else None
+        return known if isinstance(known, dict) else None
 
     def _all(self) -> list[Document]:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]
