@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 ENABLED = {"instance_metadata_tags": "enabled"}
 BAD = {"cost center": "a"}
+OF_MANIFEST: dict[Any, str] = {**BAD, 5: "x", "b": "((b))"}
 DIRECTORS = {
     **dict.fromkeys(("director", "deployment", "job", "id", "index"), "x"),
     "name": "web/7a",
@@ -100,12 +101,12 @@ def test_default_of_account(create_vm: CreateVm, fake_aws: FakeAws, world: World
         ({"metadata_options": ENABLED, "tags": BAD}, {}, {}),
         ({"tags": BAD}, {"metadata_options": ENABLED}, {}),
         ({"metadata_options": ENABLED}, {"tags": BAD}, {}),
-        ({}, {"metadata_options": ENABLED}, BAD),
+        ({}, {"metadata_options": ENABLED}, OF_MANIFEST),
     ],
     ids=["cpi.json", "aws.tags", "vm-type", "manifest"],
 )
 def test_check(
-    cpi_with: CpiWith, world: World, aws: dict[str, Any], properties: dict[str, Any], manifest: dict[str, Any]
+    cpi_with: CpiWith, world: World, aws: dict[str, Any], properties: dict[str, Any], manifest: dict[Any, str]
 ) -> None:
     """`cpi check` says the same of the configuration, the cloud config and the manifest's tags."""
     cpi, whole = cpi_with(**aws), right(world)

@@ -46,8 +46,8 @@ def findings(
         uses: What a manifest asks for; None without a manifest.
         common_tags: The manifest's tags, which the Director gives all of its VMs.
     """
-    tags_of_all = {**aws.tags, **(common_tags or {})}
-    machines = _Machines(config, aws.replaced(tags=tags_of_all), has_manifest=uses is not None)
+    aws = aws.replaced(tags={**aws.tags, **(common_tags or {})})
+    machines = _Machines(config, aws, has_manifest=uses is not None)
     yield from machines.findings(vms(config, uses))
 
 

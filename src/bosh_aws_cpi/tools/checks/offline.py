@@ -209,11 +209,12 @@ class Files(Record):
             text_of(node) for node in [*several, *(group.get("persistent_disk_type") for group in groups)]
         }
 
-    def _tags(self) -> Json | None:
+    def _tags(self) -> Json:
         """The manifest's tags that are known."""
         node = self.manifest.root.get("tags") if self.manifest is not None else None
-        known = node.known() if node is not None else None
-        return known if isinstance(known, dict) else None
+        if node is None or node.is_unknown or not isinstance(node.value, dict):
+            return {}
+        return {str(key): value for key, value in node.known().items()}
 
     def _all(self) -> list[Document]:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]
