@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.encryption import Encryption
@@ -84,6 +84,31 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
     if len(tags) > MAX_TAGS:
         more = "with those of aws.tags, env.bosh.tags and the CPI itself"
         message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}"
+        raise CloudError(message)
+
+
+_OF_METADATA: Final = re.compile(r"(?!(\.{1,2}|_index)$)[0-9a-zA-Z_+=,.@:-]+")
+"""The keys that instance metadata can show (EC2 user guide, "View tags … using instance metadata")."""
+
+
+def check_for_instance(tags: Mapping[str, str], metadata_options: Mapping[str, object]) -> None:
+    """Check that EC2 accepts these tags for an instance.
+
+    Args:
+        tags: All that it has from its launch on.
+        metadata_options: EC2's options, in snake case.
+
+    Raises:
+        CloudError: It does not.
+    """
+    check_for_ec2(tags)
+    is_shown = metadata_options.get("instance_metadata_tags") == "enabled"
+    if is_shown and (wrong := [ascii(key) for key in tags if not _OF_METADATA.fullmatch(key)]):
+        message = (
+            "metadata_options.instance_metadata_tags is enabled: EC2 then allows only letters, digits and "
+            "_+-=.,:@ in the keys of a VM's tags. Set it to disabled, or rename these in tags, aws.tags or "
+            f"the manifest's tags: {', '.join(wrong)}"
+        )
         raise CloudError(message)
 
 
