@@ -67,7 +67,6 @@ def carried_out(body: Callable[[], int]) -> int:
         The body's exit status, or `FAILED`.
     """
     log.start()
-    interrupts.install()
     try:
         interrupts.start()
         status = body()
