@@ -24,9 +24,9 @@ LEVELS: Final = {"debug": DEBUG, "info": INFO, "warn": WARNING, "error": ERROR}
 NAMES: Final = {DEBUG: "DEBUG", INFO: "INFO", WARNING: "WARNING", ERROR: "ERROR"}
 """The levels as they appear in the log."""
 
-LONGEST: Final = 300
-"""The maximum length of a log message, except at level debug: the Director reads stderr byte by byte. The
-response still contains the whole error."""
+HEAD, TAIL = 120, 180
+"""The characters of a log message that are kept of its beginning and its end, where the remedy stands, except
+at level debug: the Director reads stderr byte by byte. The response still contains the whole error."""
 _STDERR: Final = 2
 PATIENCE: Final = 5.0
 """How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""
@@ -155,8 +155,8 @@ class Log:
 
 
 def _shortened(text: str) -> str:
-    left = len(text) - LONGEST
-    return f"{text[:LONGEST]}… ({left} more characters at log level debug)" if left > 0 else text
+    left = len(text) - HEAD - TAIL
+    return f"{text[:HEAD]}… ({left} characters at log level debug) …{text[-TAIL:]}" if left > 0 else text
 
 
 logger: Final = Log()

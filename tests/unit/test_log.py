@@ -74,18 +74,18 @@ def test_empty_message(stderr: Stderr) -> None:
 
 @pytest.mark.parametrize(("level", "is_whole"), [("debug", True), ("info", False), ("error", False)])
 def test_long_message(level: str, stderr: Stderr, *, is_whole: bool) -> None:
-    """A long message is cut off, unless all is to be logged; what is said of its length is true."""
+    """A long message lacks its middle, unless all is to be logged; what is said of its length is true."""
     log.set_level(level)
-    text = "x" * (log.LONGEST + 7)
-    log.logger.error(text[:-7])
-    log.logger.error(text)
-    cut = f"{text[:-7]}… (7 more characters at log level debug)"
-    assert stderr.lines() == [f"ERROR: {text[:-7]}", f"ERROR: {text if is_whole else cut}"]
+    begin, end = "b" * log.HEAD, "e" * log.TAIL
+    log.logger.error(begin + end)
+    log.logger.error(f"{begin}7 chars{end}")
+    middle = "7 chars" if is_whole else "… (7 characters at log level debug) …"
+    assert stderr.lines() == [f"ERROR: {begin}{end}", f"ERROR: {begin}{middle}{end}"]
 
 
 def test_whole_message(stderr: Stderr) -> None:
     """Messages that must be read as a whole are logged whole, and so is the place of a bug."""
-    text = "x" * (log.LONGEST + 7)
+    text = "x" * (log.HEAD + log.TAIL + 7)
     log.logger.info(text, is_whole=True)
     try:
         json.loads("")
@@ -96,11 +96,15 @@ def test_whole_message(stderr: Stderr) -> None:
     assert lines[-1].startswith("ERROR: | json.decoder.JSONDecodeError: ")
 
 
-def test_secret_at_the_end(stderr: Stderr) -> None:
-    """No half of a secret is left where a message is cut off."""
+@pytest.mark.parametrize(
+    ("before", "after"), [(log.HEAD - 10, log.TAIL + 20), (log.HEAD + 20, log.TAIL - 10)]
+)
+def test_secret_at_the_cut(stderr: Stderr, before: int, after: int) -> None:
+    """No half of a secret is left where a message is cut."""
     log.redact.learn({"password": "hunter2-hunter2"})
-    log.logger.info("%s hunter2-hunter2 and more%s", "x" * (log.LONGEST - 10), "x" * 20)
+    log.logger.info("%s hunter2-hunter2%s", "x" * before, "x" * after)
     assert "hunter" not in stderr.getvalue()
+    assert "at log level debug" in stderr.getvalue()
 
 
 def test_redaction(stderr: Stderr) -> None:
