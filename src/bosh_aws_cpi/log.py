@@ -48,6 +48,13 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
+def counted(number: float, noun: str) -> str:
+    """A number of things: "1 minute", "2 minutes", "2 addresses"."""
+    shown = f"{number:.0f}"
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{shown} {noun}{'' if shown == '1' else plural}"
+
+
 class Log:
     """The process's log. A message is a %-format; no message ends a call, even if it can't be written."""
 
@@ -121,7 +128,8 @@ class Log:
 
     def _tell_dropped(self) -> bool:
         """Write how many lines were dropped, if any; False if stderr is still full."""
-        text = f"{self._dropped} log lines were dropped here, because stderr was full and nobody read it"
+        lines = counted(self._dropped, "log line")
+        text = f"{lines} dropped here, because stderr was full and nobody read it"
         if self._dropped and not self._is_written(self._line(WARNING, text)):
             return False
         self._dropped = 0
@@ -156,7 +164,9 @@ class Log:
 
 def _shortened(text: str) -> str:
     left = len(text) - HEAD - TAIL
-    return f"{text[:HEAD]}… ({left} characters at log level debug) …{text[-TAIL:]}" if left > 0 else text
+    if left <= 0:
+        return text
+    return f"{text[:HEAD]}… ({counted(left, 'character')} at log level debug) …{text[-TAIL:]}"
 
 
 logger: Final = Log()

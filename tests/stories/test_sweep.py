@@ -96,7 +96,7 @@ def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
 
 
 def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
-    """A stray of any kind that is younger than a day, or was marked less than a day ago, is listed and kept."""
+    """A stray of any kind that is younger than a day, or was marked in the last one, is listed and kept."""
     ids = yard.fill()
     before = world.state()
     young = dict.fromkeys(ids.values(), "too young")

@@ -66,6 +66,15 @@ def test_traceback(stderr: Stderr) -> None:
     assert lines[-1].endswith("| forged")
 
 
+@pytest.mark.parametrize(
+    ("number", "noun", "said"),
+    [(0, "hour", "0 hours"), (1, "hour", "1 hour"), (1.4, "hour", "1 hour"), (2, "address", "2 addresses")],
+)
+def test_counted(number: float, noun: str, said: str) -> None:
+    """A noun is in the singular only after a one that is shown."""
+    assert log.counted(number, noun) == said
+
+
 def test_empty_message(stderr: Stderr) -> None:
     """An empty message is a line too."""
     log.logger.info("")
@@ -138,7 +147,7 @@ def test_line_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(STAMP + "INFO: x+", os.read(reader, size).decode())
     log_to_pipe.info("next")
     _, count, line = os.read(reader, size).decode().split("\n")[:3]
-    assert re.fullmatch(STAMP + "WARNING: 2 log lines were dropped here, .*", count)
+    assert re.fullmatch(STAMP + "WARNING: 2 log lines dropped here, .*", count)
     assert line.endswith("INFO: next")
     os.close(reader)
     os.close(log_to_pipe.descriptor)
