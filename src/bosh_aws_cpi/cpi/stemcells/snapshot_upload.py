@@ -238,8 +238,9 @@ class _Progress:
             return
         self._next = now + (now - self._began) + _FIRST_REPORT
         rate = self._done / max(now - self._began, 0.001)
-        seconds = counted((self._total - self._done) / rate, "second")
-        left = f"{seconds} left" if self._done else "waiting for EBS"
+        left = "waiting for EBS"
+        if self._done:
+            left = f"{counted((self._total - self._done) / rate, 'second')} left"
         logger.info(
             "Uploaded %d of %d MiB, %.1f MiB/s, %s",
             self._done // _MIB,
