@@ -375,18 +375,18 @@ class Wish(Record):
 _LEFT_TO_PEOPLE: Final = {Removal.HAND: Action.LOOK, Removal.INSTANCE: Action.ASK_INSTANCE}
 
 
-def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
-    """Decide what to do with a stray; None when the report does not list it yet."""
+def action(stray: Stray, wish: Wish, now: datetime) -> Action:
+    """Decide what to do with a stray."""
     age = stray.age(now)
     if age is None and stray.is_marked:
         return Action.MARK if wish.delete else Action.UNKNOWN
     is_due = age is not None and age >= wish.older_than
     if stray.removal is Removal.INSTANCE and stray.resource.resource_id in wish.instances:
         return Action.REMOVE
-    if stray.removal in _LEFT_TO_PEOPLE:  # a young one may belong to a call that is still running
-        return _LEFT_TO_PEOPLE[stray.removal] if is_due or stray.is_kept else None
-    if not is_due:
+    if not (is_due or stray.is_kept):  # it may belong to a call that is still running
         return Action.UNKNOWN if age is None else Action.YOUNG
+    if stray.removal in _LEFT_TO_PEOPLE:
+        return _LEFT_TO_PEOPLE[stray.removal]
     if stray.removal is Removal.DISK and stray.resource.resource_id not in wish.disks:
         return Action.ASK
     return Action.REMOVE if wish.delete else Action.LIST
