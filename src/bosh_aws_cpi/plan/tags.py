@@ -9,10 +9,10 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.tag_names import ATTACHED_AT, DISK_METADATA, OWN, VM_METADATA, folded
+from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, VM_METADATA, folded
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.model import Instance
+    from bosh_aws_cpi.model import Instance, Volume
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -269,6 +269,31 @@ def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> d
     return {**of_origin(director_uuid), **_formatted({SOURCE_TAG: source, KEY_TAG: key})}
 
 
+REPLACED_BY_TAG = "bosh_replaced_by"
+"""On a volume that update_disk replaced by a copy: the copy. Empty if the copy was discarded."""
+REPLACES_TAG = "bosh_replaces"
+"""On that copy: the volume."""
+
+
+def of_volume_copy(volume: "Volume", director_uuid: str | None, call: str) -> dict[str, str]:
+    """The tags of a copy: those of the volume, and those that say where the copy comes from.
+
+    Left out are tags that begin with "aws:", which EC2 reserves; the CPI's own, which are about that volume;
+    and those that the Director sets when it has attached a disk, because it has not attached the copy.
+
+    Args:
+        volume: The volume that is copied.
+        director_uuid: The Director's UUID.
+        call: The id of the call.
+    """
+    found = {
+        key: value
+        for key, value in without_own(volume.tags).items()
+        if key not in DISK_METADATA and not key.lower().startswith("aws:")
+    }
+    return {**found, **of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}
+
+
 def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
     """The ``TagSpecifications`` argument of a call that creates; empty when there are no tags."""
     if not tags:
@@ -294,7 +319,7 @@ def vm_metadata(metadata: Json) -> dict[str, str]:
 
 def disk_metadata(metadata: Json) -> dict[str, str]:
     """The tags of set_disk_metadata."""
-    return of_request(metadata, frozenset({ATTACHED_AT}))
+    return of_request(metadata)
 
 
 def _text(value: object) -> str:
