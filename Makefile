@@ -106,8 +106,7 @@ covering: venv ## List the tests that run MODULE=src/bosh_aws_cpi/aws/tags.py; t
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)
 
-sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consists of, from the blobs
-	@sh scripts/vendor
+sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consists of
 	@$(BIN)/python -m bosh_release.sbom $(SBOM_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
