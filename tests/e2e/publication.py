@@ -155,7 +155,8 @@ class Pipeline:
         tag = (self.final / "tag").read_text().strip()
         published = self.folder / "published"
         self.git(published, "tag", tag)
-        self.git(published, "push", "--quiet", self.remote, "HEAD:main", tag)
+        self.git(published, "remote", "add", "push-target", self.remote)  # Git LFS needs a name
+        self.git(published, "push", "--quiet", "push-target", "HEAD:main", tag)
 
     def _write_hook(self, path: Path) -> None:
         path.parent.mkdir()
