@@ -30,7 +30,7 @@ from bosh_release.blobs import (
 from bosh_release.install import EVERY_PLATFORM, HASHES
 from bosh_release.sources import run, say
 
-NATIVE = {"pydantic-core", "pyyaml"}
+NATIVE = {"isal", "pydantic-core", "pyyaml"}
 """Packages without a wheel for every platform."""
 TAGS = {
     EVERY_PLATFORM: ("any",),

@@ -4,10 +4,14 @@ The standard library's ``gzip`` reads a header's file name and the zeros behind 
 accepts any number of empty streams. A file of a few MiB, or one with a hole, could so occupy it for hours.
 """
 
-import zlib
 from typing import IO, Final
 
 from bosh_aws_cpi.cpi.stemcells.unusable import Unusable, damaged
+
+try:  # more than twice as fast
+    from isal import isal_zlib as zlib
+except ImportError:  # no wheel for this machine
+    import zlib  # type: ignore[no-redef]
 
 MAX_RATIO: Final = 1032
 """Deflate can't pack better: 258 bytes need at least two bits (zlib's technical details)."""
@@ -82,8 +86,8 @@ class GzipStream:
         while not self._stream.eof or self._next_stream():
             try:
                 data = self._stream.decompress(self._packed, most)
-            except zlib.error as error:
-                raise damaged(f"its gzip stream is invalid ({str(error).rpartition(': ')[2]})") from None
+            except zlib.error:  # type: ignore[misc]  # isal's types call the class an exception
+                raise damaged("its gzip stream is invalid") from None
             self._packed = self._stream.unconsumed_tail
             if data:
                 self.position += len(data)

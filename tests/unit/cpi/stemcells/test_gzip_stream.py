@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import random
+import zlib
 
 import pytest
+from isal import isal_zlib
 
 from bosh_aws_cpi.cpi.stemcells import gzip_stream
 from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream
@@ -15,6 +17,12 @@ from bosh_aws_cpi.cpi.stemcells.unusable import Unusable
 MIB = 1 << 20
 DATA = random.Random(1).randbytes(MIB) + bytes(3 * MIB)  # noqa: S311 - the same each time
 WHOLE = gzip.compress(DATA, 1)
+
+
+@pytest.fixture(autouse=True, params=[isal_zlib, zlib], ids=["isal", "zlib"])
+def _library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unpack with each of the two libraries: the second serves machines without a wheel of the first."""
+    monkeypatch.setattr(gzip_stream, "zlib", request.param)
 
 
 def stream(*parts: bytes) -> GzipStream:
@@ -76,12 +84,9 @@ def test_named() -> None:
         (b"PK\x03\x04", "is not a gzipped tar"),
         (WHOLE[:5], "is truncated or damaged: its gzip stream ends too early"),
         (WHOLE[:-1], "is truncated or damaged: its gzip stream ends too early"),
-        (
-            WHOLE[:-1] + b"x",
-            r"is truncated or damaged: its gzip stream is invalid \(incorrect length check\)",
-        ),
-        (WHOLE[:-5] + b"x" + WHOLE[-4:], r"its gzip stream is invalid \(incorrect data check\)"),
-        (WHOLE[:3] + b"\xff" + WHOLE[4:], r"its gzip stream is invalid \(unknown header flags set\)"),
+        (WHOLE[:-1] + b"x", "is truncated or damaged: its gzip stream is invalid"),
+        (WHOLE[:-5] + b"x" + WHOLE[-4:], "is truncated or damaged: its gzip stream is invalid"),
+        (WHOLE[:3] + b"\xff" + WHOLE[4:], "is truncated or damaged: its gzip stream is invalid"),
         (WHOLE + b"x", "is truncated or damaged: something else follows its gzip stream"),
         (WHOLE + b"\x1f", "is truncated or damaged: its gzip stream ends too early"),
         (WHOLE + WHOLE[:100], "is truncated or damaged: its gzip stream ends too early"),
