@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPResponse
 from io import BufferedReader, RawIOBase
+from pathlib import Path
 from socket import socket
+from threading import Lock
 from typing import Any, Final, Protocol
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -21,6 +23,7 @@ _PART: Final = 1 << 13
 _limits: Final = [MOST]
 """The last one applies."""
 _connect: Final = HTTPSConnection.connect
+_loading: Final = Lock()
 
 
 def install() -> None:
@@ -46,11 +49,20 @@ def limited(most: int) -> Iterator[None]:
 
 
 def _connect_safely(connection: HTTPSConnection) -> None:
-    """Connect with TLS 1.2 or later; some builds of Python, such as Debian 12's, allow older versions."""
+    """Connect with TLS 1.2 or later; some builds of Python, such as Debian 12's, allow older versions.
+
+    The SDK takes a folder of roots for a file (boto/botocore issue 2731).
+    """
     oldest = ssl.TLSVersion.TLSv1_2
     connection.ssl_minimum_version = oldest
-    if (context := connection.ssl_context) is not None:  # the SDK's own
+    if (context := connection.ssl_context) is not None:  # the SDK's own, which its threads share
         context.minimum_version = max(context.minimum_version, oldest)
+        if connection.ca_certs and Path(connection.ca_certs).is_dir():
+            connection.ca_certs, connection.ca_cert_dir = None, connection.ca_certs
+            # OpenSSL may crash when threads add a folder at the same time (openssl/openssl issue 24480). That
+            # urllib3 then adds it again changes nothing.
+            with _loading:
+                context.load_verify_locations(capath=connection.ca_cert_dir)
     _connect(connection)
 
 

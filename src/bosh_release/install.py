@@ -26,8 +26,8 @@ HASHES = "bosh_release/wheels.sha256"
 """SHA-256 and path of each wheel, as ``sha256sum`` writes them; a wheel's folder is its platform."""
 REGEXES = "stored_regexes.py"
 """Stores regular expressions, and uses them in each call."""
-ROOTS = "stored_roots.py"
-"""Stores the roots that calls trust, and then takes certifi's place."""
+ROOTS = "roots.py"
+"""Takes certifi's place: whom calls trust."""
 EVERY_PLATFORM = "any"
 FOR_COMMANDS = ".commands"
 """What stands before the suffix in the name of a file for operators' commands; aws/sdk/data.py reads it."""
@@ -54,20 +54,15 @@ def install(sources: Path, lib: Path, platform: str) -> None:
     shutil.copyfile(sources / "bosh_release" / REGEXES, lib / REGEXES)
     cut(lib / "botocore" / "data", cutter(lib))
     drop_typed_dicts(lib / "pydantic_core" / "core_schema.py")
-    store(sources / "bosh_release" / ROOTS, lib, "the roots of certifi can't be stored")
+    shutil.copyfile(sources / "bosh_release" / ROOTS, lib / "certifi" / "__init__.py")
     # The bytecode stays valid whatever happens to the files' times: nothing is written at run time.
     if not compileall.compile_dir(
         lib, quiet=1, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
     ):
         raise InstallError("not every module could be compiled; see above")
-    store(lib / REGEXES, lib, "not every module can be loaded")
-
-
-def store(script: Path, lib: Path, failure: str) -> None:
-    """Have a script store in the installed folder what calls would make themselves otherwise."""
-    command = [sys.executable, "-I", "-S", "-B", str(script), str(lib)]
-    if subprocess.run(command, check=False).returncode:  # noqa: S603 - one of ours
-        raise InstallError(f"{failure}; see above")
+    store = [sys.executable, "-I", "-S", "-B", str(lib / REGEXES), str(lib)]
+    if subprocess.run(store, check=False).returncode:  # noqa: S603 - one of ours
+        raise InstallError("not every module can be loaded; see above")
 
 
 def wheels(hashes: Path, platform: str) -> dict[str, str]:

@@ -57,7 +57,7 @@ def measured(wanted: list[str], runs: int, python: Path | None = None) -> Report
     return Report(machine(python), runs, rows, waited, uploaded, swept)
 
 
-def _forms(folder: Path, python: Path | None, authority: bytes) -> list[Form]:
+def _forms(folder: Path, python: Path | None, authority: Path) -> list[Form]:
     _say("installing as the release does")
     if python is None:
         release = forms.release_form(folder, authority)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import certifi
 
-from bosh_release import blobs, install
+from bosh_release import blobs, install, roots
 from testbed.bench.figures import BARE, ISOLATED, PIP, PLAIN, PLAIN_OF_RELEASE, RELEASE
 from testbed.cloud import ROOT
 from testbed.tls import Authority, TlsRelay
@@ -42,14 +42,14 @@ class Form:
         python: The interpreter and its options.
         program: What it runs; nothing for the bare interpreter.
         starts_itself: Whether the program is started by its own first line, and not by `python`.
-        trusts_more: Whether its own certificate authorities include those of `Front`.
+        trusts_front: Whether its own certificate authorities include that of `Front`.
     """
 
     name: str
     python: tuple[str, ...]
     program: str = ""
     starts_itself: bool = False
-    trusts_more: bool = False
+    trusts_front: bool = False
 
     @property
     def is_bare(self) -> bool:
@@ -104,57 +104,55 @@ def pip_form() -> Form:
     return Form(PIP, (sys.executable,), str(script), starts_itself=True)
 
 
-def release_form(scratch: Path, authorities: bytes = b"") -> Form:
+def release_form(scratch: Path, authority: Path | None = None) -> Form:
     """Install the executable as the release's package does, and return it as bin/cpi starts it.
 
     Only the interpreter is another one: that of this environment, with its own wheels.
 
     Args:
         scratch: Where it is installed.
-        authorities: Certificates in PEM that it trusts beside the usual ones.
+        authority: The certificate that it trusts in place of the machine's roots.
     """
     lib = scratch / "lib"
     sources = laid_sources(scratch / "sources", list(blobs.read_lock(blobs.LOCK.read_text())))
-    trust(sources, authorities)
+    if authority:
+        trust(sources, authority)
     install.install(sources, lib, kind())
-    return Form(RELEASE, (sys.executable, *flags(TEMPLATE.read_text())), str(lib), trusts_more=True)
+    return Form(
+        RELEASE, (sys.executable, *flags(TEMPLATE.read_text())), str(lib), trusts_front=authority is not None
+    )
 
 
-def release_form_on(python: Path, scratch: Path, authorities: bytes = b"") -> Form:
+def release_form_on(python: Path, scratch: Path, authority: Path | None = None) -> Form:
     """Install the executable with the interpreter and the wheels that the release has; see `release_form`."""
     sources, lib = scratch / "sources", scratch / "lib"
     for place in (ROOT / "src", ROOT / "blobs"):
         shutil.copytree(place, sources, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-    trust(sources, authorities)
+    if authority:
+        trust(sources, authority)
     installer = [str(python), "-I", "-S", "-B", "bosh_release/install.py", str(lib), kind()]
     subprocess.run(installer, check=True, cwd=sources)
-    return Form(RELEASE, (str(python), *flags(TEMPLATE.read_text())), str(lib), trusts_more=True)
+    return Form(
+        RELEASE, (str(python), *flags(TEMPLATE.read_text())), str(lib), trusts_front=authority is not None
+    )
 
 
-def trust(sources: Path, authorities: bytes) -> None:
-    """Add certificates to certifi's wheel, from which the package gets the roots that it trusts.
-
-    So the bundle is read as in production, whatever the installation makes of it; with an own bundle in the
-    configuration or in the environment it would be another way.
-    """
-    hashes = sources / install.HASHES
-    [wheel] = (sources / "wheels").glob("*/certifi-*.whl")
-    old = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    with zipfile.ZipFile(wheel) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    files["certifi/cacert.pem"] += authorities
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    new = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    hashes.write_text(hashes.read_text().replace(old, new))
+def trust(sources: Path, authority: Path) -> None:
+    """Have the package take a folder with this certificate, `roots` in its sources, for the machine's."""
+    folder = sources / "roots"
+    folder.mkdir()
+    asked = ["openssl", "x509", "-noout", "-hash", "-in", str(authority)]
+    name = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+    shutil.copy(authority, folder / f"{name}.0")
+    module = sources / "bosh_release" / install.ROOTS
+    module.write_text(module.read_text().replace(roots.MACHINE, str(folder)))
 
 
 class Front(TlsRelay):
-    """The stand-in over TLS, whose own authority each form trusts beside the usual ones.
+    """The stand-in over TLS, whose own authority each form trusts.
 
     Attributes:
-        authority: Its certificate in PEM.
+        authority: The file of its certificate.
         bundle: The file with the usual authorities and this one, for programs without a bundle like it.
     """
 
@@ -162,9 +160,9 @@ class Front(TlsRelay):
         """Write the bundle into the folder."""
         own = Authority(folder, "front")
         super().__init__(fake_aws.endpoint, own)
-        self.authority = own.path.read_bytes()
+        self.authority = own.path
         self.bundle = folder / "bundle.pem"
-        self.bundle.write_bytes(Path(certifi.where()).read_bytes() + self.authority)
+        self.bundle.write_bytes(Path(certifi.where()).read_bytes() + own.path.read_bytes())
 
 
 def version(python: Path) -> str:

@@ -147,7 +147,7 @@ class Bench:
     def _run(
         self, form: Form, command: list[str], asked: bytes, row: str = "", **environment: str
     ) -> tuple[Start, bytes]:
-        if self._front and TLS in added(row) and not form.trusts_more:
+        if self._front and TLS in added(row) and not form.trusts_front:
             environment["AWS_CA_BUNDLE"] = str(self._front.bundle)
         stdin, stdout, stderr = (self._folder / name for name in ("stdin", "stdout", "stderr"))
         stdin.write_bytes(asked)

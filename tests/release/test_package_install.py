@@ -197,7 +197,7 @@ def test_modules_elsewhere_are_refused(kind: str, tmp_path: Path) -> None:
 def test_every_module_has_bytecode(lib: Path) -> None:
     """Every module has bytecode that is valid whatever the time stamps say."""
     modules = list(lib.rglob("*.py"))
-    assert len(modules) == 13
+    assert len(modules) == 14
     for module in modules:
         flags = Path(cache_from_source(str(module))).read_bytes()[4:8]
         assert int.from_bytes(flags, "little") == 1, module  # by hash, and not to be checked
@@ -312,24 +312,11 @@ def test_typed_dicts_are_dropped(lib: Path) -> None:
     )
 
 
-def test_roots_are_stored(lib: Path) -> None:
-    """Each root of certifi is a file of its own, and certifi's modules are replaced."""
-    (root,) = (lib / "certifi" / "roots").iterdir()
-    assert root.read_text() == (lib / "certifi" / "cacert.pem").read_text()
-    assert [module.name for module in (lib / "certifi").glob("*.py")] == ["__init__.py"]
-
-
-def test_unreadable_roots_are_refused(sources: Path, tmp_path: Path) -> None:
-    """Without roots no call would trust AWS: the package refuses a certifi whose file has none."""
-    wheel = sources / "wheels/any/certifi-1-py3-none-any.whl"
-    hashes = sources / install.HASHES
-    known = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("certifi/cacert.pem", "none")
-    new = hashlib.sha256(wheel.read_bytes()).hexdigest()
-    hashes.write_text(hashes.read_text().replace(known, new))
-    with pytest.raises(install.InstallError, match="the roots of certifi can't be stored"):
-        install.install(sources, tmp_path / "lib", PLATFORM)
+def test_roots(lib: Path) -> None:
+    """In certifi's place is the module that knows the machine's roots; certifi's file stays beside it."""
+    found = runpy.run_path(str(lib / "certifi" / "__init__.py"))
+    assert Path(found["BUNDLE"]) == lib / "certifi" / "cacert.pem"
+    assert Path(found["BUNDLE"]).exists()
 
 
 def test_data_of_other_services_is_cut(cut: Path) -> None:

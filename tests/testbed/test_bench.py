@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import runpy
 import sys
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import certifi
 import pytest
 
 from bosh_aws_cpi.tools.strays import Inventory
@@ -41,8 +40,11 @@ from testbed.bench.figures import (
 from testbed.bench.measuring import Bench, BenchError, Start, check_alike
 from testbed.bench.rows import ROWS
 from testbed.executable import DIRECTOR_UUID
+from testbed.tls import Authority
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from testbed.cloud import FakeAws
 
 
@@ -289,13 +291,11 @@ def test_sources(tmp_path: Path) -> None:
 
 
 def test_trust(tmp_path: Path) -> None:
-    """The authority of the front is added to the roots of certifi's wheel, and the installer accepts it."""
-    folder = forms.laid_sources(tmp_path, ["certifi"])
-    forms.trust(folder, b"own authority")
-    [(sha256, name)] = [line.split() for line in (folder / install.HASHES).read_text().splitlines()]
-    install.unpack(folder / name, sha256, tmp_path / "lib")
-    found = (tmp_path / "lib/certifi/cacert.pem").read_bytes()
-    assert found == Path(certifi.where()).read_bytes() + b"own authority"
+    """The release's package trusts the front by a folder that stands for the machine's."""
+    folder = forms.laid_sources(tmp_path, ["six"])
+    forms.trust(folder, Authority(tmp_path, "front").path)
+    said = runpy.run_path(str(folder / "bosh_release" / install.ROOTS))
+    assert said["where"]() == str(folder / "roots")
 
 
 def test_forms_make_the_same_calls() -> None:

@@ -3,6 +3,7 @@
 Only errors load it.
 """
 
+import os
 import re
 import socket
 from collections.abc import Iterator
@@ -25,7 +26,7 @@ from botocore.exceptions import (
     SSLError,
 )
 from botocore.exceptions import ConnectionError as NotConnected
-from botocore.httpsession import ProxyConfiguration
+from botocore.httpsession import ProxyConfiguration, get_cert_path
 from botocore.parsers import ResponseParserError
 from urllib3.poolmanager import proxy_from_url
 
@@ -99,11 +100,16 @@ def message(error: Exception) -> str:
         )
     if isinstance(error, ResponseParserError):
         return _sentences(said, _filled(_CHECK, "", error))
-    certificates = getattr(error, CERTIFICATES, "") if isinstance(error, SSLError) else ""
-    said = f"AWS could not be called{' with ' if certificates else ''}{certificates}: {said}"
+    said = f"AWS could not be called{_certificates(error) if isinstance(error, SSLError) else ''}: {said}"
     if isinstance(error, CredentialRetrievalError):
         return _sentences(said, KEYS_REMEDY)
     return _sentences(said, reason("", error, said)) if isinstance(error, OUT_OF_REACH) else said
+
+
+def _certificates(error: SSLError) -> str:
+    """Whom the call trusted."""
+    usual = f"the CA certificates of '{os.environ.get('AWS_CA_BUNDLE') or get_cert_path(True)}'"  # noqa: FBT003
+    return f" with {getattr(error, CERTIFICATES, '') or usual}"
 
 
 def is_error_of_aws(error: ClientError) -> bool:

@@ -7,6 +7,7 @@ from ssl import SSLCertVerificationError
 from typing import Any
 
 import botocore.exceptions
+import certifi
 import pytest
 from botocore.exceptions import (
     BotoCoreError,
@@ -235,7 +236,10 @@ def test_unreadable_answer() -> None:
 @METHODS
 @pytest.mark.parametrize(
     ("certificates", "where"),
-    [("BOSH_CA_CERT_FILE '/ca.pem'", " with BOSH_CA_CERT_FILE '/ca.pem'"), ("", "")],
+    [
+        ("BOSH_CA_CERT_FILE '/ca.pem'", "BOSH_CA_CERT_FILE '/ca.pem'"),
+        ("", f"the CA certificates of '{certifi.where()}'"),
+    ],
 )
 def test_untrusted(certificates: str, where: str, method: str) -> None:
     """A certificate that is not trusted names the bundle that was used; it stays untrusted."""
@@ -244,7 +248,7 @@ def test_untrusted(certificates: str, where: str, method: str) -> None:
     error.__context__ = SSLCertVerificationError(1, "self-signed")
     typed = translated(error, method)
     assert (type(typed), typed.ok_to_retry) == (CloudError, False)
-    assert typed.message.startswith(f"AWS could not be called{where}: SSLError: ")
+    assert typed.message.startswith(f"AWS could not be called with {where}: SSLError: ")
     assert ". Its certificate is not trusted (" in typed.message
 
 

@@ -1,0 +1,186 @@
+"""Whom the installed CPI trusts: the machine's own roots, or certifi's; and what replaces both."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from urllib3.connection import HTTPSConnection
+
+from bosh_aws_cpi import connections
+from bosh_release import roots
+from testbed.bench.forms import release_form
+from testbed.executable import Answer, Cpi, config
+from testbed.registry import PASSWORD, USER, Registry
+from testbed.tls import Authority, TlsRelay
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from testbed.bench.forms import Form
+    from testbed.cloud import FakeAws
+
+DISK, VM = "vol-00000000000000001", "i-00000000000000001"
+NOWHERE = "http://127.0.0.1:1"
+KEY = "aws.connection_options.ca_cert"
+UNKNOWN = "unable to get local issuer certificate"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return what stands for the machine's folder; it does not exist yet."""
+    folder = tmp_path / "certs"
+    monkeypatch.setattr(roots, "MACHINE", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("names", [["002c0b4f.0"], ["ca.pem", "ca-certificates.crt", "f9003eb2.0", "x.0"]])
+def test_machine_with_hashed_roots(machine: Path, names: list[str]) -> None:
+    """The machine's folder is trusted where OpenSSL finds a root in it by its hashed name."""
+    machine.mkdir()
+    for name in names:
+        (machine / name).touch()
+    assert roots.where() == str(machine)
+
+
+@pytest.mark.parametrize(
+    "names", [None, [], ["ca-bundle.crt"], ["002c0b4f.pem", "002C0B4F.0", "002c0b4f.r0"]]
+)
+def test_machine_without_hashed_roots(machine: Path, names: list[str] | None) -> None:
+    """Without such a name, as on RHEL and macOS, and without a folder, certifi's file is trusted."""
+    if names is not None:
+        machine.mkdir()
+        for name in names:
+            (machine / name).touch()
+    assert roots.where() == roots.BUNDLE == str(Path(roots.__file__).with_name("cacert.pem"))
+
+
+def test_one_thread_after_the_other(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A context of the SDK is given the folder while no other thread gives it to one; OpenSSL might crash."""
+    machine.mkdir()
+    given, lock = [], Lock()
+
+    def load(*arguments: object, **named: object) -> None:
+        given.append((lock.locked(), *arguments, named))
+
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
+    monkeypatch.setattr(connections, "_connect", lambda _: None)
+    monkeypatch.setattr(connections, "_loading", lock)
+    monkeypatch.setattr(HTTPSConnection, "connect", HTTPSConnection.connect)
+    connections.install()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    connection = HTTPSConnection("127.0.0.1", ssl_context=context, ca_certs=str(machine))
+    connection.connect()
+    assert given == [(True, context, {"capath": str(machine)})]
+    assert (connection.ca_certs, connection.ca_cert_dir) == (None, str(machine))
+
+
+class Installed:
+    """The release's package on a machine with one root.
+
+    Attributes:
+        known: The authority whose certificate is that root.
+        folder: What stands for the machine's folder.
+        bundle: certifi's file.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Install it with this interpreter."""
+        self.known = Authority(folder, "known")
+        self.form: Form = release_form(folder, self.known.path)
+        self.folder = folder / "sources" / "roots"
+        self.bundle = Path(self.form.program) / "certifi" / "cacert.pem"
+
+    def cpi(self, document: dict[str, Any], **environment: str) -> Cpi:
+        """Return the executable."""
+        return Cpi(document, command=[*self.form.python, self.form.program], env=environment)
+
+    def called(self, front: TlsRelay, ca_cert: str | None = None, **environment: str) -> Answer:
+        """Call AWS there."""
+        options = {"connection_options": {"ca_cert": ca_cert}} if ca_cert else {}
+        document = config(NOWHERE, ec2_endpoint=f"https://{front.address}", max_retries=0, **options)
+        return self.cpi(document, **environment).call("has_disk", DISK)
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Install the release's package."""
+    return Installed(tmp_path_factory.mktemp("installed"))
+
+
+@pytest.fixture
+def without_folder(installed: Installed) -> Iterator[None]:
+    """Let the machine have no such folder."""
+    away = installed.folder.rename(installed.folder.with_name("away"))
+    yield
+    away.rename(installed.folder)
+
+
+@pytest.mark.release
+def test_aws_is_trusted(fake_aws: FakeAws, installed: Installed) -> None:
+    """A call trusts a server whose certificate one of the machine's roots has signed."""
+    with TlsRelay(fake_aws.endpoint, installed.known) as front:
+        assert installed.called(front).ok() is False
+        assert [call.action for call in front.calls] == ["DescribeVolumes"]
+
+
+@pytest.mark.release
+def test_registry_is_trusted(fake_aws: FakeAws, registry: Registry, installed: Installed) -> None:
+    """The registry's server is trusted for the same roots."""
+    registry.documents[VM] = "{}"
+    with TlsRelay(registry.url, installed.known) as front:
+        section = {"endpoint": f"https://{front.address}", "user": USER, "password": PASSWORD}
+        cpi = installed.cpi(config(fake_aws.endpoint, registry=section))
+        cpi.call("detach_disk", VM, DISK, stemcell=1)
+        assert [request.path for request in front.requests] == [f"/instances/{VM}/settings"]
+
+
+@pytest.mark.release
+def test_others_are_refused(installed: Installed, tmp_path: Path) -> None:
+    """The error for a server of another authority names the machine's folder."""
+    with TlsRelay(NOWHERE, Authority(tmp_path, "unknown")) as front:
+        message = installed.called(front).error["message"]
+        assert front.calls == []
+    assert message.startswith(f"AWS could not be called with the CA certificates of '{installed.folder}': ")
+    assert UNKNOWN in message
+
+
+@pytest.mark.release
+@pytest.mark.usefixtures("without_folder")
+def test_machine_without_roots(fake_aws: FakeAws, installed: Installed) -> None:
+    """On a machine without such a folder certifi's file is trusted, and named."""
+    with TlsRelay(fake_aws.endpoint, installed.known) as front:
+        message = installed.called(front).error["message"]
+        assert front.calls == []
+    assert message.startswith(f"AWS could not be called with the CA certificates of '{installed.bundle}': ")
+    assert UNKNOWN in message
+
+
+@pytest.mark.release
+@pytest.mark.parametrize(
+    ("by", "named"),
+    [
+        ("AWS_CA_BUNDLE", "the CA certificates of '{}'"),
+        ("BOSH_CA_CERT_FILE", "BOSH_CA_CERT_FILE '{}'"),
+        (KEY, f"the CA certificates of {KEY}"),
+    ],
+)
+def test_own_certificates_replace_the_roots(
+    by: str, named: str, fake_aws: FakeAws, installed: Installed, tmp_path: Path
+) -> None:
+    """An operator's own bundle is trusted in place of the machine's roots, and named."""
+    own = Authority(tmp_path, "own")
+    text = own.path.read_text() if by == KEY else None
+    environment = {"XDG_CACHE_HOME": str(tmp_path), by: str(own.path)}
+    if text:
+        environment["BOSH_CA_CERT_FILE"] = str(installed.known.path)
+    with TlsRelay(fake_aws.endpoint, own) as front:
+        assert installed.called(front, text, **environment).ok() is False
+    with TlsRelay(fake_aws.endpoint, installed.known) as front:
+        message = installed.called(front, text, **environment).error["message"]
+        assert front.calls == []
+    assert UNKNOWN in message
+    assert message.startswith(f"AWS could not be called with {named.format(own.path)}: ")
