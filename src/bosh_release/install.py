@@ -7,20 +7,15 @@ It uses the standard library only, since nothing else is installed yet.
 
 import ast
 import compileall
-import gzip
 import hashlib
 import importlib
 import io
-import json
 import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from py_compile import PycInvalidationMode
-from types import ModuleType
-from typing import Any
 
 HASHES = "bosh_release/wheels.sha256"
 """SHA-256 and path of each wheel, as ``sha256sum`` writes them; a wheel's folder is its platform."""
@@ -29,8 +24,6 @@ REGEXES = "stored_regexes.py"
 ROOTS = "roots.py"
 """Takes certifi's place: whom calls trust."""
 EVERY_PLATFORM = "any"
-FOR_COMMANDS = ".commands"
-"""What stands before the suffix in the name of a file for operators' commands; aws/sdk/data.py reads it."""
 LICENSES = ("LICEN", "NOTICE", "COPYING", "AUTHORS")
 """Prefixes of the names of a wheel's licence files."""
 
@@ -52,7 +45,7 @@ def install(sources: Path, lib: Path, platform: str) -> None:
     shutil.copytree(sources / "bosh_aws_cpi", lib / "bosh_aws_cpi")
     shutil.copyfile(sources / "bosh_release" / "start.py", lib / "__main__.py")
     shutil.copyfile(sources / "bosh_release" / REGEXES, lib / REGEXES)
-    cut(lib / "botocore" / "data", cutter(lib))
+    drop_services(lib)
     drop_typed_dicts(lib / "pydantic_core" / "core_schema.py")
     shutil.copyfile(sources / "bosh_release" / ROOTS, lib / "certifi" / "__init__.py")
     # The bytecode stays valid whatever happens to the files' times: nothing is written at run time.
@@ -95,46 +88,14 @@ def unpack(wheel: Path, sha256: str, lib: Path) -> None:
                 raise InstallError(f"{wheel.name} has modules in {top}, which this does not unpack")
 
 
-def cutter(lib: Path) -> ModuleType:
-    """Return our own module that cuts the SDK's data."""
+def drop_services(lib: Path) -> None:
+    """Drop botocore's data of services that the CPI does not call; each client looks through all of it."""
     sys.path.insert(0, str(lib))
-    try:
-        return importlib.import_module("bosh_aws_cpi.aws.sdk.data_cut")
-    finally:
-        sys.path.remove(str(lib))
-
-
-def cut(data: Path, data_cut: Any) -> None:  # noqa: ANN401 - a module that is not installed yet
-    """Cut botocore's data to the parts that the CPI reads, in the form that is read fastest.
-
-    Every call that uses AWS reads a service's model, and the list of all endpoints. Operators' commands need
-    more: they have files of their own.
-    """
-    known = data_cut.SERVICES.keys() | data_cut.COMMAND_SERVICES.keys()
-    for folder in [entry for entry in data.iterdir() if entry.is_dir()]:
-        if folder.name in known:
-            cut_service(folder, data_cut.cut)
-        else:
+    own = importlib.import_module("bosh_aws_cpi.aws.sdk.data_cut")
+    sys.path.remove(str(lib))
+    for folder in (lib / "botocore" / "data").iterdir():
+        if folder.is_dir() and folder.name not in {*own.SERVICES, *own.COMMAND_SERVICES}:
             shutil.rmtree(folder)
-    missing = known - {entry.name for entry in data.iterdir()}
-    if missing:
-        raise InstallError(f"botocore has no data for {', '.join(sorted(missing))}")
-    endpoints = data / "endpoints.json"
-    write_both(endpoints, json.loads(endpoints.read_bytes()), data_cut.cut)
-
-
-def cut_service(folder: Path, cut_document: Callable[..., Any]) -> None:
-    """Keep only the newest version of a service's data, without examples, and uncompressed."""
-    *outdated, newest = sorted(folder.iterdir())
-    for version in outdated:
-        shutil.rmtree(version)
-    for path in list(newest.iterdir()):
-        if path.name.startswith("examples-"):
-            path.unlink()
-        elif path.suffix == ".gz":
-            plain = path.with_suffix("")
-            write_both(plain, json.loads(gzip.decompress(path.read_bytes())), cut_document)
-            path.unlink()
 
 
 def drop_typed_dicts(module: Path) -> None:
@@ -151,19 +112,6 @@ def drop_typed_dicts(module: Path) -> None:
             first, end = node.lineno - 1, node.end_lineno or node.lineno
             lines[first:end] = [f"{node.name} = dict", *[""] * (end - first - 1)]
     module.write_text("\n".join([*lines, ""]), encoding="utf-8")
-
-
-def write_both(path: Path, document: Any, cut_document: Callable[..., Any]) -> None:  # noqa: ANN401 - JSON
-    """Write what the methods need, and in a second file what the commands need, if that is more."""
-    small, large = cut_document(path.stem, document), cut_document(path.stem, document, for_commands=True)
-    write(path, small)
-    if large != small:
-        write(path.with_name(f"{path.stem}{FOR_COMMANDS}{path.suffix}"), large)
-
-
-def write(path: Path, document: Any) -> None:  # noqa: ANN401 - any JSON value
-    """Write a document without spaces."""
-    path.write_text(json.dumps(document, separators=(",", ":")))
 
 
 if __name__ == "__main__":

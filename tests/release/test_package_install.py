@@ -17,14 +17,9 @@ from typing import TYPE_CHECKING, Any
 import botocore
 import botocore.session
 import pytest
-from botocore.loaders import Loader
-from botocore.regions import EndpointResolver
 
 import bosh_aws_cpi
-from bosh_aws_cpi.aws.sdk import data_cut
-from bosh_aws_cpi.aws.sdk.data import LARGE, PlainJson
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
-from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_release import install, stored_regexes
 from testbed.tls import Authority
 
@@ -124,29 +119,6 @@ def lib(sources: Path, tmp_path: Path) -> Path:
     return tmp_path / "lib"
 
 
-@pytest.fixture(scope="module")
-def cut(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the real data of botocore, cut."""
-    folder = tmp_path_factory.mktemp("botocore") / "data"
-    folder.mkdir()
-    for entry in DATA.iterdir():
-        if entry.is_file():
-            shutil.copy(entry, folder)
-        elif entry.name in {*ALL_SERVICES, "s3"}:
-            shutil.copytree(entry, folder / entry.name)
-    install.cut(folder, data_cut)
-    return folder
-
-
-def loader(data: Path, *, for_commands: bool = False) -> Loader:
-    """Return what reads botocore's data there, and nowhere else."""
-    return Loader(
-        extra_search_paths=[str(data)],
-        file_loader=PlainJson(for_commands=for_commands),
-        include_default_search_paths=False,
-    )
-
-
 def run(*command: object, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run this interpreter as the package and the job do."""
     words = [sys.executable, "-I", "-S", "-B", *map(str, command)]
@@ -217,14 +189,6 @@ def test_unknown_platform_is_refused(sources: Path, tmp_path: Path) -> None:
     assert ended.returncode == 1
     expected = "bosh_aws_cpi: there are no wheels for SunOS-sparc, only for Linux-aarch64, Linux-x86_64\n"
     assert ended.stderr == expected
-
-
-def test_missing_service_is_refused(sources: Path, tmp_path: Path) -> None:
-    """A botocore without the data of a service that the CPI calls is refused."""
-    install.install(sources, tmp_path / "lib", PLATFORM)
-    shutil.rmtree(tmp_path / "lib" / "botocore" / "data" / "sts")
-    with pytest.raises(install.InstallError, match="botocore has no data for sts"):
-        install.cut(tmp_path / "lib" / "botocore" / "data", data_cut)
 
 
 def test_module_that_does_not_compile_is_refused(sources: Path, tmp_path: Path) -> None:
@@ -319,71 +283,8 @@ def test_roots(lib: Path) -> None:
     assert Path(found["BUNDLE"]).exists()
 
 
-def test_data_of_other_services_is_cut(cut: Path) -> None:
-    """The data of the services that the CPI calls stays, in one version each, uncompressed."""
-    assert {entry.name for entry in cut.iterdir() if entry.is_dir()} == {*ALL_SERVICES}
-    assert all(len(list((cut / service).iterdir())) == 1 for service in ALL_SERVICES)
-    assert not list(cut.rglob("*.gz"))
-    assert not list(cut.rglob("examples-*"))
-
-
-def test_nothing_is_left_to_cut(cut: Path) -> None:
-    """No file is so large that a call would look for a copy of what it needs of it."""
-    assert [path.name for path in cut.rglob("*") if path.is_file() and path.stat().st_size >= LARGE] == []
-
-
-@pytest.mark.parametrize("for_commands", [False, True])
-@pytest.mark.parametrize("service", ALL_SERVICES)
-@pytest.mark.parametrize("kind", ["service-2", "paginators-1", "waiters-2", "endpoint-rule-set-1"])
-def test_cut_data_says_the_same(cut: Path, service: str, kind: str, for_commands: bool) -> None:  # noqa: FBT001
-    """The SDK reads the same from the cut data, but for documentation and what is not called."""
-
-    def read(data: Path) -> Any:
-        known = loader(data, for_commands=for_commands) if data == cut else Loader()
-        if kind not in {"service-2", "endpoint-rule-set-1"} and service not in known.list_available_services(
-            kind
-        ):
-            return None
-        model: Any = known.load_service_model(service, kind)
-        return model
-
-    whole, left = read(DATA), read(cut)
-    if kind == "service-2":
-        assert left["operations"].keys() == whole["operations"].keys() & operations(for_commands=for_commands)
-        assert data_cut.references([left["operations"], left["shapes"]]) == left["shapes"].keys()
-        for section in ("operations", "shapes"):
-            kept = {name: whole[section][name] for name in left[section]}
-            whole[section] = data_cut.without_documentation(kept)
-    assert left == whole
-
-
-@pytest.mark.parametrize("for_commands", [False, True])
-def test_all_that_is_called_stays(cut: Path, for_commands: bool) -> None:  # noqa: FBT001
-    """Each action that the CPI calls is an operation of one of the models."""
-    known = loader(cut, for_commands=for_commands)
-    models = [known.load_service_model(service, "service-2") for service in ALL_SERVICES]
-    assert {name for model in models for name in model["operations"]} == operations(for_commands=for_commands)
-
-
-def test_pages_of_what_is_called_stay(cut: Path) -> None:
-    """A client of the cut data has a method, and pages, for what the CPI calls."""
-    session = botocore.session.Session()
-    session.register_component("data_loader", loader(cut))
-    client: Any = session.create_client(
-        "ec2", "us-east-1", aws_access_key_id="none", aws_secret_access_key="none"
-    )
-    assert client.can_paginate("describe_instances")
-    assert not hasattr(client, "create_vpc")
-
-
-def test_endpoints_stay(cut: Path) -> None:
-    """Every service has the endpoints in every region of every partition that it had before."""
-    whole, left = (EndpointResolver(loader(data).load_data("endpoints")) for data in (DATA, cut))
-    partitions = whole.get_available_partitions()
-    assert left.get_available_partitions() == partitions
-    for partition in partitions:
-        for name in sorted(set(SERVICES.values())):
-            regions = whole.get_available_endpoints(name, partition)
-            assert left.get_available_endpoints(name, partition) == regions
-            for region in [*regions, "xx-new-1"]:
-                assert left.construct_endpoint(name, region) == whole.construct_endpoint(name, region)
+def test_data_of_other_services_is_left_out(lib: Path) -> None:
+    """Of botocore's data that of the services that the CPI calls stays, as it is."""
+    data = lib / "botocore" / "data"
+    assert {entry.name for entry in data.iterdir() if entry.is_dir()} == {*ALL_SERVICES}
+    assert (data / "sts" / "2020-01-01" / "service-2.json").read_bytes() == EXAMPLE

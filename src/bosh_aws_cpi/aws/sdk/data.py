@@ -7,12 +7,11 @@ from typing import Any, Final
 
 from botocore.loaders import JSONFileLoader, Loader
 
-FOR_COMMANDS: Final = ".commands"
-"""What stands before the suffix in the name of a file for operators' commands; only the release's package has
-such files (src/bosh_release/install.py)."""
+from bosh_aws_cpi.aws.sdk import data_copies
+
 LARGE: Final = 1 << 18
 """Files of at least this size in bytes are read from a cached copy that is cut to the CPI's needs: EC2's
-model, and the endpoints of all services. The release's package contains none: its data is already cut."""
+model, and the endpoints of all services."""
 
 
 class PlainJson(JSONFileLoader):
@@ -30,23 +29,16 @@ class PlainJson(JSONFileLoader):
 
     def exists(self, file_path: str) -> bool:
         """Whether a file of this name exists; the name has no suffix."""
-        return self._existing(file_path) is not None
+        return _existing(file_path) is not None
 
     def load_file(self, file_path: str) -> Any | None:  # noqa: ANN401 - any JSON value
         """The file's content; None when there is no such file."""
-        path = self._existing(file_path)
+        path = _existing(file_path)
         if path is None:
             return None
         if path.stat().st_size < LARGE:
             return read(path)
-        from bosh_aws_cpi.aws.sdk import data_copies  # noqa: PLC0415 - the release does not need it
-
         return data_copies.needed(path, read, for_commands=self._for_commands)
-
-    def _existing(self, file_path: str) -> Path | None:
-        endings = [*([f"{FOR_COMMANDS}.json"] if self._for_commands else ()), ".json", ".json.gz"]
-        paths = (Path(file_path + ending) for ending in endings)
-        return next((path for path in paths if path.is_file()), None)
 
 
 def loader(*, for_commands: bool = False) -> Loader:
@@ -60,6 +52,11 @@ def loader(*, for_commands: bool = False) -> Loader:
         file_loader=PlainJson(for_commands=for_commands),
         include_default_search_paths=False,
     )
+
+
+def _existing(file_path: str) -> Path | None:
+    paths = (Path(file_path + ending) for ending in (".json", ".json.gz"))
+    return next((path for path in paths if path.is_file()), None)
 
 
 def read(path: Path) -> Any:  # noqa: ANN401 - any JSON value

@@ -1,7 +1,6 @@
 """Cached copies of the SDK's large data files, cut to the parts that the CPI needs.
 
-The first call writes them for later calls, because an installation with pip has no step that could. The
-release's package has such a step, so it contains no large file.
+The first call writes them for later calls, because an installation with pip has no step that could.
 """
 
 import json

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 from botocore.loaders import Loader
+from botocore.regions import EndpointResolver
+from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk import data_copies, data_cut, permissions
 from bosh_aws_cpi.aws.sdk.data import LARGE, PlainJson, loader
 from bosh_aws_cpi.aws.sdk.data_copies import MAX_AGE
+from bosh_aws_cpi.aws.sdk.permissions import operations
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -212,3 +215,53 @@ def test_no_place_for_copies(tmp_path: Path, cuts: list[str], monkeypatch: pytes
     monkeypatch.setattr("tempfile.tempdir", str(no_folder))
     assert ec2() == ec2()
     assert cuts == ["service-2", "service-2"]
+
+
+@pytest.mark.usefixtures("own_cache")
+@pytest.mark.parametrize("for_commands", [False, True])
+def test_cut_model_says_the_same(for_commands: bool) -> None:  # noqa: FBT001
+    """The SDK reads the same from the cut model, but for documentation and what is not called."""
+    whole = Loader().load_service_model("ec2", "service-2")
+    left = loader(for_commands=for_commands).load_service_model("ec2", "service-2")
+    assert left["operations"].keys() == whole["operations"].keys() & operations(for_commands=for_commands)
+    assert data_cut.references([left["operations"], left["shapes"]]) == left["shapes"].keys()
+    for section in ("operations", "shapes"):
+        kept = {name: whole[section][name] for name in left[section]}
+        whole[section] = data_cut.without_documentation(kept)
+    assert left == whole
+
+
+@pytest.mark.usefixtures("own_cache")
+@pytest.mark.parametrize("for_commands", [False, True])
+def test_all_that_is_called_stays(for_commands: bool) -> None:  # noqa: FBT001
+    """Each action that the CPI calls is an operation of one of the models."""
+    known = loader(for_commands=for_commands)
+    services = [*data_cut.SERVICES, *(data_cut.COMMAND_SERVICES if for_commands else ())]
+    models = [known.load_service_model(service, "service-2") for service in services]
+    assert {name for model in models for name in model["operations"]} >= operations(for_commands=for_commands)
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_pages_of_what_is_called_stay() -> None:
+    """A client of the cut data has a method, and pages, for what the CPI calls."""
+    session = Session()
+    session.register_component("data_loader", loader())
+    client: Any = session.create_client(
+        "ec2", "us-east-1", aws_access_key_id="none", aws_secret_access_key="none"
+    )
+    assert client.can_paginate("describe_instances")
+    assert not hasattr(client, "create_vpc")
+
+
+@pytest.mark.usefixtures("own_cache")
+def test_endpoints_stay() -> None:
+    """Every service has the endpoints in every region of every partition that it had before."""
+    whole, left = (EndpointResolver(known.load_data("endpoints")) for known in (Loader(), loader()))
+    partitions = whole.get_available_partitions()
+    assert left.get_available_partitions() == partitions
+    for partition in partitions:
+        for name in sorted(set(data_cut.SERVICES.values())):
+            regions = whole.get_available_endpoints(name, partition)
+            assert left.get_available_endpoints(name, partition) == regions
+            for region in [*regions, "xx-new-1"]:
+                assert left.construct_endpoint(name, region) == whole.construct_endpoint(name, region)
