@@ -166,7 +166,6 @@ def test_any_text_arrives(render: Render, name: str) -> None:
         ("aws.default_persistent_disk", {"type": "gp3", "iops_per_gib": 10}),
         ("aws.vm_resources_families", ["t3", "m7i"]),
         ("aws.vm_resources_by_region", True),
-        ("aws.keep_failed_vms", True),
         ("aws.fast_path_delete", False),
         ("aws.deregister_on_delete", False),
         ("aws.skip_os_shutdown", False),

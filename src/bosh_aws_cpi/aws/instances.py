@@ -137,12 +137,6 @@ def wait_until_terminated(
     timing.until(timing.INSTANCE_TERMINATED, f"instance '{vm_cid}' to be terminated", probe)
 
 
-def stop(client: "EC2Client", vm_cid: str) -> None:
-    """StopInstances for one instance; does not wait."""
-    with naming_vm(vm_cid):
-        client.stop_instances(InstanceIds=[vm_cid])
-
-
 def reboot(client: "EC2Client", vm_cid: str) -> None:
     """RebootInstances, or StartInstances for one that is stopped; does not wait for the guest.
 

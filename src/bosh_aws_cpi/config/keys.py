@@ -319,14 +319,6 @@ SKIP_OS_SHUTDOWN: Key[bool | None] = Key(
     is_new=True,
     example=True,
 )
-KEEP_FAILED_VMS = Key(
-    "aws.keep_failed_vms",
-    boolean,
-    "If create_vm fails after EC2 has launched the instance, stop and tag it for an operator in place of "
-    "terminating it; only VMs with one dynamic network, without a `vip`, and not on the spot market.",
-    default=False,
-    is_new=True,
-)
 
 SPREAD: Key[Literal["prefer", False] | None] = Key(
     "aws.spread",

@@ -25,7 +25,6 @@ from bosh_aws_cpi.plan.tags import (
     SOURCE_TAG,
     SPREAD_TAG,
     STEMCELL_TAG,
-    kept,
 )
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
@@ -101,8 +100,6 @@ class Stray(Record):
     """Whether `since` is the time of the mark that a sweep writes, as for its whole kind."""
     images: tuple[str, ...] = ()
     """For a snapshot: the AMIs that use it, which are strays themselves."""
-    is_kept: bool = False
-    """Whether it is an instance whose create_vm has failed and kept it: it is listed at any age."""
 
     def age(self, now: datetime) -> float | None:
         """The age in hours; None when that is not known."""
@@ -330,10 +327,7 @@ def _instance(instance: Resource, there: Inventory) -> Stray | None:
     del there
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
-    why = "perhaps of an interrupted create_vm"
-    if found := kept(instance.resource_id, instance.state, instance.tags):
-        why = f"kept since {found[0]}: create_vm failed with {found[1]}"
-    return Stray(instance, why, Removal.INSTANCE, instance.created, is_kept=found is not None)
+    return Stray(instance, "perhaps of an interrupted create_vm", Removal.INSTANCE, instance.created)
 
 
 _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
@@ -384,7 +378,7 @@ def action(stray: Stray, wish: Wish, now: datetime) -> Action | None:
     if stray.removal is Removal.INSTANCE and stray.resource.resource_id in wish.instances:
         return Action.REMOVE
     if stray.removal in _LEFT_TO_PEOPLE:  # a young one may belong to a call that is still running
-        return _LEFT_TO_PEOPLE[stray.removal] if is_due or stray.is_kept else None
+        return _LEFT_TO_PEOPLE[stray.removal] if is_due else None
     if not is_due:
         return Action.UNKNOWN if age is None else Action.YOUNG
     if stray.removal is Removal.DISK and stray.resource.resource_id not in wish.disks:

@@ -60,7 +60,6 @@ def test_defaults() -> None:
         "remember_shortages": False,
         "vm_resources_families": [],
         "vm_resources_by_region": False,
-        "keep_failed_vms": False,
         "default_ephemeral_disk": {},
         "default_persistent_disk": {},
         "metadata_options": {},
@@ -124,7 +123,6 @@ def test_defaults() -> None:
             ("spread", given, "spread", read)
             for given, read in (("prefer", "prefer"), (False, None), (None, None))
         ),
-        *(("keep_failed_vms", given, "keep_failed_vms", given is True) for given in (True, False, None)),
         ("enable_describe_instance_types", False, "enable_describe_instance_types", False),
         ("enable_describe_instance_types", None, "enable_describe_instance_types", False),
         ("credentials_source", None, "credentials_source", "static"),
