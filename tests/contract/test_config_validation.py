@@ -153,8 +153,7 @@ COUNT = "a whole number, 0 or more"
 TEXTS = "a list of strings"
 TRUTH = "true or false"
 STRICT = (
-    *("deregister_on_delete", "fips", "keep_role_session", "remember_shortages"),
-    *("skip_os_shutdown", "vm_resources_by_region"),
+    *("deregister_on_delete", "fips", "keep_role_session", "skip_os_shutdown", "vm_resources_by_region"),
 )
 """Keys that the Ruby release never read, so that its rule of what is true does not apply to them."""
 ENDPOINT = "a host, host:port or http(s) URL"

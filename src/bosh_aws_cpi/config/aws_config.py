@@ -80,7 +80,6 @@ class AwsConfig(Record):
     copy_completion_minutes: int | None
     """Within how many minutes the AMI of a light stemcell is copied; None for no limit."""
     enable_describe_instance_types: bool
-    remember_shortages: bool
     vm_resources_families: Sequence[str]
     vm_resources_by_region: bool
     tags: Mapping[str, str]
@@ -136,7 +135,6 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
         spread=keys.SPREAD.read(merged) or None,
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
-        remember_shortages=keys.REMEMBER_SHORTAGES.read(merged),
         vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
         vm_resources_by_region=keys.VM_RESOURCES_BY_REGION.read(merged),
         tags=_tags(keys.TAGS.read(merged)),

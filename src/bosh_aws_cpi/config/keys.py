@@ -219,14 +219,6 @@ ENABLE_DESCRIBE_INSTANCE_TYPES = Key(
     default=True,
     job_default=True,
 )
-REMEMBER_SHORTAGES = Key(
-    "aws.remember_shortages",
-    boolean,
-    "After EC2 had no capacity for an instance type, create_vm tries it last in the same zone and market for "
-    "three minutes, in all calls on this machine.",
-    default=False,
-    is_new=True,
-)
 VM_RESOURCES_FAMILIES = Key(
     "aws.vm_resources_families",
     strings,

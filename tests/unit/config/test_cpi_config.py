@@ -57,7 +57,6 @@ def test_defaults() -> None:
         "default_security_groups": [],
         "encryption": DEFAULT_KEY,
         "default_root_disk": {},
-        "remember_shortages": False,
         "vm_resources_families": [],
         "vm_resources_by_region": False,
         "default_ephemeral_disk": {},
@@ -116,7 +115,6 @@ def test_defaults() -> None:
         *(("stemcell_upload", given, "stemcell_upload", "ebs_direct") for given in ("ebs_direct", None, "")),
         ("stemcell_upload", "volume", "stemcell_upload", "volume"),
         ("fast_path_delete", True, "fast_path_delete", True),
-        ("remember_shortages", True, "remember_shortages", True),
         ("deregister_on_delete", True, "deregister_on_delete", True),
         *(("skip_os_shutdown", given, "skip_os_shutdown", given) for given in (True, False, None)),
         *(

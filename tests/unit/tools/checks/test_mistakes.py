@@ -204,7 +204,6 @@ NAMES = [
             ("iops_per_gib: 50", "Move it into the cloud_properties of disk types"),
             ("default_security_groups: [a]", "Did you mean security_groups?"),
             ("region: us-east-1", "Remove it"),
-            ("remember_shortages: true", "Set aws.remember_shortages in the CPI's configuration"),
         )
     ),
     (

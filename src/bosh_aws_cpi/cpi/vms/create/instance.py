@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.launches import (
@@ -11,7 +11,6 @@ from bosh_aws_cpi.aws.launches import (
     GroupFailed,
     NeverSeen,
     NoCapacity,
-    Refused,
     SubnetFull,
     TokenSpent,
     Unanswered,
@@ -33,9 +32,6 @@ from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.tokens import client_token
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.vms.create.shortages import Shortages
 
 MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
@@ -112,7 +108,6 @@ class InstanceCreation:
         self._relaunches = MAX_RELAUNCHES
         self._began = time.monotonic()
         self._refusals = Refusals()
-        self._shortages = _shortages(cloud, plan)
 
     def run(self) -> tuple[Instance, LaunchOption]:
         """Launch until an instance runs; returns it, and the launch option that it came from.
@@ -122,10 +117,7 @@ class InstanceCreation:
             VMCreationFailed: EC2 has no capacity or no free address for any launch option, or the
                 instance was terminated.
         """
-        wanted = self._plan.options
-        if self._shortages and len(wanted) > 1:
-            wanted = self._shortages.in_order(wanted)
-        options, generation = self._tokens.begin(wanted)
+        options, generation = self._tokens.begin(self._plan.options)
         while options:
             option = options.pop(0)
             has_more = any(other.offer != option.offer for other in options)
@@ -148,7 +140,6 @@ class InstanceCreation:
                 return self._run(option, generation, has_more=has_more)
             except (NoCapacity, SubnetFull) as error:
                 self._refusals.note(option, error)
-                self._remember(option, error)
                 return None
             except GroupFailed as error:
                 if all(not other.is_outside and other.zone == option.zone for other in self._plan.options):
@@ -284,7 +275,6 @@ class InstanceCreation:
             logger.info("Instance '%s' was launched by an earlier call", error.instance.vm_cid)
             self._wait_for_interfaces()
             return following(generation, self._tokens.used(option))
-        self._remember(option, error)
         goes_on = has_more and (
             error.code in ENDED_FOR_CAPACITY
             or (not option.is_on_demand and error.ok_to_retry)
@@ -301,10 +291,6 @@ class InstanceCreation:
         self._relaunches -= 1
         logger.warning("Relaunching: %s", error.message)
         return generation + 1
-
-    def _remember(self, option: LaunchOption, answer: Refused) -> None:
-        if self._shortages:
-            self._shortages.note(option, answer)
 
     def _after_spent(self, option: LaunchOption, generation: int) -> int:
         """The generation after one whose token is spent.
@@ -339,12 +325,3 @@ class InstanceCreation:
             lambda: instances.discard(self._cloud.ec2, instance.vm_cid),
             lambda: attempt(settings, lambda: self._cloud.registry.delete(instance.vm_cid)),
         )
-
-
-def _shortages(cloud: Cloud, plan: VmPlan) -> "Shortages | None":
-    """The remembered shortages, if the configuration asks for them and they concern the VM."""
-    if not cloud.config.aws.remember_shortages:
-        return None
-    from bosh_aws_cpi.cpi.vms.create import shortages  # noqa: PLC0415 - few configurations ask for it
-
-    return shortages.Shortages(cloud, plan.spec, plan.identity) if shortages.concern(plan.spec) else None
