@@ -369,7 +369,7 @@ DEBUG_LOG_LEVEL = Key(
 DEBUG_EVENT_LOG = Key(
     "debug.event_log",
     log_file,
-    "The absolute path of a file that gets one line of JSON for each call, without secrets, for `cpi stats`. "
+    "The absolute path of a file that gets one line of JSON for each call, without secrets. "
     "The job's property may be `true`: /var/vcap/sys/log/aws_cpi/events.log. Default: no such file.",
     is_new=True,
     example=True,
