@@ -193,8 +193,7 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
             image, f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE, image.created
         )
     unsaid = not there.snapshots_without_ami.isdisjoint(image.snapshot_ids)
-    marks = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # copies of older versions have none
-    if image.state == "available" and marks and unsaid:
+    if image.state == "available" and unsaid:
         why = "perhaps of an interrupted create_stemcell"
         return Stray(image, why, Removal.HAND, image.created)
     return None
