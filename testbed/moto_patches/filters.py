@@ -28,7 +28,11 @@ def expression(pattern: str) -> str:
     (EC2 user guide, "List and filter using the CLI and API").
     """
     parts = re.findall(r"\\(.)|(.)", pattern, re.DOTALL)
-    return "(?s:" + "".join(re.escape(one) or MEANINGS.get(other, re.escape(other)) for one, other in parts) + r")\Z"
+    return (
+        "(?s:"
+        + "".join(re.escape(one) or MEANINGS.get(other, re.escape(other)) for one, other in parts)
+        + r")\Z"
+    )
 
 
 class Wanted(list[str]):

@@ -27,7 +27,9 @@ def test_wildcards(ec2: Any, world: Any, pattern: str, matched: set[str]) -> Non
         for name in NAMES
     }
     for group_id, name in groups.items():
-        ec2.create_tags(Resources=[group_id, *_interface(ec2, world, name)], Tags=[{"Key": "n", "Value": name}])
+        ec2.create_tags(
+            Resources=[group_id, *_interface(ec2, world, name)], Tags=[{"Key": "n", "Value": name}]
+        )
     by_name = [{"Name": "group-name", "Values": [pattern]}, {"Name": "vpc-id", "Values": [world.vpc_id]}]
     by_tag = [{"Name": "tag:n", "Values": [pattern]}]
     by_description = [{"Name": "description", "Values": [pattern]}]

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.instance_types import read
 from bosh_aws_cpi.aws.listings import entries, listed
+from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.records import Record
 
@@ -89,7 +90,7 @@ class Host(Record):
 
 def zones(client: "EC2Client") -> set[str]:
     """DescribeAvailabilityZones: the region's zones that are available to the account."""
-    answer = client.describe_availability_zones(Filters=[{"Name": "state", "Values": ["available"]}])
+    answer = client.describe_availability_zones(Filters=[exactly("state", "available")])
     return {each["ZoneName"] for each in answer["AvailabilityZones"]}
 
 
