@@ -23,7 +23,7 @@ def test_register_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None
     ec2.loses("register_image", Name="BOSH-1")
     for _ in range(unseen):
         ec2.answers("describe_images", {"Images": []}, **SEARCH)
-    ec2.answers("describe_images", {"Images": [{"ImageId": "ami-found"}]}, **SEARCH)
+    ec2.answers("describe_images", {"Images": [{"ImageId": "ami-found", "Name": "BOSH-1"}]}, **SEARCH)
     assert images.register(ec2.client, {"Name": "BOSH-1"}) == "ami-found"
     assert len(clock.pauses) == unseen
 
