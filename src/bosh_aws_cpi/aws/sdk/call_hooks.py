@@ -260,7 +260,7 @@ class AnswerParser(ResponseParser):
     failure: Unreadable | None = None
 
     def parse(self, response: Any, shape: Any) -> Answer:  # noqa: ANN401 - the SDK's
-        """Parse an answer; one that can't be read becomes an empty one, with a `failure` if it claims success.
+        """Parse an answer; an unreadable one becomes empty, with a `failure` if it claims success.
 
         The SDK itself would raise its error past its own retries, and quote the whole answer.
         """
