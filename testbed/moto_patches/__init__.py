@@ -16,6 +16,7 @@ from testbed.moto_patches import (
     dry_run,
     ebs_direct,
     elastic,
+    filters,
     groups,
     hibernation,
     idempotency,
@@ -48,6 +49,7 @@ from testbed.moto_patches import (
 from testbed.moto_patches.patching import Patch, install
 
 MODULES = (
+    filters,
     identifiers,
     tags,
     addresses,
