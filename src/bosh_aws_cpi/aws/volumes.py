@@ -14,8 +14,8 @@ from bosh_aws_cpi.aws.sdk.errors import (
     may_be_done,
     naming_disk,
 )
-from bosh_aws_cpi.aws.sdk.filters import exactly
-from bosh_aws_cpi.aws.sdk.idempotency import create_once, is_recent, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -67,10 +67,9 @@ def create_marked(
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
     """DescribeVolumes: a recent volume with this tag that is not being deleted; None when EC2 shows none."""
-    key, value = mark
-    found = client.describe_volumes(Filters=[exactly(f"tag:{key}", value)])["Volumes"]
-    marked = (entry for entry in found if tags_of(entry).get(key) == value)
-    staying = (entry for entry in marked if entry.get("State") not in GOING)
+    tags = dict([mark])
+    found = client.describe_volumes(Filters=by_tags(tags))["Volumes"]
+    staying = (entry for entry in found if has_tags(entry, tags) and entry.get("State") not in GOING)
     return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
 
 
