@@ -11,6 +11,7 @@ from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
     create_once,
+    has_tags,
     is_recent,
     parsed_time,
     tags_of,
@@ -127,7 +128,7 @@ def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
             is_recent(parsed_time(entry.get("CreationDate", ""))),
         )
         for entry in found
-        if marks.items() <= tags_of(entry).items()
+        if has_tags(entry, marks)
     ]
 
 

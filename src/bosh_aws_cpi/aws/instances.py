@@ -8,7 +8,7 @@ from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SHUTDOWN_NOT_SKIPPED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_vm
 from bosh_aws_cpi.aws.sdk.filters import by_tags
-from bosh_aws_cpi.aws.sdk.idempotency import tags_of
+from bosh_aws_cpi.aws.sdk.idempotency import has_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
@@ -30,7 +30,7 @@ def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
         for page in pages
         for reservation in page["Reservations"]
         for entry in reservation["Instances"]
-        if tags.items() <= tags_of(entry).items()
+        if has_tags(entry, tags)
     ]
 
 

@@ -20,7 +20,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     may_be_done,
 )
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
-from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
+from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -231,7 +231,7 @@ def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
     filters = [*by_tags(tags), exactly("state", "open")]
     pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
     requests = [each for page in pages for each in page["SpotInstanceRequests"]]
-    found = [each["SpotInstanceRequestId"] for each in requests if tags.items() <= tags_of(each).items()]
+    found = [each["SpotInstanceRequestId"] for each in requests if has_tags(each, tags)]
     if found:
         logger.info("Cancelling the open spot requests %s", ", ".join(found))
         client.cancel_spot_instance_requests(SpotInstanceRequestIds=found)

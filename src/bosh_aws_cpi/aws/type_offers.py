@@ -32,8 +32,7 @@ def offered(aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[st
     """
 
     def read(listing: Any) -> frozenset[str] | None:  # noqa: ANN401 - any JSON value
-        kept = frozenset(listing) if isinstance(listing, list) else None
-        return None if kept is None or not kept <= frozenset(names) else kept
+        return frozenset(listing) if isinstance(listing, list) and {*listing} <= {*names} else None
 
     path = _path(aws, names)
     kept = private_files.read_json(path, MAX_AGE, read)

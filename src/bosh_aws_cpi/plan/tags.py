@@ -216,10 +216,7 @@ def differing(current: Mapping[str, str], name: str | None, tags: object) -> lis
 
 
 CALL_TAG = "bosh_call"
-"""On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it.
-
-On a copy of a volume it may have a second word, the last call that took the copy over.
-"""
+"""On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it."""
 NETWORK_TAG = "bosh_network"
 """On the subnet of a managed network: "managed"."""
 STEMCELL_TAG = "bosh_stemcell"

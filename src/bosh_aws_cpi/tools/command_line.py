@@ -53,27 +53,27 @@ def carried_out(arguments: list[str]) -> int | None:
 
 
 def failed(message: str) -> int:
-    """Say why a command failed; returns its exit status."""
+    """Say why a command failed, and return its exit status."""
     log.start()
     log.logger.say(f"cpi: {message}")
     return FAILED
 
 
 def write(text: str) -> None:
-    """Write to stdout, at once; a reader that is gone, as behind `| head`, has seen enough.
+    """Write to stdout at once. A reader that is gone, as with `| head`, is no error.
 
     Raises:
-        CloudError: It is closed or full.
+        CloudError: Stdout is closed or full.
     """
     if sys.stdout is None:
-        raise CloudError("stdout is closed: nothing can be written there")
+        raise CloudError("can't write to stdout: it is closed")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         return
     except OSError as error:
-        raise CloudError(f"stdout can't be written: {error.strerror}") from None
+        raise CloudError(f"can't write to stdout: {error.strerror}") from None
 
 
 def _written(text: str) -> int:

@@ -216,7 +216,7 @@ def _volume(volume: Resource, there: Inventory) -> Stray | None:
 
 
 _LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bosh instances --details"
-"""Nothing at EC2 shows whether the Director got the answer of update_disk, and so which one it knows."""
+"""EC2 does not show whether the Director got update_disk's answer, and so which of the two it knows."""
 
 
 def _purpose(volume: Resource, there: Inventory) -> str | None:

@@ -5,7 +5,7 @@ Most of these calls take a client token, with which the SDK retries them. For th
 this module searches for the resource, and retries the call only if it finds none.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
@@ -48,6 +48,11 @@ def written_time(time: datetime) -> str:
 def tags_of(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401 - any resource of the SDK
     """The tags of a resource in the answer of a Describe call; EC2 lists those of interfaces as TagSet."""
     return {tag["Key"]: tag["Value"] for tag in entry.get(name, [])}
+
+
+def has_tags(entry: Any, tags: Mapping[str, str]) -> bool:  # noqa: ANN401 - the same
+    """Whether a resource has all of these tags."""
+    return tags.items() <= tags_of(entry).items()
 
 
 def create_once(
