@@ -98,13 +98,21 @@ def string(value: object, key: Key[str | None]) -> str | None:
 def sendable(value: object, key: Key[str | None]) -> str | None:
     """A string that the headers of a request can carry; None for null and the empty string."""
     given = string(value, key)
-    if given is not None and not given.isprintable():
+    if given is not None and not is_sendable(given):
         message = (
-            f"configuration parameter {key.shown} has a line break or another unprintable character: "
-            "write the value on one line (in YAML without |)"
+            f"configuration parameter {key.shown} has {UNSENDABLE}: "
+            "write the value on one line (in YAML without |), without typographic quotation marks"
         )
         raise not_correct(message)
     return given
+
+
+UNSENDABLE: Final = "a line break or another character that is not printable ASCII"
+
+
+def is_sendable(text: str) -> bool:
+    """Whether the headers of a request can carry a text, and AWS takes it."""
+    return text.isascii() and text.isprintable()
 
 
 def role_arn(value: object, key: Key[str | None]) -> str | None:
