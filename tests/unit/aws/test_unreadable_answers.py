@@ -134,5 +134,5 @@ def test_log_of_the_answer(clients: Clients) -> None:
         raise CloudError(message) from error
 
     log = ask(Host(method), "has_vm", "i-1")["log"]
-    assert "; caused by Unreadable: " in log
+    assert "; caused by ResponseParserError: AWS could not be called: " in log
     assert SECRET not in log
