@@ -29,6 +29,7 @@ DESCRIBING = {
     "RouteTables": "describe_route_tables",
     "SecurityGroups": "describe_security_groups",
     "Snapshots": "describe_snapshots",
+    "SpotInstanceRequests": "describe_spot_instance_requests",
     "Subnets": "describe_subnets",
     "TargetGroups": "describe_target_groups",
     "Volumes": "describe_volumes",
@@ -130,6 +131,11 @@ def kinds_of(account: Account) -> list[Kind]:
         return Kind(name, partial(_tagged, ec2, list_of, key, limits), delete)
 
     return [
+        Kind(
+            "open spot request",
+            partial(_open_requests, ec2),
+            lambda i: ec2.cancel_spot_instance_requests(SpotInstanceRequestIds=[i]),
+        ),
         Kind("instance", partial(_instances, ec2), lambda i: ec2.terminate_instances(InstanceIds=[i])),
         Kind("AMI", partial(_images, ec2), lambda i: ec2.deregister_image(ImageId=i)),
         Kind("volume", partial(_volumes, ec2), lambda i: ec2.delete_volume(VolumeId=i)),
@@ -197,6 +203,12 @@ def _instances(ec2: Any, key: str, value: str) -> list[str]:
     reservations = _all(ec2, "Reservations", Filters=_filters(key, value))
     instances = [instance for each in reservations for instance in each["Instances"]]
     return [each["InstanceId"] for each in instances if each["State"]["Name"] != "terminated"]
+
+
+def _open_requests(ec2: Any, key: str, value: str) -> list[str]:
+    """List those that may launch something yet."""
+    requests = _all(ec2, "SpotInstanceRequests", Filters=_filters(key, value))
+    return [each["SpotInstanceRequestId"] for each in requests if each["State"] == "open"]
 
 
 def _images(ec2: Any, key: str, value: str) -> list[str]:

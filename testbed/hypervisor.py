@@ -260,7 +260,8 @@ class Hypervisor:
                 return
 
     def _look(self) -> None:
-        wanted = self._instances()
+        instances = self._instances()
+        wanted = instances.keys()
         # Ends first: a new machine may listen at the address of an old one.
         for instance_id in self._running - wanted:
             self.machines[instance_id].end()
@@ -268,17 +269,18 @@ class Hypervisor:
         for instance_id in sorted(wanted - self.machines.keys()):
             user_data = self._user_data(instance_id)
             if user_data is not None:
-                self.machines[instance_id] = self._start(instance_id, user_data)
+                self.machines[instance_id] = self._start(instances[instance_id], user_data)
         with self._looked:
             self._running = wanted & self.machines.keys()
             self._looks += 1
             self._looked.notify_all()
 
-    def _instances(self) -> set[str]:
+    def _instances(self) -> dict[str, Any]:
+        """The instances that run, by id."""
         answer = self._ec2.describe_instances(
             Filters=[{"Name": "instance-state-name", "Values": ["running"]}]
         )
-        return {i["InstanceId"] for r in answer["Reservations"] for i in r["Instances"]}
+        return {i["InstanceId"]: i for r in answer["Reservations"] for i in r["Instances"]}
 
     def _user_data(self, instance_id: str) -> str | None:
         """Read an instance's user data; none when the instance is already gone."""
@@ -290,14 +292,15 @@ class Hypervisor:
             raise
         return base64.b64decode(answer["UserData"].get("Value", "")).decode()
 
-    def _start(self, instance_id: str, user_data: str) -> Machine:
+    def _start(self, instance: Any, user_data: str) -> Machine:
+        instance_id = instance["InstanceId"]
         self.metadata.add(instance_id, user_data)
         folder = self._folder / instance_id
         (folder / AGENT).parent.mkdir(parents=True)
         (folder / AGENT).hardlink_to(self._ours)
         config = json.dumps(self._configuration(instance_id))
         (folder / "bosh" / "agent.json").write_text(config)
-        (folder / "bosh" / ADDRESS).write_text(json.dumps(self._address(instance_id)))
+        (folder / "bosh" / ADDRESS).write_text(json.dumps(self._address(instance)))
         return self._boot(instance_id, folder, self._folder / f"{instance_id}.log")
 
     def _boot(self, instance_id: str, folder: Path, log: Path) -> Machine:
@@ -312,10 +315,8 @@ class Hypervisor:
             )
         return Machine(instance_id, folder, log, process)
 
-    def _address(self, instance_id: str) -> dict[str, str]:
+    def _address(self, instance: Any) -> dict[str, str]:
         """The address of an instance's first interface, as the agent reports it for a dynamic network."""
-        (reservation,) = self._ec2.describe_instances(InstanceIds=[instance_id])["Reservations"]
-        (instance,) = reservation["Instances"]
         (subnet,) = self._ec2.describe_subnets(SubnetIds=[instance["SubnetId"]])["Subnets"]
         block = ipaddress.ip_network(subnet["CidrBlock"])
         return {

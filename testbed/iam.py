@@ -45,6 +45,7 @@ _PREFIXES = {
     "pg": "placement-group",
     "rtb": "route-table",
     "sg": "security-group",
+    "sir": "spot-instances-request",
     "snap": "snapshot",
     "subnet": "subnet",
     "vol": "volume",
@@ -128,10 +129,11 @@ def _allows(statement: Document, action: str, resource: str, context: Context) -
     if statement["Effect"] != "Allow":
         message = "only statements that allow are simulated"
         raise NotImplementedError(message)
-    actions, resources = _listed(statement["Action"]), _listed(statement["Resource"])
+    actions = _listed(statement["Action"])
+    resources = _listed(statement.get("Resource") or statement["NotResource"])
     return (
         any(fnmatchcase(action, each) for each in actions)
-        and any(fnmatchcase(resource, each) for each in resources)
+        and any(fnmatchcase(resource, each) for each in resources) is ("Resource" in statement)
         and all(_OPERATORS[name](keys, context) for name, keys in statement.get("Condition", {}).items())
     )
 

@@ -172,6 +172,7 @@ def become(request: dict[str, Any]) -> int:
     if speed := request["environment"].get(TIMEOUT_SPEED):
         hasten_timeouts(float(speed))
     sys.argv = ["cpi", *request["arguments"]]
+    importlib.import_module("bosh_aws_cpi.interrupts").install()
     status: int = importlib.import_module("bosh_aws_cpi.process").main()
     return status
 

@@ -71,7 +71,8 @@ class World:
 
         Returns:
             Sorted ids under `instances` (terminated ones are gone), `volumes`,
-            `interfaces`, `snapshots`, `images` and `subnets`, and names under `placement groups`.
+            `interfaces`, `snapshots`, `images`, `subnets` and `spot requests` (those that are open), and
+            names under `placement groups`.
         """
         return {kind: sorted(set(ids) - set(self.laid[kind])) for kind, ids in self._existing().items()}
 
@@ -93,6 +94,8 @@ class World:
         interfaces = ec2.describe_network_interfaces()["NetworkInterfaces"]
         snapshots = ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]
         images = ec2.describe_images(Owners=["self"])["Images"]
+        still_open = [{"Name": "state", "Values": ["open"]}]
+        requests = ec2.describe_spot_instance_requests(Filters=still_open)["SpotInstanceRequests"]
         return {
             "instances": [i["InstanceId"] for i in instances if i["State"]["Name"] != "terminated"],
             "volumes": [v["VolumeId"] for v in ec2.describe_volumes()["Volumes"]],
@@ -101,6 +104,7 @@ class World:
             "images": [i["ImageId"] for i in images],
             "subnets": [s["SubnetId"] for s in ec2.describe_subnets()["Subnets"]],
             "placement groups": [g["GroupName"] for g in ec2.describe_placement_groups()["PlacementGroups"]],
+            "spot requests": [r["SpotInstanceRequestId"] for r in requests],
         }
 
 

@@ -100,6 +100,34 @@ def launch_tags(lab: Lab) -> Seen:
     return Seen(not bare, f"without their tags: {', '.join(bare) or 'none'}")
 
 
+@TRIALS.of("spot-request")
+def spot_request(lab: Lab) -> Seen:
+    """Launch on spot for less than it costs; cancel its open requests, and look whether more appear."""
+    kinds = ("instance", "volume", "network-interface", "spot-instances-request")
+    market = {"MarketType": "spot", "SpotOptions": {"MaxPrice": "0.002", "SpotInstanceType": "one-time"}}
+    wanted = lab.launch_arguments(InstanceMarketOptions=market, TagSpecifications=lab.tagged(*kinds))
+    said = said_to(lab.ec2.run_instances, **wanted)
+    filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in lab.tags.items()]
+    filters.append({"Name": "state", "Values": ["open"]})
+
+    def look() -> list[str]:
+        found = lab.ec2.describe_spot_instance_requests(Filters=filters)["SpotInstanceRequests"]
+        return [each["SpotInstanceRequestId"] for each in found]
+
+    if at_once := look():
+        lab.ec2.cancel_spot_instance_requests(SpotInstanceRequestIds=at_once)
+    shown_by = time.monotonic() + lab.account.settles
+
+    def later() -> list[str]:
+        if time.monotonic() < shown_by:
+            raise NotYet("EC2 may show one later")
+        return look()
+
+    left = until(later)
+    text = f"{said.text}; open at once: {len(at_once)}, and after their cancellation: {len(left)}"
+    return Seen(said.code == "SpotMaxPriceTooLow" and not left, text)
+
+
 @TRIALS.of("skip-os-shutdown")
 def skip_os_shutdown(lab: Lab) -> Seen:
     """Terminate a running instance without its shutdown; if EC2 refuses, look at the instance."""

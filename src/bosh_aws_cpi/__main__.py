@@ -1,4 +1,4 @@
-"""Where the executable starts: it makes imports lazy, and loads all else only then.
+"""Where the executable starts: it makes imports lazy, catches signals, and loads all else only then.
 
 CPython has lazy imports from 3.15 on (PEP 810): a module is loaded when one of the names that an import
 statement binds is first used, and most of what the libraries import is never used in a call. To import this
@@ -12,7 +12,10 @@ def run() -> None:
     """Run the executable; the process exits in it."""
     if turn_on := getattr(sys, "set_lazy_imports", None):
         turn_on("all")
-    from bosh_aws_cpi import process  # noqa: PLC0415 - only after the switch
+    from bosh_aws_cpi import interrupts  # noqa: PLC0415 - only after the switch
+
+    interrupts.install()
+    from bosh_aws_cpi import process  # noqa: PLC0415 - a signal that comes meanwhile is answered
 
     process.run()
 

@@ -22,9 +22,13 @@ class Encryption(Record):
     """The path of the property that names the key: "aws.kms_key_arn"."""
 
     def arguments(self) -> Json:
-        """The encryption arguments of CreateVolume, CopyImage and block devices."""
-        key = {"KmsKeyId": self.kms_key_arn} if self.encrypted and self.kms_key_arn else {}
-        return {"Encrypted": self.encrypted, **key}
+        """The arguments of calls that create volumes or AMIs; none without encryption.
+
+        With ``Encrypted`` false EC2 refuses a copy or a root disk of what is encrypted.
+        """
+        if not self.encrypted:
+            return {}
+        return {"Encrypted": True, **({"KmsKeyId": self.kms_key_arn} if self.kms_key_arn else {})}
 
     @property
     def key_text(self) -> str:

@@ -24,9 +24,10 @@ LEVELS: Final = {"debug": DEBUG, "info": INFO, "warn": WARNING, "error": ERROR}
 NAMES: Final = {DEBUG: "DEBUG", INFO: "INFO", WARNING: "WARNING", ERROR: "ERROR"}
 """The levels as they appear in the log."""
 
-LONGEST: Final = 300
-"""The maximum length of a log message, except at level debug: the Director reads stderr byte by byte. The
-response still contains the whole error."""
+HEAD, TAIL = 300, 200
+"""The characters of a log message that are kept of its beginning, where the resource stands, and of its end,
+where the remedy stands, except at level debug: the Director reads stderr byte by byte. The response still
+contains the whole error."""
 _STDERR: Final = 2
 PATIENCE: Final = 5.0
 """How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""
@@ -46,6 +47,13 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
+
+def counted(number: float, noun: str) -> str:
+    """A number of things: "1 minute", "2 minutes", "2 addresses"."""
+    shown = f"{number:.0f}"
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{shown} {noun}{'' if shown == '1' else plural}"
 
 
 class Log:
@@ -121,7 +129,8 @@ class Log:
 
     def _tell_dropped(self) -> bool:
         """Write how many lines were dropped, if any; False if stderr is still full."""
-        text = f"{self._dropped} log lines were dropped here, because stderr was full and nobody read it"
+        lines = counted(self._dropped, "log line")
+        text = f"{lines} dropped here, because stderr was full and nobody read it"
         if self._dropped and not self._is_written(self._line(WARNING, text)):
             return False
         self._dropped = 0
@@ -155,8 +164,10 @@ class Log:
 
 
 def _shortened(text: str) -> str:
-    left = len(text) - LONGEST
-    return f"{text[:LONGEST]}… ({left} more characters at log level debug)" if left > 0 else text
+    left = len(text) - HEAD - TAIL
+    if left <= 0:
+        return text
+    return f"{text[:HEAD]}… ({counted(left, 'character')} at log level debug) …{text[-TAIL:]}"
 
 
 logger: Final = Log()

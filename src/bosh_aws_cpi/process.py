@@ -137,7 +137,6 @@ def _is_configuration(argument: str) -> bool:
 
 def _answer(arguments: list[str]) -> int:
     began = time.perf_counter()
-    interrupts.install()
     output = _claim_stdout()
     log.start()
     if output is None:

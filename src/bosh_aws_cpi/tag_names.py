@@ -10,11 +10,8 @@ DISK_METADATA: Final = frozenset(
 )
 """Tags of set_disk_metadata, likewise."""
 
-ATTACHED_AT: Final = "attached_at"
-"""Only set_disk_metadata may set it: it decides which of a disk and its copy the Director uses."""
 OWN: Final = frozenset(
     {
-        ATTACHED_AT,
         "bosh_agent_id",
         "bosh_ami",
         "bosh_call",

@@ -145,6 +145,12 @@ def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dic
     backend, get = response.ec2_backend, partial(parameter, response)
     key = get("KmsKeyId")
     source_id = ebs["SnapshotId"]
+    if ebs.get("Encrypted") and get("Encrypted") is False:
+        refuse(
+            "InvalidRequest",
+            f"Snapshot {source_id} is encrypted. Creating unencrypted copy from an encrypted snapshot is not "
+            "supported.",
+        )
     description = (
         f"Copied for DestinationAmi {copy_id} from SourceAmi {get('SourceImageId')} "
         f"for SourceSnapshot {source_id}. Task created on 1,234,567,890,123."
@@ -167,7 +173,8 @@ def copied_image(original: Callable[..., Any], response: Any) -> Any:
     "CreateImage, CopyImage, or CreateRestoreImageTask" (API reference, Image). The volume id of a copied
     snapshot is arbitrary (API model, Snapshot), in the field vol-ffffffff. moto gave the copy an invented
     device, no source, no encryption and no tags, and the description of its snapshot did not name the copy;
-    it failed for a deregistered source (HTTP 500).
+    it failed for a deregistered source (HTTP 500). The refusal of an unencrypted copy is quoted in
+    hashicorp/packer issue 6778.
     """
     backend, get = response.ec2_backend, partial(parameter, response)
     if get("KmsKeyId") and get("Encrypted") is not True:

@@ -415,6 +415,11 @@ def test_roles_of_two_cpis(relay: Relay) -> None:
             ": the tag 'a' may have only letters, digits, spaces and _.:/=+-@ in key and value",
         ),
         ("session_tags", {"AWS:a": "c"}, " has the key 'AWS:a': keys that begin with aws: are reserved"),
+        (
+            "session_tags",
+            {"Team": "a", "team": "b"},
+            " has the keys 'Team' and 'team', which STS takes for one: remove one of them",
+        ),
         ("session_tags", {"a": ["c"]}, ": the value of 'a' must be a string, a number or a boolean"),
         ("session_tags", "a", " must be an object, got String"),
     ],

@@ -37,6 +37,7 @@ SIGNAL_AT_EXIT = """
 import os, signal, sys
 from bosh_aws_cpi.process import main
 from bosh_aws_cpi import interrupts
+interrupts.install()
 def profile(frame, event, argument):
     if event == "call" and frame.f_code is interrupts.close.__code__:
         sys.setprofile(None)
@@ -45,6 +46,18 @@ sys.setprofile(profile)
 sys.exit(main())
 """
 """The executable, with a signal in the moment in which it begins to conclude what it made."""
+
+SIGNAL_AT_START = """
+import os, sys
+from bosh_aws_cpi import __main__
+class Finder:
+    def find_spec(name, *_):
+        if name == "bosh_aws_cpi.process":
+            os.kill(os.getpid(), {number})
+sys.meta_path.insert(0, Finder)
+__main__.run()
+"""
+"""The executable, with a signal before it loads its modules."""
 
 
 def create_vm(cpi: Cpi, world: World, count: int = 1) -> Process:
@@ -160,6 +173,14 @@ def test_last_moment(fake_aws: FakeAws, world: World, is_refused: bool) -> None:
     known = [] if answer.error else [answer.result]
     assert world.state() == {**world.empty, "volumes": known}
     assert bool(answer.error) or not is_refused
+
+
+@EACH_SIGNAL
+def test_start(early: Checked, number: signal.Signals) -> None:
+    """A call that has loaded nothing yet is answered, too."""
+    code = SIGNAL_AT_START.format(number=number.value)
+    answer = Cpi(config("http://127.0.0.1:1"), command=[sys.executable, "-c", code]).call("info")
+    assert ended_by(early(answer)) == number.name
 
 
 @EACH_SIGNAL

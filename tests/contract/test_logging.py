@@ -48,6 +48,18 @@ def test_request_id_on_each_line(fake_aws: FakeAws) -> None:
     assert "fourth" in answer.error["message"]
 
 
+def test_long_error(fake_aws: FakeAws) -> None:
+    """An error that is too long for a line of the log keeps what failed, and the remedy."""
+    message = f"You are not authorized. Encoded authorization failure message: {'x' * 1000}"
+    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
+    fake_aws.rule(action="DescribeVolumes", error=error)
+    answer = Cpi(config(fake_aws.endpoint)).call("has_disk", DISK)
+    (said,) = [line["text"] for line in lines(answer) if line["level"] == "ERROR"]
+    assert said.startswith("Bosh::Clouds::CloudError: DescribeVolumes failed with UnauthorizedOperation: ")
+    assert "Allow ec2:DescribeVolumes in the policy of the CPI's user or role; cpi preflight lists" in said
+    assert len(said) < 600
+
+
 @pytest.mark.parametrize(
     ("method", "arguments", "aws"),
     [("nonsense", [], {}), ("ping", "none", {}), ("ping", [], {"max_retries": ABSENT}), ("has_disk", [], {})],

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from testbed.executable import Cpi, config
 from testbed.replay import Replay, director_names
 from tests.contract.recorded import NVME, attached, check, persistent, read, shortened, tags
 from tests.stories.stemcell_images import packed, written
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
     from testbed.world import World
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -236,3 +236,38 @@ def test_heavy_stemcell(scene: Scene) -> None:
     """A heavy stemcell is uploaded and used for VMs; it and the VMs are deleted, and their disks are not."""
     scene.play("88-director-heavy-stemcell.jsonl")
     scene.check_left({}, disks=["vol-bc2ad2fc2b3bce443", "vol-0f6676fe2296349c5"])
+
+
+def test_newer_properties(world: World, fake_aws: FakeAws, tmp_path: Path) -> None:
+    """Requests with properties that the Ruby release lacks are answered as the Director was.
+
+    They come from several flows, so each VM makes room for the next one.
+    """
+    subnets = ("subnet-d78abdce5eafa4103", "subnet-f72ed4df42f8986ee", "subnet-79a113ca2f6c6715d")
+    names = {
+        "/var/vcap/data/director/tmp/stemcell/image": written(tmp_path, packed()),
+        "ami-c752863ed6582b95f": world.image_id,
+        **dict(zip(subnets, world.subnet_ids, strict=True)),
+    }
+    replay = Replay(Cpi(config(fake_aws.endpoint, vm_resources_families=["t3"])), names)
+    for number in ("93dec949c5d6c32bf", "bf26a1792e91bf92a", "4cc784b986b7dc156", "bb0c4c98e7d4c6283"):
+        disk = world.ec2.create_volume(AvailabilityZone=world.zone, Size=10, VolumeType="gp3")
+        replay.names[f"vol-{number}"] = disk["VolumeId"]
+    snapshot = world.ec2.create_snapshot(VolumeId=disk["VolumeId"])
+    replay.names["snap-0bdfe1d38b0fd076b"] = snapshot["SnapshotId"]
+    data = {"Monitoring": {"Enabled": True}}
+    world.ec2.create_launch_template(LaunchTemplateName="bosh-monitored", LaunchTemplateData=data)
+    fake_aws.new_client("elbv2").create_target_group(Name="tg1", VpcId=world.vpc_id, Protocol="TCP", Port=443)
+    for line in read("90-director-newer-properties.jsonl"):
+        request, running = line["request"], world.state()["instances"]
+        if request["method"] == "create_disk":
+            replay.names.setdefault(request["arguments"][2], *running)
+        if request["method"] == "create_vm":
+            for vm_cid in running:
+                world.ec2.terminate_instances(InstanceIds=[vm_cid])
+            if line["response"]["result"][1] != request["arguments"][3]:  # the VM was launched elsewhere
+                error = {"code": "InsufficientInstanceCapacity", "message": "Not now.", "status": 500}
+                where = {"Placement.AvailabilityZone": world.zone}
+                fake_aws.rule(action="RunInstances", where=where, error=error)
+        check(replay.play([line]))
+        fake_aws.clear_rules()

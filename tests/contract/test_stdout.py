@@ -139,6 +139,21 @@ def test_no_reader_of_stdout() -> None:
     assert '"result":"pong"' in answer.stderr
 
 
+@pytest.mark.parametrize("command", ['check "$2" --offline "$2"', "help", "version"])
+@pytest.mark.parametrize(
+    ("stdout", "why"),
+    [
+        (">&-", "stdout is closed: nothing can be written there"),
+        *((f">{full}", "stdout can't be written: No space left on device") for full in FULL),
+    ],
+)
+def test_command_without_stdout(command: str, stdout: str, why: str) -> None:
+    """A command whose report can't be written says so in one line, and fails."""
+    answer = shell(f'exec "$1" {command} {stdout}').call("ping")
+    assert answer.stderr == f"cpi: {why}\n"
+    assert answer.returncode == 2
+
+
 def test_long_response(early: Checked) -> None:
     """A response longer than a pipe holds arrives as a whole."""
     method = "x" * 1_000_000

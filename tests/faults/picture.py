@@ -77,6 +77,7 @@ class Painter:
             *self._exposed(),
             *self._subnets(),
             *map(_group, self.world.ec2.describe_placement_groups()["PlacementGroups"]),
+            *self._requests(),
             *(_settings(*each) for each in self.registry.documents.items()),
         ]
         return sorted(self.named(line) for line in lines)
@@ -146,6 +147,11 @@ class Painter:
             linked = "".join(f", {name}" for name in sorted(links.get(subnet_id, [])))
             shown = _subnet(there[subnet_id]) if subnet_id in there else f"no subnet {subnet_id}"
             yield f"{shown}{linked}"
+
+    def _requests(self) -> Iterator[str]:
+        for each in self.world.ec2.describe_spot_instance_requests()["SpotInstanceRequests"]:
+            if each["State"] != "cancelled":
+                yield f"spot request: {each['State']}{_tags(each['Tags'])}"
 
     def _exposed(self) -> Iterator[str]:
         if self.traffic is None:

@@ -284,6 +284,31 @@ VMS = (
         ),
     ),
     Scenario(
+        name="create_vm on spot at too low a price",
+        calls=(
+            *LOOKING,
+            "DescribeSecurityGroups",
+            "DescribeInstances",
+            "RunInstances",
+            "DescribeSpotInstanceRequests",
+            "CancelSpotInstanceRequests",
+            "RunInstances",
+            "DescribeInstances",
+        ),
+        lay=lambda stage: arguments(
+            stage,
+            {"private": network(stage, "10.0.1.10")},
+            [],
+            spot_bid_price=0.002,
+            spot_ondemand_fallback=True,
+        ),
+        refused=frozenset({"RunInstances"}),
+        result='"made"',
+        success=Change(
+            gains=[*MADE, f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
+        ),
+    ),
+    Scenario(
         name="create_vm in a spread placement group",
         calls=(
             *LOOKING,

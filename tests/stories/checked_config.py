@@ -289,6 +289,8 @@ CONTRADICTIONS = [
         more=(((*LARGE, "cloud_properties", "instance_type"), "t2.micro"),),
     ),
     Mistake((*LARGE, "cloud_properties", "dedicated_host"), {}),
+    Mistake((*LARGE, "cloud_properties", "cpu_options"), {"core_count": 1}),
+    Mistake((*LARGE, "cloud_properties", "cpu_options"), {"threads_per_core": 1}),
     Mistake((*LARGE, "cloud_properties", "dedicated_host"), {"id": "h-1", "resource_group_arn": "arn:aws:x"}),
     Mistake((*LARGE, "cloud_properties", "capacity_reservation"), {"id": "cr-1", "preference": "open"}),
     *[

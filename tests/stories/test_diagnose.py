@@ -479,6 +479,16 @@ def test_create_env_from_anywhere(pair: VmAndDirector, create_env: Cpi) -> None:
     assert "has no route to an internet gateway" in first["what"]
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "0.0.0.0"])  # noqa: S104 - a mistake
+def test_message_bus_on_the_vm(pair: VmAndDirector, host: str) -> None:
+    """A message bus of NATS on the VM itself is a mistake, and not that of `bosh create-env`."""
+    pair.has_settings({**AGENT, "mbus": f"nats://nats:{MBUS_PASSWORD}@{host}:4222"})
+    (found,) = pair.findings()
+    assert found["severity"] == "error"
+    assert f"(mbus), nats://{host}:4222, is on the VM itself" in found["what"]
+    assert "agent.mbus" in found["remedy"]
+
+
 def test_servers(pair: VmAndDirector) -> None:
     """DNS and NTP servers that the VM can't reach are warnings; Amazon's own are not checked."""
     agent = {**AGENT, "ntp": ["10.9.0.7", "169.254.169.123"]}

@@ -57,6 +57,16 @@ def test_busy(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) ->
     assert remedy in error["message"]
 
 
+def test_enforced_tokens(create_vm: CreateVm, fake_aws: FakeAws) -> None:
+    """Where the account enforces IMDSv2, the error names the option that a VM needs."""
+    said = "You can't launch instances with IMDSv1 because httpTokensEnforced is enabled for this account."
+    error = {"code": "UnsupportedOperation", "message": said, "status": 400}
+    fake_aws.rule(action="RunInstances", error=error)
+    message = create_vm({"metadata_options": {"http_tokens": "optional"}}).error["message"]
+    assert said in message
+    assert message.endswith(". Set metadata_options.http_tokens to required: the account enforces IMDSv2")
+
+
 def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:
     """A code that neither EC2 nor EBS sends has no meaning of its own."""
     fake_aws.rule(action="DescribeVolumes", error=answered("KMSKeyNotAccessibleFault"))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         RefuseLaunch,
         StartVm,
         WriteError,
+        WriteNetwork,
     )
 
 MARKET = "InstanceMarketOptions"
@@ -32,6 +33,7 @@ OPTIONS = {
     "SpotOptions.InstanceInterruptionBehavior": "terminate",
 }
 PRICE = {"spot_bid_price": 0.05}
+TOO_LOW = {"spot_bid_price": 0.002}
 WITH_FALLBACK = {"spot_ondemand_fallback": True}
 ANY_PRICE = {"spot": True}
 WITHOUT_PRICE = {name: value for name, value in OPTIONS.items() if name != "SpotOptions.MaxPrice"}
@@ -139,7 +141,8 @@ def test_on_demand(
     vm_cid = create_vm({**spot, **WITH_FALLBACK}).ok()[0]
     first, second = sent("RunInstances")
     assert below(first, MARKET) == (OPTIONS if spot == PRICE else WITHOUT_PRICE)
-    common = {name: value for name, value in first.items() if not name.startswith(f"{MARKET}.")}
+    of_spot = (f"{MARKET}.", "TagSpecification.4.")  # of the request, which is tagged, too
+    common = {name: value for name, value in first.items() if not name.startswith(of_spot)}
     assert {**common, "ClientToken": second["ClientToken"]} == second
     assert first["ClientToken"] != second["ClientToken"]
     assert "InstanceLifecycle" not in world.instance(vm_cid)
@@ -167,3 +170,68 @@ def test_both_fail(
     message = f"No capacity for any of the VM's instance types. {'; '.join(listed)}"
     assert error == failure("VMCreationFailed", message, ok_to_retry=True)
     assert left() == {}
+
+
+SPOT_CALLS = ("RunInstances", "DescribeSpotInstanceRequests", "CancelSpotInstanceRequests")
+
+
+@pytest.mark.parametrize("fallback", [WITH_FALLBACK, {}], ids=["fallback", "none"])
+def test_open_request(
+    create_vm: CreateVm, sent: ReadCalls, fake_aws: FakeAws, world: World, fallback: dict[str, Any]
+) -> None:
+    """The request that EC2 keeps open after it refused the price is cancelled: it launches nothing later."""
+    answer = create_vm({**TOO_LOW, **fallback})
+    calls = [action for action in fake_aws.actions() if action in SPOT_CALLS]
+    assert calls == [*SPOT_CALLS, *(["RunInstances"] if fallback else [])]
+    if fallback:
+        vm_cid = answer.ok()[0]
+        assert world.state()["instances"] == [vm_cid]
+    else:
+        assert "SpotMaxPriceTooLow" in answer.error["message"]
+    assert world.state()["spot requests"] == []
+    assert "spot-instances-request" in sent("RunInstances")[0].values()
+
+
+@pytest.mark.parametrize("agent_id", ["agent-1", "*"])
+def test_request_of_another_vm(
+    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws, agent_id: str
+) -> None:
+    """An open request that another VM's launch left is not this call's to cancel."""
+    refused = {"action": "CancelSpotInstanceRequests", "error": {"code": "X", "message": "x", "status": 400}}
+    fake_aws.rule(**refused)
+    create_vm({**TOO_LOW, **WITH_FALLBACK}, {"any": network()}, agent_id="another").ok()
+    fake_aws.clear_rules()
+    (others,) = world.state()["spot requests"]
+    create_vm({**TOO_LOW, **WITH_FALLBACK}, agent_id=agent_id).ok()
+    assert world.state()["spot requests"] == [others]
+
+
+@pytest.mark.parametrize("action", SPOT_CALLS[1:])
+def test_open_request_stays(create_vm: CreateVm, fake_aws: FakeAws, world: World, action: str) -> None:
+    """If the keys may not look for requests, or not cancel them, the log says so; nothing else changes."""
+    error = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
+    fake_aws.rule(action=action, error=error)
+    assert "SpotMaxPriceTooLow" in create_vm(TOO_LOW).error["message"]
+    answer = create_vm({**TOO_LOW, **WITH_FALLBACK})
+    answer.ok()
+    assert "open spot requests" in answer.stderr
+    assert action in answer.stderr
+    fake_aws.clear_rules()
+    assert len(world.state()["spot requests"]) == 2
+
+
+@pytest.mark.faults
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_killed_with_an_open_request(
+    create_vm: CreateVm,
+    start_vm: StartVm,
+    fake_aws: FakeAws,
+    world: World,
+    when: Literal["before", "after"],
+) -> None:
+    """After a process was killed between a refusal and the cancellation, the same call again cancels."""
+    wish = {**TOO_LOW, **WITH_FALLBACK}
+    kill_at(fake_aws, lambda: start_vm(wish), action="DescribeSpotInstanceRequests", when=when)
+    assert len(world.state()["spot requests"]) == 1
+    vm_cid = create_vm(wish).ok()[0]
+    assert (world.state()["instances"], world.state()["spot requests"]) == ([vm_cid], [])

@@ -126,6 +126,8 @@ def test_vm_that_nobody_knows(
     assert "This instance, launched 0 minutes ago, lacks the tags of set_vm_metadata" in message
     command = f"sweep --director {DIRECTOR_UUID} --delete --instance {left}"
     assert message.endswith(f": bin/cpi {command}")
+    listed = cpi.run("sweep", "--director", DIRECTOR_UUID, "--json").document["strays"]
+    assert [(each["id"], each["outcome"]) for each in listed] == [(left, "too young")]
     swept = cpi.run(*command.split())
     assert swept.returncode == 0, swept
     vm_cid = create_vm(networks=networks(), agent_id="next").ok()[0]

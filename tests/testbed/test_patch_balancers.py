@@ -56,13 +56,11 @@ def test_classic_unknown(traffic: Traffic, vm: str, refused: Any, call: str) -> 
     assert traffic.state() == traffic.empty
 
 
-@pytest.mark.parametrize(
-    ("public_ip", "domain", "count"), [(None, "vpc", 1), ("192.0.2.1", "vpc", 0), (None, "standard", 0)]
-)
-def test_found_address(traffic: Traffic, ec2: Any, public_ip: str | None, domain: str, count: int) -> None:
-    """Filters find an elastic address by address and domain; an unassociated one shows no interface."""
-    filters = {"public-ip": public_ip or traffic.public_ip, "domain": domain}
-    answer = ec2.describe_addresses(Filters=[{"Name": n, "Values": [v]} for n, v in filters.items()])
+@pytest.mark.parametrize(("public_ip", "count"), [(None, 1), ("192.0.2.1", 0)])
+def test_found_address(traffic: Traffic, ec2: Any, public_ip: str | None, count: int) -> None:
+    """A filter finds an elastic address; an unassociated one shows no interface."""
+    filters = [{"Name": "public-ip", "Values": [public_ip or traffic.public_ip]}]
+    answer = ec2.describe_addresses(Filters=filters)
     assert len(answer["Addresses"]) == count
     assert [a for a in answer["Addresses"] if "NetworkInterfaceId" in a] == []
 

@@ -5,7 +5,7 @@ The trials of `make aws-check`, which tests/acceptance runs against the simulate
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +115,7 @@ class Bed:
         table, nic = self.world.route_table_id, self.interface()
         self.ec2.create_route(RouteTableId=table, DestinationCidrBlock=cidr, NetworkInterfaceId=nic)
 
-    def copy_image(self, **arguments: Any) -> object:
+    def copy_image(self, **arguments: Any) -> Any:
         """Copy the image of the account."""
         source = {"SourceImageId": self.world.image_id, "SourceRegion": "us-east-1"}
         return self.ec2.copy_image(**{"Name": "copy", **source, **arguments})
@@ -147,6 +147,11 @@ class Bed:
         """Deregister the image of the account."""
         self.ec2.deregister_image(ImageId=self.world.image_id)
         return self
+
+    def encrypted_image(self) -> Bed:
+        """Take an encrypted copy of the account's image in its place."""
+        image_id = self.copy_image(Encrypted=True)["ImageId"]
+        return replace(self, world=replace(self.world, image_id=image_id))
 
     def far_vpc(self) -> str:
         """Create another VPC."""
@@ -218,6 +223,11 @@ REFUSALS: dict[str, tuple[Callable[[Bed], object], str, str]] = {
         "InvalidAMIID.Unavailable",
         "ami-",
     ),
+    "unencrypted copy of an encrypted image": (
+        lambda bed: bed.encrypted_image().copy_image(Encrypted=False),
+        "InvalidRequest",
+        "is encrypted. Creating unencrypted copy from an encrypted snapshot is not supported.",
+    ),
     "key without encryption": (
         lambda bed: bed.copy_image(KmsKeyId=KEY),
         "InvalidParameterDependency",
@@ -277,6 +287,17 @@ REFUSALS: dict[str, tuple[Callable[[Bed], object], str, str]] = {
                 {"MetadataOptions": {"HttpPutResponseHopLimit": 65}},
                 VALUE,
                 "HttpPutResponseHopLimit",
+            ),
+            (
+                "tags that metadata can't show",
+                {
+                    "MetadataOptions": {"InstanceMetadataTags": "enabled"},
+                    "TagSpecifications": [
+                        {"ResourceType": "instance", "Tags": [{"Key": "cost center", "Value": "x"}]}
+                    ],
+                },
+                VALUE,
+                "'cost center' is not a valid tag key. Tag keys must match pattern",
             ),
             ("unknown credits", {"CreditSpecification": {"CpuCredits": "none"}}, VALUE, "CpuCredits"),
             ("an unknown tenancy", {"Placement": {"Tenancy": "shared"}}, VALUE, "Tenancy"),

@@ -66,6 +66,15 @@ def test_traceback(stderr: Stderr) -> None:
     assert lines[-1].endswith("| forged")
 
 
+@pytest.mark.parametrize(
+    ("number", "noun", "said"),
+    [(0, "hour", "0 hours"), (1, "hour", "1 hour"), (1.4, "hour", "1 hour"), (2, "address", "2 addresses")],
+)
+def test_counted(number: float, noun: str, said: str) -> None:
+    """A noun is in the singular only after a one that is shown."""
+    assert log.counted(number, noun) == said
+
+
 def test_empty_message(stderr: Stderr) -> None:
     """An empty message is a line too."""
     log.logger.info("")
@@ -74,18 +83,18 @@ def test_empty_message(stderr: Stderr) -> None:
 
 @pytest.mark.parametrize(("level", "is_whole"), [("debug", True), ("info", False), ("error", False)])
 def test_long_message(level: str, stderr: Stderr, *, is_whole: bool) -> None:
-    """A long message is cut off, unless all is to be logged; what is said of its length is true."""
+    """A long message lacks its middle, unless all is to be logged; what is said of its length is true."""
     log.set_level(level)
-    text = "x" * (log.LONGEST + 7)
-    log.logger.error(text[:-7])
-    log.logger.error(text)
-    cut = f"{text[:-7]}… (7 more characters at log level debug)"
-    assert stderr.lines() == [f"ERROR: {text[:-7]}", f"ERROR: {text if is_whole else cut}"]
+    begin, end = "b" * log.HEAD, "e" * log.TAIL
+    log.logger.error(begin + end)
+    log.logger.error(f"{begin}7 chars{end}")
+    middle = "7 chars" if is_whole else "… (7 characters at log level debug) …"
+    assert stderr.lines() == [f"ERROR: {begin}{end}", f"ERROR: {begin}{middle}{end}"]
 
 
 def test_whole_message(stderr: Stderr) -> None:
     """Messages that must be read as a whole are logged whole, and so is the place of a bug."""
-    text = "x" * (log.LONGEST + 7)
+    text = "x" * (log.HEAD + log.TAIL + 7)
     log.logger.info(text, is_whole=True)
     try:
         json.loads("")
@@ -96,11 +105,15 @@ def test_whole_message(stderr: Stderr) -> None:
     assert lines[-1].startswith("ERROR: | json.decoder.JSONDecodeError: ")
 
 
-def test_secret_at_the_end(stderr: Stderr) -> None:
-    """No half of a secret is left where a message is cut off."""
+@pytest.mark.parametrize(
+    ("before", "after"), [(log.HEAD - 10, log.TAIL + 20), (log.HEAD + 20, log.TAIL - 10)]
+)
+def test_secret_at_the_cut(stderr: Stderr, before: int, after: int) -> None:
+    """No half of a secret is left where a message is cut."""
     log.redact.learn({"password": "hunter2-hunter2"})
-    log.logger.info("%s hunter2-hunter2 and more%s", "x" * (log.LONGEST - 10), "x" * 20)
+    log.logger.info("%s hunter2-hunter2%s", "x" * before, "x" * after)
     assert "hunter" not in stderr.getvalue()
+    assert "at log level debug" in stderr.getvalue()
 
 
 def test_redaction(stderr: Stderr) -> None:
@@ -134,7 +147,7 @@ def test_line_that_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.fullmatch(STAMP + "INFO: x+", os.read(reader, size).decode())
     log_to_pipe.info("next")
     _, count, line = os.read(reader, size).decode().split("\n")[:3]
-    assert re.fullmatch(STAMP + "WARNING: 2 log lines were dropped here, .*", count)
+    assert re.fullmatch(STAMP + "WARNING: 2 log lines dropped here, .*", count)
     assert line.endswith("INFO: next")
     os.close(reader)
     os.close(log_to_pipe.descriptor)

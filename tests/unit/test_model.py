@@ -20,11 +20,11 @@ def test_gib(mib: int, expected: int) -> None:
 @pytest.mark.parametrize(
     ("encryption", "expected"),
     [
-        (Encryption(), {"Encrypted": False}),
+        (Encryption(), {}),
         (Encryption(encrypted=True), {"Encrypted": True}),
         (Encryption(encrypted=True, kms_key_arn="k"), {"Encrypted": True, "KmsKeyId": "k"}),
         (Encryption(encrypted=True, kms_key_arn=""), {"Encrypted": True}),
-        (Encryption(encrypted=False, kms_key_arn="k"), {"Encrypted": False}),
+        (Encryption(encrypted=False, kms_key_arn="k"), {}),
     ],
 )
 def test_encryption(encryption: Encryption, expected: dict[str, Any]) -> None:

@@ -88,9 +88,9 @@ class Host(Record):
 
 
 def zones(client: "EC2Client") -> set[str]:
-    """DescribeAvailabilityZones: the region's zones that are available to the account."""
-    answer = client.describe_availability_zones(Filters=[{"Name": "state", "Values": ["available"]}])
-    return {each["ZoneName"] for each in answer["AvailabilityZones"]}
+    """DescribeAvailabilityZones: the region's zones that the account can use, also with restrictions."""
+    zones = client.describe_availability_zones()["AvailabilityZones"]
+    return {each["ZoneName"] for each in zones if each["State"] != "unavailable"}
 
 
 def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:

@@ -31,11 +31,9 @@ def find(client: "EC2Client", ip: str) -> ElasticIp:
     """DescribeAddresses for one elastic IP.
 
     Raises:
-        CloudError: The account has no such address for VPCs.
+        CloudError: The account has no such address.
     """
-    answer = client.describe_addresses(
-        Filters=[{"Name": "public-ip", "Values": [ip]}, {"Name": "domain", "Values": ["vpc"]}]
-    )
+    answer = client.describe_addresses(Filters=[{"Name": "public-ip", "Values": [ip]}])
     for entry in answer["Addresses"]:
         nic_id = entry.get("NetworkInterfaceId")
         if nic_id:

@@ -33,8 +33,6 @@ class Resource(Record):
     iops: int = 0
     snapshot_ids: tuple[str, ...] = ()
     """The snapshots of an AMI."""
-    source_id: str = ""
-    """The volume that a volume was copied from."""
     is_used: bool = False
     """Whether a subnet has interfaces."""
     is_for_image: bool = False
@@ -107,7 +105,6 @@ def _volume(entry: Any) -> Resource:  # noqa: ANN401
         size_gib=entry["Size"],
         type=entry["VolumeType"],
         iops=entry.get("Iops", 0),
-        source_id=entry.get("SourceVolumeId", ""),
     )
 
 

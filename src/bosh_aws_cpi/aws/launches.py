@@ -1,6 +1,6 @@
-"""RunInstances, and the wait until the instance runs."""
+"""RunInstances, the wait until the instance runs, and the spot request of a refused launch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
@@ -19,10 +19,11 @@ from bosh_aws_cpi.aws.sdk.errors import (
     is_subnet_full,
     may_be_done,
 )
-from bosh_aws_cpi.aws.sdk.idempotency import create_once
+from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, tags_of
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import AttachedNic, Instance
 
 if TYPE_CHECKING:
@@ -219,6 +220,21 @@ def _lack(error: "ClientError") -> Exception | None:
     if is_shortage(error):
         return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
     return SubnetFull(described(error), explained(error)) if is_subnet_full(error) else None
+
+
+def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
+    """DescribeSpotInstanceRequests, and CancelSpotInstanceRequests for the open ones with all of these tags.
+
+    EC2 may keep the request of a launch that failed, and launch the instance later.
+    """
+    filters = by_tags(tags)
+    filters.append({"Name": "state", "Values": ["open"]})
+    pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
+    requests = [each for page in pages for each in page["SpotInstanceRequests"]]
+    found = [each["SpotInstanceRequestId"] for each in requests if tags.items() <= tags_of(each).items()]
+    if found:
+        logger.info("Cancelling the open spot requests %s", ", ".join(found))
+        client.cancel_spot_instance_requests(SpotInstanceRequestIds=found)
 
 
 def wait_until_running(

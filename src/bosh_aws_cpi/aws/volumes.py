@@ -1,7 +1,7 @@
 """EBS volumes: create, find, delete."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -23,7 +23,7 @@ from bosh_aws_cpi.tag_names import DISK_METADATA
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import FilterTypeDef, VolumeResponseTypeDef, VolumeTypeDef
+    from mypy_boto3_ec2.type_defs import VolumeResponseTypeDef, VolumeTypeDef
 
 
 GOING = frozenset({"deleting", "deleted"})
@@ -98,13 +98,6 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
         if disk_cid not in found:
             raise DiskNotFound(disk_cid)
     return [found[disk_cid] for disk_cid in disk_cids]
-
-
-def find_tagged(client: "EC2Client", tags: Mapping[str, Sequence[str]]) -> list[Volume]:
-    """DescribeVolumes: the volumes that are not being deleted and have one of the values of each tag."""
-    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": values} for key, values in tags.items()]
-    found = map(_volume, client.describe_volumes(Filters=filters)["Volumes"])
-    return [volume for volume in found if volume.state not in GOING]
 
 
 def is_used(volume: Volume) -> bool:
@@ -224,25 +217,20 @@ def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing
     wait_until_deleted(client, disk_cid)
 
 
-def discard_unless(
-    client: "EC2Client", disk_cid: str, is_anothers: Callable[[Volume], bool], *, keeps_in_doubt: bool = False
-) -> None:
+def discard_unless(client: "EC2Client", disk_cid: str, is_anothers: Callable[[Volume], bool]) -> None:
     """Discard a volume that was just created, unless it belongs to another call with the same client token.
 
     Args:
         is_anothers: Whether the volume belongs to another call.
-        keeps_in_doubt: Whether the volume stays if that can't be looked up: it may have the only data.
 
     Raises:
-        CloudError: The deletion is not certain, or the volume stays in doubt.
+        CloudError: The deletion is not certain.
     """
     try:
         is_needed = is_anothers(find(client, disk_cid))
     except DiskNotFound:
         is_needed = False
-    except Exception as error:
-        if keeps_in_doubt:
-            raise
+    except Exception as error:  # noqa: BLE001 - the caller gets the error for which it is discarded
         logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
         is_needed = False
     try:
@@ -272,7 +260,6 @@ def _volume(entry: "VolumeTypeDef") -> Volume:
         throughput=entry.get("Throughput"),
         kms_key_arn=entry.get("KmsKeyId"),
         tags=tags_of(entry),
-        source_cid=entry.get("SourceVolumeId"),
         created=entry.get("CreateTime"),
     )
 

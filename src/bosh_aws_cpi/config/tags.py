@@ -47,9 +47,13 @@ def of_session(given: Json) -> dict[str, str]:
     Raises:
         InvalidCall: STS would refuse a tag.
     """
+    lowered: dict[str, str] = {}
     for key in given:
         if key.lower().startswith("aws:"):
             raise _wrong("session_tags", f" has the key '{key}': keys that begin with aws: are reserved")
+        if (other := lowered.setdefault(key.lower(), key)) != key:
+            what = f" has the keys '{other}' and '{key}', which STS takes for one: remove one of them"
+            raise _wrong("session_tags", what)
     tags = _within_limits("session_tags", given, MOST_OF_SESSION, _OF_STS)
     for key, text in tags.items():
         if not (re.fullmatch(_ALLOWED_BY_STS, key) and re.fullmatch(_ALLOWED_BY_STS, text)):

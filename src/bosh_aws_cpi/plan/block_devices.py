@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -147,7 +146,7 @@ def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, li
     volume = ebs.EbsVolume(disk.type, ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
     if own.volume_initialization_rate is not None:
         ebs_device["VolumeInitializationRate"] = own.volume_initialization_rate
-    ebs_device.update(_encrypted(defaults.root_encryption(own)))
+    ebs_device.update(defaults.root_encryption(own).arguments())
     device = {"DeviceName": root_device_name(image), "Ebs": ebs_device}
     return device, left_out, ebs.problems(volume, "root disk", merged.origin)
 
@@ -169,14 +168,9 @@ def _ephemeral(
         ebs_device["Iops"] = disk.iops
     if disk.throughput is not None:
         ebs_device["Throughput"] = disk.throughput
-    ebs_device.update(_encrypted(defaults.ephemeral_encryption(own)))
+    ebs_device.update(defaults.ephemeral_encryption(own).arguments())
     problems = ebs.problems(volume, "ephemeral disk", merged.origin)
     return {"DeviceName": EPHEMERAL_NAME, "Ebs": ebs_device}, problems
-
-
-def _encrypted(encryption: Encryption) -> Json:
-    """The arguments for encryption; none without it: a disk of an encrypted AMI can't be unencrypted."""
-    return encryption.arguments() if encryption.encrypted else {}
 
 
 def _raw_names(image: Image, facts: InstanceTypeFacts) -> Sequence[str]:

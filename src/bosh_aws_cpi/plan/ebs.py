@@ -2,8 +2,8 @@
 
 From the EBS user guide, "Amazon EBS volume types", and for sizes also the API model, CreateVolumeRequest. The
 methods don't refuse more than the maximum iops and sizes, because these grow from year to year, and EBS names
-them in its errors; only the iops that ``iops_per_gib`` gives are cut to the maximum. The ratios have never
-changed.
+them in its errors; only the iops that ``iops_per_gib`` gives are cut to the maximum. They refuse too much
+throughput, for which they would otherwise ask for more iops. The ratios have never changed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +44,7 @@ class VolumeType(Record):
 
 _GP3_BASELINE_IOPS: Final = 3000
 _GP3_BASELINE_THROUGHPUT: Final = 125
+_GP3_MOST_THROUGHPUT: Final = 2000
 _GP3_IOPS_PER_MIBPS: Final = 4
 VOLUME_TYPES: Final = {
     "gp3": VolumeType(
@@ -243,6 +244,10 @@ def _throughput_refusal(volume: EbsVolume) -> Refusal | None:
     if throughput < _GP3_BASELINE_THROUGHPUT:
         why = f"is {throughput} MiB/s, but type gp3 needs at least {_GP3_BASELINE_THROUGHPUT}"
         return Refusal("throughput", why)
+    if throughput > _GP3_MOST_THROUGHPUT:
+        return Refusal(
+            "throughput", f"is {throughput} MiB/s, but type gp3 allows at most {_GP3_MOST_THROUGHPUT}"
+        )
     if volume.iops is None and volume.iops_per_gib is not None:
         return None  # the iops depend on a size that is not known
     if (needed := throughput * _GP3_IOPS_PER_MIBPS) > iops:

@@ -27,10 +27,8 @@ class InstanceSpec(Record):
     metadata_options: Json
     """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
-    """For the instance, its volumes, and an interface that is created with it."""
+    """For the instance, its volumes, its spot request, and an interface that is created with it."""
     zone: str
-    tags_spot_request: bool = False
-    """Whether a spot request gets the tags, too."""
     spread: "SpreadGroup | None" = None
     """The placement group of the VM's instance group, with the property ``spread``."""
     template: "TemplateVersion | None" = None
@@ -61,7 +59,7 @@ def arguments(
     tagged = ["instance", "volume"]
     if creates_interface:
         tagged.append("network-interface")
-    if option.is_spot and spec.tags_spot_request:
+    if option.is_spot:
         tagged.append("spot-instances-request")
     credit = properties.credit_specification if option.facts.is_burstable else None
     optional = {

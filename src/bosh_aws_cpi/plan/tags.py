@@ -2,17 +2,17 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.tag_names import ATTACHED_AT, DISK_METADATA, OWN, VM_METADATA, folded
+from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, VM_METADATA, folded
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.model import Instance
+    from bosh_aws_cpi.model import Instance, Volume
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -84,6 +84,31 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
     if len(tags) > MAX_TAGS:
         more = "with those of aws.tags, env.bosh.tags and the CPI itself"
         message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}"
+        raise CloudError(message)
+
+
+_OF_METADATA: Final = re.compile(r"(?!(\.{1,2}|_index)$)[0-9a-zA-Z_+=,.@:-]+")
+"""The keys that instance metadata can show (EC2 user guide, "View tags … using instance metadata")."""
+
+
+def check_for_instance(tags: Mapping[str, str], metadata_options: Mapping[str, object]) -> None:
+    """Check that EC2 accepts these tags for an instance.
+
+    Args:
+        tags: All that it has from its launch on.
+        metadata_options: EC2's options, in snake case.
+
+    Raises:
+        CloudError: It does not.
+    """
+    check_for_ec2(tags)
+    is_shown = metadata_options.get("instance_metadata_tags") == "enabled"
+    if is_shown and (wrong := [ascii(key) for key in tags if not _OF_METADATA.fullmatch(key)]):
+        message = (
+            "metadata_options.instance_metadata_tags is enabled: EC2 then allows only letters, digits and "
+            "_+-=.,:@ in the keys of a VM's tags. Set it to disabled, or rename these in tags, aws.tags or "
+            f"the manifest's tags: {', '.join(wrong)}"
+        )
         raise CloudError(message)
 
 
@@ -244,6 +269,31 @@ def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> d
     return {**of_origin(director_uuid), **_formatted({SOURCE_TAG: source, KEY_TAG: key})}
 
 
+REPLACED_BY_TAG = "bosh_replaced_by"
+"""On a volume that update_disk replaced by a copy: the copy. Empty if the copy was discarded."""
+REPLACES_TAG = "bosh_replaces"
+"""On that copy: the volume."""
+
+
+def of_volume_copy(volume: "Volume", director_uuid: str | None, call: str) -> dict[str, str]:
+    """The tags of a copy: those of the volume, and those that say where the copy comes from.
+
+    Left out are tags that begin with "aws:", which EC2 reserves; the CPI's own, which are about that volume;
+    and those that the Director sets when it has attached a disk, because it has not attached the copy.
+
+    Args:
+        volume: The volume that is copied.
+        director_uuid: The Director's UUID.
+        call: The id of the call.
+    """
+    found = {
+        key: value
+        for key, value in without_own(volume.tags).items()
+        if key not in DISK_METADATA and not key.lower().startswith("aws:")
+    }
+    return {**found, **of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}
+
+
 def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
     """The ``TagSpecifications`` argument of a call that creates; empty when there are no tags."""
     if not tags:
@@ -269,7 +319,7 @@ def vm_metadata(metadata: Json) -> dict[str, str]:
 
 def disk_metadata(metadata: Json) -> dict[str, str]:
     """The tags of set_disk_metadata."""
-    return of_request(metadata, frozenset({ATTACHED_AT}))
+    return of_request(metadata)
 
 
 def _text(value: object) -> str:

@@ -65,8 +65,7 @@ def change(
         obstacle = _obstacle_of_type(volume, properties.type)
     return Change(
         differing,
-        # Not `Encrypted` false: the account's default may encrypt.
-        {**figures, **(of_copy.arguments() if of_copy.encrypted else {})},
+        {**figures, **of_copy.arguments()},
         obstacle,
         of_copy.key_text,
         stays_encrypted=volume.encrypted and not encryption.encrypted,

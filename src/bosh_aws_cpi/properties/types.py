@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _LONGEST_NUMBER: Final = 20
 """The maximum number of digits of a wrong number that an error shows."""
+_NO_PRICE: Final = Decimal("0.001")
+"""EC2 wants more dollars than this (API model, SpotMarketOptions, MaxPrice)."""
 
 
 def _truth(value: object) -> bool:
@@ -59,9 +61,9 @@ def _as_price(value: object) -> object:
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         with suppress(InvalidOperation):
             price = Decimal(str(value))
-            if price.is_finite() and price > 0:
+            if price.is_finite() and price > _NO_PRICE:
                 return f"{price:f}"
-    message = "must be a price in dollars, more than 0"
+    message = f"must be a price in dollars, more than {_NO_PRICE}"
     raise ValueError(message)
 
 
@@ -77,7 +79,9 @@ Cidr = Annotated[str, BeforeValidator(_as_cidr)]
 Price = Annotated[
     str,
     BeforeValidator(_as_price),
-    WithJsonSchema({"type": ["string", "number"], "exclusiveMinimum": 0, "pattern": r"^[0-9.]+$"}),
+    WithJsonSchema(
+        {"type": ["string", "number"], "exclusiveMinimum": float(_NO_PRICE), "pattern": r"^[0-9.]+$"}
+    ),
 ]
 
 HASH_RULE: Final = "hash_rule"

@@ -38,15 +38,20 @@ class CpuOptions(Properties):
 
     core_count: Count | None = None
     """Number of cores, for example to save licences per core. The fallback types must support it too.
-    Default: the type's."""
+    Needs `threads_per_core`. Default: the type's."""
     threads_per_core: Count | None = None
-    """`1` turns hyper-threading off. Set `core_count` and `threads_per_core` together. Default: the
-    type's."""
+    """`1` turns hyper-threading off. Needs `core_count`. Default: the type's."""
     amd_sev_snp: State | None = None
     """`enabled` encrypts memory, on AMD types that support it. Default: EC2's."""
     nested_virtualization: State | None = None
     """`enabled` lets the VM run virtual machines, on Intel types that support it (C8i, M8i, R8i and others).
     Default: EC2's."""
+
+    def problems(self) -> Iterator[Problem]:
+        """Why create_vm refuses it: EC2 wants both numbers, or none."""
+        if (self.core_count is None) != (self.threads_per_core is None):
+            text = "cloud_properties.cpu_options needs both core_count and threads_per_core, or neither"
+            yield Problem("cpu_options", text)
 
 
 class CreditSpecification(Properties):
@@ -133,7 +138,8 @@ class MetadataOptions(Properties):
     http_tokens: str | None = None
     """`required`: IMDSv2 only. `optional`: also IMDSv1. Default: EC2's."""
     instance_metadata_tags: str | None = None
-    """`enabled`: the VM can read its tags from instance metadata. Default: EC2's."""
+    """`enabled`: the VM can read its tags from instance metadata. EC2 then allows only letters, digits and
+    `_+-=.,:@` in the keys of its tags. Default: EC2's."""
 
     @classmethod
     def parse(cls, defaults: Json, own: Json) -> Json:
@@ -345,6 +351,8 @@ class VmProperties(Properties):
             yield from self.launch_template.problems()
         if self.capacity_reservation:
             yield from self.capacity_reservation.problems()
+        if self.cpu_options:
+            yield from self.cpu_options.problems()
         for one, other in NEEDS:
             if getattr(self, one) and not getattr(self, other):
                 yield Problem(one, f"cloud_properties.{one} needs {other}")

@@ -1,7 +1,6 @@
 """Runs an operator's command, and turns its errors into messages and an exit status."""
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable
 from typing import NoReturn
 
@@ -9,7 +8,7 @@ from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json, encode
-from bosh_aws_cpi.tools.command_line import FAILED
+from bosh_aws_cpi.tools.command_line import failed, write
 from bosh_aws_cpi.tools.terminal import Screen
 
 
@@ -64,24 +63,23 @@ def carried_out(body: Callable[[], int]) -> int:
         body: Returns the exit status.
 
     Returns:
-        The body's exit status, or `FAILED`.
+        The body's exit status, or `command_line.FAILED`.
     """
     log.start()
-    interrupts.install()
     try:
         interrupts.start()
         status = body()
         interrupts.close()
     except interrupts.Interrupted as interruption:
-        return _failed(str(interruption))
+        return failed(str(interruption))
     except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
             log.logger.exception(
                 "Unexpected error: a bug in the CPI, please report it"
             )  # a bare traceback shows secrets
-            return _failed(f"{type(error).__name__}: {error}")
-        return _failed(typed.message)
+            return failed(f"{type(error).__name__}: {error}")
+        return failed(typed.message)
     return status
 
 
@@ -95,9 +93,4 @@ def show(document: Json, lines: Iterable[str], *, as_json: bool) -> None:
     """
     shown = [log.redact(encode(document))] if as_json else lines
     screen = Screen()
-    sys.stdout.write("".join(f"{screen.shown(line)}\n" for line in shown))
-
-
-def _failed(message: str) -> int:
-    log.logger.say(f"cpi: {message}")
-    return FAILED
+    write("".join(f"{screen.shown(line)}\n" for line in shown))

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Final
 
 from bosh_aws_cpi import VERSION, log
+from bosh_aws_cpi.errors import CloudError
 
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
@@ -41,19 +42,47 @@ def carried_out(arguments: list[str]) -> int | None:
     if word in COMMANDS:
         return int(import_module(f"bosh_aws_cpi.tools.{word}").main(arguments[1:]))
     if word in {"-h", "--help", "help"}:
-        sys.stdout.write(_USAGE)
-        return 0
+        return _written(_USAGE)
     if word in {"--version", "version"}:
-        sys.stdout.write(f"bosh-aws-cpi {VERSION}\n")
-        return 0
+        return _written(f"bosh-aws-cpi {VERSION}\n")
     if not arguments and os.isatty(_STDIN):
         sys.stderr.write(_USAGE)
         return FAILED
     if problem := _problem(word, arguments):
-        log.start()
-        log.logger.say(f"cpi: {problem}")
-        return FAILED
+        return failed(problem)
     return None
+
+
+def failed(message: str) -> int:
+    """Say why a command failed; returns its exit status."""
+    log.start()
+    log.logger.say(f"cpi: {message}")
+    return FAILED
+
+
+def write(text: str) -> None:
+    """Write to stdout, at once; a reader that is gone, as behind `| head`, has seen enough.
+
+    Raises:
+        CloudError: It is closed or full.
+    """
+    if sys.stdout is None:
+        raise CloudError("stdout is closed: nothing can be written there")
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        raise CloudError(f"stdout can't be written: {error.strerror}") from None
+
+
+def _written(text: str) -> int:
+    try:
+        write(text)
+    except CloudError as error:
+        return failed(error.message)
+    return 0
 
 
 def _problem(word: str, arguments: list[str]) -> str:

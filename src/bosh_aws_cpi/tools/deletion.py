@@ -1,6 +1,6 @@
 """Carries out `cpi sweep`: marks, deletes or spares each stray."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -54,9 +54,9 @@ class Run(Record):
         Args:
             rows: Gets a row for each stray, so that the report is correct even after an interruption.
         """
-        for stray, then in self._due():
+        for stray in self.there.strays():
             rows.append(Row(stray, NOT_CERTAIN))
-            rows[-1] = self._row(stray, then, rows[:-1])
+            rows[-1] = self._row(stray, action(stray, self.wish, self.now), rows[:-1])
         rows += self._named_in_error("volume", self.wish.disks, Removal.DISK, _NO_DISK, rows)
         rows += self._named_in_error("instance", self.wish.instances, Removal.INSTANCE, _NO_INSTANCE, rows)
 
@@ -68,11 +68,6 @@ class Run(Record):
         listed = {row.stray.resource.resource_id for row in rows}
         resources = [Resource(kind, each, "", {}, None) for each in sorted(named - listed)]
         return [Row(Stray(each, f"named by {option}", removal, None), FAILED, why_not) for each in resources]
-
-    def _due(self) -> Iterator[tuple[Stray, Action]]:
-        for stray in self.there.strays():
-            if (then := action(stray, self.wish, self.now)) is not None:
-                yield stray, then
 
     def _row(self, stray: Stray, then: Action, before: Sequence[Row]) -> Row:
         """Carry out an action; an error goes into the stray's row, and the run continues."""

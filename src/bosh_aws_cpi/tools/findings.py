@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import redact
+from bosh_aws_cpi.log import counted, redact
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.terminal import CYAN, MAGENTA, RED, YELLOW, Line
 
@@ -139,5 +139,5 @@ def _line(finding: Finding) -> Line:
 
 def _count(severity: Severity, findings: Sequence[Finding]) -> str:
     number = sum(each.severity is severity for each in findings)
-    plural = "" if number == 1 or severity is Severity.NOT_CHECKED else "s"
-    return f"{number} {severity.value}{plural}"
+    is_noun = severity is not Severity.NOT_CHECKED
+    return counted(number, severity.value) if is_noun else f"{number} {severity.value}"

@@ -7,7 +7,7 @@ from typing import Final
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import printable
+from bosh_aws_cpi.log import counted, printable
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.strays import Action, Inventory, Stray, Wish
 from bosh_aws_cpi.tools.terminal import MAGENTA, RED, YELLOW, Line
@@ -142,7 +142,7 @@ class Report:
 
     def _closing(self) -> list[Line]:
         counts = [
-            f"{kind}s not permitted" if count is None else f"{count} {kind}{'' if count == 1 else 's'}"
+            f"{kind}s not permitted" if count is None else counted(count, kind)
             for kind, count in self._looked_at()
         ]
         looked = Line(f"Looked at in {self.region}: {', '.join(counts)}")

@@ -48,7 +48,7 @@ class Screen:
     """Stdout: a terminal, or not."""
 
     def __init__(self) -> None:
-        is_terminal = sys.stdout.isatty()
+        is_terminal = sys.stdout is not None and sys.stdout.isatty()
         self._width = os.get_terminal_size(sys.stdout.fileno()).columns if is_terminal else 0
         wants_none = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
         self._has_colours = is_terminal and not wants_none

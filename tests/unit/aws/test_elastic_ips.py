@@ -19,7 +19,7 @@ ARGUMENTS = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-1"}
 
 def lay(ec2: Ec2, *found: dict[str, Any]) -> None:
     """Lay out the question for the address."""
-    filters = [{"Name": "public-ip", "Values": [IP]}, {"Name": "domain", "Values": ["vpc"]}]
+    filters = [{"Name": "public-ip", "Values": [IP]}]
     ec2.answers("describe_addresses", {"Addresses": list(found)}, Filters=filters)
 
 

@@ -25,7 +25,7 @@ def refusal(
     [
         *((name, None, None) for name in ("gp2", "gp3", "st1", "sc1", "standard", "not-made-yet")),
         *(("gp3", 3000, None), ("gp3", 3500, None), ("gp3", 16000, None)),
-        *(("gp3", None, 125), ("gp3", None, 750), ("gp3", 3000, 750), ("gp3", 4000, 1000)),
+        *(("gp3", None, 125), ("gp3", None, 750), ("gp3", 3000, 750), ("gp3", 8000, 2000)),
         *(("io1", 100, None), ("io1", 200, None), ("io1", 64000, None)),
         *(("io2", 100, None), ("io2", 4000, None), ("io2", 256_000, None)),
     ],
@@ -51,6 +51,8 @@ def test_taken(given: Case) -> None:
         (("gp3", None, 124), "throughput is 124 MiB/s, but type gp3 needs at least 125"),
         (("gp3", None, 751), "throughput of 751 MiB/s needs 3004 iops, but there are only 3000"),
         (("gp3", 4000, 1001), "throughput of 1001 MiB/s needs 4004 iops, but there are only 4000"),
+        (("gp3", None, 4000), "throughput is 4000 MiB/s, but type gp3 allows at most 2000"),
+        (("gp3", 80_000, 2001), "throughput is 2001 MiB/s, but type gp3 allows at most 2000"),
         (("gp3", 2999, 124), "iops is 2999, but type gp3 needs at least 3000"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan import tags
+from bosh_aws_cpi.tag_names import OWN
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,17 @@ def test_null_values() -> None:
 def test_limits(more: int) -> None:
     """Keys are cut at 127 characters and values at 255, whatever they were."""
     assert tags.of_request({"ü" * (127 + more): "é" * (255 + more)}) == {"ü" * 127: "é" * 255}
+
+
+def test_for_metadata() -> None:
+    """Metadata shows the CPI's own tags, and none whose key it would take for something else."""
+    options = {"instance_metadata_tags": "enabled"}
+    tags.check_for_instance(dict.fromkeys([*OWN, "aZ0_+-=.,:@", "...", "_index_"], ""), options)
+    tags.check_for_instance({"cost center": ""}, {})
+    for wrong in ("cost center", "team/x", "é", "", ".", "..", "_index", "a\n"):
+        with pytest.raises(CloudError) as caught:
+            tags.check_for_instance({"good": "", wrong: ""}, options)
+        assert caught.value.message.endswith(f"the manifest's tags: {wrong!a}")
 
 
 @pytest.mark.parametrize(

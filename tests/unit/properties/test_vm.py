@@ -36,7 +36,7 @@ def test_instance_types(fallbacks: list[str] | None, expected: list[str]) -> Non
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.03, "0.03"), (1, "1"), ("0.03", "0.03"), ("1", "1"), (12.5, "12.5")],
+    [(0.0011, "0.0011"), (0.03, "0.03"), (1, "1"), ("0.03", "0.03"), ("1", "1"), (12.5, "12.5")],
 )
 def test_price(value: object, expected: str) -> None:
     """A price is a number, or one in quotes; EC2 gets it as a string."""
@@ -46,18 +46,18 @@ def test_price(value: object, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        *((0, "Integer"), (-1, "Integer"), (0.0, "Float"), ("0", "String"), ("-0.5", "String")),
+        *((0, "Integer"), (-1, "Integer"), (0.001, "Float"), ("0", "String"), ("-0.5", "String")),
         *((SECRET, "String"), ("", "String"), ("nan", "String"), ("inf", "String"), (True, "Boolean")),
         *(([1], "Array"), ({"a": 1}, "Hash")),
     ],
 )
 def test_no_price(value: object, kind: str) -> None:
-    """What is no price above nothing is refused by its path and its type."""
+    """What is no price that EC2 takes is refused by its path and its type."""
     with pytest.raises(CloudError) as caught:
         vm(spot_bid_price=value)
     message = caught.value.message
     assert message.startswith("Invalid properties: cloud_properties.spot_bid_price: ")
-    assert message.endswith(f"must be a price in dollars, more than 0, got {kind}")
+    assert message.endswith(f"must be a price in dollars, more than 0.001, got {kind}")
     assert SECRET not in message
 
 

@@ -40,15 +40,15 @@ LOOKED = (
         (-1, Removal.DELETE, Wish(0.001, delete=True), Action.YOUNG),
         (100, Removal.HAND, LISTING, Action.LOOK),
         (100, Removal.HAND, NAMED, Action.LOOK),
-        (1, Removal.HAND, NAMED, None),
+        (1, Removal.HAND, NAMED, Action.YOUNG),
         (100, Removal.INSTANCE, LISTING, Action.ASK_INSTANCE),
         (100, Removal.INSTANCE, NAMED, Action.ASK_INSTANCE),
-        (1, Removal.INSTANCE, NAMED, None),
+        (1, Removal.INSTANCE, NAMED, Action.YOUNG),
         (1, Removal.INSTANCE, NAMED_INSTANCE, Action.REMOVE),
         (100, Removal.DISK, NAMED_INSTANCE, Action.ASK),
     ],
 )
-def test_actions(hours: float, removal: Removal, wish: Wish, expected: Action | None) -> None:
+def test_actions(hours: float, removal: Removal, wish: Wish, expected: Action) -> None:
     """A stray that is old enough is deleted on request; one from the future has the age 0."""
     assert action(VOLUME.replaced(removal=removal, since=hours_ago(hours)), wish, NOW) is expected
 

@@ -49,6 +49,7 @@ _REPORT: Final = "this is a bug in the CPI: please report it"
 _SPOT_ROLE: Final = "allow iam:CreateServiceLinkedRole for spot, or create the service-linked role by hand"
 _STATE: Final = "wait until the resource has changed its state, then retry"
 
+# A key is AWS's code, or "CODE: words", where these words in AWS's message say more than the code.
 ROWS: Final[dict[str, Row]] = {
     # Not found: instances and volumes
     "InvalidInstanceID.NotFound": Row(Kind.VM_GONE, _CCK),
@@ -265,6 +266,11 @@ ROWS: Final[dict[str, Row]] = {
     "TagLimitExceeded": Row(Kind.QUOTA, "EC2 allows 50 tags: remove some from tags or env.bosh.tags"),
     # AWS can't do what the call asks for
     "InvalidParameterValue": Row(Kind.INVALID, _MANIFEST),
+    "InvalidParameterValue: is not a valid tag key": Row(
+        Kind.INVALID,
+        "rename the key in tags, aws.tags or the manifest's tags, or set "
+        "metadata_options.instance_metadata_tags to disabled, also if the account enables it by default",
+    ),
     "InvalidParameterCombination": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameter": Row(Kind.INVALID, _MANIFEST),
     "MissingParameter": Row(Kind.INVALID, _MANIFEST),
@@ -286,6 +292,9 @@ ROWS: Final[dict[str, Row]] = {
         Kind.INVALID, "use another zone or instance type: this one does not support the request"
     ),
     "UnsupportedOperation": Row(Kind.INVALID, _MANIFEST),
+    "UnsupportedOperation: httpTokensEnforced": Row(
+        Kind.INVALID, "set metadata_options.http_tokens to required: the account enforces IMDSv2"
+    ),
     "UnsupportedException": Row(Kind.INVALID, _MANIFEST),
     "InvalidParameterDependency": Row(Kind.INVALID, _MANIFEST),
     "ClientInvalidParameterValue": Row(Kind.INVALID, _MANIFEST),
@@ -404,6 +413,10 @@ FAMILIES: Final = (
 """For codes without a row; the first match counts. Codes that a family would misjudge have a row."""
 
 
-def row_of(code: str) -> Row | None:
-    """The row of a code or of its family; None when both are unknown."""
+def row_of(code: str, message: str = "") -> Row | None:
+    """The row of a code with words of AWS's message, of the code, or of its family; None without any."""
+    for key, row in ROWS.items():
+        with_words, _, words = key.partition(": ")
+        if words and with_words == code and words in message:
+            return row
     return ROWS.get(code) or next((row for pattern, row in FAMILIES if pattern.fullmatch(code)), None)

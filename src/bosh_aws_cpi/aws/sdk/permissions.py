@@ -32,7 +32,7 @@ class Action(Record):
     a dry run were ignored. Most actions that read need no parameters.
     """
     resources: Mapping[str, str] = EMPTY
-    """What IAM compares, by resource type, for docs/iam-policy-restricted.json.
+    """What IAM compares, by resource type, for docs/iam-policy-restricted.json; "*" is any other type.
 
     The source is AWS's Service Authorization Reference: "Actions, resources, and condition keys" of Amazon
     EC2 and of Amazon Elastic Block Store, as of May 2026. Without it the action is restricted to the region
@@ -135,6 +135,13 @@ ACTIONS: Final[Mapping[str, Action]] = {
         {"VolumeId": _VOLUME, "InstanceId": _INSTANCE, "Device": "/dev/sdf"},
         {"instance": ANY, **_OWN_VOLUME},
     ),
+    "ec2:CancelSpotInstanceRequests": Action(
+        "SpotInstances",
+        {"SpotInstanceRequestIds": [f"sir-{_NONE}"]},
+        {"spot-instances-request": OWN},
+        "after a refused launch",
+        is_new=True,
+    ),
     "ec2:CopyImage": Action(
         "CopiedStemcells", {"Name": _NAME, "SourceImageId": _IMAGE, "SourceRegion": "{region}"}
     ),
@@ -217,6 +224,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:DescribeSecurityGroupVpcAssociations": Action("Check"),
     "ec2:DescribeSecurityGroups": Action(BASELINE, use="security groups by name"),
     "ec2:DescribeSnapshots": Action(f"{_MADE} Snapshots Check", is_new=True),
+    "ec2:DescribeSpotInstanceRequests": Action("SpotInstances", use="after a refused launch", is_new=True),
     "ec2:DescribeSubnets": Action(BASELINE),
     "ec2:DescribeVolumes": Action(BASELINE),
     "ec2:DescribeVolumesModifications": Action("ResizeUpdate", is_new=True),
@@ -280,20 +288,11 @@ ACTIONS: Final[Mapping[str, Action]] = {
         {
             "instance": NEW,
             "volume": NEW,
-            "capacity-reservation": ANY,
-            "group": ANY,
-            "image": ANY,
-            "key-pair": ANY,
-            "launch-template": ANY,
-            # An interface that exists, as for several networks: IAM does not compare its tags here.
-            "network-interface": ANY,
-            "placement-group": ANY,
-            "security-group": ANY,
-            "snapshot": ANY,  # those of a light stemcell's AMI are somebody else's
-            # Compared only if it is tagged, which it is with aws.tags (EC2 guide, "Tag Spot Instance
-            # requests").
-            "spot-instances-request": ANY,
-            "subnet": ANY,
+            # Compared only if it is tagged (EC2 guide, "Tag Spot Instance requests"), as the CPI's are.
+            "spot-instances-request": NEW,
+            # An AMI and its snapshots, which may be somebody else's; what a launch template names, such as
+            # licences; and an interface that exists, whose tags IAM does not compare here.
+            "*": ANY,
         },
     ),
     "ec2:StartInstances": Action(
@@ -331,7 +330,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "elasticloadbalancing:RegisterTargets": Action("LoadBalancers", _TARGET, use="`lb_target_groups`"),
     "iam:CreateServiceLinkedRole": Action(
-        "SpotInstances", "AWS checks it when the account's first spot instance is launched", is_new=True
+        "SpotRole", "AWS checks it when the account's first spot instance is launched", is_new=True
     ),
     "iam:ListInstanceProfiles": Action("Check", {"MaxItems": 1}),
     "iam:PassRole": Action(
@@ -360,6 +359,17 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
 }
 
+_DNS_SUFFIXES: Final = (
+    "amazonaws.com",
+    "amazonaws.com.cn",
+    "amazonaws.eu",
+    "c2s.ic.gov",
+    "cloud.adc-e.uk",
+    "csp.hci.ic.gov",
+    "sc2s.sgov.gov",
+)
+"""Those of all partitions. EC2's name as a service ends with amazonaws.com outside of China, but isolated
+partitions know it by their own suffix, too (aws/aws-cdk pull request 22589)."""
 _KEY: Final = "arn:*:kms:REGION:ACCOUNT_ID:key/KEY_ID"
 _ROLE: Final = "arn:*:iam::ACCOUNT_ID:role/CPI_ROLE"
 _FEATURES: Final = (
@@ -390,6 +400,7 @@ _FEATURES: Final = (
         "`network_acl`",
     ),
     Feature("SpreadGroups", "`spread` or `aws.spread`"),
+    Feature("SpotInstances", "`spot` or `spot_bid_price`"),
     Feature("KeptVms", "`aws.keep_failed_vms`"),
     Feature("VmResourcesByRegion", "`aws.vm_resources_by_region`"),
     Feature("LaunchTemplates", "`launch_template`"),
@@ -433,15 +444,13 @@ _FEATURES: Final = (
     Feature(
         "InstanceProfiles",
         "VMs with an instance profile, on its role",
-        condition={
-            "StringEquals": {"iam:PassedToService": ["ec2.amazonaws.com", "ec2.amazonaws.com.cn"]},
-        },
+        condition={"StringEquals": {"iam:PassedToService": [f"ec2.{suffix}" for suffix in _DNS_SUFFIXES]}},
         resource="arn:*:iam::ACCOUNT_ID:role/VM_ROLE",
         is_by_hand=True,
     ),
     # The launch of the account's first spot instance creates the role with which EC2 runs all of them.
     Feature(
-        "SpotInstances",
+        "SpotRole",
         "`spot` or `spot_bid_price`, once per account",
         condition={"StringEquals": {"iam:AWSServiceName": "spot.amazonaws.com"}},
         resource="arn:*:iam::ACCOUNT_ID:role/aws-service-role/spot.amazonaws.com/*",

@@ -40,7 +40,7 @@ def _row(error: ClientError) -> Row | None:
     """The row of AWS's error; EC2 may report a full subnet under a code that does not say so."""
     if is_subnet_full_by_message(error):
         return ROWS["InsufficientFreeAddressesInSubnet"]
-    return row_of(code_of(error))
+    return row_of(code_of(error), str(detail_of(error).get("Message", "")))
 
 
 def _denied(error: ClientError) -> str:

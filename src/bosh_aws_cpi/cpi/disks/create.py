@@ -56,6 +56,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         "VolumeType": properties.type,
         **({"Iops": volume.iops} if volume.iops is not None else {}),
         **({"Throughput": properties.throughput} if properties.throughput is not None else {}),
+        "Encrypted": False,
         **encryption.arguments(),
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }

@@ -16,7 +16,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import image_file
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.log import counted, logger
 from bosh_aws_cpi.plan.tags import STEMCELL_TAG
 
 Job = TypeVar("Job")
@@ -207,7 +207,9 @@ class _Progress:
             return
         self._next = now + (now - self._began) + _FIRST_REPORT
         rate = self._done / max(now - self._began, 0.001)
-        left = f"{(self._total - self._done) / rate:.0f} seconds left" if self._done else "waiting for EBS"
+        left = "waiting for EBS"
+        if self._done:
+            left = f"{counted((self._total - self._done) / rate, 'second')} left"
         logger.info(
             "Uploaded %d of %d MiB, %.1f MiB/s, %s",
             self._done // _MIB,

@@ -92,6 +92,7 @@ def _attached_volume(cloud: Cloud, instance: Instance, source: ImageSource, scra
         "Size": source.size_gib,
         "VolumeType": "gp3",
         "AvailabilityZone": instance.availability_zone,
+        "Encrypted": False,
         **source.encryption.arguments(),
         **tag_plan.specifications(source.tags, "volume"),
     }

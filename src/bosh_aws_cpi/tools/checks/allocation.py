@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from bosh_aws_cpi.log import counted
 from bosh_aws_cpi.tools.checks import combinations
 from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses, free, kept_by_aws
 from bosh_aws_cpi.tools.checks.bosh import network_defaults
@@ -155,7 +156,7 @@ def _listed(node: Node, statics: _Statics, group: Group) -> Iterator[Finding]:
     blocks = [(each.node, one) for each in found for one in each.networks]
     count = sum(one.num_addresses for _, one in blocks)
     if not node.has_variables and not wrong and group.instances not in {None, count}:
-        what = f"has {count} addresses for {group.instances} instances"
+        what = f"has {counted(count, 'address')} for {counted(group.instances or 0, 'instance')}"
         yield refused(node, what, "Give one for each instance")
     repeated = shared([one for _, one in blocks])
     for index, (place, one) in enumerate(blocks):
@@ -234,11 +235,11 @@ def of_compilation(config: CloudConfig) -> Iterator[Finding]:
     if count is None or not isinstance(workers, int) or workers <= count:
         return
     where = f" in az '{zone}'" if zone is not None else ""
-    what = f"network '{name_of(network)}' has {count} addresses{where} that are neither reserved nor static"
+    what = f"network '{name_of(network)}' has {counted(count, 'address')}{where}, neither reserved nor static"
     if count == 0:
         yield refused(node.at("network"), f"{what}: packages can't be compiled", _NO_ADDRESS)
     else:
-        what = f"{what}, for {workers} workers"
+        what = f"{what}, for {counted(workers, 'worker')}"
         remedy = f"{_NO_ADDRESS}, or use fewer workers"
         yield Finding(Severity.WARNING, what, remedy, node.at("network").place, DIRECTOR)
 
@@ -257,7 +258,8 @@ def _short(network: Node, wanted: Counter[str | None]) -> Iterator[Finding]:
         free = _free(network, zone)
         if free is not None and count > free:
             where = f" in az '{zone}'" if zone is not None else ""
-            what = f"the manifest needs {count} addresses{where}, but only {free} are free"
+            needed, are = counted(count, "address"), "is" if free == 1 else "are"
+            what = f"the manifest needs {needed}{where}, but only {free} {are} free"
             yield refused(network.at("subnets"), what, _LARGER[type_of(network)])
             return
 

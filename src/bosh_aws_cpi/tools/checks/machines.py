@@ -3,7 +3,7 @@
 Each mistake is found once: in the property where it stands, whichever zones are combined with it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from pydantic import ValidationError
@@ -35,15 +35,19 @@ Contradiction = tuple[str, Node]
 """What create_vm says, and the property that is to blame."""
 
 
-def findings(config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = None) -> Iterator[Finding]:
+def findings(
+    config: CloudConfig, aws: AwsConfig, uses: Iterable[Use] | None = None, common_tags: Json | None = None
+) -> Iterator[Finding]:
     """Check the cloud properties of all VMs.
 
     Args:
         config: The cloud config.
         aws: The CPI's configuration, for its defaults.
         uses: What a manifest asks for; None without a manifest.
+        common_tags: The manifest's tags, which the Director gives all of its VMs.
     """
-    machines = _Machines(config, disk_defaults(aws), aws.tags, has_manifest=uses is not None)
+    aws = aws.replaced(tags={**aws.tags, **(common_tags or {})})
+    machines = _Machines(config, aws, has_manifest=uses is not None)
     yield from machines.findings(vms(config, uses))
 
 
@@ -53,14 +57,13 @@ class _Machines:
     def __init__(
         self,
         config: CloudConfig,
-        defaults: DiskDefaults,
-        common_tags: Mapping[str, str],
+        aws: AwsConfig,
         *,
         has_manifest: bool,
     ) -> None:
         self.config = config
-        self.defaults = defaults
-        self.common_tags = common_tags
+        self.aws = aws
+        self.defaults = disk_defaults(aws)
         self.has_manifest = has_manifest
         self.mistakes: dict[Identity, list[Finding]] = {}
         self.contradictions: dict[Identity, list[Contradiction]] = {}
@@ -112,7 +115,7 @@ class _Machines:
         return self.contradictions[merged.identity]
 
     def _problems(self, values: Json) -> list[Problem]:
-        return _problems(values, self.defaults, self.common_tags)
+        return _problems(values, self.defaults, self.aws)
 
     def _missing(self, merged: Merged) -> Iterator[Finding]:
         """The required properties that nothing sets; an unknown extension may do so."""
@@ -191,7 +194,7 @@ def _values_alone(extension: Node) -> Json:
     return {**dict.fromkeys(REQUIRED, _UNKNOWN), **known}
 
 
-def _problems(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, str]) -> list[Problem]:
+def _problems(values: Json, defaults: DiskDefaults, aws: AwsConfig) -> list[Problem]:
     """Why create_vm would refuse properties, though each of them alone is right."""
     try:
         properties = VmProperties.model_validate(values)
@@ -204,7 +207,7 @@ def _problems(values: Json, defaults: DiskDefaults, common_tags: Mapping[str, st
         tabled = instance_types.tabled_facts(name)
         facts = tabled or instance_types.static_facts(name).replaced(store_disks=1)
         found += type_options.planned(properties, _ANY_IMAGE, facts, defaults)[1]
-    if of_tags := said(lambda: _check_tags({**common_tags, **tags.checked(properties.tags)})):
+    if of_tags := said(lambda: _check_tags(properties, aws)):
         found.append(Problem("tags", of_tags))
     return found
 
@@ -245,5 +248,7 @@ def disk_defaults(aws: AwsConfig) -> DiskDefaults:
         return DiskDefaults(aws.encryption)
 
 
-def _check_tags(given: Json) -> None:
-    tags.check_for_ec2({**tags.of_request(given), **tags.of_origin("director", "agent")})
+def _check_tags(properties: VmProperties, aws: AwsConfig) -> None:
+    given = tags.of_request({**aws.tags, **tags.checked(properties.tags)})
+    options = {**aws.metadata_options, **properties.metadata_options}
+    tags.check_for_instance({**given, **tags.of_origin("director", "agent")}, options)

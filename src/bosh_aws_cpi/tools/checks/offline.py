@@ -155,7 +155,7 @@ class Files(Record):
             yield from spread.findings(self.uses or [])
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
-        yield from machines.findings(config, aws, self.uses)
+        yield from machines.findings(config, aws, self.uses, self._tags())
         yield from disks.findings(config, aws, self._disk_types())
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
@@ -211,6 +211,13 @@ class Files(Record):
         return {
             text_of(node) for node in [*several, *(group.get("persistent_disk_type") for group in groups)]
         }
+
+    def _tags(self) -> Json:
+        """The manifest's tags that are known."""
+        node = self.manifest.root.get("tags") if self.manifest is not None else None
+        if node is None or node.is_unknown or not isinstance(node.value, dict):
+            return {}
+        return {str(key): value for key, value in node.known().items()}
 
     def _all(self) -> list[Document]:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]

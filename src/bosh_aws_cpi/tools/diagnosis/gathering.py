@@ -198,5 +198,7 @@ class _Gathering:
 
 
 def _host_of(mbus: Address | None) -> str:
-    """The host of a message bus to which the agent connects, if it is an address; else empty."""
-    return mbus.host if mbus is not None and is_ip(mbus.host) and not mbus.is_of_agent else ""
+    """The host of a message bus to which the agent connects, if it is another one's address; else empty."""
+    if mbus is None or mbus.is_of_agent or mbus.is_on_vm or not is_ip(mbus.host):
+        return ""
+    return mbus.host

@@ -1,7 +1,6 @@
 """The causes in the network: which connections a VM needs, and what stops them; DNS, NAT. Pure."""
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 from typing import Final
 
 from bosh_aws_cpi.route_tables import Route
@@ -20,7 +19,15 @@ def director(facts: Facts) -> Iterator[Finding]:
     if facts.vm is None or facts.mbus is None:
         return
     traffic = Traffic("tcp", facts.mbus.port)
-    if facts.is_inbound:
+    if facts.mbus.is_on_vm and not facts.is_inbound:
+        yield Finding(
+            Severity.ERROR,
+            f"The message bus in the agent settings (mbus), {facts.mbus}, is on the VM itself: the agent "
+            "does not reach the Director",
+            "Give agent.mbus in cpi.json (the job's agent.mbus or nats.address) an address of the Director "
+            "that VMs reach, then recreate the VM",
+        )
+    elif facts.is_inbound:
         path = Path(traffic, "the agent's message bus", Severity.ERROR)
         yield from inbound(path, facts.vm, facts.remote, facts.peer)
     else:
@@ -41,7 +48,7 @@ def registry(facts: Facts) -> Iterator[Finding]:
     if facts.vm is None or facts.settings is None or not facts.settings.is_minimal:
         return
     server = facts.settings.registry
-    if facts.is_inbound and server is not None and _is_loopback(server.host):
+    if facts.is_inbound and server is not None and server.is_on_vm:
         path = Path(Traffic("tcp", _SSH), "the SSH tunnel to the registry", Severity.ERROR)
         yield from inbound(path, facts.vm, facts.remote, facts.peer)
     yield from _server(facts, server, "the registry")
@@ -56,15 +63,11 @@ def blobstore(facts: Facts) -> Iterator[Finding]:
 def _server(facts: Facts, server: Address | None, name: str) -> Iterator[Finding]:
     """The connection to a server, usually on the Director; one on the VM itself is left out."""
     vm = facts.vm
-    if vm is None or server is None or _is_loopback(server.host):
+    if vm is None or server is None or server.is_on_vm:
         return
     peer = facts.peer if server.host == facts.remote else None
     path = Path(Traffic("tcp", server.port), name, Severity.ERROR)
     yield from outbound(path, vm, server.host if is_ip(server.host) else "", peer)
-
-
-def _is_loopback(host: str) -> bool:
-    return ip_address(host).is_loopback if is_ip(host) else host == "localhost"
 
 
 def servers(facts: Facts) -> Iterator[Finding]:
@@ -168,7 +171,7 @@ def _addressee(facts: Facts) -> Iterator[Finding]:
     mbus = facts.mbus
     if facts.vm is None or mbus is None:
         return
-    if not facts.remote and not facts.is_inbound:
+    if not facts.remote and not facts.is_inbound and not mbus.is_on_vm:
         yield Finding(
             Severity.NOT_CHECKED,
             f"the way to the message bus: its host '{mbus.host}' is a name",

@@ -18,8 +18,6 @@ _PORTS: Final = {"nats": 4222, "https": 443, "http": 80}
 """The default port of an address, by its scheme."""
 _SHORTEST: Final = 12
 """The minimum length of a key's line that is masked: a shorter one may be an ordinary word."""
-_ANYWHERE: Final = frozenset({"0.0.0.0", "127.0.0.1", "::", "::1", "localhost"})  # noqa: S104 - is compared
-"""Hosts of a message bus that the agent itself serves, as with `bosh create-env`."""
 
 
 class Address(Record):
@@ -35,8 +33,16 @@ class Address(Record):
 
     @property
     def is_of_agent(self) -> bool:
-        """Whether the agent itself listens there."""
-        return self.scheme == "https" or self.host in _ANYWHERE
+        """Whether it is a message bus that the agent itself serves, as with `bosh create-env`."""
+        return self.scheme == "https"
+
+    @property
+    def is_on_vm(self) -> bool:
+        """Whether a VM that uses it looks for the server on itself."""
+        if not is_ip(self.host):
+            return self.host == "localhost"
+        address = ip_address(self.host)
+        return address.is_loopback or address.is_unspecified
 
 
 class AgentSettings(Record):

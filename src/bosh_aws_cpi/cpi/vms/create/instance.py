@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
@@ -210,12 +211,7 @@ class InstanceCreation:
 
         def create() -> Instance:
             return self._undo.create(
-                lambda: launches.run(
-                    cloud.ec2,
-                    arguments,
-                    lambda: self._tokens.launched(option, generation),
-                    self._is_new,
-                ),
+                lambda: self._run_instances(option, generation, arguments),
                 self._discard,
             )
 
@@ -242,6 +238,18 @@ class InstanceCreation:
             # Otherwise AWS is at fault, or throttles the call.
             if has_more and not is_known and not option.is_on_demand:
                 raise NoCapacity(error.message, error.message) from error
+            raise
+
+    def _run_instances(self, option: LaunchOption, generation: int, arguments: Json) -> Instance:
+        """RunInstances; if it fails, the spot request that it may leave open is cancelled."""
+        ec2 = self._cloud.ec2
+        try:
+            find = partial(self._tokens.launched, option, generation)
+            return launches.run(ec2, arguments, find, self._is_new)
+        except VMCreationFailed:
+            if option.is_spot:
+                of_vm = tag_plan.of_origin(*self._plan.identity)
+                attempt("open spot requests of this VM", lambda: launches.cancel_open_requests(ec2, of_vm))
             raise
 
     def _spread(self, launch: Callable[[], Instance]) -> Instance:

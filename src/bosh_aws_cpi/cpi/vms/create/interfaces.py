@@ -16,7 +16,7 @@ from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import DEBUG, INFO, logger
+from bosh_aws_cpi.log import DEBUG, INFO, counted, logger
 from bosh_aws_cpi.model import Instance, Nic, NicPlan
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -169,7 +169,7 @@ def _hint(vm: Instance | None, director: str | None) -> str:
 def _duration(seconds: float) -> str:
     """A duration, in minutes or hours."""
     minutes = max(seconds, 0) / 60
-    return f"{minutes:.0f} minutes" if minutes < _SHOWN_IN_MINUTES else f"{minutes / 60:.0f} hours"
+    return counted(minutes, "minute") if minutes < _SHOWN_IN_MINUTES else counted(minutes / 60, "hour")
 
 
 MAX_GENERATIONS = 10

@@ -168,7 +168,8 @@ def _parsed(
             "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
         )
     all_tags = {**aws.tags, **tags, **origin, **shutdown}
-    tag_plan.check_for_ec2(all_tags)
+    metadata_options = MetadataOptions.parse(aws.metadata_options, properties.metadata_options)
+    tag_plan.check_for_instance(all_tags, metadata_options)
     return VmRequest(
         properties=properties,
         disk_defaults=DiskDefaults.of(aws),
@@ -176,7 +177,7 @@ def _parsed(
         creates_nics_first=nics.are_created_first(parsed),
         vip=nics.vip_plan(parsed, plans),
         groups=nics.security_groups(properties.security_groups, parsed, aws.default_security_groups),
-        metadata_options=MetadataOptions.parse(aws.metadata_options, properties.metadata_options),
+        metadata_options=metadata_options,
         tags=all_tags,
     )
 
@@ -320,7 +321,6 @@ def _spec(
         metadata_options=request.metadata_options,
         tags=request.tags,
         zone=zone,
-        tags_spot_request=bool(cloud.config.aws.tags),
         spread=spread,
         template=_launch_template(cloud, given) if given else None,
     )

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 
 from bosh_aws_cpi.aws.placement_groups import PlacementGroup
+from bosh_aws_cpi.log import counted
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.identifiers import name_in_arn, near
 from bosh_aws_cpi.tools.checks.naming import Launch
@@ -90,6 +91,6 @@ def _wrong_partition(node: Node, there: Mapping[str, PlacementGroup], launch: La
     if group.strategy and group.strategy != "partition":
         return f"placement group '{name}' has no partitions: its strategy is {group.strategy}, not partition"
     if group.partitions and node.value > group.partitions:
-        has = f"placement group '{name}' has {group.partitions} partitions"
+        has = f"placement group '{name}' has {counted(group.partitions, 'partition')}"
         return f"{has}, but placement_partition is {node.value}"
     return ""

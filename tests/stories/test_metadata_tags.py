@@ -1,0 +1,131 @@
+"""`instance_metadata_tags`: an instance whose metadata shows its tags restricts their keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.stories.checked_config import right
+from tests.stories.checking import checked, errors
+
+if TYPE_CHECKING:
+    from testbed.cloud import FakeAws
+    from testbed.executable import Cpi
+    from testbed.world import World
+    from tests.protocols import CpiWith, CreateVm, ReadTags, WriteNetwork
+
+ENABLED = {"instance_metadata_tags": "enabled"}
+BAD = {"cost center": "a"}
+OF_MANIFEST: dict[Any, str] = {**BAD, 5: "x", "b": "((b))"}
+DIRECTORS = {
+    **dict.fromkeys(("director", "deployment", "job", "id", "index"), "x"),
+    "name": "web/7a",
+    "created_at": "2030-01-31T00:00:00Z",
+}
+"""What the Director gives set_vm_metadata for each VM."""
+
+
+@pytest.mark.parametrize("source", ["aws.tags", "tags", "env.bosh.tags"])
+def test_refused(
+    create_vm: CreateVm, cpi_with: CpiWith, network: WriteNetwork, fake_aws: FakeAws, source: str
+) -> None:
+    """A key that metadata can't show is an error before any call to AWS, wherever the tag comes from."""
+    tags = {"good": "a", **BAD}
+    answer = create_vm(
+        {"tags": tags if source == "tags" else {}},
+        {"front": network("10.0.1.50"), "back": network("10.0.2.50", 1)},
+        env={"bosh": {"tags": tags if source == "env.bosh.tags" else {}}},
+        executable=cpi_with(tags=tags if source == "aws.tags" else {}, metadata_options=ENABLED),
+    )
+    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    said = answer.error["message"]
+    assert "metadata_options.instance_metadata_tags is enabled" in said
+    assert said.endswith(": 'cost center'")
+    assert fake_aws.actions() == []
+
+
+def test_other_options(create_vm: CreateVm, cpi_with: CpiWith) -> None:
+    """Such a key is no mistake without the option."""
+    off = {"metadata_options": {"instance_metadata_tags": "disabled"}}
+    assert create_vm({**off, "tags": BAD}, executable=cpi_with(metadata_options=ENABLED)).error is None
+
+
+def test_tags_of_director_and_cpi(
+    create_vm: CreateVm, cpi_with: CpiWith, world: World, tags_of: ReadTags
+) -> None:
+    """The Director's and the CPI's own tags pass, at the launch and later."""
+    cpi = cpi_with(metadata_options=ENABLED, skip_os_shutdown=True)
+    vm_cid = create_vm({"skip_os_shutdown": True}, executable=cpi).ok()[0]
+    assert world.instance(vm_cid)["MetadataOptions"]["InstanceMetadataTags"] == "enabled"
+    answer = cpi.call("set_vm_metadata", vm_cid, DIRECTORS)
+    assert answer.ok() is None
+    assert "ERROR" not in answer.stderr
+    assert {"Name": "web/7a", "bosh_skip_os_shutdown": "true"}.items() <= tags_of(vm_cid).items()
+
+
+def test_set_vm_metadata(create_vm: CreateVm, cpi: Cpi, world: World, tags_of: ReadTags) -> None:
+    """A tag that comes later is left out on the VM, not on its disks; the log names its key."""
+    vm_cid = create_vm({"metadata_options": ENABLED}).ok()[0]
+    answer = cpi.call("set_vm_metadata", vm_cid, {**DIRECTORS, **BAD})
+    assert answer.ok() is None
+    (line,) = [each for each in answer.stderr.splitlines() if "ERROR" in each]
+    assert "'cost center' is not a valid tag key" in line
+    tags = tags_of(vm_cid)
+    assert {key: tags.get(key) for key in ("Name", "created_at", *BAD)} == {
+        "Name": "web/7a",
+        "created_at": DIRECTORS["created_at"],
+        "cost center": None,
+    }
+    assert {tags_of(disk_cid)["cost center"] for disk_cid in world.state()["volumes"]} == {"a"}
+
+
+def test_default_of_account(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+    """If only the account's default enables the option, EC2's refusal names the key, the CPI what to do."""
+    said = "'cost center' is not a valid tag key. Tag keys must match pattern ([0-9a-zA-Z\\-_+=,.@:]{1,255})"
+    error = {"code": "InvalidParameterValue", "message": said, "status": 400}
+    fake_aws.rule(action="RunInstances", error=error)
+    message = create_vm({"tags": BAD}).error["message"]
+    assert said in message
+    assert message.endswith(
+        "Rename the key in tags, aws.tags or the manifest's tags, or set "
+        "metadata_options.instance_metadata_tags to disabled, also if the account enables it by default"
+    )
+    assert world.state() == world.empty
+
+
+@pytest.mark.parametrize(
+    ("aws", "properties", "manifest"),
+    [
+        ({"metadata_options": ENABLED, "tags": BAD}, {}, {}),
+        ({"tags": BAD}, {"metadata_options": ENABLED}, {}),
+        ({"metadata_options": ENABLED}, {"tags": BAD}, {}),
+        ({}, {"metadata_options": ENABLED}, OF_MANIFEST),
+    ],
+    ids=["cpi.json", "aws.tags", "vm-type", "manifest"],
+)
+def test_check(
+    cpi_with: CpiWith, world: World, aws: dict[str, Any], properties: dict[str, Any], manifest: dict[Any, str]
+) -> None:
+    """`cpi check` says the same of the configuration, the cloud config and the manifest's tags."""
+    cpi, whole = cpi_with(**aws), right(world)
+    group = {
+        "name": "web",
+        "instances": 1,
+        "vm_type": "large",
+        "azs": ["z1"],
+        "networks": [{"name": "default"}],
+    }
+    path = cpi.folder / "manifest.yml"
+    path.write_text(yaml.safe_dump({"name": "cf", "instance_groups": [group], "tags": manifest}))
+    whole["vm_types"][1]["cloud_properties"] |= properties
+    found = errors(checked(cpi, whole, "--manifest", str(path)))
+    assert found
+    for each in found:
+        assert "metadata_options.instance_metadata_tags is enabled" in each["what"]
+        assert each["what"].endswith(": 'cost center'")
+    off = {"metadata_options": {"instance_metadata_tags": "disabled"}}
+    for vm_type in whole["vm_types"]:
+        vm_type["cloud_properties"] |= off
+    assert errors(checked(cpi, whole, "--manifest", str(path))) == []
