@@ -65,7 +65,6 @@ class Expected(Enum):
         ENDED: It answers that it was ended, and nothing is left, or it succeeds.
         REPEATED: It ends without an answer; made again, it succeeds and does so once.
         ABANDONED: Nobody reads its response: what it creates is deleted, what it changes is changed.
-        UNCLEAR: It succeeds, or it answers that the same request may succeed later, and nothing is left.
     """
 
     SURVIVED = auto()
@@ -74,7 +73,6 @@ class Expected(Enum):
     ENDED = auto()
     REPEATED = auto()
     ABANDONED = auto()
-    UNCLEAR = auto()
 
 
 @dataclass(frozen=True)
@@ -178,6 +176,7 @@ TRANSIENT = (
     Kind("lost, then throttled", Expected.SURVIVED, harm=_lost_then_throttled),
 )
 NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, lambda _: {"unseen": LOOKS})
+ANSWER_MALFORMED = Kind("answer malformed", Expected.SURVIVED, lambda _: {"replace": [[r"\A.*\Z", "<html>"]]})
 TERMINATED = (
     Kind("SIGTERM before", Expected.ENDED, harm=partial(_interrupted, when="before")),
     Kind("SIGTERM after", Expected.ENDED, harm=partial(_interrupted, when="after")),
@@ -236,12 +235,12 @@ OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
     "PutSnapshotBlock": BLOCK_REFUSED,
 }
 """What befalls these calls alone."""
-OF_MADE = (NOT_FOUND_YET, *LAUNCHES)
+OF_MADE = (NOT_FOUND_YET, ANSWER_MALFORMED, *LAUNCHES)
 """What befalls only calls that make something."""
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, harm=partial(_killed, when="before"))
 KILLED = Kind("SIGKILL after", Expected.REPEATED, harm=partial(_killed, when="after"))
 KINDS = (
-    *(REFUSED, *TRANSIENT, NOT_FOUND_YET, *TERMINATED, *ABANDONED, KILLED_FIRST, KILLED),
+    *(REFUSED, *TRANSIENT, NOT_FOUND_YET, ANSWER_MALFORMED, *TERMINATED, *ABANDONED, KILLED_FIRST, KILLED),
     *(*LAUNCHES, SUBNET_FULL, DEVICE_TAKEN, *BLOCK_REFUSED),
 )
 
@@ -255,7 +254,7 @@ def kinds_at(call: Call, place: int) -> Iterator[Kind]:
     """
     yield from (REFUSED, *TRANSIENT)
     if call.action in MAKING:
-        yield NOT_FOUND_YET
+        yield from (NOT_FOUND_YET, ANSWER_MALFORMED)
     yield from OF_ACTIONS.get(call.action, ())
     yield from (*TERMINATED, *ABANDONED)
     if place == 0:

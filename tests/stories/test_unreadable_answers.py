@@ -10,10 +10,12 @@ from testbed.executable import Cpi, config
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
+    from testbed.executable import Answer
     from testbed.world import World
-    from tests.protocols import CreateVm, CreateVolume
+    from tests.protocols import CreateVm
 
 SECRET = "hunter2-hunter2"
+UNREADABLE = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -23,38 +25,42 @@ def garble(fake_aws: FakeAws, action: str) -> None:
     fake_aws.rule(action=action, replace=[[r"\A.*\Z", f"<p>{SECRET}"]])
 
 
+def cpi_that_logs_all(fake_aws: FakeAws) -> Cpi:
+    """Return the executable with a log of all AWS calls."""
+    document = config(fake_aws.endpoint)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+    return Cpi(document)
+
+
+def check_not_quoted(answer: Answer, action: str) -> None:
+    """Nothing of it reaches the response or the log, which names the call."""
+    assert SECRET not in answer.stdout.decode() + answer.stderr
+    assert f"{UNREADABLE} (ec2:{action}" in answer.stderr
+
+
 def test_instance(create_vm: CreateVm, world: World, fake_aws: FakeAws) -> None:
     """A launch whose answer can't be read may have been done: its instance is found, and the only one."""
     garble(fake_aws, "RunInstances")
-    vm_cid = create_vm().ok()[0]
-    assert world.state()["instances"] == [vm_cid]
+    answer = create_vm(executable=cpi_that_logs_all(fake_aws))
+    assert world.state()["instances"] == [answer.ok()[0]]
+    check_not_quoted(answer, "RunInstances")
 
 
-def test_volume(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+def test_volume(world: World, fake_aws: FakeAws) -> None:
     """So is a volume."""
     garble(fake_aws, "CreateVolume")
-    disk_cid = cpi.call("create_disk", 1024, {}).ok()
-    assert world.state()["volumes"] == [disk_cid]
+    answer = cpi_that_logs_all(fake_aws).call("create_disk", 1024, {})
+    assert world.state()["volumes"] == [answer.ok()]
+    check_not_quoted(answer, "CreateVolume")
 
 
-def test_snapshot(cpi: Cpi, world: World, disk: CreateVolume, fake_aws: FakeAws) -> None:
-    """So is a snapshot, whose creation takes no client token."""
-    disk_cid = disk()
-    garble(fake_aws, "CreateSnapshot")
-    snapshot_id = cpi.call("snapshot_disk", disk_cid, {}).ok()
-    assert world.state()["snapshots"] == [snapshot_id]
-
-
-@pytest.mark.parametrize(
-    ("method", "action"), [("has_disk", "DescribeVolumes"), ("create_disk", "CreateVolume")]
-)
-def test_not_quoted(fake_aws: FakeAws, disk: CreateVolume, method: str, action: str) -> None:
-    """Nothing of it reaches the response or the log, which name the call."""
-    disk_cid = disk()
-    garble(fake_aws, action)
-    document = config(fake_aws.endpoint)
-    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
-    arguments = [disk_cid] if method == "has_disk" else [1024, {}]
-    answer = Cpi(document).call(method, *arguments)
-    assert SECRET not in answer.stdout.decode() + answer.stderr
-    assert f"its answer can't be read. Is there a proxy in between? (ec2:{action}" in answer.stderr
+def test_reading(fake_aws: FakeAws) -> None:
+    """A call that reads is an error that may be gone at a retry."""
+    garble(fake_aws, "DescribeVolumes")
+    answer = cpi_that_logs_all(fake_aws).call("has_disk", "vol-0123456789abcdef0")
+    assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
+    assert answer.error["message"] == (
+        f"{UNREADABLE} (ec2:DescribeVolumes for vol-0123456789abcdef0). "
+        "Check env.https_proxy and aws.ec2_endpoint, or create a VPC endpoint for it"
+    )
+    check_not_quoted(answer, "DescribeVolumes")
