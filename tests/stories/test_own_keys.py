@@ -195,7 +195,7 @@ class Stage:
     """Where tags are forged in one way, and may change what comes of a call: each effect returns it.
 
     Attributes:
-        way: "never"; "requests" are given the tags; they are "there", as an earlier version has set them.
+        way: "never"; "requests" are given the tags; they are "there", as another program has set them.
     """
 
     way = "never"

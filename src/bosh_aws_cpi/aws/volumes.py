@@ -14,7 +14,8 @@ from bosh_aws_cpi.aws.sdk.errors import (
     may_be_done,
     naming_disk,
 )
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, is_recent, tags_of
+from bosh_aws_cpi.aws.sdk.filters import exactly
+from bosh_aws_cpi.aws.sdk.idempotency import create_once, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -66,8 +67,10 @@ def create_marked(
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
     """DescribeVolumes: a recent volume with this tag that is not being deleted; None when EC2 shows none."""
-    answer = client.describe_volumes(Filters=by_tags(dict([mark])))
-    staying = (entry for entry in answer["Volumes"] if entry.get("State") not in GOING)
+    key, value = mark
+    found = client.describe_volumes(Filters=[exactly(f"tag:{key}", value)])["Volumes"]
+    marked = (entry for entry in found if tags_of(entry).get(key) == value)
+    staying = (entry for entry in marked if entry.get("State") not in GOING)
     return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
 
 
@@ -364,7 +367,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
     """The latest modification of the volume that EC2 shows."""
     try:
-        answer = client.describe_volumes_modifications(Filters=[{"Name": "volume-id", "Values": [disk_cid]}])
+        answer = client.describe_volumes_modifications(Filters=[exactly("volume-id", disk_cid)])
     except client.exceptions.ClientError as error:
         if has_code(error, _UNKNOWN):
             return {}

@@ -11,7 +11,7 @@ from bosh_aws_cpi.errors import CloudError
 
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
-COMMANDS: Final = ("check", "diagnose", "preflight", "stats", "sweep")
+COMMANDS: Final = ("check", "diagnose", "preflight", "sweep")
 """Modules beside this one."""
 _STDIN: Final = 0
 _USAGE: Final = """\
@@ -19,7 +19,6 @@ Usage: cpi check CONFIG_PATH FILE ...   finds the mistakes of a cloud config
        cpi preflight CONFIG_PATH ...    checks keys, endpoints and permissions
        cpi diagnose CONFIG_PATH VM_CID  says why a VM does not answer
        cpi sweep CONFIG_PATH ...        lists what killed calls have left in AWS
-       cpi stats CONFIG_PATH ...        sums up the event log of all calls
        cpi help, cpi version
        cpi CONFIG_PATH                  for BOSH: reads one JSON request from
                                         stdin, writes the response to stdout

@@ -31,7 +31,8 @@ def create(ec2: Ec2) -> str:
 
 def made(disk_cid: str, age: timedelta | None) -> dict[str, Any]:
     """Describe a volume of this age; without an age EC2 shows no time."""
-    return {"VolumeId": disk_cid, **({} if age is None else {"CreateTime": ago(age)})}
+    tags = [{"Key": "bosh_call", "Value": "call-1"}]
+    return {"VolumeId": disk_cid, "Tags": tags, **({} if age is None else {"CreateTime": ago(age)})}
 
 
 def lay_search(ec2: Ec2, *entries: dict[str, Any]) -> None:
@@ -101,7 +102,7 @@ def test_refused(ec2: Ec2, clock: Clock) -> None:
 )
 def test_find_marked(ec2: Ec2, entries: list[tuple[str, timedelta | None]], found: str | None) -> None:
     """A recent volume is found by its tag."""
-    lay_search(ec2, *(made(disk_cid, age) for disk_cid, age in entries))
+    lay_search(ec2, {"VolumeId": "vol-0"}, *(made(disk_cid, age) for disk_cid, age in entries))
     assert volumes.find_marked(ec2.client, MARK) == found
 
 

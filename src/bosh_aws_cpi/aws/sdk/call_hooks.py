@@ -62,9 +62,13 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
     def arrived(**event: Any) -> None:  # noqa: ANN401
         response = event["response_dict"]
-        if response["status_code"] < REFUSED:
-            if is_page(response["headers"]):  # the SDK may take it for an empty answer
-                raise ResponseParserError(UNREADABLE)
+        is_web_page = is_page(response["headers"])
+        if response["status_code"] >= REFUSED:
+            if is_web_page:
+                response["body"] = b"<Response/>"  # which the SDK can read: its status counts
+        elif is_web_page:  # the SDK may take it for an empty answer
+            raise ResponseParserError(UNREADABLE)
+        else:
             clock.hear(response["headers"])
 
     def after(**event: Any) -> None:  # noqa: ANN401

@@ -5,18 +5,15 @@ Most of these calls take a client token, with which the SDK retries them. For th
 this module searches for the resource, and retries the call only if it finds none.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.errors import described, may_be_done, remember_uncertainty
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-
-if TYPE_CHECKING:
-    from mypy_boto3_ec2.type_defs import FilterTypeDef
 
 Created = TypeVar("Created")
 
@@ -46,11 +43,6 @@ def parsed_time(text: str) -> datetime | None:
 def written_time(time: datetime) -> str:
     """A time for tags and reports: in UTC, to the second."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def by_tags(tags: Mapping[str, str]) -> "list[FilterTypeDef]":
-    """The filters of a Describe call for resources with all of these tags."""
-    return [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
 
 
 def tags_of(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401 - any resource of the SDK
