@@ -123,7 +123,7 @@ def test_attempts(clients: Clients, status: int, asked: int, page: str, *, is_pe
 @pytest.mark.parametrize("service", ["ec2", "elb", "elbv2", "sts"])
 @pytest.mark.parametrize("status", [200, 403, 503])
 def test_no_page(clients: Clients, service: str, status: int) -> None:
-    """Also what does not say that it is a page is not quoted, not even by the error itself: an undo logs it."""
+    """What does not say that it is a page is not quoted either, nor by the error itself: an undo logs it."""
     Proxy(getattr(clients, service), status, PAGES["html"], "text/plain")
     error = met(clients, service)
     assert SECRET not in f"{error} {translated(error).message}"
