@@ -87,7 +87,7 @@ def judged(
 
 
 def test_seed() -> None:
-    """A seed draws the same pairs each time, another one others; they have each place and, soon, each kind."""
+    """A seed draws the same pairs each time, another one others; with each place and, soon, each kind."""
     listed = places("1", 400)
     assert listed == places("1", 400)
     assert [str(each) for each in listed] != [str(each) for each in places("2", 400)]
