@@ -18,7 +18,6 @@ OWN: Final = frozenset(
         "bosh_created",
         "bosh_delete_failed",
         "bosh_director_uuid",
-        "bosh_kept",
         "bosh_kms_key",
         "bosh_network",
         "bosh_replaced_by",

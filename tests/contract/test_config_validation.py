@@ -86,7 +86,8 @@ def test_context_is_checked(aws: dict[str, Any], context: dict[str, Any], messag
 
 
 ONE_LINE = (
-    "has a line break or another unprintable character: write the value on one line (in YAML without |)"
+    "has a space, a line break or another character that is not printable ASCII: write the value on one line "
+    "(in YAML without |), without typographic quotation marks"
 )
 A_ROLE = "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME"
 
@@ -99,7 +100,11 @@ A_ROLE = "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME
             for key in ("access_key_id", "secret_access_key", "session_token", "region", "role_arn")
             for in_context in (False, True)
         ),
-        *(("access_key_id", end, False) for end in ("\x7f", "\xa0", "\u200b")),
+        *(("access_key_id", end, False) for end in (" ", "\x7f", "\xa0", "\u200b")),
+        *(
+            (key, "\u201d", False)
+            for key in ("access_key_id", "secret_access_key", "session_token", "region")
+        ),
     ],
 )
 def test_unprintable(key: str, end: str, *, in_context: bool) -> None:
@@ -153,8 +158,7 @@ COUNT = "a whole number, 0 or more"
 TEXTS = "a list of strings"
 TRUTH = "true or false"
 STRICT = (
-    *("deregister_on_delete", "fips", "keep_failed_vms", "keep_role_session", "remember_shortages"),
-    *("skip_os_shutdown", "vm_resources_by_region"),
+    *("deregister_on_delete", "fips", "keep_role_session", "skip_os_shutdown", "vm_resources_by_region"),
 )
 """Keys that the Ruby release never read, so that its rule of what is true does not apply to them."""
 ENDPOINT = "a host, host:port or http(s) URL"
@@ -202,7 +206,7 @@ NO_HOSTS = [
         ("aws", {"spread": SECRET}, "aws.spread", "prefer or false, got String"),
         ("aws", {"spread": True}, "aws.spread", "prefer or false, got Boolean"),
         *(("aws", {key: "false"}, f"aws.{key}", f"{TRUTH}, got String") for key in STRICT),
-        ("aws", {"keep_failed_vms": {"a": SECRET}}, "aws.keep_failed_vms", f"{TRUTH}, got Hash"),
+        ("aws", {"keep_role_session": {"a": SECRET}}, "aws.keep_role_session", f"{TRUTH}, got Hash"),
         ("aws", {"fips": 0}, "aws.fips", f"{TRUTH}, got Integer"),
         (
             "aws",

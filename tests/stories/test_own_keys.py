@@ -195,7 +195,7 @@ class Stage:
     """Where tags are forged in one way, and may change what comes of a call: each effect returns it.
 
     Attributes:
-        way: "never"; "requests" are given the tags; they are "there", as an earlier version has set them.
+        way: "never"; "requests" are given the tags; they are "there", as another program has set them.
     """
 
     way = "never"
@@ -224,9 +224,9 @@ class Stage:
         answer = self.create(properties, {"private": self.network(address)}, agent_id=agent_id)
         return str(answer.ok()[0])
 
-    def _disks(self, count: int, tags: Tags | None = None, vm_cid: str | None = None) -> list[str]:
+    def _disk(self, tags: Tags | None = None) -> str:
         given = {"tags": self._given(tags or {})}
-        return [str(self._cpi.call("create_disk", 1024, given, vm_cid).ok()) for _ in range(count)]
+        return str(self._cpi.call("create_disk", 1024, given, None).ok())
 
     def _there(self, *ids: str) -> list[bool]:
         state = self._world.state()
@@ -266,7 +266,7 @@ class Stage:
     def sweep(self) -> object:
         """Sweep, where a disk and a snapshot say that they are a gone VM's and a stemcell's."""
         tags = {"bosh_agent_id": "agent-gone", "bosh_stemcell": "x", "bosh_sweep_seen": LONG_AGO}
-        (disk_cid,) = self._disks(1, tags)
+        disk_cid = self._disk(tags)
         self._forge(disk_cid, tags)
         snapshot_cid = self._cpi.call("snapshot_disk", disk_cid, self._given(tags)).ok()
         outcomes = Sweep(self._cpi, self._fake_aws).outcomes("--delete", *ANY_AGE)
@@ -274,7 +274,7 @@ class Stage:
 
     def delete_stemcell(self) -> object:
         """Delete a stemcell whose AMI is gone, where a disk's snapshot says that it is the AMI's."""
-        (disk_cid,) = self._disks(1)
+        disk_cid = self._disk()
         tags = self._given({"bosh_ami": GONE_AMI, "bosh_stemcell": "x"})
         snapshot_cid = self._cpi.call("snapshot_disk", disk_cid, tags).ok()
         self._cpi.call("delete_stemcell", GONE_AMI).ok()

@@ -26,7 +26,6 @@ from bosh_aws_cpi.plan.tags import (
     SOURCE_TAG,
     SPREAD_TAG,
     STEMCELL_TAG,
-    kept,
 )
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
@@ -102,8 +101,6 @@ class Stray(Record):
     """Whether `since` is the time of the mark that a sweep writes, as for its whole kind."""
     images: tuple[str, ...] = ()
     """For a snapshot: the AMIs that use it, which are strays themselves."""
-    is_kept: bool = False
-    """Whether it is an instance whose create_vm has failed and kept it: it is listed at any age."""
 
     def age(self, now: datetime) -> float | None:
         """The age in hours; None when that is not known."""
@@ -186,8 +183,7 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
             image, f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE, image.created
         )
     unsaid = not there.snapshots_without_ami.isdisjoint(image.snapshot_ids)
-    marks = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # copies of older versions have none
-    if image.state == "available" and marks and unsaid:
+    if image.state == "available" and unsaid:
         why = "perhaps of an interrupted create_stemcell"
         return Stray(image, why, Removal.HAND, image.created)
     return None
@@ -220,7 +216,7 @@ def _volume(volume: Resource, there: Inventory) -> Stray | None:
 
 
 _LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bosh instances --details"
-"""Nothing at EC2 shows whether the Director got the answer of update_disk, and so which one it knows."""
+"""EC2 does not show whether the Director got update_disk's answer, and so which of the two it knows."""
 
 
 def _purpose(volume: Resource, there: Inventory) -> str | None:
@@ -288,10 +284,7 @@ def _instance(instance: Resource, there: Inventory) -> Stray | None:
     del there
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
-    why = "perhaps of an interrupted create_vm"
-    if found := kept(instance.resource_id, instance.state, instance.tags):
-        why = f"kept since {found[0]}: create_vm failed with {found[1]}"
-    return Stray(instance, why, Removal.INSTANCE, instance.created, is_kept=found is not None)
+    return Stray(instance, "perhaps of an interrupted create_vm", Removal.INSTANCE, instance.created)
 
 
 _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
@@ -341,7 +334,7 @@ def action(stray: Stray, wish: Wish, now: datetime) -> Action:
     is_due = age is not None and age >= wish.older_than
     if stray.removal is Removal.INSTANCE and stray.resource.resource_id in wish.instances:
         return Action.REMOVE
-    if not (is_due or stray.is_kept):  # it may belong to a call that is still running
+    if not is_due:  # it may belong to a call that is still running
         return Action.UNKNOWN if age is None else Action.YOUNG
     if stray.removal in _LEFT_TO_PEOPLE:
         return _LEFT_TO_PEOPLE[stray.removal]

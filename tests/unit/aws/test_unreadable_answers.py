@@ -54,16 +54,17 @@ class Proxy:
         asked: How often it was asked.
     """
 
-    def __init__(self, client: Any, status: int, page: str = "") -> None:
+    def __init__(self, client: Any, status: int, page: str = "", content_type: str = "text/html") -> None:
         """Come in between."""
         self.page = page
         self.asked = 0
         self._status = status
+        self._content_type = content_type
         client.meta.events.register("before-send", self._answer)
 
     def _answer(self, request: AWSRequest, **_: Any) -> AWSResponse:
         self.asked += 1
-        headers: Any = {"content-type": "text/html"}
+        headers: Any = {"content-type": self._content_type}
         return AWSResponse(str(request.url), self._status, headers, Body(self.page))
 
 
@@ -102,17 +103,30 @@ def test_page_as_success(clients: Clients, service: str, page: str) -> None:
     assert SECRET not in typed.message
 
 
+@pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(
     ("status", "asked", "is_perhaps_done"),
-    [(403, 1, False), (429, RETRIES + 1, False), (502, RETRIES + 1, True), (503, RETRIES + 1, True)],
+    [
+        *((302, 1, False), (403, 1, False), (404, 1, False), (429, RETRIES + 1, False)),
+        *((502, RETRIES + 1, True), (503, RETRIES + 1, True)),
+    ],
 )
-def test_attempts(clients: Clients, status: int, asked: int, *, is_perhaps_done: bool) -> None:
-    """A page that can be read as an answer without a code counts by its HTTP status."""
-    proxy = Proxy(clients.ec2, status, PAGES["xhtml"])
+def test_attempts(clients: Clients, status: int, asked: int, page: str, *, is_perhaps_done: bool) -> None:
+    """A page, whether it can be read or not, counts by its HTTP status."""
+    proxy = Proxy(clients.ec2, status, PAGES[page])
     error = met(clients, "ec2")
     assert proxy.asked == asked
     assert may_be_done(error) is is_perhaps_done
-    assert translated(error).ok_to_retry is (status != 403)
+    assert translated(error).ok_to_retry is (status not in {302, 403, 404})
+
+
+@pytest.mark.parametrize("service", ["ec2", "elb", "elbv2", "sts"])
+@pytest.mark.parametrize("status", [200, 403, 503])
+def test_no_page(clients: Clients, service: str, status: int) -> None:
+    """What does not say that it is a page is not quoted either, nor by the error itself: an undo logs it."""
+    Proxy(getattr(clients, service), status, PAGES["html"], "text/plain")
+    error = met(clients, service)
+    assert SECRET not in f"{error} {translated(error).message}"
 
 
 def test_debug_log(clients: Clients, program_log: ProgramLog) -> None:
@@ -134,5 +148,5 @@ def test_log_of_the_answer(clients: Clients) -> None:
         raise CloudError(message) from error
 
     log = ask(Host(method), "has_vm", "i-1")["log"]
-    assert "; caused by Unreadable: " in log
+    assert "; caused by ResponseParserError: AWS could not be called: " in log
     assert SECRET not in log

@@ -60,7 +60,7 @@ def _replace(cloud: Cloud, wish: Wish, undo: Undo) -> str:
     old = wish.volume.disk_cid
     try:
         copy_cid = _copy(cloud, wish, undo)
-        volumes.wait_until_available(cloud.ec2, copy_cid, volumes.is_of_another_call)
+        volumes.wait_until_available(cloud.ec2, copy_cid, is_shared=True)
     except volumes.NotCreated as error:
         raise wish.refusal(error.message) from error
     _link(cloud, wish, copy_cid, undo)
@@ -80,7 +80,7 @@ def _copy(cloud: Cloud, wish: Wish, undo: Undo) -> str:
     def create() -> str:
         return undo.create(
             lambda: volumes.copy(cloud.ec2, old, arguments, mark),
-            lambda created: volumes.discard_unless(cloud.ec2, created, volumes.is_of_another_call),
+            lambda created: volumes.discard_shared(cloud.ec2, created),
         )
 
     try:
