@@ -54,7 +54,7 @@ def findings(config: CloudConfig, aws: AwsConfig, used: Container[str] | None = 
 
 def _size(entry: Node) -> Iterator[Finding]:
     size = entry.get("disk_size")
-    if size is not None and size.value == 0 and not isinstance(size.value, bool):
+    if size is not None and type(size.value) is int and size.value <= 0:
         remedy = "Give the size in MiB, more than 0"
         yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", remedy, size.place)
 

@@ -10,15 +10,7 @@ from typing import Final, get_args, get_origin
 from bosh_aws_cpi.config.keys import KEYS
 from bosh_aws_cpi.properties.types import Properties, Route
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
-from bosh_aws_cpi.tools.checks.bosh.shapes import (
-    CLOUD_CONFIG,
-    COMPILATION,
-    INSTANCE_GROUP,
-    NETWORK_OF_GROUP,
-    NETWORKS,
-    Key,
-    Shape,
-)
+from bosh_aws_cpi.tools.checks.bosh.shapes import CLOUD_CONFIG, MANIFEST, NETWORKS, Key, Shape
 from bosh_aws_cpi.tools.checks.documents import Node
 
 Level = Shape | type[Properties]
@@ -29,15 +21,13 @@ _NETWORK: Final = Shape(
     {name: key for kind in reversed(NETWORKS.values()) for name, key in kind.keys.items()}
 )
 """A network of any type."""
-_GROUP: Final = Shape({**INSTANCE_GROUP.keys, "networks": Key(entries=NETWORK_OF_GROUP)})
 _ROOT: Final = Shape(
     {
+        **MANIFEST.keys,
         **CLOUD_CONFIG.keys,
         "networks": Key(entries=_NETWORK),
-        "compilation": Key(entries=COMPILATION),
         "resource_pools": Key(entries=CLOUD_CONFIG.keys["vm_types"].entries),
         "disk_pools": Key(entries=CLOUD_CONFIG.keys["disk_types"].entries),
-        "instance_groups": Key(entries=_GROUP),
     }
 )
 """A cloud config or a manifest: the keys that lead to what is checked."""

@@ -11,7 +11,7 @@ from typing import Final
 
 from bosh_aws_cpi.jsontext import type_name
 from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere, misplaced
-from bosh_aws_cpi.tools.checks.bosh.shapes import Key, Shape
+from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORK, Key, Shape, of_network
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -46,11 +46,6 @@ def unknown_key(node: Node, key: str, known: Sequence[str], source: str = DIRECT
     own = _nearest(key, known, _ALMOST) if isinstance(node.value, list | dict) else ""
     remedy = own or elsewhere(node) or _nearest(key, known) or "Remove it"
     return Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place, source)
-
-
-def unknown_name(node: Node, name: str, known: Sequence[str], where: str, source: str = DIRECTOR) -> Finding:
-    """A name that refers to nothing."""
-    return refused(node, f"'{name}' is not in {where}", _nearest(name, known) or f"Add it to {where}", source)
 
 
 def _nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
@@ -89,43 +84,50 @@ def rewritten(node: Node, what: str) -> str:
     return f"Give the number of MiB: {int(size[1]) * _MIB_OF[size[2].upper()]}" if size is not None else ""
 
 
-def unknown_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
-    """A warning for each key that BOSH ignores."""
+def keys_of(
+    node: Node, shape: Shape, source: str = DIRECTOR, extra: tuple[str, ...] = ()
+) -> Iterator[Finding]:
+    """What BOSH ignores or refuses of a hash, and of the hashes in it: unknown keys, absent ones, types.
+
+    A key of a hash that may have more keys than its shape is ignored if it is misspelt, or stands at another
+    level.
+
+    Args:
+        node: The hash.
+        shape: Its keys.
+        source: Who reads it. For the Director, a key whose value is null is there, and has the wrong type;
+            for bosh-cli it is absent.
+        extra: Beginnings of keys that are ignored on purpose.
+    """
     known = list(shape.keys)
     for entry in node.entries() if not node.is_unknown else ():
-        if (key := str(entry.route[-1])) not in {*known, *shape.refused, *shape.refused_values}:
-            yield unknown_key(entry, key, known, source)
-
-
-def similar_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
-    """A warning for each key that BOSH may ignore because it is misspelt, or stands at another level.
-
-    For hashes that may have more keys than their shape.
-    """
-    for entry in node.entries() if not node.is_unknown else ():
-        key, known = str(entry.route[-1]), list(shape.keys)
-        if key not in {*known, *shape.refused, *shape.refused_values} and (
-            _nearest(key, known, _SIMILAR) or elsewhere(entry)
-        ):
-            yield unknown_key(entry, key, known, source)
-
-
-def wrong_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
-    """What BOSH refuses of a hash's keys, each looked at alone: see `Key`.
-
-    For the Director, a key whose value is null is there, and has the wrong type; for bosh-cli it is absent.
-    """
-    for name, remedy in {**shape.refused, **shape.refused_values}.items():
-        if (found := node.child(name)) is not None and (name in shape.refused or found.value is not None):
-            yield refused(found, f"{name} is not allowed in {shape.what}", remedy, source)
+        own = str(entry.route[-1])
+        if own in known or (extra and own.startswith(extra)):
+            continue
+        if shape.is_whole or _nearest(own, known, _SIMILAR) or elsewhere(entry):
+            yield unknown_key(entry, own, known, source)
     for name, key in shape.keys.items():
         value = node.child(name) if source == DIRECTOR else node.get(name)
         if value is not None:
-            yield from _wrong_value(value, name, key, source)
-        elif key.is_required:
-            hint = f", {key.hint}" if key.hint else ""
-            remedy = renamed(node, name, shape) or misplaced(node, name) or f"Add {name}{hint}"
-            yield refused(node, key.absent or f"has no {name}", remedy, source)
+            yield from _of_value(value, name, key, source)
+        elif key.is_required and not node.is_unknown:
+            remedy = renamed(node, name, shape) or misplaced(node, name) or f"Add {name}"
+            yield refused(node, f"has no {name}", remedy, source)
+
+
+def _of_value(value: Node, name: str, key: Key, source: str) -> Iterator[Finding]:
+    text = text_of(value)
+    if key.kind is not None and (wrong := unlike(value, key.kind, source)):
+        yield wrong
+    elif key.words and text and text not in key.words:
+        yield refused(value, f"'{text}' is not a {name}", f"Use {' or '.join(key.words)}", source)
+    elif key.entries is not None:
+        for entry in value.entries() if isinstance(value.value, list) else [value]:
+            if wrong := unlike(entry, dict, source):
+                yield wrong
+            elif isinstance(entry.value, dict):
+                shape = of_network(entry.value) if key.entries is NETWORK else key.entries
+                yield from keys_of(entry, shape, source)
 
 
 def renamed(node: Node, name: str, shape: Shape) -> str:
@@ -133,17 +135,6 @@ def renamed(node: Node, name: str, shape: Shape) -> str:
     others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in shape.keys]
     near = get_close_matches(name, others, n=1)
     return f"Rename {near[0]} to {name}" if near else ""
-
-
-def _wrong_value(value: Node, name: str, key: Key, source: str) -> Iterator[Finding]:
-    number, text = value.value, text_of(value)
-    if key.kind is not None and (wrong := unlike(value, key.kind, source)):
-        yield wrong
-    elif key.least is not None and isinstance(number, int) and number < key.least:
-        limit = f"be at least {key.least}" if key.least else "not be negative"
-        yield refused(value, f"must {limit}, got {number}", key.amount, source)
-    elif key.words and text and text not in key.words:
-        yield refused(value, f"'{text}' is not a {name}", f"Use {' or '.join(key.words)}", source)
 
 
 def _is(value: object, kind: type) -> bool:

@@ -14,7 +14,7 @@ from bosh_aws_cpi.properties.managed_network import ManagedNetworkProperties
 from bosh_aws_cpi.properties.network import NetworkCloudProperties
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.records import EMPTY, Record
+from bosh_aws_cpi.records import Record
 
 
 class Key(Record):
@@ -24,31 +24,19 @@ class Key(Record):
         text: What it is, for editors; empty if the JSON Schema does not have it.
         kind: The type that BOSH demands; None if it takes several.
         is_required: Whether BOSH demands it.
-        absent: What is wrong without it, if that is more than "has no NAME".
-        hint: What it is, for the remedy when it is absent.
-        names: The section of the cloud config that has the entry whose name it is; of a list, each value's.
-        may_be_empty: Whether an empty name stands for none.
         words: The values that BOSH takes.
-        least: The least number.
-        amount: The remedy for a smaller number.
         model: The cloud properties that it holds.
-        entries: The shape of the hashes in its list.
+        entries: The shape of its hash, or of those in its list.
         form: What the JSON Schema must know beyond that.
     """
 
     text: str = ""
     kind: type | None = None
     is_required: bool = False
-    absent: str = ""
-    hint: str = ""
-    names: str = ""
-    may_be_empty: bool = False
     words: tuple[str, ...] = ()
-    least: int | None = None
-    amount: str = ""
     model: type[Properties] | None = None
     entries: "Shape | None" = None
-    form: Literal["", "name", "ranges", "prefix", "positive"] = ""
+    form: Literal["", "name", "names", "ranges", "prefix", "positive"] = ""
 
 
 class Shape(Record):
@@ -56,15 +44,11 @@ class Shape(Record):
 
     Attributes:
         keys: Its keys.
-        what: What it is: "a dynamic network".
-        refused: Keys that BOSH refuses in it, and what to do.
-        refused_values: Keys that BOSH refuses unless they are null, and what to do.
+        is_whole: Whether it has no others: newer versions of BOSH may add keys to manifests.
     """
 
     keys: Mapping[str, Key]
-    what: str = ""
-    refused: Mapping[str, str] = EMPTY
-    refused_values: Mapping[str, str] = EMPTY
+    is_whole: bool = True
 
 
 def _properties(model: type[Properties], text: str) -> dict[str, Key]:
@@ -77,8 +61,8 @@ _OF_VMS: Final = _properties(
 )
 _OF_SUBNET: Final = _properties(NetworkCloudProperties, "Subnet and security groups in AWS.")
 _ZONES: Final = {
-    "az": Key("Availability zone, by the name in `azs`.", str, names="azs"),
-    "azs": Key("Availability zones, by name. In AWS a subnet lies in one zone.", list, names="azs"),
+    "az": Key("Availability zone, by the name in `azs`.", str, form="name"),
+    "azs": Key("Availability zones, by name. In AWS a subnet lies in one zone.", list, form="names"),
 }
 _DNS: Final = {"dns": Key("Addresses of the DNS servers.", list)}
 _PREFIX: Final = {
@@ -104,12 +88,7 @@ _MANUAL_SUBNET: Final = Shape({**_COMMON, **_OF_RANGE, **_DNS, **_BITS, **_OF_SU
 _MANAGED_SUBNET: Final = Shape(
     {
         **_MANUAL_SUBNET.keys,
-        "name": _SUBNET_NAME.replaced(
-            kind=str,
-            is_required=True,
-            form="",
-            absent="has no name, which a subnet of a managed network needs",
-        ),
+        "name": _SUBNET_NAME.replaced(kind=str, is_required=True, form=""),
         "range": _RANGE.replaced(is_required=False),
         "gateway": _GATEWAY.replaced(is_required=False),
         **_properties(
@@ -121,62 +100,56 @@ _DYNAMIC_SUBNET: Final = Shape(
     {**_COMMON, "prefix": _PREFIX["prefix"].replaced(kind=int), **_DNS, **_OF_SUBNET}
 )
 _VIP_SUBNET: Final = Shape({**_COMMON, "static": Key(_RANGES, list, form="ranges")})
-_SUBNETS: Final = Key("Subnets.", list, absent="a manual network needs subnets")
+_SUBNETS: Final = Key("Subnets.", list)
 _MANAGED: Final = {"managed": Key("Whether the CPI creates the subnets.")}
-_NETWORK: Final = {**_NAME, "type": Key("Type of the network.", str)}
-NETWORK: Final = Shape(_NETWORK)
+NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
+_NETWORK: Final = {**_NAME, "type": Key("Type of the network.", str, words=NETWORK_TYPES)}
+NETWORK: Final = Shape(_NETWORK, is_whole=False)
 """What all networks have."""
 NETWORKS: Final = {
     "manual": Shape(
-        {**_NETWORK, **_MANAGED, "subnets": _SUBNETS.replaced(is_required=True, entries=_MANUAL_SUBNET)},
-        "a manual network",
+        {**_NETWORK, **_MANAGED, "subnets": _SUBNETS.replaced(is_required=True, entries=_MANUAL_SUBNET)}
     ),
     "managed": Shape(
-        {**_NETWORK, **_MANAGED, "subnets": _SUBNETS.replaced(is_required=True, entries=_MANAGED_SUBNET)},
-        "a manual network",
+        {**_NETWORK, **_MANAGED, "subnets": _SUBNETS.replaced(is_required=True, entries=_MANAGED_SUBNET)}
     ),
     "dynamic": Shape(
-        {**_NETWORK, "subnets": _SUBNETS.replaced(entries=_DYNAMIC_SUBNET), **_DNS, **_OF_SUBNET},
-        "a dynamic network",
-        dict.fromkeys(("az", "azs", "managed", "prefix"), "Move it into the subnets, or remove it"),
+        {**_NETWORK, "subnets": _SUBNETS.replaced(entries=_DYNAMIC_SUBNET), **_DNS, **_OF_SUBNET}
     ),
     "vip": Shape(
         {
             **_NETWORK,
             "subnets": _SUBNETS.replaced(entries=_VIP_SUBNET),
             "cloud_properties": Key("Not used.", dict),
-        },
-        "a vip network",
+        }
     ),
 }
 """The networks by their types; a managed network is a manual one whose subnets the CPI creates."""
-NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
+
+
+def of_network(value: Mapping[str, object]) -> Shape:
+    """The shape of a network."""
+    kind = value.get("type", "manual")
+    return NETWORKS.get("managed" if kind == "manual" and value.get("managed") else str(kind), NETWORK)
+
+
 VM_RESOURCES: Final = Shape(
-    dict.fromkeys(("cpu", "ram", "ephemeral_disk_size"), Key("", int, is_required=True))
+    {
+        "cpu": Key("Number of CPUs.", int, is_required=True),
+        "ram": Key("MiB of memory.", int, is_required=True),
+        "ephemeral_disk_size": Key("MiB of the ephemeral disk.", int, is_required=True),
+    }
 )
 _VM_KEYS: Final = {
-    "vm_type": Key("VM type, by name.", str, names="vm_types"),
-    "vm_extensions": Key("VM extensions, by name.", list, names="vm_extensions"),
-    "vm_resources": Key("CPU, memory and disk in place of a VM type.", dict),
+    "vm_type": Key("VM type, by name.", str, form="name"),
+    "vm_extensions": Key("VM extensions, by name.", list, form="names"),
+    "vm_resources": Key("CPU, memory and disk in place of a VM type.", dict, entries=VM_RESOURCES),
 }
 COMPILATION: Final = Shape(
     {
-        "workers": Key(
-            "Number of VMs that compile packages.",
-            int,
-            is_required=True,
-            hint="the number of VMs that compile",
-            least=1,
-            amount="Give a number of VMs",
-        ),
-        "network": Key(
-            "Network of these VMs, by name.",
-            str,
-            is_required=True,
-            hint="the name of one of networks",
-            names="networks",
-        ),
-        "az": Key("Availability zone, by name.", str, names="azs", may_be_empty=True),
+        "workers": Key("Number of VMs that compile packages.", int, is_required=True, form="positive"),
+        "network": Key("Network of these VMs, by name.", str, is_required=True, form="name"),
+        "az": Key("Availability zone, by name.", str, form="name"),
         **_VM_KEYS,
         "reuse_compilation_vms": Key("Keep the VMs until all packages are compiled.", bool),
         "orphan_workers": Key("Delete the VMs later, in the background.", bool),
@@ -184,15 +157,7 @@ COMPILATION: Final = Shape(
         **_properties(VmProperties, "Cloud properties of these VMs, in place of a VM type."),
     }
 )
-_DISK_SIZE: Final = Key(
-    "MiB.",
-    int,
-    is_required=True,
-    hint="in MiB",
-    least=0,  # create_disk refuses 0
-    amount="Give the size in MiB, more than 0",
-    form="positive",
-)
+_DISK_SIZE: Final = Key("MiB.", int, is_required=True, form="positive")
 _DISK_TYPE: Final = Shape(
     {**_NAME, "disk_size": _DISK_SIZE, **_properties(DiskProperties, "Properties of disks in AWS.")}
 )
@@ -208,8 +173,8 @@ CLOUD_CONFIG: Final = Shape(
             "Extensions, which a manifest adds to a VM type.", list, entries=Shape({**_NAME, **_OF_VMS})
         ),
         "disk_types": Key("Types of persistent disks.", list, entries=_DISK_TYPE),
-        "networks": Key("Networks.", list),
-        "compilation": Key("VMs that compile packages.", dict),
+        "networks": Key("Networks.", list, entries=NETWORK),
+        "compilation": Key("VMs that compile packages.", dict, entries=COMPILATION),
     }
 )
 LISTS: Final = tuple(name for name, key in CLOUD_CONFIG.keys.items() if key.kind is list)
@@ -218,93 +183,80 @@ EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
 
 ERRAND: Final = "errand"
 """The lifecycle of groups whose VMs a deployment does not create."""
-_DISK: Final = Key(kind=int, least=0)
+
+
+def _unread(*names: str) -> dict[str, Key]:
+    """Keys that are not looked at."""
+    return dict.fromkeys(names, Key())
+
+
+_NETWORK_OF_GROUP: Final = Shape(
+    {"name": Key(kind=str, is_required=True), "nic_group": Key(kind=str), **_unread("static_ips", "default")}
+)
 INSTANCE_GROUP: Final = Shape(
     {
         "name": Key(kind=str, is_required=True),
         "instances": Key(kind=int, is_required=True),
-        "networks": Key(kind=list, is_required=True),
+        "networks": Key(kind=list, is_required=True, entries=_NETWORK_OF_GROUP),
         "azs": Key(kind=list),
         **_VM_KEYS,
-        "persistent_disk": _DISK.replaced(amount="Give the size in MiB, or 0 for no disk"),
-        "persistent_disk_type": Key(kind=str, names="disk_types"),
+        "persistent_disk": Key(kind=int),
+        "persistent_disk_type": Key(kind=str),
         "persistent_disks": Key(kind=list),
-        "lifecycle": Key(kind=str, words=("service", ERRAND)),
-        "state": Key(kind=str, words=("started", "stopped", "detached", "recreate", "restart")),
-        **dict.fromkeys(("env", "jobs", "migrated_from", "properties", "property_mappings"), Key()),
-        **dict.fromkeys(("release", "stemcell", "tags", "update"), Key()),
+        **_unread("lifecycle", "state", "env", "jobs", "migrated_from", "properties", "property_mappings"),
+        **_unread("release", "stemcell", "tags", "update"),
     },
-    "an instance group",
-    {
-        "resource_pool": "Use vm_type",
-        "persistent_disk_pool": "Use persistent_disk_type",
-    },
-    refused_values={"template": "Use jobs", "templates": "Use jobs"},
+    is_whole=False,
 )
-"""Keys without a kind are not checked; newer versions of BOSH may have more."""
-NETWORK_OF_GROUP: Final = Shape(
-    {
-        "name": Key(kind=str, is_required=True, names="networks"),
-        "default": Key(kind=list),
-        "nic_group": Key(kind=str),
-        "static_ips": Key(),
-    }
+_OF_MANIFESTS: Final = _unread(
+    "name", "releases", "stemcells", "update", "variables", "tags", "features", "addons"
 )
 MANIFEST: Final = Shape(
-    {"instance_groups": Key(kind=list)},
-    "a deployment manifest",
-    {
-        **dict.fromkeys(
-            ("azs", "vm_types", "disk_types", "compilation", "networks"), "Move it to the cloud config"
-        ),
-        **dict.fromkeys(("disk_pools", "resource_pools"), "Use disk_types and vm_types of the cloud config"),
-        "jobs": "Use instance_groups",
-    },
+    {"instance_groups": Key(kind=list, entries=INSTANCE_GROUP), **_OF_MANIFESTS}, is_whole=False
 )
-"""It has more keys than these, too."""
 
-_POOL_NAME: Final = Key(kind=str, is_required=True)
-_ANY_PROPERTIES: Final = Key(kind=dict)
-CREATE_ENV: Final = {
-    "resource_pools": Shape(
-        {
-            "name": _POOL_NAME,
-            "network": Key(is_required=True, hint="the name of one of networks", names="networks"),
-            "cloud_properties": _ANY_PROPERTIES,
-            **dict.fromkeys(("size", "env", "stemcell"), Key()),
-        }
-    ),
-    "disk_pools": Shape(
-        {
-            "name": _POOL_NAME,
-            "disk_size": _DISK_SIZE.replaced(amount="Give the size in MiB"),
-            "cloud_properties": _ANY_PROPERTIES,
-        }
-    ),
-    "networks": Shape(
-        {
-            "name": _POOL_NAME,
-            "cloud_properties": _ANY_PROPERTIES,
-            **dict.fromkeys(("type", "subnets", "ip", "netmask", "gateway", "dns"), Key()),
-        }
-    ),
-}
-"""The entries of a create-env manifest's lists, as bosh-cli reads them."""
-CREATE_ENV_SUBNET: Final = Shape(
+_POOL: Final = {"name": Key(kind=str, is_required=True), "cloud_properties": Key(kind=dict)}
+_SUBNET_OF_CREATE_ENV: Final = Shape(
     {
         **dict.fromkeys(("range", "gateway"), Key(is_required=True)),
-        **dict.fromkeys(("cloud_properties", "dns", "static", "reserved", "az", "azs"), Key()),
-    }
+        "cloud_properties": Key(kind=dict),
+        **_unread("dns", "static", "reserved", "az", "azs"),
+    },
+    is_whole=False,
 )
-CREATE_ENV_GROUP: Final = Shape(
+_GROUP_OF_CREATE_ENV: Final = Shape(
     {
-        "resource_pool": Key(is_required=True, names="resource_pools"),
-        "persistent_disk_pool": Key(names="disk_pools"),
-        "instances": Key(kind=int, least=0, amount="Use 0 or more"),
-        "persistent_disk": _DISK.replaced(amount="Use 0 or more"),
-        **dict.fromkeys(("name", "networks", "jobs", "lifecycle"), Key()),
-    }
+        "name": Key(is_required=True),
+        "resource_pool": Key(is_required=True),
+        "networks": Key(kind=list, is_required=True, entries=_NETWORK_OF_GROUP),
+        "instances": Key(kind=int),
+        "persistent_disk": Key(kind=int),
+        **_unread("persistent_disk_pool", "jobs", "lifecycle", "properties"),
+    },
+    is_whole=False,
 )
-CREATE_ENV_GROUP_NETWORK: Final = Shape(
-    {"name": Key(is_required=True, names="networks"), **dict.fromkeys(("static_ips", "default"), Key())}
+CREATE_ENV: Final = Shape(
+    {
+        "resource_pools": Key(
+            kind=list,
+            entries=Shape({**_POOL, "network": Key(is_required=True), **_unread("size", "env", "stemcell")}),
+        ),
+        "disk_pools": Key(kind=list, entries=Shape({**_POOL, "disk_size": _DISK_SIZE})),
+        "networks": Key(
+            kind=list,
+            entries=Shape(
+                {
+                    **_POOL,
+                    "type": Key(is_required=True, words=NETWORK_TYPES),
+                    "subnets": Key(kind=list, entries=_SUBNET_OF_CREATE_ENV),
+                    **_unread("ip", "netmask", "gateway", "dns"),
+                }
+            ),
+        ),
+        **dict.fromkeys(("instance_groups", "jobs"), Key(kind=list, entries=_GROUP_OF_CREATE_ENV)),
+        **_OF_MANIFESTS,
+        **_unread("cloud_provider"),
+    },
+    is_whole=False,
 )
+"""A manifest for create-env, as bosh-cli reads it."""
