@@ -86,6 +86,42 @@ def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> At
     return Attachment(entry, kind, there[0], any_address(there[0], index) if kind == "manual" else None)
 
 
+_USED: Final = {
+    "vm_types": ("vm_type",),
+    "vm_extensions": ("vm_extensions",),
+    "disk_types": ("persistent_disk_type", "persistent_disks"),
+    "networks": ("networks", "network"),
+    "azs": ("azs", "az"),
+}
+"""The keys of an instance group, or of the compilation, that name entries of the sections."""
+
+
+def used(groups: Iterable[Group], config: CloudConfig) -> dict[str, set[str] | None]:
+    """The entries that instance groups and the compilation name, by section; None if they may name any.
+
+    Those in azs of other CPIs do not count.
+    """
+    others = {name_of(az) for az in config.azs_of_others}
+    nodes = [*(group.node for group in groups), *([config.compilation] if config.compilation else [])]
+    found: dict[str, set[str] | None] = {}
+    for section, keys in _USED.items():
+        names: set[str] = set()
+        for node in nodes:
+            azs = [text_of(each) for key in _USED["azs"] for each in _listed(node.get(key))]
+            if not azs or not set(azs) <= others:
+                named = [each for key in keys for each in _listed(node.get(key))]
+                names.update(text_of(each) for each in named)
+        found[section] = None if "" in names else names
+    return found
+
+
+def _listed(node: Node | None) -> Iterator[Node]:
+    """The names in a list, in its hashes, or the name itself."""
+    for each in node.entries() if node is not None and isinstance(node.value, list) else [node]:
+        if each is not None:
+            yield each.get("type") or each.get("name") or each
+
+
 def properties_by_key(use: Use) -> dict[str, Node]:
     """The cloud properties that a use's VM type and extensions give together."""
     return {key: node for each in (*use.types, *use.extensions) for key, node in properties_of(each).items()}

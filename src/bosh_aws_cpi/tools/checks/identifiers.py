@@ -78,9 +78,7 @@ def findings(config: CloudConfig, region: str, *, is_offline: bool) -> Iterator[
     for entry in config.of_vms:
         section = entry.at("cloud_properties")
         if entry not in config.azs_of_others:
-            found = _of_vm(section, region, is_offline=is_offline)
-            is_perhaps_of_others = config.azs_of_others and entry not in config.lists["azs"]
-            yield from map(as_warning, found) if is_perhaps_of_others else found
+            yield from _of_vm(section, region, is_offline=is_offline)
     for network in config.lists["networks"]:
         for entry in [network, *hashes(network.get("subnets"))]:
             if not config.is_of_others(entry):

@@ -32,13 +32,13 @@ from bosh_aws_cpi.tools.checks import (
 )
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, text_of
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.identifiers import near
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
-from bosh_aws_cpi.tools.findings import Finding, Place, Severity
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -127,6 +127,9 @@ class Files(Record):
         Args:
             is_offline: Whether AWS is not asked either.
         """
+        return map(self.placed, self._findings(is_offline=is_offline))
+
+    def _findings(self, *, is_offline: bool) -> Iterator[Finding]:
         config, aws = self.config, self.aws
         for document in self._all():
             yield from _repeated(document)
@@ -149,7 +152,7 @@ class Files(Record):
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
         yield from machines.findings(config, aws, self.uses, self._tags())
-        yield from disks.findings(config, aws, self._disk_types())
+        yield from disks.findings(config, aws)
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
         yield from words.of_sizes(self._group_nodes())
@@ -160,8 +163,23 @@ class Files(Record):
         yield from _variables(self._all())
 
     def placed(self, finding: Finding) -> Finding:
-        """A finding about the configuration, at its place in a manifest for create-env."""
-        return configuration.placed(finding, self.documents[0]) if self.is_for_create_env else finding
+        """A finding about the configuration, at its place in a manifest for create-env.
+
+        What the CPI or AWS refuses of entries that the manifest does not use is a warning at most. So it is
+        of types if some azs have another CPI, which they may be for.
+        """
+        if self.is_for_create_env:
+            return configuration.placed(finding, self.documents[0])
+        section, _, rest = finding.place.path.partition("/") if finding.place else ("", "", "")
+        may_be_unused = self.manifest is not None or (section in _OF_ANY and self.config.azs_of_others)
+        names = self._used.get(section)
+        if not may_be_unused or finding.source == DIRECTOR or names is None:
+            return finding
+        return finding if rest.partition("/")[0] in names else as_warning(finding)
+
+    @cached_property
+    def _used(self) -> dict[str, set[str] | None]:
+        return deployment.used(self._groups, self.config)
 
     @property
     def is_for_create_env(self) -> bool:
@@ -196,16 +214,6 @@ class Files(Record):
         for document in self._all() if self.is_for_create_env or self.manifest is not None else ():
             if isinstance(document.value, dict):
                 yield from hashes(document.root.get("instance_groups"))
-
-    def _disk_types(self) -> set[str] | None:
-        """The names of the disk types that the manifest uses; None without one."""
-        if self.manifest is None:
-            return None
-        groups = [group.node for group in self._groups]
-        several = [each.get("type") for group in groups for each in hashes(group.get("persistent_disks"))]
-        return {
-            text_of(node) for node in [*several, *(group.get("persistent_disk_type") for group in groups)]
-        }
 
     def _tags(self) -> Json:
         """The manifest's tags that are known."""
@@ -319,5 +327,7 @@ _UNREAD: Final = frozenset(
     | {"cloud_provider", "variables", "tags", "name", "features", "director_uuid"}
 )
 """Keys of manifests whose values are not checked."""
+_OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
+"""Sections whose entries don't say which CPI they are for."""
 _DEPTH: Final = 3
 """They stand at the top, or in an instance group or a resource pool."""

@@ -10,6 +10,7 @@ import yaml
 
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.tools.checks.combinations import vms
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.quotas import UNKNOWN, Demand, InstanceKind
 from bosh_aws_cpi.tools.findings import Severity, ordered
@@ -698,3 +699,20 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
         (Severity.NOT_CHECKED, "vm_extensions/group/cloud_properties/capacity_reservation")
     ]
     assert Files.read([str(config_path)], None, aws).demand() == Demand()
+
+
+@pytest.mark.parametrize("key", ["security_groups", "lb_target_groups", "root_disk", "instance_type", "tags"])
+def test_many(tmp_path: Path, aws: AwsConfig, key: str) -> None:
+    """Of 400 VM types and 400 extensions only those combinations are made that may differ."""
+    values: dict[str, Any] = {"root_disk": {"size": 10_240}, "instance_type": "m5.large", "tags": {"a": "b"}}
+    own = {"name": "more", "cloud_properties": {key: values.get(key, ["a"])}}
+    disk = {"instance_type": "m5.large"}
+    types = [
+        {"name": f"t{n}", "cloud_properties": {**disk, "ephemeral_disk": {"size": 10_240 + n}}}
+        for n in range(400)
+    ]
+    path = tmp_path / "config.yml"
+    whole = {**yaml.safe_load(OWN), "vm_types": types, "vm_extensions": [own] * 400}
+    path.write_text(yaml.safe_dump(whole, default_flow_style=True))
+    config_ = Files.read([str(path)], None, aws).config
+    assert len(list(vms(config_))) <= 400 * 3 + 400 * 3 + 1
