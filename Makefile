@@ -17,8 +17,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console demo-venv picture test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
-	stemcell-lines vendor sbom compiled-release instance-types docs schema docs-check iam-policy-check mutants \
-	covering clean venv
+	stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check mutants covering clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -107,12 +106,8 @@ covering: venv ## List the tests that run MODULE=src/bosh_aws_cpi/aws/tags.py; t
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)
 
-sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consists of, from the blobs
-	@sh scripts/vendor
+sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consists of
 	@$(BIN)/python -m bosh_release.sbom $(SBOM_ARGS)
-
-compiled-release: venv ## Make a compiled release of a release; COMPILED_ARGS=--help says how
-	@$(BIN)/python -m bosh_release.compiled $(COMPILED_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
 	rm -rf .venv* .e2e .functions.json build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -150,59 +150,12 @@ def volume_copied(lab: Lab) -> Seen:
     }
     agrees = (
         all(wanted.items() <= each.items() for each in shown)
-        and [each.get("SourceVolumeId") for each in shown] == [source, encrypted]
         and all(each.get("Tags") for each in shown)
         and bool(smaller.code)
     )
-    names = (*wanted, "SourceVolumeId", "Tags")
+    names = (*wanted, "Tags")
     seen = [{name: each.get(name) for name in names} for each in shown]
     return Seen(agrees, f"copies: {seen}; smaller: {smaller.text}")
-
-
-@TRIALS.of("volume-copy-source")
-def volume_copy_source(lab: Lab) -> Seen:
-    """Copy a volume, delete it at once, and wait until all data of the copy is copied.
-
-    The volume has no data, so EBS may complete the copy before the deletion: then the result says so.
-    """
-    copy, first = _copy_without_source(lab)
-
-    def completed() -> int:
-        progress = _copy_progress(lab, copy)
-        if progress != ALL_COPIED:
-            raise NotYet(f"progress {progress}")
-        return progress
-
-    last = until(completed)
-    state = lab.describe_volume(copy)["State"]
-    text = f"progress without the source {first}, then {last}; {state}"
-    if first == ALL_COPIED:
-        text += "; this does not confirm it: the copy was complete when the source was deleted"
-    return Seen(state == "available", text)
-
-
-@TRIALS.of("volume-copy-source-id")
-def volume_copy_source_id(lab: Lab) -> Seen:
-    """Copy a volume, delete it, and look at the copy's SourceVolumeId."""
-    copy, _ = _copy_without_source(lab)
-    shown = lab.describe_volume(copy).get("SourceVolumeId")
-    return Seen(bool(shown), f"SourceVolumeId {shown}")
-
-
-def _copy_without_source(lab: Lab) -> tuple[str, int | None]:
-    """A copy whose source is gone, and its progress, in percent, when the source was deleted."""
-    source = lab.create_volume()
-    copy = lab.wait_for_volume("available", lab.copy_volume(source))
-    lab.ec2.delete_volume(VolumeId=source)
-    progress = _copy_progress(lab, copy)
-
-    def gone() -> None:
-        said = said_to(lab.describe_volume, volume_id=source)
-        if said.code != "InvalidVolume.NotFound":
-            raise NotYet(said.text)
-
-    until(gone)
-    return copy, progress
 
 
 def _copy_progress(lab: Lab, copy: str) -> int | None:

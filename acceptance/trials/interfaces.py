@@ -67,6 +67,21 @@ def interface_by_filter(lab: Lab) -> Seen:
     return Seen(holders == [lab.instance_id], f"{len(found)} interfaces, of {', '.join(holders) or 'nobody'}")
 
 
+@TRIALS.of("filter-wildcards")
+def filter_wildcards(lab: Lab) -> Seen:
+    """Find an interface by a tag with wildcards and a backslash: escaped, and by patterns."""
+    mark = lab.token()
+    nic_id = lab.create_interface()
+    lab.ec2.create_tags(Resources=[nic_id], Tags=[{"Key": "bosh_call", "Value": f"{mark}*?\\x"}])
+    wanted = {r"\*\?\\x": True, "*": True, r"\*?\\x": True, r"\?\*\\x": False, r"\*\?x": False}
+    found = {}
+    for ending in wanted:
+        by_tag = [{"Name": "tag:bosh_call", "Values": [mark + ending]}]
+        found[ending] = bool(lab.ec2.describe_network_interfaces(Filters=by_tag)["NetworkInterfaces"])
+    text = ", ".join(f"{ending} finds {'it' if found[ending] else 'nothing'}" for ending in wanted)
+    return Seen(found == wanted, text)
+
+
 @TRIALS.of("prefix-taken")
 def prefix_taken(lab: Lab) -> Seen:
     """Delegate a prefix that another interface has."""

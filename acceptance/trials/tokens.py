@@ -60,21 +60,6 @@ def token_instance(lab: Lab) -> Seen:
     return Seen(agrees, "again: {}; with another type: {}; after its end: {}".format(*texts))
 
 
-@TRIALS.of("token-stopped")
-def token_stopped(lab: Lab) -> Seen:
-    """Stop an instance, and launch again with its client token."""
-    arguments = lab.launch_arguments(ClientToken=lab.token())
-    first = _instance_id(lab.ec2.run_instances(**arguments))
-    lab.wait_for_instance("running", first)
-    lab.ec2.stop_instances(InstanceIds=[first])
-    lab.wait_for_instance("stopped", first)
-    again = said_to(lab.ec2.run_instances, **arguments)
-    lab.terminate(first)
-    state = again.answer["Instances"][0]["State"]["Name"] if not again.code else "nothing"
-    text = _text(again, first, _instance_id)
-    return Seen(_same(first, again, _instance_id), f"with its token: {text}, shown as {state}")
-
-
 @TRIALS.of("token-volume")
 def token_volume(lab: Lab) -> Seen:
     """Create a volume twice with one client token, then a larger one, then after it was deleted."""

@@ -29,12 +29,6 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
 
-class Note(str):
-    """A note on an exception (PEP 678) that ends the answer's message; other notes are somebody else's."""
-
-    __slots__ = ()
-
-
 class BoshError(Exception):
     """An error that has a type in the response.
 

@@ -1,4 +1,4 @@
-"""The event log: a file with one line of JSON for each call, without secrets. `cpi stats` sums it up.
+"""The event log: a file with one line of JSON for each call, without secrets.
 
 A line has no text of a person or of AWS: only names that the program knows, numbers, and ids and codes whose
 form is checked. Only calls with ``debug.event_log`` load this module.
@@ -7,17 +7,15 @@ form is checked. Only calls with ``debug.event_log`` load this module.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import re
 import stat
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.call_statistics import caller
 from bosh_aws_cpi.jsontext import decode, encode
-from bosh_aws_cpi.log import logger, redact
+from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.records import Confidential
 
 if TYPE_CHECKING:
@@ -26,13 +24,6 @@ if TYPE_CHECKING:
 
     from bosh_aws_cpi.call_statistics import CallStatistics
 
-LIMIT: Final = 10 << 20
-"""The size in bytes at which a file is renamed, so that the next call begins a new one. The stemcell's own
-rotation, which may lose lines, begins at 50 MB (bosh-agent, agent/applier and platform/linux_platform.go)."""
-_MOST: Final = 2 * LIMIT
-"""The size in bytes beyond which nothing is appended to a file that can't be renamed."""
-OLDER: Final = 3
-"""The number of renamed files that are kept: events.log.1, the newest, to events.log.3."""
 CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 """An error code of AWS, a name of an exception, a request id of AWS."""
 _ID: Final = re.compile(r"((?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17})(?: light)?")
@@ -62,11 +53,6 @@ def note(path: str, call: Call) -> None:
         OSError: The file can't be written, or is a link or another thing than a file.
     """
     _append(path, f"{encode(_event(call), ascii_only=True)}\n".encode())
-
-
-def older(path: str) -> list[str]:
-    """The paths of the renamed files, the newest first; they need not exist."""
-    return [f"{path}.{number}" for number in range(1, OLDER + 1)]
 
 
 def _event(call: Call) -> dict[str, Any]:
@@ -113,8 +99,6 @@ def _safe(text: str | None) -> str | None:
 def _append(path: str, line: bytes) -> None:
     """Append a line, with one write: other processes append to the same file.
 
-    A file that the line fills is renamed before, so that one that can't be renamed has a bound.
-
     Raises:
         OSError: The file can't be written, or is a link or another thing than a file.
     """
@@ -123,48 +107,9 @@ def _append(path: str, line: bytes) -> None:
         found = os.fstat(descriptor)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
-        size = found.st_size + len(line)
-        is_due = size > _MOST
-        if size >= LIMIT and not _is_renamed(descriptor, path, is_due=is_due) and is_due:
-            return
         if found.st_size and os.pread(descriptor, 1, found.st_size - 1) != b"\n":
             line = b"\n" + line  # cut by a full disk; or its write goes on, and a line stays empty
         if os.write(descriptor, line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     finally:
         os.close(descriptor)
-
-
-def _is_renamed(descriptor: int, path: str, *, is_due: bool) -> bool:
-    """Rename a full file; if that fails, a warning is logged.
-
-    While another process has the lock there is none, unless the renaming is due.
-    """
-    try:
-        _rotate(descriptor, path)
-    except OSError as error:
-        if is_due or not isinstance(error, BlockingIOError):
-            logger.warning("The event log '%s' can't be renamed: %s", path, error.strerror)
-        return False
-    return True
-
-
-def _rotate(descriptor: int, path: str) -> None:
-    """Rename a full file and the older ones, unless another process does or did so.
-
-    Only who holds the lock of the file that has the path renames it, and that is the last step: a process
-    that gets the lock later finds another file under the path. Nobody waits for a lock.
-
-    Raises:
-        BlockingIOError: Another process has the lock.
-        OSError: A file can't be renamed.
-    """
-    with suppress(FileNotFoundError):
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not os.path.samestat(os.fstat(descriptor), os.lstat(path)):
-            return
-        newest, *others = older(path)
-        for source, target in reversed([*zip([newest, *others], others, strict=False)]):
-            with suppress(FileNotFoundError):
-                os.rename(source, target)  # noqa: PTH104 - pathlib would be loaded for this alone
-        os.rename(path, newest)  # noqa: PTH104

@@ -25,9 +25,9 @@ NAMES: Final = {DEBUG: "DEBUG", INFO: "INFO", WARNING: "WARNING", ERROR: "ERROR"
 """The levels as they appear in the log."""
 
 HEAD, TAIL = 300, 200
-"""The characters of a log message that are kept of its beginning, where the resource stands, and of its end,
-where the remedy stands, except at level debug: the Director reads stderr byte by byte. The response still
-contains the whole error."""
+"""The characters that a long log message keeps: of its beginning, which names the resource, and of its end,
+which has the remedy. The Director reads stderr byte by byte. Nothing is cut at level debug, nor in the
+response."""
 _STDERR: Final = 2
 PATIENCE: Final = 5.0
 """How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""

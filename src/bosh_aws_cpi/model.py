@@ -169,8 +169,6 @@ class Volume(Record):
     """MiB/s."""
     kms_key_arn: str | None = None
     tags: Mapping[str, str] = EMPTY
-    source_cid: str | None = None
-    """The volume that it was copied from."""
     created: datetime | None = None
 
 

@@ -10,18 +10,14 @@ DISK_METADATA: Final = frozenset(
 )
 """Tags of set_disk_metadata, likewise."""
 
-ATTACHED_AT: Final = "attached_at"
-"""Only set_disk_metadata may set it: it decides which of a disk and its copy the Director uses."""
 OWN: Final = frozenset(
     {
-        ATTACHED_AT,
         "bosh_agent_id",
         "bosh_ami",
         "bosh_call",
         "bosh_created",
         "bosh_delete_failed",
         "bosh_director_uuid",
-        "bosh_kept",
         "bosh_kms_key",
         "bosh_network",
         "bosh_replaced_by",

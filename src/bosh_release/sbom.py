@@ -1,67 +1,47 @@
-"""Writes the list of everything that the release consists of (SBOM), as CycloneDX JSON.
+"""Writes the list of what the release consists of (SBOM), as CycloneDX JSON.
 
-It reads the blobs, which have to be fetched before. The same sources give the same bytes: the document has a
-time only if SOURCE_DATE_EPOCH, in seconds, gives one.
+What it says of a package comes from the lock file, config/blobs.yml and the installed package's own metadata.
+The same sources give the same bytes: a time is in it only if SOURCE_DATE_EPOCH, in seconds, gives one.
 """
 
 import argparse
+import json
 import os
 import sys
 import tomllib
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
+from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-import yaml
-from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, Property, XsUri
+from cyclonedx.contrib.license.factories import LicenseFactory
+from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.model.contact import OrganizationalContact
-from cyclonedx.model.license import LicenseExpression
 from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
-from bosh_release.blobs import INDEX, ROOT, Blob, VendorError, read_index
-from bosh_release.parts import Part, read
+from bosh_release.blobs import INDEX, LOCK, ROOT, Blob, read_index, read_lock
 
 COMMITTED = ROOT / "docs" / "sbom.cdx.json"
 NAME = "bosh-aws-cpi"
-PLATFORM = f"{NAME}:platform"
-"""The property that names the platform of a wheel."""
-NO_SERIAL = uuid.UUID(int=0)
 
 
-def document(version: str, blobs: Iterable[Blob]) -> str:
-    """Return the list as text.
-
-    Args:
-        blobs: All of its blobs.
-
-    Raises:
-        VendorError: A blob is missing, is another file, or does not say what it is.
-    """
-    bom = Bom(serial_number=NO_SERIAL)
-    bom.metadata.timestamp = _time(os.environ)  # type: ignore[assignment] # the schema does not require it
-    bom.metadata.authors.add(OrganizationalContact(name=project()["authors"][0]["name"]))
-    release = _own(NAME, version, NAME)
-    release.purl = PackageURL("generic", None, NAME, version)
+def document(version: str) -> str:
+    """Return the list of a version of the release, as text."""
+    purl = PackageURL("generic", None, NAME, version)
+    release = _component(purl, project()["license"], type=ComponentType.APPLICATION)
+    components = [_cpython(), *(part for name in read_lock(LOCK.read_text()) for part in _package(name))]
+    bom = Bom(components=components, serial_number=uuid.UUID(int=0))
     bom.metadata.component = release
-    parts = [read(blob) for blob in blobs]
-    # The wheels for several platforms contain the same libraries.
-    components = {part.ref: _component(part) for whole in parts for part in (whole, *whole.parts)}
-    for whole in parts:
-        bom.register_dependency(components[whole.ref], [components[part.ref] for part in whole.parts])
-    specs = {spec["name"]: spec for spec in _specs()}
-    packages = {name: _own(f"packages/{name}", version, name) for name in specs}
-    for name, spec in specs.items():
-        contents = [components[part.ref] for part in parts if _takes(spec, part.ref)]
-        needs = [packages[need] for need in spec.get("dependencies", ())]
-        bom.register_dependency(packages[name], contents + needs)
-    bom.register_dependency(release, packages.values())
-    bom.components.update(components.values(), packages.values())
+    bom.metadata.authors.add(OrganizationalContact(name=project()["authors"][0]["name"]))
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    # The schema does not require it.
+    bom.metadata.timestamp = datetime.fromtimestamp(int(seconds), UTC) if seconds else None  # type: ignore[assignment]
+    bom.register_dependency(release, components)
     # A name for exactly this content, in place of a random one.
     bom.serial_number = uuid.uuid5(uuid.NAMESPACE_OID, JsonV1Dot6(bom).output_as_string())
     return JsonV1Dot6(bom).output_as_string(indent=2) + "\n"
@@ -73,47 +53,64 @@ def project() -> dict[str, Any]:
     return parsed
 
 
-def _time(environ: Mapping[str, str]) -> datetime | None:
-    seconds = environ.get("SOURCE_DATE_EPOCH")
-    return datetime.fromtimestamp(int(seconds), UTC) if seconds else None
+def _package(name: str) -> list[Component]:
+    """Return a locked package, and what its own list names, such as Rust crates."""
+    installed = distribution(name)
+    said = installed.metadata
+    licence = said["License-Expression"] or said["License"]
+    files = [blob for blob in _blobs() if blob.is_wheel and _normal(blob.file.name.split("-")[0]) == name]
+    own = [json.loads(path.read_text()) for path in installed.files or () if path.parent.name == "sboms"]
+    crates = [
+        _component(PackageURL.from_string(each["purl"]), each["licenses"][0]["expression"])
+        for listed in own
+        for each in listed["components"]
+        if each.get("scope") != "excluded"  # from what is compiled in
+    ]
+    return [_component(PackageURL("pypi", None, name, installed.version), licence, files), *crates]
 
 
-def _specs() -> list[dict[str, Any]]:
-    """Return the specs of the release's packages."""
-    return [yaml.safe_load(path.read_text()) for path in sorted(ROOT.glob("packages/*/spec"))]
+def _cpython() -> Component:
+    """Return the interpreter, whose source does not say this of itself."""
+    (source,) = (blob for blob in _blobs() if not blob.is_wheel)
+    version = source.file.name.removeprefix("Python-").removesuffix(".tar.xz")
+    cpe = f"cpe:2.3:a:python:python:{version}:*:*:*:*:*:*:*"
+    return _component(PackageURL("generic", None, "cpython", version), "Python-2.0.1", [source], cpe=cpe)
 
 
-def _takes(spec: Mapping[str, Any], path: str) -> bool:
-    """Say whether a package takes a blob."""
-    return any(fnmatchcase(path, pattern) for pattern in spec["files"])
-
-
-def _own(ref: str, version: str, name: str) -> Component:
-    """Return the release, or one of its packages, which have its version."""
+def _component(
+    purl: PackageURL,
+    licence: str,
+    files: Iterable[Blob] = (),
+    type: ComponentType = ComponentType.LIBRARY,  # noqa: A002 - the library's name
+    cpe: str | None = None,
+) -> Component:
+    """Return a component with the files of it that are vendored."""
+    references = [
+        ExternalReference(
+            type=ExternalReferenceType.DISTRIBUTION,
+            url=XsUri(blob.path),
+            hashes=[HashType(alg=HashAlgorithm.SHA_256, content=blob.sha256)],
+        )
+        for blob in files
+    ]
     return Component(
-        bom_ref=ref,
-        type=ComponentType.APPLICATION,
-        name=name,
-        version=version,
-        licenses=[LicenseExpression(project()["license"])],
+        type=type,
+        name=purl.name,
+        version=purl.version,
+        purl=purl,
+        cpe=cpe,
+        bom_ref=str(purl),
+        licenses=[LicenseFactory().make_from_string(licence)],
+        external_references=references,
     )
 
 
-def _component(part: Part) -> Component:
-    site = ExternalReferenceType.DISTRIBUTION
-    return Component(
-        bom_ref=part.ref,
-        type=ComponentType.LIBRARY,
-        name=part.name,
-        version=part.version,
-        description=part.note,
-        licenses=[LicenseExpression(part.licence)] if part.licence else [],
-        purl=PackageURL.from_string(part.purl),
-        cpe=part.cpe,
-        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=part.sha256)] if part.sha256 else [],
-        external_references=[ExternalReference(type=site, url=XsUri(part.url))] if part.url else [],
-        properties=[Property(name=PLATFORM, value=part.platform)] if part.platform else [],
-    )
+def _blobs() -> Iterable[Blob]:
+    return read_index(INDEX.read_text()).values()
+
+
+def _normal(name: str) -> str:
+    return name.replace("_", "-").lower()
 
 
 def main() -> None:
@@ -122,11 +119,7 @@ def main() -> None:
     parser.add_argument("--version", default=project()["version"], help="the release's version")
     parser.add_argument("--output", type=Path, default=COMMITTED, help="the file to write")
     arguments = parser.parse_args()
-    try:
-        text = document(arguments.version, read_index(INDEX.read_text()).values())
-    except VendorError as error:
-        sys.exit(f"sbom: {error}")
-    arguments.output.write_text(text)
+    arguments.output.write_text(document(arguments.version))
     sys.stdout.write(f"sbom: {arguments.output} is written\n")
 
 

@@ -10,8 +10,7 @@ import time
 from datetime import UTC, datetime
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG, Step, link
-from bosh_aws_cpi.plan.tags import CALL_TAG, DIRECTOR_TAG, STEMCELL_TAG
+from bosh_aws_cpi.plan.tags import CALL_TAG, DIRECTOR_TAG, REPLACED_BY_TAG, REPLACES_TAG, STEMCELL_TAG
 from bosh_aws_cpi.tools.strays import Inventory
 from testbed.executable import DIRECTOR_UUID
 
@@ -19,7 +18,6 @@ SIZES = (500, 5_000)
 """How many volumes there are, and AMIs; there are twice as many snapshots."""
 REPEATS = 3
 CREATED = datetime(2026, 1, 1, tzinfo=UTC)
-STEPS = list(Step)
 
 
 def sweeping() -> dict[str, float]:
@@ -41,12 +39,9 @@ def made_up(size: int) -> list[Resource]:
     """Make volumes, half of them copies of the other half, snapshots, and an AMI of each."""
     found = []
     for number in range(size):
-        other = f"vol-{number ^ 1}"
-        step = STEPS[number // 2 % len(STEPS)]
-        replaced = {REPLACES_TAG: link(other, step)} if number % 2 else {REPLACED_BY_TAG: other}
-        keeps_link = number % 2 or step is Step.KNOWN
+        link = {REPLACES_TAG if number % 2 else REPLACED_BY_TAG: f"vol-{number ^ 1}"}
         found += [
-            _resource("volume", f"vol-{number}", replaced if keeps_link else {}),
+            _resource("volume", f"vol-{number}", link),
             _resource("snapshot", f"snap-{number}", {STEMCELL_TAG: "stemcell"}),
             _resource("snapshot", f"snap-of-disk-{number}", {CALL_TAG: f"call-{number}"}),
             _resource("AMI", f"ami-{number}", {STEMCELL_TAG: "stemcell"}, (f"snap-{number}",)),

@@ -16,6 +16,7 @@ from testbed.moto_patches import (
     dry_run,
     ebs_direct,
     elastic,
+    filters,
     groups,
     hibernation,
     idempotency,
@@ -39,7 +40,6 @@ from testbed.moto_patches import (
     sharing,
     snapshots,
     spot,
-    stopping,
     subnets,
     tags,
     termination,
@@ -49,6 +49,7 @@ from testbed.moto_patches import (
 from testbed.moto_patches.patching import Patch, install
 
 MODULES = (
+    filters,
     identifiers,
     tags,
     addresses,
@@ -75,7 +76,6 @@ MODULES = (
     network_cards,
     hibernation,
     termination,
-    stopping,
     options,
     words,
     placement,

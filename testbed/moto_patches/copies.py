@@ -49,7 +49,7 @@ def copied_volume(response: Any) -> Any:
     defaults to gp2, and a copy of an encrypted volume is always encrypted. According to a security
     researcher's notes on live calls, `Encrypted` false is refused for an encrypted source, with
     "UnsupportedOperationException" (EC2's codes have no such ending). The code for a smaller size is
-    ModifyVolume's: a guess. A copy keeps its SourceVolumeId when its source is gone: a guess, too.
+    ModifyVolume's: a guess.
     """
     backend = response.ec2_backend
     source = backend.get_volume(parameter(response, "SourceVolumeId"))

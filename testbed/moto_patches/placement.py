@@ -110,7 +110,7 @@ def described_groups(response: Any) -> Any:
         each
         for each in groups
         if all(
-            any({"Key": key.removeprefix("tag:"), "Value": value} in each["Tags"] for value in values)
+            any(f"tag:{tag['Key']}" == key and tag["Value"] in values for tag in each["Tags"])
             for key, values in by_tag.items()
         )
     ]

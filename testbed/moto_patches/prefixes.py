@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 from typing import TYPE_CHECKING, Any
 
-from moto.ec2 import utils
 from moto.ec2.models.elastic_network_interfaces import (
     NetworkInterface,
     NetworkInterfaceBackend,
@@ -102,12 +100,3 @@ def any_address(original: Callable[..., Any], interface: Any, filter_name: str, 
     if filter_name == "association.public-ip":
         return interface.public_ip
     return original(interface, filter_name, *positional)
-
-
-@PATCHES.around(utils, "is_filter_matching")
-def any_value(original: Callable[..., Any], resource: Any, name: str, wanted: Any) -> Any:
-    """EC2's filters match a resource with any of the values; moto's needed all of them, or no others."""
-    value = resource.get_filter_value(name)
-    if not isinstance(value, list) or not isinstance(wanted, list):
-        return original(resource, name, wanted)
-    return any(fnmatch.fnmatch(str(one), pattern) for one in value for pattern in wanted)

@@ -236,7 +236,6 @@ def test_pipe(fifo: Cpi) -> None:
         ["check", "cloud-config.yml", "--offline"],
         ["diagnose", "i-0123456789abcdef0"],
         ["preflight"],
-        ["stats"],
         ["sweep", "--director", "d"],
     ],
     ids=lambda each: each[0],

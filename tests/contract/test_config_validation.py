@@ -153,8 +153,7 @@ COUNT = "a whole number, 0 or more"
 TEXTS = "a list of strings"
 TRUTH = "true or false"
 STRICT = (
-    *("deregister_on_delete", "fips", "keep_failed_vms", "keep_role_session", "remember_shortages"),
-    *("skip_os_shutdown", "vm_resources_by_region"),
+    *("deregister_on_delete", "fips", "keep_role_session", "skip_os_shutdown", "vm_resources_by_region"),
 )
 """Keys that the Ruby release never read, so that its rule of what is true does not apply to them."""
 ENDPOINT = "a host, host:port or http(s) URL"
@@ -202,7 +201,7 @@ NO_HOSTS = [
         ("aws", {"spread": SECRET}, "aws.spread", "prefer or false, got String"),
         ("aws", {"spread": True}, "aws.spread", "prefer or false, got Boolean"),
         *(("aws", {key: "false"}, f"aws.{key}", f"{TRUTH}, got String") for key in STRICT),
-        ("aws", {"keep_failed_vms": {"a": SECRET}}, "aws.keep_failed_vms", f"{TRUTH}, got Hash"),
+        ("aws", {"keep_role_session": {"a": SECRET}}, "aws.keep_role_session", f"{TRUTH}, got Hash"),
         ("aws", {"fips": 0}, "aws.fips", f"{TRUTH}, got Integer"),
         (
             "aws",

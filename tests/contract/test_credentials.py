@@ -300,7 +300,7 @@ def test_unprintable_keys_of_the_environment(relay: Relay) -> None:
 
 
 CLOCK = "Set the clock of the machine that runs the CPI, or renew the keys"
-NO_ZONE = "expire at a time without a zone, which no clock can be compared with"
+NO_ZONE = "have an Expiration without a time zone. It must end with Z or an offset"
 
 
 @pytest.mark.parametrize(

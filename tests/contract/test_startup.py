@@ -268,7 +268,6 @@ def test_lazy_imports() -> None:
     [
         ("diagnose", "CONFIG_PATH, VM_CID"),
         ("preflight", "CONFIG_PATH"),
-        ("stats", "CONFIG_PATH"),
         ("sweep", "CONFIG_PATH, --director"),
     ],
 )

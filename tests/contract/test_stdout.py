@@ -143,8 +143,8 @@ def test_no_reader_of_stdout() -> None:
 @pytest.mark.parametrize(
     ("stdout", "why"),
     [
-        (">&-", "stdout is closed: nothing can be written there"),
-        *((f">{full}", "stdout can't be written: No space left on device") for full in FULL),
+        (">&-", "can't write to stdout: it is closed"),
+        *((f">{full}", "can't write to stdout: No space left on device") for full in FULL),
     ],
 )
 def test_command_without_stdout(command: str, stdout: str, why: str) -> None:

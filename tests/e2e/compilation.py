@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import re
-import subprocess
-import sys
+import io
+import json
 import tarfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -17,12 +13,14 @@ import yaml
 from testbed.environment import Environment, write_stemcell
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from testbed.bosh_cli import Bosh, Run
     from testbed.cloud import FakeAws
     from testbed.world import World
 
-STEMCELL = os.environ.get("E2E_STEMCELL", "ubuntu-resolute/1.1")
-"""What the packages are said to be compiled for: the pipeline's choice, else the newest line."""
+STEMCELL = "ubuntu-resolute/1.1"
+"""What the packages are said to be compiled for."""
 NO_IMAGE = "ami-00000000000000000"
 REFUSAL = "Stemcell does not contain an AMI in region us-east-1"
 """What create-env ends with if its stemcell has NO_IMAGE: the CPI is installed by then, and answers."""
@@ -66,28 +64,37 @@ def stemcell(folder: Path, image_id: str) -> Path:
     return write_stemcell(folder, image_id, version, 3, line)
 
 
-def pack(release: Path, installation: Path, output: Path) -> Path:
-    """Make a compiled release as docs/compiled-releases.md says; returns its file.
+def pack(release: Path, installation: Path, target: Path) -> Path:
+    """Write a release with what the CLI compiled in place of its packages' sources.
+
+    The form is that of `bosh export-release` (bosh-director, compiled_release_manifest.rb). What the CLI
+    keeps has that of bosh-cli's state/pkg/compiled_package_repo.go.
 
     Args:
-        release: The release that was compiled.
+        release: The release, or the canary, whose packages have the same sources.
         installation: The CLI's folder with what it compiled.
-        output: The folder for the result.
+        target: The file to write.
     """
-    arguments = {
-        "release": release,
-        "installation": installation,
-        "stemcell": STEMCELL,
-        "output": output,
-    }
-    words = [f"--{name}={value}" for name, value in arguments.items()]
-    made = subprocess.run(
-        [sys.executable, "-m", "bosh_release.compiled", *words], capture_output=True, text=True, check=False
-    )
-    assert made.returncode == 0, made.stderr
-    path, digest = re.fullmatch(r"compiled-release: (.+)\nsha1: sha256:(\w+)\n", made.stdout).groups()  # type: ignore[union-attr]
-    assert hashlib.sha256(Path(path).read_bytes()).hexdigest() == digest
-    return Path(path)
+    listed = json.loads((installation / "compiled_packages.json").read_text())
+    compiled = {each["Key"]["PackageName"]: each["Value"] for each in listed}
+    with tarfile.open(release) as given, tarfile.open(target, "w") as made:
+        for entry in given:
+            content = given.extractfile(entry) if entry.isfile() else None
+            if entry.name.endswith("release.MF"):
+                manifest = yaml.safe_load(content)  # type: ignore[arg-type]
+            elif "packages/" not in entry.name:
+                made.addfile(entry, content)
+        packages = manifest["compiled_packages"] = manifest.pop("packages")
+        for package in packages:
+            value = compiled[package["name"].removeprefix("canary-")]
+            package |= {"sha1": value["BlobSHA1"], "stemcell": STEMCELL}
+            made.add(installation / "blobs" / value["BlobID"], f"./compiled_packages/{package['name']}.tgz")
+        # JSON, because it quotes each string: Go reads a commit_hash such as 1234e56 as a number.
+        written = json.dumps(manifest).encode()
+        entry = tarfile.TarInfo("./release.MF")
+        entry.size = len(written)
+        made.addfile(entry, io.BytesIO(written))
+    return target
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,6 +17,7 @@ from tests.e2e.publication import Pipeline, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from testbed.cloud import FakeAws
     from testbed.executable import Answer
@@ -90,11 +89,8 @@ def pipeline(folder: Path) -> Pipeline:
 
 
 @pytest.fixture(scope="session")
-def release(request: pytest.FixtureRequest) -> Path:
-    """Return the release's tarball: the one that E2E_RELEASE names, or the final one of this working copy."""
-    if given := os.environ.get("E2E_RELEASE"):
-        return Path(given).resolve()
-    pipeline: Pipeline = request.getfixturevalue("pipeline")
+def release(pipeline: Pipeline) -> Path:
+    """Return the tarball of the final release of this working copy."""
     return pipeline.tarball
 
 
@@ -120,11 +116,9 @@ def compilation(server: FakeAws, bosh: Bosh, release: Path, folder: Path) -> Com
 
 @pytest.fixture(scope="session")
 def compiled(compilation: Compilation, bosh: Bosh, release: Path, folder: Path) -> Path:
-    """Return the compiled release; it stays where E2E_COMPILED says."""
-    output = Path(os.environ.get("E2E_COMPILED", folder / "compiled"))
-    output.mkdir(exist_ok=True)
+    """Return the release with what was compiled, for the VMs that have its job."""
     bosh.restore()
-    return pack(release, bosh.installation(compilation.state), output)
+    return pack(release, bosh.installation(compilation.state), folder / "compiled.tgz")
 
 
 @pytest.fixture(scope="session")

@@ -55,12 +55,12 @@ for each in dev project; do sed "s|^{root}$|$(pwd -P)|" {root}/.venv/$each.done 
 class Pipeline:
     """The folder of a build of the pipeline."""
 
-    def __init__(self, folder: Path, *, is_first: bool = False) -> None:
+    def __init__(self, folder: Path, *, uses_lfs: bool = False) -> None:
         """Create a repository of the working copy's files, and a remote, a blobstore and a key for it.
 
         Args:
             folder: A new folder.
-            is_first: Whether there is nothing yet but an empty remote: neither blobstore nor key.
+            uses_lfs: Whether the blobstore is the repository itself.
         """
         self.folder = folder
         self.remote = folder / "remote.git"
@@ -74,13 +74,9 @@ class Pipeline:
         self._write_hook(folder / "hooks" / "post-checkout")
         source = folder / "first"
         copy_sources(SOURCES, source)
-        self._unpublish(source, "" if is_first else public_key)
+        self._unpublish(source, public_key, "final_blobs" if uses_lfs else str(self.blobstore))
         self.git(source, "init", "--quiet", "--initial-branch=main")
         self.commit(source, "All")
-        if is_first:
-            self.recorded = source
-            self.git(folder, "init", "--quiet", "--bare", "--initial-branch=main", self.remote)
-            return
         self.git(folder, "clone", "--quiet", "--bare", source, self.remote)
         self.clone("source")
 
@@ -154,21 +150,13 @@ class Pipeline:
         }
         return self.run(folder or self.folder, "sh", "source/ci/tasks/publish.sh", **parameters)
 
-    def first_release(self) -> subprocess.CompletedProcess[str]:
-        """Run the script that publishes the first release into the empty remote, with a key of its own."""
-        key = self.folder / "signing-key"
-        arguments = ("scripts/first-release", self.remote, key, self.final)
-        done = self.run(self.recorded, "sh", *arguments)
-        if key.exists():
-            self.signing_key = key.read_text()
-        return done
-
     def push(self) -> None:
         """Push the commits and the tag, as the pipeline does with what the task left."""
         tag = (self.final / "tag").read_text().strip()
         published = self.folder / "published"
         self.git(published, "tag", tag)
-        self.git(published, "push", "--quiet", self.remote, "HEAD:main", tag)
+        self.git(published, "remote", "add", "push-target", self.remote)  # Git LFS needs a name
+        self.git(published, "push", "--quiet", "push-target", "HEAD:main", tag)
 
     def _write_hook(self, path: Path) -> None:
         path.parent.mkdir()
@@ -187,15 +175,12 @@ class Pipeline:
             "[advice]\ndetachedHead = false\n"
         )
 
-    def _unpublish(self, source: Path, key: str) -> None:
-        """Give the repository a blobstore and a signer of its own if there is a key; nothing is published."""
+    def _unpublish(self, source: Path, key: str, blobstore: str) -> None:
+        """Give the repository a blobstore and a signer of its own; nothing is published."""
         config = source / "config"
-        final: dict[str, object] = {"name": NAME}
-        if key:
-            options = {"blobstore_path": str(self.blobstore)}
-            final["blobstore"] = {"provider": "local", "options": options}
+        final = {"name": NAME, "blobstore": {"provider": "local", "options": {"blobstore_path": blobstore}}}
         (config / "final.yml").write_text(yaml.safe_dump(final))
-        (config / "release-signers").write_text(f'{NAME} namespaces="{NAME}" {key}' if key else "# None\n")
+        (config / "release-signers").write_text(f'{NAME} namespaces="{NAME}" {key}')
         blobs = yaml.safe_load((config / "blobs.yml").read_text())
         for blob in blobs.values():
             blob.pop("object_id", None)

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from bosh_release.compiled import choose, read_source, write
-from bosh_release.installation import read_installation
 from testbed.bosh_cli import Bosh
 from testbed.environment import JOB, Environment
 from testbed.hypervisor import BASE
 from testbed.job import PACKAGES
 from tests.e2e import job
-from tests.e2e.compilation import STEMCELL, stemcell
+from tests.e2e.compilation import pack, stemcell
 from tests.e2e.publication import NAME, ROOT, checked
 
 if TYPE_CHECKING:
@@ -134,13 +132,10 @@ class Both(Environment):
 
 
 @pytest.fixture(scope="module")
-def compiled_canary(compilation: Compilation, bosh: Bosh, release: Path, canary: Path) -> Path:
+def compiled_canary(compilation: Compilation, bosh: Bosh, canary: Path) -> Path:
     """Return the canary with the ordinary release's compiled packages: their sources are the same."""
     bosh.restore()
-    chosen = choose(read_source(release), read_installation(bosh.installation(compilation.state)))
-    tarball = canary.with_name("compiled canary.tgz")
-    write(tarball, read_source(canary), {f"canary-{name}": chosen[name] for name in PACKAGES}, STEMCELL)
-    return tarball
+    return pack(canary, bosh.installation(compilation.state), canary.with_name("compiled canary.tgz"))
 
 
 @pytest.fixture(scope="module")

@@ -37,16 +37,16 @@ def verify(pipeline: Pipeline, final: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def first_release(folder: Path) -> Pipeline:
-    """Publish the working copy into an empty remote, with Git LFS, and get what was published."""
-    made = Pipeline(folder / "first release", is_first=True)
-    made.final.rmdir()
-    checked(made.first_release())
-    made.git(made.recorded, "pull", "--quiet", "--ff-only", made.remote, "main")
+def with_lfs(folder: Path) -> Pipeline:
+    """Publish the working copy with Git LFS."""
+    made = Pipeline(folder / "with LFS", uses_lfs=True)
+    made.build_candidate()
+    checked(made.publish(PRIVATE_YML=""))
+    made.push()
     return made
 
 
-@pytest.fixture(params=["pipeline", "first_release"])
+@pytest.fixture(params=["pipeline", "with_lfs"])
 def published(request: pytest.FixtureRequest) -> Pipeline:
     """Return a published release: its blobs are in a folder, or in the repository by Git LFS."""
     made: Pipeline = request.getfixturevalue(request.param)
@@ -207,42 +207,30 @@ def test_release_can_be_listed(published: Pipeline, tmp_path: Path) -> None:
     assert {"LICENSE", "NOTICE", ".final_builds"} <= {path.name for path in clone.iterdir()}
 
 
-def test_next_release_with_lfs(first_release: Pipeline, tmp_path: Path) -> None:
+def test_next_release_with_lfs(with_lfs: Pipeline, tmp_path: Path) -> None:
     """The next release needs no credentials for a blobstore, and `git push` uploads its blobs."""
-    source = first_release.clone(tmp_path / "source")
-    pull_blobs(first_release, source)
+    source = with_lfs.clone(tmp_path / "source")
+    pull_blobs(with_lfs, source)
     shutil.rmtree(source / "releases")  # so that the version is free again: another needs other tools
     (source / "src" / "bosh_aws_cpi" / "new.py").touch()
-    first_release.commit(source, "Next")
+    with_lfs.commit(source, "Next")
     for name in ("candidate", "final"):
         (tmp_path / name).mkdir()
-    first_release.build_candidate(tmp_path)
-    checked(first_release.publish(tmp_path, PRIVATE_YML="", SIGNING_KEY=first_release.signing_key))
-    remote = shutil.copytree(first_release.remote, tmp_path / "remote.git")
-    first_release.git(tmp_path / "published", "remote", "add", "push-target", remote)
-    first_release.git(tmp_path / "published", "push", "--quiet", "push-target", "HEAD:main")
-    build_from_record(first_release, remote, tmp_path / "final" / first_release.tarball.name, tmp_path)
+    with_lfs.build_candidate(tmp_path)
+    checked(with_lfs.publish(tmp_path, PRIVATE_YML=""))
+    remote = shutil.copytree(with_lfs.remote, tmp_path / "remote.git")
+    with_lfs.git(tmp_path / "published", "remote", "add", "push-target", remote)
+    with_lfs.git(tmp_path / "published", "push", "--quiet", "push-target", "HEAD:main")
+    build_from_record(with_lfs, remote, tmp_path / "final" / with_lfs.tarball.name, tmp_path)
 
 
-def test_git_has_only_pointers(first_release: Pipeline) -> None:
-    """In the repository of the first release, git itself has no blob: Git LFS has them."""
-    listed = first_release.git(first_release.remote, "ls-tree", "-r", "--long", "main", "final_blobs/")
+def test_git_has_only_pointers(with_lfs: Pipeline) -> None:
+    """With Git LFS, git itself has no blob."""
+    listed = with_lfs.git(with_lfs.remote, "ls-tree", "-r", "--long", "main", "final_blobs/")
     sizes = [int(line.split()[3]) for line in listed.splitlines()]
     assert len(sizes) > 10
     assert max(sizes) < 200
-    assert (first_release.folder / "hooks" / "pre-push").exists(), "the hook that uploads for whoever pushes"
-
-
-def test_first_release_is_made_once(first_release: Pipeline) -> None:
-    """A second run is refused, and says what is there."""
-    refs = first_release.git(first_release.remote, "show-ref")
-    (first_release.final).rename(first_release.folder / "kept")
-    said = first_release.first_release()
-    (first_release.folder / "kept").rename(first_release.final)
-    assert said.returncode == 1
-    tag = f"v{first_release.version}"
-    assert said.stderr.endswith(f"is not empty; it has HEAD refs/heads/main refs/tags/{tag}\n")
-    assert first_release.git(first_release.remote, "show-ref") == refs
+    assert (with_lfs.folder / "hooks" / "pre-push").exists(), "the hook that uploads for whoever pushes"
 
 
 REFUSED = {

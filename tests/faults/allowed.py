@@ -8,18 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tests.faults.scenario import Change
-from tests.faults.scenarios_disk import (
-    ATTACHED,
-    COPY_HELD,
-    COPY_USED,
-    DETACHED,
-    FREE,
-    NEW,
-    VM_WITH,
-    VM_WITHOUT,
-    copy_of,
-    old,
-)
+from tests.faults.scenarios_disk import ATTACHED, DETACHED, FREE, old
 from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, SHARED_SNAPSHOT, WITHOUT_AMI
 from tests.faults.scenarios_vm import BALANCERS, ENI, ORIGIN, ROOT, SIZED, SPREAD_GROUP, VM_IN_GROUP
 
@@ -103,21 +92,9 @@ DELETED_ALL_THE_SAME = (
     "A VM that is to be deleted is deleted, as it is without deregister_on_delete: what keeps it from "
     "leaving its load balancers is logged. "
 )
-UPDATED, UPDATED_AGAIN = (f"update_disk by a copy{more}" for more in ("", " after an earlier one"))
-COPY_ATTACHED, COPY_DETACHED = "attach_disk of a copy", "detach_disk of a copy"
-SETTLED_LATER = (
-    "The disk is attached or detached: an error of the deletion of its old disk is logged, and the next call "
-    "for the disk deletes it"
-)
-DELETED, KNOWN, COPIED = (copy_of(f"disk{step}", COPY_HELD) for step in (" deleted", " known", ""))
-FREE_DELETED, FREE_KNOWN = (copy_of(f"disk{step}") for step in (" deleted", " known"))
 UNDONE_LINK = (
     "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
 )
-KEPT_IN_DOUBT = (
-    "If EC2 does not show the copy, it may be the only volume with the data: it stays, and cpi sweep lists it"
-)
-LEFT_COPY = NEW.replace("made", "new")
 FALLBACK_SUBNET, OTHER_ZONE = "create_vm in a fallback subnet", "create_vm in another zone"
 TOO_LOW = "create_vm on spot at too low a price"
 SPREAD = "create_vm in a spread placement group"
@@ -185,23 +162,6 @@ OUTLIVED: dict[str, list[Outlived]] = {
             Change([HEAVY_SNAPSHOT], [WITHOUT_AMI]),
         )
     ],
-    COPY_ATTACHED: [
-        Outlived(SETTLED_LATER, frozenset({"CreateTags"}), Change([DELETED], [COPIED, old("copy")])),
-        Outlived(
-            SETTLED_LATER,
-            frozenset({"DescribeVolumes2", "DeleteVolume"}),
-            Change([DELETED], [KNOWN, old("copy")]),
-        ),
-        Outlived(SETTLED_LATER, frozenset({"CreateTags2"}), Change([DELETED], [KNOWN])),
-    ],
-    COPY_DETACHED: [
-        Outlived(
-            SETTLED_LATER,
-            frozenset({"DescribeVolumes2", "DeleteVolume"}),
-            Change([FREE_DELETED], [FREE_KNOWN, old("copy")]),
-        ),
-        Outlived(SETTLED_LATER, frozenset({"CreateTags"}), Change([FREE_DELETED], [FREE_KNOWN])),
-    ],
     BALANCED_VM: [
         Outlived(
             f"{DELETED_ALL_THE_SAME}A classic load balancer drops it by and by, as a failing instance",
@@ -231,29 +191,9 @@ STEPS: dict[str, list[Step]] = {
     ],
     FROM_GROUP: GROUP_LEFT_LAST,
     FROM_GROUP_FAST: GROUP_LEFT_LAST,
-    UPDATED: [
+    "update_disk by a copy": [
         Step(UNDONE_LINK, Change([FREE], [old("")])),
         Step(UNDONE_LINK, Change([FREE], [f"{FREE} [bosh_replaced_by=]"])),
-        Step(KEPT_IN_DOUBT, Change(gains=[LEFT_COPY]), frozenset({"DescribeVolumes3"})),
-        Step(KEPT_IN_DOUBT, Change([FREE], [old(""), LEFT_COPY]), frozenset({"DescribeVolumes4"})),
-    ],
-    UPDATED_AGAIN: [
-        Step("The earlier copy is outdated, however this request ends", Change([copy_of("disk")])),
-        Step(UNDONE_LINK, Change([copy_of("disk"), old("copy")], [old("")])),
-        Step(
-            KEPT_IN_DOUBT,
-            Change([copy_of("disk"), old("copy")], [old(""), LEFT_COPY]),
-            frozenset({"DescribeVolumes4", "DescribeVolumes5"}),
-        ),
-    ],
-    COPY_ATTACHED: [
-        Step(SETTLED_LATER, Change(COPY_USED.loses, [COPY_USED.gains[0], COPIED])),
-        Step(SETTLED_LATER, Change(COPY_USED.loses, [COPY_USED.gains[0], KNOWN])),
-        Step(SETTLED_LATER, Change([*COPY_USED.loses, old("copy")], [COPY_USED.gains[0], KNOWN])),
-    ],
-    COPY_DETACHED: [
-        Step(SETTLED_LATER, Change([VM_WITH, KNOWN], [VM_WITHOUT, FREE_KNOWN])),
-        Step(SETTLED_LATER, Change([VM_WITH, KNOWN, old("copy")], [VM_WITHOUT, FREE_KNOWN])),
     ],
     OLD_ATTACHING: [Step(AWS_FIRST, ATTACHED)],
     OLD_DETACHING: [Step(AWS_FIRST, DETACHED)],
@@ -266,10 +206,6 @@ AGAIN: dict[str, Again] = {
     "delete_disk": Again(
         "The contract has DiskNotFound for an unknown disk, and callers take it as deleted",
         "Bosh::Clouds::DiskNotFound",
-    ),
-    "detach_disk of a copy": Again(
-        "The contract has DiskNotAttached for a disk that is not attached",
-        "Bosh::Clouds::DiskNotAttached",
     ),
     "delete_network": Again(
         "The contract has NetworkNotFound for an unknown network, and the Director takes it as deleted",

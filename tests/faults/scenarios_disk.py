@@ -25,9 +25,7 @@ CHANGING = ("DescribeVolumes", LOOK, "ModifyVolume", LOOK, LOOK)
 CHANGED = {"ModifyVolume": ["modifying", "optimizing"]}
 ATTACHED = Change(loses=(VM_WITHOUT, FREE), gains=(VM_WITH, HELD))
 DETACHED = Change(loses=(VM_WITH, HELD), gains=(VM_WITHOUT, FREE))
-UPDATE = (*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes")
-AGAIN = (*UPDATE[:2], "DeleteVolume", "DescribeVolumes", *UPDATE[2:])
-SETTLING = ("DescribeVolumes", "DeleteVolume", "CreateTags")
+UPDATE = ("DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes")
 OF_DIRECTOR = "bosh_director_uuid=director"
 ENCRYPTED = GP3.replace("gp3", "gp3, encrypted True")
 NEW = f"volume made: 2 GiB {ENCRYPTED}, available [bosh_call=…, {OF_DIRECTOR}, bosh_replaces=disk]"
@@ -36,35 +34,6 @@ NEW = f"volume made: 2 GiB {ENCRYPTED}, available [bosh_call=…, {OF_DIRECTOR},
 def old(copy: str) -> str:
     """Write the line of a disk that was replaced by a copy."""
     return f"{FREE} [{OF_DIRECTOR}, bosh_replaced_by={copy}]"
-
-
-def copy_of(disk: str, held: str = "available") -> str:
-    """Write the line of such a copy."""
-    return f"volume copy: 1 GiB {GP3}, {held} [{OF_DIRECTOR}, bosh_replaces={disk}]"
-
-
-COPY_HELD = "in-use, attached to vm as /dev/sdf"
-COPY_USED = Change([VM_WITHOUT, copy_of("disk")], [VM_WITH, copy_of("disk deleted", COPY_HELD)])
-
-
-def copied(stage: Stage) -> list[Any]:
-    """Have a VM, and a disk with a copy that replaces it."""
-    return [stage.vm(), stage.copy(stage.disk())]
-
-
-def attached_copy(stage: Stage) -> list[Any]:
-    """Have a VM with such a copy, which the Director knows."""
-    vm_cid, disk_cid = stage.vm(), stage.disk()
-    copy_cid = stage.copy(disk_cid, f"{disk_cid} known")
-    stage.ec2.attach_volume(InstanceId=vm_cid, VolumeId=copy_cid, Device="/dev/sdf")
-    return [vm_cid, copy_cid]
-
-
-def with_earlier_copy(stage: Stage) -> list[Any]:
-    """Have a disk with a copy that the Director does not know, and ask for another one."""
-    disk_cid = stage.disk()
-    stage.copy(disk_cid)
-    return [disk_cid, 2048, {"encrypted": True}]
 
 
 def told(stage: Stage, *, is_attached: bool) -> list[Any]:
@@ -168,30 +137,6 @@ DISKS = (
         lay=lambda stage: [stage.disk(), 2048, {"encrypted": True}],
         result='"made"',
         success=Change([FREE], [old("made"), NEW]),
-    ),
-    Scenario(
-        name="update_disk by a copy after an earlier one",
-        calls=AGAIN,
-        lay=with_earlier_copy,
-        result='"made"',
-        success=Change([old("copy"), copy_of("disk")], [old("made"), NEW]),
-    ),
-    Scenario(
-        name="attach_disk of a copy",
-        calls=("DescribeInstances", "AttachVolume", "DescribeVolumes", "CreateTags", *SETTLING),
-        lay=copied,
-        result=f'"{PATH}copy"',
-        success=Change([*COPY_USED.loses, old("copy")], COPY_USED.gains),
-        is_in_place=True,
-    ),
-    Scenario(
-        name="detach_disk of a copy",
-        calls=("DetachVolume", "DescribeVolumes", *SETTLING),
-        lay=attached_copy,
-        success=Change(
-            [VM_WITH, copy_of("disk known", COPY_HELD), old("copy")], [VM_WITHOUT, copy_of("disk deleted")]
-        ),
-        is_in_place=True,
     ),
     Scenario(
         name="snapshot_disk",

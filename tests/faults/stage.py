@@ -116,18 +116,6 @@ class Stage:
         answer = self.ec2.create_volume(AvailabilityZone=self.world.zone, Size=1, VolumeType="gp3")
         return self.painter.name(answer["VolumeId"], "disk")
 
-    def copy(self, disk_cid: str, link: str = "") -> str:
-        """Have a copy with this link, which replaces a volume of the Director."""
-        tags = [_director(), {"Key": "bosh_replaces", "Value": link or disk_cid}]
-        (copy,) = self.ec2.copy_volumes(
-            SourceVolumeId=disk_cid,
-            VolumeType="gp3",
-            TagSpecifications=[{"ResourceType": "volume", "Tags": tags}],
-        )["Volumes"]
-        replaced_by = [_director(), {"Key": "bosh_replaced_by", "Value": copy["VolumeId"]}]
-        self.ec2.create_tags(Resources=[disk_cid], Tags=replaced_by)
-        return self.painter.name(copy["VolumeId"], "copy")
-
     def vm_with_disk(self) -> list[str]:
         """Have an instance with a volume attached."""
         vm_cid, disk_cid = self.vm(), self.disk()

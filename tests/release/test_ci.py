@@ -263,39 +263,3 @@ def test_pairs_of_faults_have_a_seed_of_the_week(tmp_path: Path, given: str, see
 
 
 PAIRS = 'echo "$* $FAULT_SEED"; exit 3'
-
-
-@pytest.mark.parametrize("tested", [True, False])
-def test_compiled_release_is_tested_and_signed(tmp_path: Path, *, tested: bool) -> None:
-    """The release of the end-to-end test is signed and tagged; without a key the task fails."""
-    for folder in ("source/scripts", "github-release", "compiled"):
-        (tmp_path / folder).mkdir(parents=True)
-    (tmp_path / "github-release" / "tag").write_text("v1.0.0")
-    (tmp_path / "source" / "scripts" / "sign").write_text('echo "sign $* with $SIGNING_KEY"\n')
-    make = tmp_path / "make"
-    make.write_text(f"""#!/bin/sh
-echo "$* $E2E_RELEASE $E2E_STEMCELL$SIGNING_KEY"
-touch "$E2E_COMPILED/bosh-aws-cpi-1.0.0-ubuntu-noble-1.84.tgz"
-exit {0 if tested else 1}
-""")
-    make.chmod(0o755)
-    given = {"STEMCELL": "ubuntu-noble/1.84", "SIGNING_KEY": "key"}
-    done = subprocess.run(
-        ["/bin/sh", CI / "tasks" / "compiled.sh"],
-        env={**given, "PATH": f"{tmp_path}:/usr/bin:/bin", "TMPDIR": str(tmp_path)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    published, name = tmp_path / "github-release", "bosh-aws-cpi-1.0.0-ubuntu-noble-1.84.tgz"
-    called = [
-        f"e2e PYTEST_ARGS=tests/e2e/test_precompiled.py {published}/bosh-aws-cpi-1.0.0.tgz ubuntu-noble/1.84",
-        f"sign {tmp_path}/compiled {name} with key",
-    ]
-    left = {path.name for path in (tmp_path / "compiled").iterdir()}
-    if tested:
-        assert (done.returncode, done.stdout.splitlines(), left) == (0, called, {name, "tag"})
-        assert (tmp_path / "compiled" / "tag").read_text() == "v1.0.0-ubuntu-noble-1.84\n"
-    else:
-        assert (done.returncode, done.stdout.splitlines(), left) == (1, called[:1], set())

@@ -162,7 +162,7 @@ def test_start_again(machine: Machine) -> None:
 
 
 def test_start_after_another_release(machine: Machine) -> None:
-    """A rule that an older release left is gone after a start."""
+    """A rule that another release left is gone after a start."""
     machine.rule.write_text(OLD_RULE)
     machine.rule.chmod(0o440)
     machine.succeed("start")

@@ -64,17 +64,9 @@ class Copied:
     def use(self, disk_cid: str) -> None:
         """Attach a disk, tag it as the Director does after that, and detach it."""
         self.attach(disk_cid).ok()
-        self.tag(disk_cid)
-        self.detach(disk_cid).ok()
-
-    def tag(self, disk_cid: str) -> None:
-        """Tag a disk as the Director does after it has attached it."""
         metadata = {"director": "bosh", "attached_at": "2026-05-02T00:00:00Z"}
         self._cpi.call("set_disk_metadata", disk_cid, metadata).ok()
-
-    def start_other(self, method: str, disk_cid: str) -> Process:
-        """Attach or detach a disk without waiting for the answer; the caller ends the process."""
-        return self._cpi.start(method, self.vm_cid, disk_cid, stemcell=2)
+        self.detach(disk_cid).ok()
 
     def detach(self, disk_cid: str) -> Answer:
         """Detach it."""
@@ -83,11 +75,6 @@ class Copied:
     def progress(self, *percent: str) -> None:
         """Set the progress of the next copies, in percent, for each DescribeVolumeStatus in turn."""
         self._fake_aws.rule(action="CopyVolumes", states=list(percent))
-
-    def keep_old(self, times: int) -> None:
-        """Refuse the next deletions of a volume: the old disk stays when the Director uses its copy."""
-        refusal = {"code": "UnauthorizedOperation", "message": "No."}
-        self._fake_aws.rule(action="DeleteVolume", times=times, error=refusal)
 
     @property
     def disks(self) -> list[str]:
@@ -110,7 +97,6 @@ class Copied:
         return len(written)
 
 
-def copy_tags(source: str, step: str = "") -> dict[str, str]:
-    """Write the tags of a copy, except bosh_call."""
-    own = {key: value for key, value in OWN_TAGS.items() if key != "bosh_call"}
-    return {**own, "bosh_director_uuid": DIRECTOR_UUID, "bosh_replaces": f"{source} {step}".rstrip()}
+def copy_tags(source: str) -> dict[str, str]:
+    """Write the tags of a copy, except bosh_call: without those of set_disk_metadata."""
+    return {"team": "a", "bosh_director_uuid": DIRECTOR_UUID, "bosh_replaces": source}

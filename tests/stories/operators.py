@@ -255,7 +255,8 @@ class Yard:
         self.snapshot_of_volume(bosh_call="call-7")
         self.image(self.snapshot(bosh_stemcell="call-7", bosh_ami="ami-1"), bosh_stemcell="call-7")
         self.image(self.snapshot(bosh_stemcell="call-8"), bosh_director_uuid="")
-        self.image(self.snapshot(bosh_source_ami="ami-2"), bosh_source_ami="ami-2")
+        copy = {"bosh_source_ami": "ami-2", "bosh_call": "call-9"}
+        self.image(self.snapshot(bosh_ami="ami-3", **copy), **copy)
 
 
 def _specifications(tags: dict[str, str], *kinds: str) -> list[dict[str, Any]]:

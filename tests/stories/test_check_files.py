@@ -201,7 +201,7 @@ def test_unknown_region(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command
     cpi = Cpi(config("http://localhost", region="us-esat-1", **endpoints))
     answer = cpi.run(command, *([str(path)] if command == "check" else []))
     assert (answer.returncode, answer.stdout) == (2, b"")
-    assert "aws.region 'us-esat-1' is not a region that is known, and " in answer.stderr
+    assert "aws.region 'us-esat-1' is not a known region, and " in answer.stderr
     assert answer.stderr.endswith(" does not answer: did you mean us-west-1 or us-east-1?\n")
 
 

@@ -1,4 +1,4 @@
-"""update_disk by a copy: the new disk, the old one, and which of them is deleted when."""
+"""update_disk by a copy: the new disk, and the old one, which stays."""
 
 from __future__ import annotations
 
@@ -13,14 +13,12 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
     from testbed.world import World
-    from tests.protocols import CpiWith, ReadCalls, ReadWarnings, Refuse, RunInstance, WriteError
+    from tests.protocols import CpiWith, ReadCalls, Refuse, RunInstance, WriteError
     from tests.stories.volumes import Volumes
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
-UPDATE = [*["DescribeVolumes"] * 2, "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes"]
+UPDATE = ["DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes"]
 NO_COPY = "A copy can't replace it either"
-ATTACH = ["DescribeInstances", "AttachVolume", "DescribeVolumes"]
-SETTLE = ["CreateTags", "DescribeVolumes", "DeleteVolume", "CreateTags"]
 
 
 @pytest.fixture
@@ -160,14 +158,6 @@ def test_no_permission_to_tag(copied: Copied, deny: Refuse) -> None:
     assert (copied.disks, copied.tags(copied.cid)) == ([copied.cid], OWN_TAGS)
 
 
-def test_earlier_copy_and_no_other(copied: Copied, fake_aws: FakeAws) -> None:
-    """If an earlier copy is discarded and there is no other, the old disk's link is empty."""
-    copied.update().ok()
-    fake_aws.rule(action="CopyVolumes", error={"code": "UnsupportedOperation", "message": "Not now."})
-    assert copied.update().error["type"] == "Bosh::Clouds::NotSupported"
-    assert (copied.disks, copied.tags(copied.cid)["bosh_replaced_by"]) == ([copied.cid], "")
-
-
 def test_encryption_removed(
     cpi_with: CpiWith, volumes: Volumes, failure: WriteError, fake_aws: FakeAws
 ) -> None:
@@ -182,124 +172,59 @@ def test_encryption_removed(
     assert fake_aws.actions() == ["DescribeVolumes"] * 2
 
 
-def test_attached_copy(copied: Copied, fake_aws: FakeAws) -> None:
-    """When the Director attaches a copy, the old disk is deleted; later calls skip this."""
+def test_old_disk_stays(copied: Copied, fake_aws: FakeAws) -> None:
+    """No call deletes the old disk or changes a tag, whichever of the two the Director uses next."""
     new = copied.update().ok()
+    before = (copied.tags(copied.cid), copied.tags(new)["bosh_replaces"])
     fake_aws.forget_calls()
-    copied.attach(new).ok()
-    assert fake_aws.actions() == [*ATTACH, *SETTLE]
-    assert (copied.disks, copied.writes(new)) == ([new], 2)
-    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} deleted"
-    fake_aws.forget_calls()
-    copied.detach(new).ok()
-    assert fake_aws.actions() == ["DetachVolume", "DescribeVolumes"]
-
-
-def test_copy_in_initialization(copied: Copied) -> None:
-    """The old disk is deleted although EBS still copies its data: the copy completes without it."""
-    copied.progress("0")
-    new = copied.update().ok()
-    copied.attach(new).ok()
-    assert (copied.disks, copied.writes(new)) == ([new], 2)
-
-
-def test_deletion_refused(copied: Copied, warnings: ReadWarnings) -> None:
-    """If EC2 refuses to delete the old disk, the copy is attached all the same; a later call deletes it."""
-    new = copied.update().ok()
-    copied.keep_old(1)
-    answer = copied.attach(new)
-    answer.ok()
-    (said,) = warnings(answer)
-    begin = f"Could not delete volume '{copied.cid}', which '{new}' replaces: DeleteVolume failed with "
-    assert said.startswith(begin)
-    assert copied.disks == sorted([copied.cid, new])
-    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} known"
-    copied.detach(new).ok()
-    assert copied.disks == [new]
-
-
-def test_source_unknown(copied: Copied, fake_aws: FakeAws) -> None:
-    """A tag alone deletes nothing: EC2 must show that the disk is a copy of the old one."""
-    new = copied.update().ok()
-    fake_aws.rule(action="DescribeVolumes", replace=[["<sourceVolumeId>[^<]*</sourceVolumeId>", ""]])
-    copied.attach(new).ok()
-    copied.detach(new).ok()
-    assert copied.disks == sorted([copied.cid, new])
-
-
-def test_old_disk_gone(copied: Copied, world: World) -> None:
-    """If somebody has deleted the old disk, the copy's tag says so."""
-    new = copied.update().ok()
-    world.ec2.delete_volume(VolumeId=copied.cid)
-    copied.attach(new).ok()
-    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} deleted"
-
-
-def test_old_disk_attached_again(copied: Copied, warnings: ReadWarnings) -> None:
-    """If the old disk is used again, its link is emptied; the next update_disk discards the copy."""
-    new = copied.update().ok()
-    answer = copied.attach(copied.cid)
-    answer.ok()
-    (said,) = warnings(answer)
-    assert said.startswith(f"Volume '{new}' is an outdated copy: the old disk '{copied.cid}' is used")
-    assert said.endswith(f"cpi sweep --director UUID --delete --disk {new}")
-    assert (copied.disks, copied.writes(copied.cid)) == (sorted([copied.cid, new]), 2)
-    assert copied.tags(copied.cid)["bosh_replaced_by"] == ""
-    copied.detach(copied.cid).ok()
-    newer = copied.update().ok()
-    assert copied.disks == sorted([copied.cid, newer])
-    assert copied.writes(newer) == 2
-
-
-def test_both_disks_used(copied: Copied) -> None:
-    """A copy that the Director has used stays if the old disk is used again, and so does the old disk."""
-    new = copied.update().ok()
-    copied.keep_old(2)
-    copied.attach(new).ok()
-    copied.detach(new).ok()
-    copied.attach(copied.cid).ok()
-    copied.detach(copied.cid).ok()
-    copied.attach(new).ok()
-    assert copied.disks == sorted([copied.cid, new])
-    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} kept"
+    for disk_cid in (new, copied.cid):
+        copied.attach(disk_cid).ok()
+        copied.detach(disk_cid).ok()
+    assert not {"CreateTags", "DeleteVolume"} & set(fake_aws.actions())
+    assert (copied.tags(copied.cid), copied.tags(new)["bosh_replaces"]) == before
+    assert (copied.disks, copied.writes(new)) == (sorted([copied.cid, new]), 2)
 
 
 def test_other_request(copied: Copied) -> None:
-    """Another request for the old disk gets a fresh copy, and the earlier one is discarded."""
+    """Another request for the old disk gets a copy of its own, with what was written since."""
     first = copied.update().ok()
+    copied.use(copied.cid)
     second = copied.update().ok()
-    assert first != second
-    assert copied.disks == sorted([copied.cid, second])
+    assert copied.disks == sorted([copied.cid, first, second])
+    assert (copied.writes(first), copied.writes(second)) == (1, 2)
+    assert copied.tags(copied.cid)["bosh_replaced_by"] == second
 
 
-def test_copy_in_use(copied: Copied, fake_aws: FakeAws) -> None:
-    """If a copy is attached, another request for the old disk returns that copy."""
-    new = copied.update().ok()
-    copied.keep_old(1)
-    copied.attach(new).ok()
-    fake_aws.forget_calls()
-    assert copied.update().ok() == new
-    assert fake_aws.actions() == ["DescribeVolumes"] * 2
+def test_same_request_much_later(copied: Copied) -> None:
+    """A request id that comes again does not return the copy that is the disk by now: the Director copies."""
+    new = copied.update(**REQUEST).ok()
+    copied.use(new)
+    error = copied.update(**REQUEST).error
+    assert error["type"] == "Bosh::Clouds::NotSupported"
+    assert f"Volume '{new}' belongs to another call with the same request id" in error["message"]
+    assert copied.disks == sorted([copied.cid, new])
 
 
 def test_old_disk_deleted(copied: Copied, failure: WriteError) -> None:
-    """A request for a deleted old disk returns its copy; without a copy it is DiskNotFound."""
-    new = copied.update().ok()
-    copied.attach(new).ok()
-    copied.detach(new).ok()
-    assert copied.disks == [new]
-    assert copied.update().ok() == new
-    copied.delete(new)
+    """A disk that is gone is DiskNotFound, whatever has replaced it."""
+    copied.update().ok()
+    copied.delete(copied.cid)
     assert copied.update().error == failure("DiskNotFound", f"Disk '{copied.cid}' not found")
 
 
-def test_copy_of_a_copy(copied: Copied) -> None:
-    """If the Director updates a copy, it knows the copy: the first disk is deleted, then the second."""
-    first = copied.update().ok()
-    second = copied.update_other(first).ok()
-    assert copied.disks == sorted([first, second])
-    copied.attach(second).ok()
-    assert (copied.disks, copied.writes(second)) == ([second], 2)
+def test_old_disk_attached_meanwhile(copied: Copied, fake_aws: FakeAws) -> None:
+    """If the old disk is attached before the copy is linked, the copy may lack data: it is discarded."""
+    fake_aws.rule(action="CreateTags", hold_before=True)
+    process = copied.start()
+    try:
+        assert fake_aws.wait_until_held() == ["CreateTags"]
+        copied.attach(copied.cid).ok()
+    finally:
+        fake_aws.release()
+        error = finish(process).error
+    assert error["type"] == "Bosh::Clouds::NotSupported"
+    assert f"{NO_COPY}: it was attached in the meantime" in error["message"]
+    assert (copied.disks, copied.tags(copied.cid)["bosh_replaced_by"]) == ([copied.cid], "")
 
 
 def test_same_request_at_once(copied: Copied, fake_aws: FakeAws) -> None:

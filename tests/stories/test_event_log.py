@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi import event_log
 from testbed.executable import DIRECTOR_UUID, Cpi, config, finish
 from testbed.rules import REQUEST_ID
 
@@ -331,60 +329,3 @@ def test_wrong_value(logging: Logging, value: object, said: str) -> None:
     error = logging(value).call("ping").error
     assert error["type"] == "InvalidCall"
     assert f"configuration parameter debug.event_log {said}" in error["message"].lower()
-
-
-def test_rotation(logging: Logging, path: Path) -> None:
-    """A full file is renamed, and three such files are kept."""
-    older = [path.with_name(f"events.log.{number}") for number in (1, 2, 3)]
-    cpi = logging()
-    for number in range(5):
-        path.write_text(f"file {number}\n" + "x" * event_log.LIMIT)
-        assert warnings(cpi.call("ping").stderr) == []
-        assert not path.exists()
-    assert [each.read_text()[:6] for each in older] == ["file 4", "file 3", "file 2"]
-    assert sorted(path.parent.iterdir()) == older
-    assert '"method":"ping"' in older[0].read_text()[-1000:]
-
-
-def test_rotation_at_once(logging: Logging, path: Path) -> None:
-    """When several calls find a full file, it is renamed once, and no line is lost."""
-    path.write_text("x" * event_log.LIMIT + "\n")
-    cpi = logging()
-    processes = [cpi.start("ping") for _ in range(8)]
-    assert [finish(each).ok() for each in processes] == ["pong"] * 8
-    renamed = path.with_name("events.log.1")
-    assert sorted(path.parent.iterdir()) in ([path, renamed], [renamed])
-    both = renamed.read_text() + (path.read_text() if path.exists() else "")
-    assert both.count('"method":"ping"') == 8
-    assert both.startswith("xxx")
-
-
-@pytest.mark.parametrize(("size", "added"), [(event_log.LIMIT, 1), (2 * event_log.LIMIT, 0)])
-def test_rotation_refused(logging: Logging, path: Path, size: int, added: int) -> None:
-    """A full file that can't be renamed costs another warning, and grows to twice its size at most."""
-    path.write_text("x" * (size - 1) + "\n")
-    path.with_name("events.log.2").touch()
-    path.with_name("events.log.3").mkdir()
-    answer = logging().call("ping")
-    assert answer.ok() == "pong"
-    assert warnings(answer.stderr) == [f"The event log '{path}' can't be renamed: Is a directory"]
-    assert path.read_text().count('"method":"ping"') == added
-
-
-@pytest.mark.parametrize(("size", "added"), [(event_log.LIMIT, 1), (2 * event_log.LIMIT, 0)])
-def test_rotation_by_another(logging: Logging, path: Path, size: int, added: int) -> None:
-    """While another process renames the file nobody waits for it, and the bound holds."""
-    path.write_text("x" * (size - 1) + "\n")
-    cpi = logging()
-    with path.open() as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        assert len(warnings(cpi.call("ping").stderr)) == 1 - added
-    assert path.read_text().count('"method":"ping"') == added
-
-
-def test_rotation_late(logging: Logging, path: Path) -> None:
-    """A file that has reached the bound is renamed as soon as that works, and no line is lost."""
-    path.write_text("x" * (2 * event_log.LIMIT - 1) + "\n")
-    assert warnings(logging().call("ping").stderr) == []
-    assert [each.name for each in path.parent.iterdir()] == ["events.log.1"]
-    assert path.with_name("events.log.1").read_text().count('"method":"ping"') == 1

@@ -29,7 +29,6 @@ FORGED = {
     "bosh_call": "call-1",
     "bosh_created": LONG_AGO,
     "bosh_delete_failed": LONG_AGO,
-    "bosh_kept": f"{LONG_AGO} CloudError i-0123456789abcdef0",
     "bosh_network": "managed",
     "bosh_replaced_by": "vol-0123456789abcdef0",
     "bosh_replaces": "vol-0123456789abcdef0 known",

@@ -86,8 +86,8 @@ SECOND_DYNAMIC = (
     "remove it, or make it a manual network"
 )
 SECOND_ADDRESS = (
-    "the IPv4 address of network 'second' is ignored, because its nic_group 'g' has that of network "
-    "'default': give each of them a nic_group of its own"
+    "the IPv4 address of network 'second' is ignored, because nic_group 'g' already has that of network "
+    "'default': give each a nic_group of its own"
 )
 SHARED = (
     "nic_group 'g' of network 'dynamic' is ignored, because a dynamic network shares its interface with no "
@@ -95,7 +95,7 @@ SHARED = (
 )
 VIP = (
     "nic_group 'g' of vip network 'vip' is ignored, because no other network of the VM has it: the first "
-    "interface gets the elastic IP. Use the nic_group of one, or remove it"
+    "interface gets the elastic IP. Use another network's nic_group, or remove it"
 )
 
 

@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 USUAL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-FURTHER = [f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in LETTERS[:24]]
+FURTHER = [f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in LETTERS]
 LAST = [
-    *(f"/dev/xvd{stem}{letter}" for stem in "bc" for letter in "yz"),
     *(f"/dev/xvda{letter}" for letter in LETTERS),
     *(f"/dev/xvdd{letter}" for letter in LETTERS[:24]),
     *(f"/dev/sd{letter}" for letter in "cdeqrstuvwxyz"),
@@ -60,8 +59,8 @@ def limit(fake_aws: FakeAws) -> Callable[[int], None]:
     [
         ([], "/dev/xvdba"),
         (["/dev/xvdba", "/dev/xvdbc"], "/dev/xvdbb"),
-        (FURTHER[:24], "/dev/xvdca"),
-        (FURTHER, "/dev/xvdby"),
+        (FURTHER[:26], "/dev/xvdca"),
+        (FURTHER, "/dev/xvdaa"),
         ([*FURTHER, *LAST[:-1]], "/dev/sdz"),
     ],
 )

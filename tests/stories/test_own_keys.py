@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pytest
 
 from bosh_aws_cpi.plan.tags import MAX_KEY
-from bosh_aws_cpi.tag_names import ATTACHED_AT, OWN
+from bosh_aws_cpi.tag_names import OWN
 from testbed.executable import DIRECTOR_UUID
 from tests.stories.operators import ANY_AGE, LONG_AGO, Sweep
 
@@ -53,9 +53,9 @@ KEYS: Final = [*sorted(OWN), RECORD]
 HARMLESS: Final = {"team": "a", "bosh_target_env": "prod", "bosh_owner": "b"}
 
 
-def forged(*but: str) -> dict[str, str]:
+def forged() -> dict[str, str]:
     """Return tags with all own keys, in all disguises, and some that are nobody's."""
-    disguised = {hide(key) for key in KEYS if key not in but for hide in DISGUISES.values()}
+    disguised = {hide(key) for key in KEYS for hide in DISGUISES.values()}
     return {**dict.fromkeys([*disguised, f"{CUT_RECORD}x"], FORGED), **HARMLESS}
 
 
@@ -157,8 +157,7 @@ def test_left_out(
     methods: Methods, method: str, all_tags: Callable[[], set[tuple[str, str]]], warnings: ReadWarnings
 ) -> None:
     """No method sets an own key or one that could be read as one; one warning names all that are left out."""
-    allowed = [ATTACHED_AT] if method == "set_disk_metadata" else []
-    wanted = forged(*allowed)
+    wanted = forged()
     answer: Answer = getattr(methods, method)(wanted)
     assert answer.error is None
     tags = all_tags()
@@ -179,15 +178,7 @@ def test_copied_disk(cpi: Cpi, disk: CreateVolume, world: World, tags_of: ReadTa
     tags = tags_of(copy_cid)
     assert tags.pop("bosh_call") != FORGED
     ours = {"bosh_director_uuid": DIRECTOR_UUID, "bosh_replaces": disk_cid}
-    assert tags == {**HARMLESS, **ours, ATTACHED_AT: FORGED}
-
-
-def test_time_of_attachment(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags) -> None:
-    """The Director's own tag of an attached disk stays its own to set."""
-    disk_cid = disk()
-    metadata = {ATTACHED_AT: "2026-05-01T00:00:00Z", "director": "bosh"}
-    assert cpi.call("set_disk_metadata", disk_cid, metadata).stderr.count("WARNING") == 0
-    assert tags_of(disk_cid) == metadata
+    assert tags == {**HARMLESS, **ours}
 
 
 def test_tags_of_a_disk_in_use(cpi: Cpi, world: World, tags_of: ReadTags, warnings: ReadWarnings) -> None:
@@ -204,7 +195,7 @@ class Stage:
     """Where tags are forged in one way, and may change what comes of a call: each effect returns it.
 
     Attributes:
-        way: "never"; "requests" are given the tags; they are "there", as an earlier version has set them.
+        way: "never"; "requests" are given the tags; they are "there", as another program has set them.
     """
 
     way = "never"
@@ -233,9 +224,9 @@ class Stage:
         answer = self.create(properties, {"private": self.network(address)}, agent_id=agent_id)
         return str(answer.ok()[0])
 
-    def _disks(self, count: int, tags: Tags | None = None, vm_cid: str | None = None) -> list[str]:
+    def _disk(self, tags: Tags | None = None) -> str:
         given = {"tags": self._given(tags or {})}
-        return [str(self._cpi.call("create_disk", 1024, given, vm_cid).ok()) for _ in range(count)]
+        return str(self._cpi.call("create_disk", 1024, given, None).ok())
 
     def _there(self, *ids: str) -> list[bool]:
         state = self._world.state()
@@ -263,25 +254,6 @@ class Stage:
         """The same where it leaves its load balancers first."""
         return self.delete_vm(drains=True)
 
-    def attach_disk(self) -> object:
-        """Attach and detach a disk that calls another one its predecessor, and a third one its copy."""
-        vm_cid = self._vm()
-        own, former, copy = disks = self._disks(3, vm_cid=vm_cid)
-        self._forge(own, {"bosh_replaces": f"{former} known", "bosh_replaced_by": copy})
-        self._forge(former, {"bosh_replaced_by": own})
-        self._forge(copy, {"bosh_replaces": own})
-        for method in ("attach_disk", "detach_disk"):
-            self._cpi.call(method, vm_cid, own, stemcell=2).ok()
-        return self._there(*disks)
-
-    def update_disk(self) -> object:
-        """Change a disk that another one calls its predecessor."""
-        own, other = self._disks(2)
-        self._forge(own, {"bosh_replaced_by": other})
-        self._forge(other, {"bosh_replaces": own})
-        copy = str(self._cpi.call("update_disk", own, 1024, {"encrypted": True}).ok())
-        return len({own, other, copy}), self._there(own, other, copy)
-
     def create_vm(self) -> object:
         """Create a VM, where another one and its interface say that they are for the same agent."""
         origin = {"bosh_agent_id": "agent-2", "bosh_director_uuid": DIRECTOR_UUID}
@@ -294,7 +266,7 @@ class Stage:
     def sweep(self) -> object:
         """Sweep, where a disk and a snapshot say that they are a gone VM's and a stemcell's."""
         tags = {"bosh_agent_id": "agent-gone", "bosh_stemcell": "x", "bosh_sweep_seen": LONG_AGO}
-        (disk_cid,) = self._disks(1, tags)
+        disk_cid = self._disk(tags)
         self._forge(disk_cid, tags)
         snapshot_cid = self._cpi.call("snapshot_disk", disk_cid, self._given(tags)).ok()
         outcomes = Sweep(self._cpi, self._fake_aws).outcomes("--delete", *ANY_AGE)
@@ -302,7 +274,7 @@ class Stage:
 
     def delete_stemcell(self) -> object:
         """Delete a stemcell whose AMI is gone, where a disk's snapshot says that it is the AMI's."""
-        (disk_cid,) = self._disks(1)
+        disk_cid = self._disk()
         tags = self._given({"bosh_ami": GONE_AMI, "bosh_stemcell": "x"})
         snapshot_cid = self._cpi.call("snapshot_disk", disk_cid, tags).ok()
         self._cpi.call("delete_stemcell", GONE_AMI).ok()
@@ -340,8 +312,6 @@ def stage(
 EXPECTED: Final = {
     "delete_vm": [False, True, True],
     "delete_vm_drained": [False, True, True],
-    "attach_disk": [True] * 3,
-    "update_disk": (3, [True] * 3),
     "create_vm": (False, [True] * 2),
     "sweep": (["left to you: name it with --disk"], [True] * 2),
     "delete_stemcell": [True],

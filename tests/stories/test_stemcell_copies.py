@@ -152,49 +152,6 @@ def test_same_request_again(copied: Callable[..., str], world: World) -> None:
     assert world.state()["images"] == sorted([first, second])
 
 
-@pytest.fixture
-def old_copy(world: World, fake_aws: FakeAws) -> Callable[[], str]:
-    """Return a function that has a copy of the world's AMI there as earlier versions left it."""
-
-    def make() -> str:
-        marks = {
-            "bosh_director_uuid": DIRECTOR_UUID,
-            "bosh_source_ami": world.image_id,
-            "bosh_kms_key": "default",
-        }
-        answer = world.ec2.copy_image(
-            Name="old", SourceImageId=world.image_id, SourceRegion="us-east-1", Encrypted=True
-        )
-        ami_id = str(answer["ImageId"])
-        listed = [{"Key": key, "Value": value} for key, value in marks.items()]
-        world.ec2.create_tags(Resources=[ami_id], Tags=listed)
-        fake_aws.forget_calls()
-        return ami_id
-
-    return make
-
-
-def test_copy_of_an_earlier_version(
-    copied: Callable[..., str],
-    old_copy: Callable[[], str],
-    tags_of: ReadTags,
-) -> None:
-    """A copy of an earlier version, without such tags, is used if it is the only one, and is tagged."""
-    old = old_copy()
-    assert copied(**NOBLE) == old
-    assert tags_of(old)["bosh_stemcell_name"] == "bosh-noble/1.2"
-    assert copied(**NOBLE) == old
-    assert copied(name="bosh-noble", version="1.3") != old
-
-
-def test_copies_of_an_earlier_version(copied: Callable[..., str], old_copy: Callable[[], str]) -> None:
-    """It is not used if there are several, or if the stemcell has no name."""
-    first = old_copy()
-    assert copied() != first
-    old = [first, old_copy()]
-    assert copied(**NOBLE) not in old
-
-
 def test_copy_that_failed_after_a_killed_call(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """An earlier call's copy that failed is replaced."""
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}

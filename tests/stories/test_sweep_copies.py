@@ -25,40 +25,31 @@ def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied
     return Copied(cpi, fake_aws, world, vm())
 
 
-def test_replaced(copied: Copied, sweep: Sweep) -> None:
-    """An old disk that attach_disk could not delete is deleted, although EBS still copies its data."""
-    copied.progress("0")
+def test_both(copied: Copied, sweep: Sweep) -> None:
+    """The old disk and a copy that was never attached are left to a person, who reads where to look."""
     new = copied.update().ok()
-    copied.keep_old(1)
-    copied.attach(new).ok()
-    assert sweep.outcomes("--delete", *ANY_AGE, status=0) == {copied.cid: "removed"}
-    assert (copied.disks, copied.writes(new)) == ([new], 2)
-    copied.detach(new).ok()
-    assert copied.tags(new)["bosh_replaces"] == f"{copied.cid} deleted"
+    first = "by update_disk: first look in bosh disks --orphaned and bosh instances --details"
+    rows = sweep("--json", "--delete", *ANY_AGE).document["strays"]
+    assert {row["id"]: row["why"] for row in rows} == {
+        copied.cid: f"replaced by {new}, {first}",
+        new: f"a copy of {copied.cid} without the Director's tags, {first}",
+    }
+    assert sweep.outcomes("--delete", *ANY_AGE) == {copied.cid: ASK, new: ASK}
+    removed = sweep.outcomes("--delete", "--disk", new, *ANY_AGE)
+    assert (removed, copied.disks) == ({copied.cid: ASK, new: "removed"}, [copied.cid])
 
 
-def test_young(copied: Copied, sweep: Sweep) -> None:
-    """The age of a replaced disk is that of its copy, however old the disk is."""
-    new = copied.update().ok()
-    copied.keep_old(1)
-    copied.attach(new).ok()
-    assert sweep.outcomes("--delete", status=0) == {copied.cid: "too young"}
-
-
-def test_copy_that_is_not_attached(copied: Copied, sweep: Sweep) -> None:
-    """If the copy is not attached, the Director may know either disk, so an operator has to decide."""
-    new = copied.update().ok()
+def test_attached_copy(copied: Copied, sweep: Sweep) -> None:
+    """A copy that the Director has attached is a disk like any other; the old disk is still listed."""
+    copied.use(copied.update().ok())
     assert sweep.outcomes("--delete", *ANY_AGE) == {copied.cid: ASK}
-    assert sweep.outcomes("--delete", status=0) == {copied.cid: "too young"}
-    removed = sweep.outcomes("--delete", "--disk", copied.cid, *ANY_AGE, status=0)
-    assert (removed, copied.disks) == ({copied.cid: "removed"}, [new])
 
 
-def test_copy_that_the_director_may_not_know(copied: Copied, sweep: Sweep, world: World) -> None:
-    """A copy that somebody else has attached does not prove that the Director knows it."""
+def test_old_disk_in_use(copied: Copied, sweep: Sweep) -> None:
+    """An old disk that is attached is no stray."""
     new = copied.update().ok()
-    world.ec2.attach_volume(InstanceId=copied.vm_cid, VolumeId=new, Device="/dev/sdq")
-    assert sweep.outcomes("--delete", *ANY_AGE) == {copied.cid: ASK}
+    copied.attach(copied.cid).ok()
+    assert sweep.outcomes(*ANY_AGE) == {new: ASK}
 
 
 def test_unfinished_copy(copied: Copied, sweep: Sweep, fake_aws: FakeAws) -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from testbed.traffic import Traffic
     from testbed.world import World
     from tests.protocols import (
-        CpiWith,
         CreateVm,
         CreateVolume,
         ReadCalls,
@@ -164,23 +163,6 @@ def test_spot(
     answer = create_vm({**spot, "spot_ondemand_fallback": True}, networks=networks, agent_id="agent-2")
     made = world.instance(answer.ok()[0])
     assert (made["Placement"]["AvailabilityZone"], "InstanceLifecycle" in made) == (world.zone, False)
-
-
-@pytest.mark.usefixtures("own_zone_short")
-def test_remembered(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    networks: dict[str, Any],
-    tried: Callable[[], Any],
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
-    """With aws.remember_shortages the next VM goes to the other zone at once."""
-    executable = cpi_with(remember_shortages=True)
-    for agent_id in ("agent-1", "agent-2"):
-        fake_aws.forget_calls()
-        create_vm(TYPES, networks=networks, agent_id=agent_id, executable=executable).ok()
-    assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, world.other_zone)]
 
 
 @pytest.mark.usefixtures("own_zone_short")

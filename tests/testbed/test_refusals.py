@@ -133,16 +133,6 @@ class Bed:
         second = self.new_interface(**{"DeviceIndex": 1, **given})
         self.run(NetworkInterfaces=[self.new_interface(), second])
 
-    def ended(self) -> str:
-        """Launch an instance and terminate it."""
-        instance_id = str(self.run()["InstanceId"])
-        self.ec2.terminate_instances(InstanceIds=[instance_id])
-        return instance_id
-
-    def stop(self, instance_id: str) -> None:
-        """Stop an instance."""
-        self.ec2.stop_instances(InstanceIds=[instance_id])
-
     def without_image(self) -> Bed:
         """Deregister the image of the account."""
         self.ec2.deregister_image(ImageId=self.world.image_id)
@@ -335,16 +325,6 @@ REFUSALS: dict[str, tuple[Callable[[Bed], object], str, str]] = {
             ),
         )
     },
-    "stop a spot instance": (
-        lambda bed: bed.stop(bed.run(InstanceMarketOptions={"MarketType": "spot"})["InstanceId"]),
-        "UnsupportedOperation",
-        "associated with a one-time Spot Instance request",
-    ),
-    "stop a terminated instance": (
-        lambda bed: bed.stop(bed.ended()),
-        "IncorrectInstanceState",
-        "is not in a state from which it can be stopped",
-    ),
     "launch with a deregistered image": (
         lambda bed: bed.without_image().run(),
         "InvalidAMIID.NotFound",

@@ -41,7 +41,7 @@ STALE = {
     "docs/cloud-properties.md": "| `use_root_disk` | ",
     "docs/operators.md": "| every deployment | ",
     "docs/retries.md": "| an AMI is gone | ",
-    "docs/licences.md": "| Python-2.0.1 | C | ",
+    "docs/licences.md": "| Python-2.0.1 | ",
     "jobs/aws_cpi/spec": '    description: "AWS region',
 }
 """A row of each page, to which something is added."""

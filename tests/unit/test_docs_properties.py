@@ -13,7 +13,7 @@ import yaml
 
 from bosh_aws_cpi import errors
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
-from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, KEPT_TAG, SHUTDOWN_TAG
+from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SHUTDOWN_TAG
 from tests.listing import check_listed
 from tests.unit.property_hashes import HASHES
 
@@ -96,7 +96,6 @@ def test_tags() -> None:
         AGENT_TAG,
         CALL_TAG,
         SHUTDOWN_TAG,
-        KEPT_TAG,
     }
 
 

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import recorded_targets
-from bosh_aws_cpi.tag_names import ATTACHED_AT, OWN
+from bosh_aws_cpi.tag_names import OWN
 from testbed.cloud import ROOT
 
 if TYPE_CHECKING:
@@ -29,12 +29,12 @@ def constants() -> Iterator[str]:
 
 
 def test_all_tags() -> None:
-    """Every tag that a module names is in the list, and otherwise only the Director's time of attachment."""
-    assert {*constants()} == (OWN - {ATTACHED_AT}) | {recorded_targets.TAG}
+    """Every tag that a module names is in the list, and no other."""
+    assert {*constants()} == OWN | {recorded_targets.TAG}
 
 
 def test_documented() -> None:
     """The policy's condition on tag keys has all of them: it must allow what the CPI writes."""
     text = (ROOT / "docs/operators.md").read_text()
     (listed,) = [each for each in text.split("\n- ") if each.startswith("**Tag keys**")]
-    assert {key for key in OWN - {ATTACHED_AT} if f"`{key}`" not in listed} == set()
+    assert {key for key in OWN if f"`{key}`" not in listed} == set()

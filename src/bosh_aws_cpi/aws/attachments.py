@@ -155,11 +155,8 @@ class _Holder:
             return "not known"
 
 
-def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> Volume:
+def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     """Wait until a volume is attached to an instance.
-
-    Returns:
-        The volume, as EC2 showed it last.
 
     Raises:
         CloudError: The wait timed out, or the volume was detached, for example because the instance is
@@ -168,9 +165,8 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> Volu
     """
     seen: list[str] = []
 
-    def probe() -> Volume:
-        volume = find(client, disk_cid)
-        attachment = volume.attachments.get(vm_cid)
+    def probe() -> None:
+        attachment = find(client, disk_cid).attachments.get(vm_cid)
         seen.append(attachment[0] if attachment else "not attached")
         if attachment is None and (set(seen) != {"not attached"} or len(seen) > MAX_UNSEEN):
             message = f"Volume '{disk_cid}' was detached from instance '{vm_cid}': is the VM terminating?"
@@ -179,10 +175,9 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> Volu
             raise timing.NotYet("not attached")
         if attachment[0] != "attached":
             raise timing.NotYet(attachment[0])
-        return volume
 
     what = f"volume '{disk_cid}' to be attached to instance '{vm_cid}'"
-    return timing.until(timing.VOLUME_ATTACHED, what, probe)
+    timing.until(timing.VOLUME_ATTACHED, what, probe)
 
 
 def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
@@ -217,24 +212,20 @@ def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     wait_until_detached(client, disk_cid, vm_cid)
 
 
-def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> Volume | None:
+def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     """Wait until a volume is no longer attached to an instance; a deleted volume is not attached.
-
-    Returns:
-        The volume, as EC2 showed it last; None when it was deleted.
 
     Raises:
         CloudError: The wait timed out. The guest may still have it mounted.
     """
 
-    def probe() -> Volume | None:
+    def probe() -> None:
         try:
             volume = find(client, disk_cid)
         except DiskNotFound:
-            return None
+            return
         if vm_cid in volume.attachments:
             raise timing.NotYet(volume.attachments[vm_cid][0])
-        return volume
 
     what = f"volume '{disk_cid}' to be detached from instance '{vm_cid}'"
-    return timing.until(timing.VOLUME_DETACHED, what, probe)
+    timing.until(timing.VOLUME_DETACHED, what, probe)

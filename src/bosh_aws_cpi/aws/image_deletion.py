@@ -11,14 +11,14 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, code_of, described, has_code
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags
+from bosh_aws_cpi.aws.sdk.filters import beginning, by_tags
+from bosh_aws_cpi.aws.sdk.idempotency import tags_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import FilterTypeDef
 
 
 _AMI_ID = re.compile(r"ami-[0-9a-f]+")
@@ -152,22 +152,18 @@ def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str
     A snapshot is listed only if EC2 shows that it was made for this AMI, or for an AMI without naming it:
     EC2 names the AMI only for a snapshot that CopyImage made.
 
-    EC2's filters treat ``*`` and ``?`` as wildcards, so nothing is looked up unless the id has the exact
-    form of an AMI's id.
+    Nothing is looked up unless the id has the form of an AMI's id.
     """
     if not _AMI_ID.fullmatch(ami_id):
         return []
-    filters: list[FilterTypeDef] = [
-        {"Name": "description", "Values": [f"Copied for DestinationAmi {ami_id} *"]},
-        {"Name": f"tag:{AMI_TAG}", "Values": [ami_id]},
-        *by_tags(own_tags or {}),
-    ]
+    named, marks = f"Copied for DestinationAmi {ami_id} ", {AMI_TAG: ami_id, **(own_tags or {})}
     paginator = client.get_paginator("describe_snapshots")
     found = {
         snapshot["SnapshotId"]: snapshots.is_for_image(snapshot, ami_id)
-        for each in filters
+        for each in [beginning("description", named), *by_tags(marks)]
         for page in paginator.paginate(OwnerIds=["self"], Filters=[each])
         for snapshot in page["Snapshots"]
+        if snapshot.get("Description", "").startswith(named) or marks.items() & tags_of(snapshot).items()
     }
     if kept := [snapshot_id for snapshot_id, is_certain in found.items() if not is_certain]:
         logger.error(

@@ -7,10 +7,11 @@ from bosh_aws_cpi.aws import tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING
 from bosh_aws_cpi.aws.sdk.errors import has_code
+from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
-    by_tags,
     create_once,
+    has_tags,
     is_recent,
     parsed_time,
     tags_of,
@@ -23,7 +24,7 @@ from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import FilterTypeDef, ImageTypeDef
+    from mypy_boto3_ec2.type_defs import ImageTypeDef
 
 _FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
 AMI_TAG = "bosh_ami"
@@ -53,9 +54,7 @@ def find_first(client: "EC2Client", ami_ids: Sequence[str]) -> str | None:
 
     The ids are given as a filter: in ImageIds, a single id of another region would fail the whole call.
     """
-    answer = client.describe_images(
-        Filters=[{"Name": "image-id", "Values": list(ami_ids)}], IncludeDeprecated=True
-    )
+    answer = client.describe_images(Filters=[exactly("image-id", *ami_ids)], IncludeDeprecated=True)
     found = {entry["ImageId"] for entry in answer["Images"]}
     return next((ami_id for ami_id in ami_ids if ami_id in found), None)
 
@@ -85,8 +84,8 @@ def register(client: "EC2Client", arguments: Json) -> str:
     name = arguments["Name"]
 
     def find_by_name() -> str | None:
-        answer = client.describe_images(Owners=["self"], Filters=[{"Name": "name", "Values": [name]}])
-        return next((entry["ImageId"] for entry in answer["Images"]), None)
+        answer = client.describe_images(Owners=["self"], Filters=[exactly("name", name)])
+        return next((entry["ImageId"] for entry in answer["Images"] if entry.get("Name") == name), None)
 
     return create_once(
         f"AMI '{name}'",
@@ -100,10 +99,7 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
     """DescribeImages: Amazon's kernel images, as (id, image location)."""
     answer = client.describe_images(
         Owners=["amazon"],
-        Filters=[
-            {"Name": "architecture", "Values": [architecture]},
-            {"Name": "image-type", "Values": ["kernel"]},
-        ],
+        Filters=[exactly("architecture", architecture), exactly("image-type", "kernel")],
     )
     return [(entry["ImageId"], entry.get("ImageLocation", "")) for entry in answer["Images"]]
 
@@ -121,7 +117,7 @@ class Marked(Record):
 
 def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
     """DescribeImages: the account's AMIs with all of these tags, available ones before pending ones."""
-    states: FilterTypeDef = {"Name": "state", "Values": ["available", "pending"]}
+    states = exactly("state", "available", "pending")
     answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
     found = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
     return [
@@ -132,6 +128,7 @@ def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
             is_recent(parsed_time(entry.get("CreationDate", ""))),
         )
         for entry in found
+        if has_tags(entry, marks)
     ]
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SHUTDOWN_NOT_SKIPPED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_vm
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags
+from bosh_aws_cpi.aws.sdk.idempotency import has_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
@@ -29,6 +30,7 @@ def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
         for page in pages
         for reservation in page["Reservations"]
         for entry in reservation["Instances"]
+        if has_tags(entry, tags)
     ]
 
 
@@ -135,12 +137,6 @@ def wait_until_terminated(
             raise timing.NotYet(instance.state)
 
     timing.until(timing.INSTANCE_TERMINATED, f"instance '{vm_cid}' to be terminated", probe)
-
-
-def stop(client: "EC2Client", vm_cid: str) -> None:
-    """StopInstances for one instance; does not wait."""
-    with naming_vm(vm_cid):
-        client.stop_instances(InstanceIds=[vm_cid])
 
 
 def reboot(client: "EC2Client", vm_cid: str) -> None:

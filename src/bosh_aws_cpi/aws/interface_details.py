@@ -5,6 +5,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.listings import listed
+from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.aws.sdk.idempotency import tags_of
 from bosh_aws_cpi.records import EMPTY, Record
 
@@ -85,7 +86,7 @@ def with_address(client: "EC2Client", address: str) -> list[Interface]:
         names.append("association.public-ip")
     paginator = client.get_paginator("describe_network_interfaces")
     for name in names:
-        pages = paginator.paginate(Filters=[{"Name": name, "Values": [address]}])
+        pages = paginator.paginate(Filters=[exactly(name, address)])
         found = [from_entry(entry) for page in pages for entry in page["NetworkInterfaces"]]
         if found:
             return found
@@ -94,8 +95,8 @@ def with_address(client: "EC2Client", address: str) -> list[Interface]:
 
 def with_id(client: "EC2Client", nic_id: str) -> Interface | None:
     """DescribeNetworkInterfaces: one interface; None when EC2 does not show it, such as another account's."""
-    filters: Any = [{"Name": "network-interface-id", "Values": [nic_id]}]
-    entries = client.describe_network_interfaces(Filters=filters)["NetworkInterfaces"]
+    by_id = exactly("network-interface-id", nic_id)
+    entries = client.describe_network_interfaces(Filters=[by_id])["NetworkInterfaces"]
     return next(map(from_entry, entries), None)
 
 

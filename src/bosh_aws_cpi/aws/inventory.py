@@ -6,14 +6,14 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bosh_aws_cpi.aws.listings import PAGE, entries
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, parsed_time, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.idempotency import parsed_time, tags_of
 from bosh_aws_cpi.aws.snapshots import is_for_image
 from bosh_aws_cpi.aws.subnets import CREATED_TAG
 from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import FilterTypeDef
 
 Kind = Literal["AMI", "snapshot", "volume", "interface", "subnet", "placement group", "instance"]
 
@@ -33,8 +33,6 @@ class Resource(Record):
     iops: int = 0
     snapshot_ids: tuple[str, ...] = ()
     """The snapshots of an AMI."""
-    source_id: str = ""
-    """The volume that a volume was copied from."""
     is_used: bool = False
     """Whether a subnet has interfaces."""
     is_for_image: bool = False
@@ -46,7 +44,7 @@ class Resource(Record):
 
 
 def tagged(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
-    """List the resources with these tags; EC2 treats ``*`` and ``?`` in the values as wildcards."""
+    """List the resources with these tags."""
     return _list(client, kind, Filters=by_tags(tags))
 
 
@@ -59,8 +57,7 @@ def reload(client: "EC2Client", resource: Resource) -> Resource | None:
     """Look a resource up again; None when it is gone."""
     way = _KINDS[resource.kind]
     value = resource.group if way.id_filter == "group-name" else resource.resource_id
-    by_id: FilterTypeDef = {"Name": way.id_filter, "Values": [value]}
-    return next(iter(_list(client, resource.kind, Filters=[by_id])), None)
+    return next(iter(_list(client, resource.kind, Filters=[exactly(way.id_filter, value)])), None)
 
 
 class _Way(Record):
@@ -107,7 +104,6 @@ def _volume(entry: Any) -> Resource:  # noqa: ANN401
         size_gib=entry["Size"],
         type=entry["VolumeType"],
         iops=entry.get("Iops", 0),
-        source_id=entry.get("SourceVolumeId", ""),
     )
 
 

@@ -19,7 +19,8 @@ from bosh_aws_cpi.aws.sdk.errors import (
     is_subnet_full,
     may_be_done,
 )
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -227,11 +228,10 @@ def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
 
     EC2 may keep the request of a launch that failed, and launch the instance later.
     """
-    filters = by_tags(tags)
-    filters.append({"Name": "state", "Values": ["open"]})
+    filters = [*by_tags(tags), exactly("state", "open")]
     pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
     requests = [each for page in pages for each in page["SpotInstanceRequests"]]
-    found = [each["SpotInstanceRequestId"] for each in requests if tags.items() <= tags_of(each).items()]
+    found = [each["SpotInstanceRequestId"] for each in requests if has_tags(each, tags)]
     if found:
         logger.info("Cancelling the open spot requests %s", ", ".join(found))
         client.cancel_spot_instance_requests(SpotInstanceRequestIds=found)

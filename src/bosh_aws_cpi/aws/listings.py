@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
+from bosh_aws_cpi.aws.sdk.filters import exactly
+
 _MOST_VALUES: Final = 200
 """EC2's maximum number of values in one filter (EC2 user guide, "List and filter using the CLI and API")."""
 PAGE: Final = 1000
@@ -57,5 +59,5 @@ def listed(
     """
     wanted = sorted(set(values))
     for start in range(0, len(wanted), _MOST_VALUES):
-        part = [{"Name": name, "Values": wanted[start : start + _MOST_VALUES]}]
+        part = [exactly(name, *wanted[start : start + _MOST_VALUES])]
         yield from entries(client, operation, key, Filters=part, **more)

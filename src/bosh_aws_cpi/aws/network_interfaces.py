@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING, NOT_FOUND_YET
 from bosh_aws_cpi.aws.sdk.errors import has_code, looked_up
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -54,7 +55,8 @@ def of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> li
         tags: The tags that identify them.
         subnet_id: The subnet.
     """
-    return [_nic(entry) for entry in _in_subnet(client, subnet_id, *by_tags(tags))]
+    found = map(_nic, _in_subnet(client, subnet_id, *by_tags(tags)))
+    return [nic for nic in found if tags.items() <= nic.tags.items()]
 
 
 def find(client: "EC2Client", nic_id: str) -> Nic | None:
@@ -107,7 +109,7 @@ def holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:
     """
     if "/" not in address:
         name = "ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"
-        for entry in _in_subnet(client, subnet_id, {"Name": name, "Values": [address]}):
+        for entry in _in_subnet(client, subnet_id, exactly(name, address)):
             return _nic(entry)
     # EC2 has no filter for prefixes, and an address may lie within one.
     wanted = ip_network(address)
@@ -221,7 +223,7 @@ def _in_subnet(
     client: "EC2Client", subnet_id: str, *filters: "FilterTypeDef"
 ) -> "Iterator[NetworkInterfaceTypeDef]":
     pages = client.get_paginator("describe_network_interfaces").paginate(
-        Filters=[{"Name": "subnet-id", "Values": [subnet_id]}, *filters]
+        Filters=[exactly("subnet-id", subnet_id), *filters]
     )
     return (entry for page in pages for entry in page["NetworkInterfaces"])
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Subnet
 
@@ -18,7 +19,7 @@ def subnets(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]
         CloudError: EC2 does not know one of them.
     """
     wanted = sorted(set(subnet_ids))
-    answer = client.describe_subnets(Filters=[{"Name": "subnet-id", "Values": wanted}])
+    answer = client.describe_subnets(Filters=[exactly("subnet-id", *wanted)])
     found = {entry["SubnetId"]: _subnet(entry) for entry in answer["Subnets"]}
     missing = [subnet_id for subnet_id in wanted if subnet_id not in found]
     if missing:
@@ -51,10 +52,7 @@ def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -
         CloudError: A name has no group, or more than one.
     """
     pages = client.get_paginator("describe_security_groups").paginate(
-        Filters=[
-            {"Name": "vpc-id", "Values": [vpc_id]},
-            {"Name": "group-name", "Values": sorted(set(names))},
-        ]
+        Filters=[exactly("vpc-id", vpc_id), exactly("group-name", *sorted(set(names)))]
     )
     found = [(group["GroupName"], group["GroupId"]) for page in pages for group in page["SecurityGroups"]]
     return {
@@ -69,10 +67,7 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
         CloudError: There is none.
     """
     answer = client.describe_availability_zones(
-        Filters=[
-            {"Name": "state", "Values": ["available"]},
-            {"Name": "zone-type", "Values": ["availability-zone"]},
-        ]
+        Filters=[exactly("state", "available"), exactly("zone-type", "availability-zone")]
     )
     zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
     if not zones:

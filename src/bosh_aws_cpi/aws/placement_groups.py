@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING
 from bosh_aws_cpi.aws.sdk.errors import has_code
+from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record
@@ -32,9 +33,9 @@ class PlacementGroup(Record):
 
 def find(client: "EC2Client", name: str) -> PlacementGroup | None:
     """DescribePlacementGroups for one group; None if there is none, or if EC2 is deleting it."""
-    by_name = [{"Name": "group-name", "Values": [name]}]
-    found = client.describe_placement_groups(Filters=by_name)["PlacementGroups"]  # type: ignore[arg-type]
-    return next((read(each) for each in found if each.get("State") not in _ENDING), None)
+    found = client.describe_placement_groups(Filters=[exactly("group-name", name)])["PlacementGroups"]
+    named = (each for each in found if each["GroupName"] == name)
+    return next((read(each) for each in named if each.get("State") not in _ENDING), None)
 
 
 def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> PlacementGroup | None:

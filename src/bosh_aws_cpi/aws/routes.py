@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk.errors import code_of
+from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.route_tables import Route, RouteTable
@@ -38,7 +39,7 @@ def of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[RouteTable]:
 
 def _tables(client: "EC2Client", name: str, values: Iterable[str]) -> Iterator[RouteTable]:
     pages = client.get_paginator("describe_route_tables").paginate(
-        Filters=[{"Name": name, "Values": sorted(set(values))}]
+        Filters=[exactly(name, *sorted(set(values)))]
     )
     for entry in (entry for page in pages for entry in page["RouteTables"]):
         associations = entry.get("Associations", [])

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import SNAPSHOT_MISSING
 from bosh_aws_cpi.aws.sdk.errors import has_code, naming_disk
-from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, by_tags, create_once, is_recent, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -49,11 +50,12 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
         mark: The tag's key and value.
         disk_cid: The volume that it must be of, if any.
     """
-    filters = by_tags(dict([mark]))
+    tags = dict([mark])
+    filters = by_tags(tags)
     if disk_cid is not None:
-        filters.append({"Name": "volume-id", "Values": [disk_cid]})
-    answer = client.describe_snapshots(OwnerIds=["self"], Filters=filters)
-    whole = (entry for entry in answer["Snapshots"] if entry.get("State") not in _FAILED)
+        filters.append(exactly("volume-id", disk_cid))
+    found = client.describe_snapshots(OwnerIds=["self"], Filters=filters)["Snapshots"]
+    whole = (entry for entry in found if has_tags(entry, tags) and entry.get("State") not in _FAILED)
     return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
 
 

@@ -7,9 +7,9 @@ from bosh_aws_cpi.aws import tags
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SUBNET_MISSING, SUBNET_USED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_done
+from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
-    by_tags,
     create_once,
     is_recent,
     parsed_time,
@@ -58,7 +58,7 @@ class ManagedSubnet(Record):
 
 def of_vpc(client: "EC2Client", vpc_id: str) -> list[ManagedSubnet]:
     """DescribeSubnets: all subnets of a VPC, including those that the CPI did not create."""
-    return _listed(client, [{"Name": "vpc-id", "Values": [vpc_id]}])
+    return _listed(client, exactly("vpc-id", vpc_id))
 
 
 def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> ManagedSubnet:
@@ -71,7 +71,9 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Manag
     return create_once(
         f"the subnet with the tag {mark[0]}={mark[1]}",
         lambda: _subnet(client.create_subnet(**arguments)["Subnet"]),
-        lambda: next((each for each in _listed(client, by_tags(dict([mark]))) if each.is_marked(mark)), None),
+        lambda: next(
+            (each for each in _listed(client, *by_tags(dict([mark]))) if each.is_marked(mark)), None
+        ),
         WITHOUT_TOKEN,
     )
 
@@ -110,7 +112,7 @@ def _check_state(entry: Any) -> None:  # noqa: ANN401 - the SDK's typed dict, lo
         raise timing.NotYet(waiting[0])
 
 
-def _listed(client: "EC2Client", filters: "list[FilterTypeDef]") -> list[ManagedSubnet]:
+def _listed(client: "EC2Client", *filters: "FilterTypeDef") -> list[ManagedSubnet]:
     pages = client.get_paginator("describe_subnets").paginate(Filters=filters)
     return [_subnet(entry) for page in pages for entry in page["Subnets"]]
 
@@ -127,7 +129,7 @@ def _subnet(entry: Any) -> ManagedSubnet:  # noqa: ANN401 - the same
 
 def vpc_of_acl(client: "EC2Client", acl_id: str) -> str | None:
     """DescribeNetworkAcls: the id of a network ACL's VPC; None when EC2 does not know the ACL."""
-    answer = client.describe_network_acls(Filters=[{"Name": "network-acl-id", "Values": [acl_id]}])
+    answer = client.describe_network_acls(Filters=[exactly("network-acl-id", acl_id)])
     return next((entry["VpcId"] for entry in answer["NetworkAcls"]), None)
 
 
@@ -194,13 +196,13 @@ def _once_seen(
 
 
 def _has_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> bool:
-    answer = client.describe_route_tables(Filters=_of_subnet(subnet_id))
+    answer = client.describe_route_tables(Filters=[exactly("association.subnet-id", subnet_id)])
     return any(entry["RouteTableId"] == table_id for entry in answer["RouteTables"])
 
 
 def _acl_association(client: "EC2Client", subnet_id: str) -> tuple[str, str] | None:
     """The id of a subnet's association with a network ACL, and the ACL's id."""
-    answer = client.describe_network_acls(Filters=_of_subnet(subnet_id))
+    answer = client.describe_network_acls(Filters=[exactly("association.subnet-id", subnet_id)])
     associations = (each for entry in answer["NetworkAcls"] for each in entry["Associations"])
     return next(
         (
@@ -210,10 +212,6 @@ def _acl_association(client: "EC2Client", subnet_id: str) -> tuple[str, str] | N
         ),
         None,
     )
-
-
-def _of_subnet(subnet_id: str) -> "list[FilterTypeDef]":
-    return [{"Name": "association.subnet-id", "Values": [subnet_id]}]
 
 
 _SHOWN: Final = 10
@@ -285,8 +283,8 @@ def discard(client: "EC2Client", subnet_id: str) -> None:
 
 def _is_shown(client: "EC2Client", subnet_id: str) -> bool:
     """DescribeSubnets: whether EC2 shows a subnet that DeleteSubnet did not find (eventual consistency)."""
-    by_id: list[FilterTypeDef] = [{"Name": "subnet-id", "Values": [subnet_id]}]
-    return bool(client.describe_subnets(Filters=by_id)["Subnets"])
+    found = client.describe_subnets(Filters=[exactly("subnet-id", subnet_id)])["Subnets"]
+    return any(each["SubnetId"] == subnet_id for each in found)
 
 
 def _in_use(client: "EC2Client", subnet_id: str, interfaces: Sequence[_Interface], said: str) -> CloudError:
@@ -304,8 +302,8 @@ def _in_use(client: "EC2Client", subnet_id: str, interfaces: Sequence[_Interface
 
 def _interfaces(client: "EC2Client", subnet_id: str) -> list[_Interface]:
     """DescribeNetworkInterfaces: the interfaces in a subnet; none if the call fails."""
-    by_subnet: list[FilterTypeDef] = [{"Name": "subnet-id", "Values": [subnet_id]}]
-    pages = client.get_paginator("describe_network_interfaces").paginate(Filters=by_subnet)
+    by_subnet = exactly("subnet-id", subnet_id)
+    pages = client.get_paginator("describe_network_interfaces").paginate(Filters=[by_subnet])
     found = looked_up(
         f"the interfaces in subnet '{subnet_id}'",
         lambda: [_interface(entry) for page in pages for entry in page["NetworkInterfaces"]],
@@ -331,9 +329,6 @@ def _are_staying(client: "EC2Client", interfaces: Sequence[_Interface]) -> bool:
 
 def _is_one_alive(client: "EC2Client", vm_cids: Sequence[str]) -> bool:
     """DescribeInstances: whether one of these instances is not ending; False if EC2 does not say so."""
-    filters: list[FilterTypeDef] = [
-        {"Name": "instance-id", "Values": vm_cids},
-        {"Name": "instance-state-name", "Values": _ALIVE},
-    ]
+    filters = [exactly("instance-id", *vm_cids), exactly("instance-state-name", *_ALIVE)]
     found = looked_up(", ".join(vm_cids), lambda: client.describe_instances(Filters=filters)["Reservations"])
     return bool(found)

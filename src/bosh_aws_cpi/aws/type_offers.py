@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from hashlib import sha256
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.instance_types import MAX_AGE
 from bosh_aws_cpi.aws.listings import listed
@@ -31,8 +31,8 @@ def offered(aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[st
         The types; None if EC2 does not say, and has never said.
     """
 
-    def read(listing: list[str]) -> frozenset[str] | None:
-        return kept if (kept := frozenset(listing)) <= frozenset(names) else None
+    def read(listing: Any) -> frozenset[str] | None:  # noqa: ANN401 - any JSON value
+        return frozenset(listing) if isinstance(listing, list) and {*listing} <= {*names} else None
 
     path = _path(aws, names)
     kept = private_files.read_json(path, MAX_AGE, read)

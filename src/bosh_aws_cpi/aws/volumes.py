@@ -1,7 +1,7 @@
 """EBS volumes: create, find, delete."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -14,7 +14,8 @@ from bosh_aws_cpi.aws.sdk.errors import (
     may_be_done,
     naming_disk,
 )
-from bosh_aws_cpi.aws.sdk.idempotency import by_tags, create_once, is_recent, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -23,7 +24,7 @@ from bosh_aws_cpi.tag_names import DISK_METADATA
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import FilterTypeDef, VolumeResponseTypeDef, VolumeTypeDef
+    from mypy_boto3_ec2.type_defs import VolumeResponseTypeDef, VolumeTypeDef
 
 
 GOING = frozenset({"deleting", "deleted"})
@@ -66,8 +67,9 @@ def create_marked(
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
     """DescribeVolumes: a recent volume with this tag that is not being deleted; None when EC2 shows none."""
-    answer = client.describe_volumes(Filters=by_tags(dict([mark])))
-    staying = (entry for entry in answer["Volumes"] if entry.get("State") not in GOING)
+    tags = dict([mark])
+    found = client.describe_volumes(Filters=by_tags(tags))["Volumes"]
+    staying = (entry for entry in found if has_tags(entry, tags) and entry.get("State") not in GOING)
     return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
 
 
@@ -100,30 +102,21 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
     return [found[disk_cid] for disk_cid in disk_cids]
 
 
-def find_tagged(client: "EC2Client", tags: Mapping[str, Sequence[str]]) -> list[Volume]:
-    """DescribeVolumes: the volumes that are not being deleted and have one of the values of each tag."""
-    filters: list[FilterTypeDef] = [{"Name": f"tag:{key}", "Values": values} for key, values in tags.items()]
-    found = map(_volume, client.describe_volumes(Filters=filters)["Volumes"])
-    return [volume for volume in found if volume.state not in GOING]
-
-
 def is_used(volume: Volume) -> bool:
     """Whether a volume is attached, or has the tags of set_disk_metadata."""
     return bool(volume.attachments or DISK_METADATA & volume.tags.keys())
 
 
-def is_of_another_call(volume: Volume) -> bool:
+def _is_of_another_call(volume: Volume) -> bool:
     """Whether another call with the same client token created a volume, or already uses it."""
     return is_used(volume) or not is_recent(volume.created)
 
 
-def wait_until_available(
-    client: "EC2Client", disk_cid: str, is_anothers: Callable[[Volume], bool] | None = None
-) -> None:
+def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool = False) -> None:
     """Wait for a new volume to be usable.
 
     Args:
-        is_anothers: Whether the volume belongs to another call with the same client token.
+        is_shared: Whether another call may have the same client token.
 
     Raises:
         NotCreated: EBS reports an error for it (usually a key that it can't use), or it is another call's.
@@ -141,7 +134,7 @@ def wait_until_available(
         window.was_seen = True
         if volume.state in _FAILED:
             raise _not_created(disk_cid, f"in state {volume.state}")
-        if is_anothers and is_anothers(volume):
+        if is_shared and _is_of_another_call(volume):
             message = f"Volume '{disk_cid}' belongs to another call with the same request id"
             raise NotCreated(message)
         if volume.state not in _READY:
@@ -224,25 +217,17 @@ def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing
     wait_until_deleted(client, disk_cid)
 
 
-def discard_unless(
-    client: "EC2Client", disk_cid: str, is_anothers: Callable[[Volume], bool], *, keeps_in_doubt: bool = False
-) -> None:
+def discard_shared(client: "EC2Client", disk_cid: str) -> None:
     """Discard a volume that was just created, unless it belongs to another call with the same client token.
 
-    Args:
-        is_anothers: Whether the volume belongs to another call.
-        keeps_in_doubt: Whether the volume stays if that can't be looked up: it may have the only data.
-
     Raises:
-        CloudError: The deletion is not certain, or the volume stays in doubt.
+        CloudError: The deletion is not certain.
     """
     try:
-        is_needed = is_anothers(find(client, disk_cid))
+        is_needed = _is_of_another_call(find(client, disk_cid))
     except DiskNotFound:
         is_needed = False
-    except Exception as error:
-        if keeps_in_doubt:
-            raise
+    except Exception as error:  # noqa: BLE001 - the caller gets the error for which it is discarded
         logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
         is_needed = False
     try:
@@ -272,7 +257,6 @@ def _volume(entry: "VolumeTypeDef") -> Volume:
         throughput=entry.get("Throughput"),
         kms_key_arn=entry.get("KmsKeyId"),
         tags=tags_of(entry),
-        source_cid=entry.get("SourceVolumeId"),
         created=entry.get("CreateTime"),
     )
 
@@ -377,7 +361,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
     """The latest modification of the volume that EC2 shows."""
     try:
-        answer = client.describe_volumes_modifications(Filters=[{"Name": "volume-id", "Values": [disk_cid]}])
+        answer = client.describe_volumes_modifications(Filters=[exactly("volume-id", disk_cid)])
     except client.exceptions.ClientError as error:
         if has_code(error, _UNKNOWN):
             return {}

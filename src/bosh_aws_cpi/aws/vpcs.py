@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Vpc(Record):
 
 def find(client: "EC2Client", vpc_id: str) -> Vpc | None:
     """DescribeVpcs for one VPC; None when EC2 does not show it."""
-    answer = client.describe_vpcs(Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
+    answer = client.describe_vpcs(Filters=[exactly("vpc-id", vpc_id)])
     return next(map(_vpc, answer["Vpcs"]), None)
 
 
@@ -76,7 +77,7 @@ def has_dns(client: "EC2Client", vpc_id: str) -> bool:
 
 def dns_servers(client: "EC2Client", dhcp_options_id: str) -> tuple[str, ...]:
     """DescribeDhcpOptions: the DNS servers that DHCP tells the VM, "AmazonProvidedDNS" or addresses."""
-    answer = client.describe_dhcp_options(Filters=[{"Name": "dhcp-options-id", "Values": [dhcp_options_id]}])
+    answer = client.describe_dhcp_options(Filters=[exactly("dhcp-options-id", dhcp_options_id)])
     return tuple(
         value["Value"]
         for options in answer["DhcpOptions"]

@@ -75,13 +75,11 @@ class AwsConfig(Record):
     """Whether VMs that say nothing of it end without their shutdown; None: no VM does."""
     spread: Literal["prefer"] | None
     """The default of the VMs' property ``spread``."""
-    keep_failed_vms: bool
     stemcell_upload: StemcellUpload
     copies_stemcells_from_other_regions: bool
     copy_completion_minutes: int | None
     """Within how many minutes the AMI of a light stemcell is copied; None for no limit."""
     enable_describe_instance_types: bool
-    remember_shortages: bool
     vm_resources_families: Sequence[str]
     vm_resources_by_region: bool
     tags: Mapping[str, str]
@@ -136,9 +134,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
         skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
         spread=keys.SPREAD.read(merged) or None,
-        keep_failed_vms=keys.KEEP_FAILED_VMS.read(merged),
         enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
-        remember_shortages=keys.REMEMBER_SHORTAGES.read(merged),
         vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
         vm_resources_by_region=keys.VM_RESOURCES_BY_REGION.read(merged),
         tags=_tags(keys.TAGS.read(merged)),

@@ -219,14 +219,6 @@ ENABLE_DESCRIBE_INSTANCE_TYPES = Key(
     default=True,
     job_default=True,
 )
-REMEMBER_SHORTAGES = Key(
-    "aws.remember_shortages",
-    boolean,
-    "After EC2 had no capacity for an instance type, create_vm tries it last in the same zone and market for "
-    "three minutes, in all calls on this machine.",
-    default=False,
-    is_new=True,
-)
 VM_RESOURCES_FAMILIES = Key(
     "aws.vm_resources_families",
     strings,
@@ -319,14 +311,6 @@ SKIP_OS_SHUTDOWN: Key[bool | None] = Key(
     is_new=True,
     example=True,
 )
-KEEP_FAILED_VMS = Key(
-    "aws.keep_failed_vms",
-    boolean,
-    "If create_vm fails after EC2 has launched the instance, stop and tag it for an operator in place of "
-    "terminating it; only VMs with one dynamic network, without a `vip`, and not on the spot market.",
-    default=False,
-    is_new=True,
-)
 
 SPREAD: Key[Literal["prefer", False] | None] = Key(
     "aws.spread",
@@ -385,7 +369,7 @@ DEBUG_LOG_LEVEL = Key(
 DEBUG_EVENT_LOG = Key(
     "debug.event_log",
     log_file,
-    "The absolute path of a file that gets one line of JSON for each call, without secrets, for `cpi stats`. "
+    "The absolute path of a file that gets one line of JSON for each call, without secrets. "
     "The job's property may be `true`: /var/vcap/sys/log/aws_cpi/events.log. Default: no such file.",
     is_new=True,
     example=True,

@@ -98,34 +98,26 @@ def string(value: object, key: Key[str | None]) -> str | None:
 def sendable(value: object, key: Key[str | None]) -> str | None:
     """A string that the headers of a request can carry; None for null and the empty string."""
     given = string(value, key)
-    if given is not None and not given.isprintable():
-        message = (
-            f"configuration parameter {key.shown} has a line break or another unprintable character: "
-            "write the value on one line (in YAML without |)"
-        )
-        raise not_correct(message)
-    return given
+    if given is None or given.isprintable():
+        return given
+    what = "has a line break or another unprintable character"
+    raise _wrong(key, f"{what}: write the value on one line (in YAML without |)")
 
 
 def role_arn(value: object, key: Key[str | None]) -> str | None:
     """The ARN of a role, which may have a path; None for null and the empty string."""
     given = sendable(value, key)
-    if given is not None and not re.fullmatch(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+", given):
-        message = (
-            f"configuration parameter {key.shown} must be the ARN of a role, such as "
-            "arn:aws:iam::123456789012:role/NAME"
-        )
-        raise not_correct(message)
-    return given
+    if given is None or re.fullmatch(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+", given):
+        return given
+    raise _wrong(key, "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")
 
 
 def region(value: object, key: Key[str | None]) -> str | None:
-    """A region, which AWS may have opened lately; not a zone. None for null and the empty string."""
+    """A region, perhaps a new one, but no zone; None for null and the empty string."""
     given = sendable(value, key)
-    if given is not None and re.fullmatch(r"[a-z]+(-[a-z]+)+-\d+[a-z]", given):
-        message = f"configuration parameter {key.shown} must be a region: '{given}' is a zone of {given[:-1]}"
-        raise not_correct(message)
-    return given
+    if given is None or not re.fullmatch(r"[a-z]+(-[a-z]+)+-\d+[a-z]", given):
+        return given
+    raise _wrong(key, f"must be a region: '{given}' is a zone of {given[:-1]}")
 
 
 def log_file(value: object, key: Key[str | None]) -> str | None:
@@ -135,18 +127,16 @@ def log_file(value: object, key: Key[str | None]) -> str | None:
     if not isinstance(value, str):
         raise wrong_type(key.shown, "an absolute path", value)
     if not value.startswith("/"):
-        message = f"configuration parameter {key.shown} must be an absolute path"
-        raise not_correct(message)
+        raise _wrong(key, "must be an absolute path")
     return value
 
 
 def external_id(value: object, key: Key[str | None]) -> str | None:
     """An external id as STS takes it (API model, externalIdType); None for null and the empty string."""
     given = string(value, key)
-    if given is not None and not re.fullmatch(r"[A-Za-z0-9_+=,.@:/-]{2,1224}", given):
-        message = f"configuration parameter {key.shown} must have 2 to 1224 letters, digits and _+=,.@:/-"
-        raise not_correct(message)
-    return given
+    if given is None or re.fullmatch(r"[A-Za-z0-9_+=,.@:/-]{2,1224}", given):
+        return given
+    raise _wrong(key, "must have 2 to 1224 letters, digits and _+=,.@:/-")
 
 
 def strings(value: object, key: Key[list[str]]) -> list[str]:
@@ -187,7 +177,7 @@ def optional_choice(value: object, key: Key[T]) -> T | None:
     *others, last = (each if isinstance(each, str) else encode(each) for each in key.choices)
     expected = f"{', '.join(others)} or {last}" if others else last
     if is_integer(value):
-        raise not_correct(f"configuration parameter {key.shown} must be {expected}, got {value}")
+        raise _wrong(key, f"must be {expected}, got {value}")
     raise wrong_type(key.shown, expected, value)
 
 
@@ -237,8 +227,7 @@ def _url(value: object, key: Key[str | None], scheme: str, refused: str) -> str 
     full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
     if not (full.isprintable() and _is_url(full, refused)):
         host = "a host" + (" without underscores" if refused and refused in full else "")
-        message = f"configuration parameter {key.shown} must be {host}, host:port or http(s) URL"
-        raise not_correct(message)
+        raise _wrong(key, f"must be {host}, host:port or http(s) URL")
     return full
 
 
@@ -268,6 +257,10 @@ def _is_ipv6(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _wrong(key: Key[Any], what: str) -> InvalidCall:
+    return not_correct(f"configuration parameter {key.shown} {what}")
 
 
 def wrong_type(name: str, expected: str, value: object) -> InvalidCall:

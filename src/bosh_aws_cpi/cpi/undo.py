@@ -22,8 +22,6 @@ class Undo:
     def __init__(self) -> None:
         self._steps: list[Callable[[], None]] = []
         self._reserve: mmap | None = None
-        self.failure: Exception | None = None
-        """The error for which the steps run, if any; its notes become part of the answer's message."""
 
     def create(self, create: Callable[[], Created], discard: Callable[[Created], object]) -> Created:
         """Create something and arm the step that discards it; a signal is held back until both are done.
@@ -101,16 +99,14 @@ def undoing(undo: Undo, body: Callable[[Undo], Result]) -> Result:
             interrupts.close()
         except interrupts.Interrupted:
             logger.warning("Ignored a signal: the call was already ending")
-        if waiting is None and isinstance(error, Exception):
-            undo.failure = error
-        undo.run(reason_of(error))
+        undo.run(_reason_of(error))
         if waiting is not None and _is_transient(error):  # without the signal, the call would have retried
             raise interrupts.Interrupted(waiting) from error
         raise
     return result
 
 
-def reason_of(error: BaseException) -> str:
+def _reason_of(error: BaseException) -> str:
     """AWS's code of an error, or the error's own name."""
     return errors.code_of(error) or type(error).__name__
 

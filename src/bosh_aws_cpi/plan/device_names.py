@@ -16,10 +16,8 @@ def _names(stem: str, letters: str) -> list[str]:
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 FURTHER_DISK_NAMES = (
-    *_names("xvdb", _LETTERS[:24]),
-    *_names("xvdc", _LETTERS[:24]),
-    *_names("xvdb", _LETTERS[24:]),
-    *_names("xvdc", _LETTERS[24:]),
+    *_names("xvdb", _LETTERS),
+    *_names("xvdc", _LETTERS),
     *_names("xvda", _LETTERS),
     *_names("xvdd", _LETTERS[:24]),
     *_names("sd", "cdeqrstuvwxyz"),
@@ -28,8 +26,7 @@ FURTHER_DISK_NAMES = (
 128 names, which is the maximum.
 
 From the EC2 user guide, "Device names for volumes". The list of the aws-ebs-csi-driver, which was found by
-trial and error (pkg/cloud/devicemanager/device_names.go), also ends with /dev/xvddx. The order of the first
-48 is that of earlier versions of this program.
+trial and error (pkg/cloud/devicemanager/device_names.go), also ends with /dev/xvddx.
 """
 
 

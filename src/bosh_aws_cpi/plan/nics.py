@@ -89,7 +89,7 @@ def _names(plan: NicPlan, networks: Mapping[str, Network]) -> set[str]:
 
 
 def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[str]:
-    """What create_vm accepts of networks and does not use: the Ruby release takes such manifests.
+    """What create_vm ignores of networks, as the Ruby release does, so that manifests keep working.
 
     Not the address of a dynamic network: the Director sends the one that the last VM had.
     """
@@ -105,8 +105,8 @@ def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterat
             what = _what(networks[name])
             if what and first.setdefault(what, name) != name:
                 yield (
-                    f"the {what} of network '{name}' is ignored, because its nic_group '{plan.group}' has "
-                    f"that of network '{first[what]}': give each of them a nic_group of its own"
+                    f"the {what} of network '{name}' is ignored, because nic_group '{plan.group}' already "
+                    f"has that of network '{first[what]}': give each a nic_group of its own"
                 )
     shared = {plan.group for plan in plans if plan.kind == "manual"}
     for name, network in networks.items():
@@ -119,7 +119,8 @@ def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterat
         if network.kind == "vip" and group and not any(group in _names(plan, networks) for plan in plans):
             yield (
                 f"nic_group '{group}' of vip network '{name}' is ignored, because no other network of the VM "
-                f"has it: the first interface gets the elastic IP. Use the nic_group of one, or remove it"
+                "has it: the first interface gets the elastic IP. Use another network's nic_group, or remove "
+                "it"
             )
 
 

@@ -49,7 +49,7 @@ def check_zone(
         subnets: The subnets.
         vm_zone: The cloud properties' ``availability_zone``.
         disks: The disks, with duplicates.
-        is_any_zone: Whether the VM may be in another zone, but not in that of these disks.
+        is_any_zone: Whether the VM may be in any zone with a subnet; only the remedy depends on it.
 
     Raises:
         CloudError: They differ: EC2 can't attach a volume across zones.

@@ -135,6 +135,7 @@ def _from(start: int, choices: Sequence[IPv4Network]) -> Iterator[IPv4Network]:
 
 
 def _networks(ranges: Sequence[str]) -> list[IPv4Network | IPv6Network]:
+    # `ip_network` would raise a bare ValueError, which says nothing of an address.
     return [(IPv6Network if ":" in each else IPv4Network)(each) for each in ranges]
 
 

@@ -9,10 +9,10 @@ from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.tag_names import ATTACHED_AT, DISK_METADATA, OWN, VM_METADATA, folded
+from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, folded
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.model import Instance
+    from bosh_aws_cpi.model import Volume
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -185,34 +185,6 @@ def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
     return {"true": True, "false": False}.get(tags.get(SHUTDOWN_TAG, ""), default)
 
 
-KEPT_TAG = "bosh_kept"
-"""On an instance whose create_vm failed: the time, the error's code, and the instance's id."""
-
-
-def of_kept(time: str, code: str, vm_cid: str) -> dict[str, str]:
-    """The tag of an instance that is kept; a code that has no usual form becomes "unknown"."""
-    said = code if re.fullmatch(r"[A-Za-z0-9._-]{1,80}", code) else "unknown"
-    return {KEPT_TAG: f"{time} {said} {vm_cid}"}
-
-
-def kept(vm_cid: str, state: str, tags: Mapping[str, str]) -> tuple[str, str] | None:
-    """When and why an instance was kept; None for any other.
-
-    The tag alone proves nothing: EC2 must show the instance as stopped, and the Director must not know it.
-    No manifest can contain the id, because EC2 chooses it later.
-    """
-    time, _, rest = tags.get(KEPT_TAG, "").partition(" ")
-    code, _, named = rest.partition(" ")
-    if named != vm_cid or state not in {"stopping", "stopped"} or VM_METADATA & tags.keys():
-        return None
-    return time, code
-
-
-def is_kept(instance: "Instance") -> bool:
-    """Whether an instance is kept for an operator, and so is no VM."""
-    return kept(instance.vm_cid, instance.state, instance.tags) is not None
-
-
 def of_disk(
     name: str | None, tags: object, director_uuid: str | None, common: Mapping[str, str]
 ) -> dict[str, str]:
@@ -244,10 +216,7 @@ def differing(current: Mapping[str, str], name: str | None, tags: object) -> lis
 
 
 CALL_TAG = "bosh_call"
-"""On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it.
-
-On a copy of a volume it may have a second word, the last call that took the copy over.
-"""
+"""On a disk, a disk's snapshot, a subnet and a copy of an AMI: the id of the call that created it."""
 NETWORK_TAG = "bosh_network"
 """On the subnet of a managed network: "managed"."""
 STEMCELL_TAG = "bosh_stemcell"
@@ -267,6 +236,31 @@ def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> d
     """The tags with the origin of an AMI's copy: its source AMI, and the key that encrypts it."""
     key = (encryption.kms_key_arn or "default") if encryption.encrypted else "none"
     return {**of_origin(director_uuid), **_formatted({SOURCE_TAG: source, KEY_TAG: key})}
+
+
+REPLACED_BY_TAG = "bosh_replaced_by"
+"""On a volume that update_disk replaced by a copy: the copy. Empty if the copy was discarded."""
+REPLACES_TAG = "bosh_replaces"
+"""On that copy: the volume."""
+
+
+def of_volume_copy(volume: "Volume", director_uuid: str | None, call: str) -> dict[str, str]:
+    """The tags of a copy: those of the volume, and those that say where the copy comes from.
+
+    Left out are tags that begin with "aws:", which EC2 reserves; the CPI's own, which are about that volume;
+    and those that the Director sets when it has attached a disk, because it has not attached the copy.
+
+    Args:
+        volume: The volume that is copied.
+        director_uuid: The Director's UUID.
+        call: The id of the call.
+    """
+    found = {
+        key: value
+        for key, value in without_own(volume.tags).items()
+        if key not in DISK_METADATA and not key.lower().startswith("aws:")
+    }
+    return {**found, **of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}
 
 
 def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
@@ -294,7 +288,7 @@ def vm_metadata(metadata: Json) -> dict[str, str]:
 
 def disk_metadata(metadata: Json) -> dict[str, str]:
     """The tags of set_disk_metadata."""
-    return of_request(metadata, frozenset({ATTACHED_AT}))
+    return of_request(metadata)
 
 
 def _text(value: object) -> str:

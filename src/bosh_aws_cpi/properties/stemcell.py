@@ -19,7 +19,7 @@ TAGS_IGNORED: Final = (
     "is ignored: the Director passes its own tags, and a light stemcell's AMI is not ours. For the AMIs that "
     "the CPI creates, use aws.tags"
 )
-"""What create_stemcell says of ``tags``, for the Director and for light stemcells."""
+"""Why ``tags`` have no effect for a Director and for light stemcells."""
 _FORM: Final = "%Y-%m-%dT%H:%M:%SZ"
 _OTHERS: Final = r"\d{12}|arn:aws[a-z-]*:organizations::\d{12}:(organization|ou)/[a-z0-9/-]+"
 """Ids of accounts, and ARNs as in the API model of AWS Organizations."""

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _LONGEST_NUMBER: Final = 20
 """The maximum number of digits of a wrong number that an error shows."""
-_NO_PRICE: Final = Decimal("0.001")
-"""EC2 wants more dollars than this (API model, SpotMarketOptions, MaxPrice)."""
+_PRICE_FLOOR: Final = Decimal("0.001")
+"""In dollars; EC2 wants more (API model, SpotMarketOptions, MaxPrice)."""
 
 
 def _truth(value: object) -> bool:
@@ -61,9 +61,9 @@ def _as_price(value: object) -> object:
     if isinstance(value, int | float | str) and not isinstance(value, bool):
         with suppress(InvalidOperation):
             price = Decimal(str(value))
-            if price.is_finite() and price > _NO_PRICE:
+            if price.is_finite() and price > _PRICE_FLOOR:
                 return f"{price:f}"
-    message = f"must be a price in dollars, more than {_NO_PRICE}"
+    message = f"must be a price in dollars, more than {_PRICE_FLOOR}"
     raise ValueError(message)
 
 
@@ -80,7 +80,7 @@ Price = Annotated[
     str,
     BeforeValidator(_as_price),
     WithJsonSchema(
-        {"type": ["string", "number"], "exclusiveMinimum": float(_NO_PRICE), "pattern": r"^[0-9.]+$"}
+        {"type": ["string", "number"], "exclusiveMinimum": float(_PRICE_FLOOR), "pattern": r"^[0-9.]+$"}
     ),
 ]
 

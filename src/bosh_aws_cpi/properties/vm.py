@@ -362,7 +362,7 @@ class VmProperties(Properties):
                 yield Problem(one, f"{first} and {second} exclude each other: {why}")
 
     def ignored(self) -> Iterator[Problem]:
-        """What create_vm accepts and does not use: the Ruby release takes such manifests."""
+        """What create_vm ignores, as the Ruby release does, so that manifests keep working."""
         if self.tenancy and self.tenancy not in TENANCIES and not self.dedicated_host:
             text = (
                 f"tenancy '{self.tenancy}' is ignored, and the VM runs on shared hardware: set it to "

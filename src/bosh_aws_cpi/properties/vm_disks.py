@@ -47,9 +47,9 @@ class EphemeralDisk(Encryptable):
 
     @property
     def ignored(self) -> list[str]:
-        """The properties of a volume that it has though it is none; create_vm refuses some of these."""
-        given = [name for name in type(self).model_fields if name in self.model_fields_set]
+        """The properties that mean nothing because there is no such volume, and that create_vm accepts."""
         if self.use_root_disk:
-            return [name for name in given if getattr(self, name) and name != "use_root_disk"]
-        unrefused = ("throughput", "kms_key_arn") if self.use_instance_storage else ()
-        return [name for name in given if name in unrefused]
+            accepted = type(self).model_fields.keys() - {"use_root_disk"}
+        else:
+            accepted = {"throughput", "kms_key_arn"} if self.use_instance_storage else set()
+        return sorted(name for name in accepted & self.model_fields_set if getattr(self, name))

@@ -6,7 +6,7 @@ from errno import ENOMEM
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import interrupts, jsontext
-from bosh_aws_cpi.errors import BoshError, CloudError, Note, Unknown
+from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.log import logger, redact, set_request_id
 from bosh_aws_cpi.rpc import methods, request
@@ -112,7 +112,6 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float], reserve: lis
         reserve.clear()
         interrupts.close()
         typed = _typed(error, host)
-        typed.message += "".join(each for each in getattr(error, "__notes__", ()) if isinstance(each, Note))
         raise _Failed(typed, _rescued(typed, error)) from None
     finally:
         logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary(), is_whole=True)

@@ -100,7 +100,7 @@ class Asker:
 
         Raises:
             CloudError: AWS does not accept the keys, which it has never accepted, or the role, if the calls
-                don't stand for themselves; or AWS has never answered, and the region is unknown.
+                don't stand for themselves; or AWS has never answered, and the SDK does not know the region.
         """
         try:
             answer = call()
@@ -170,7 +170,7 @@ class Asker:
 def _unknown_region(config: "AwsConfig", service: str) -> str:
     """Why a service that does not answer may have no endpoint; empty if the SDK knows the region.
 
-    AWS may have opened a region since, so one that answers is right.
+    The SDK may not know a new region, so one that answers is right.
     """
     partitions = loader(for_commands=True).load_data("partitions")["partitions"]
     known = {name for each in partitions for name in each["regions"]}
@@ -178,9 +178,7 @@ def _unknown_region(config: "AwsConfig", service: str) -> str:
         return ""
     near = get_close_matches(config.region, known, n=2)
     remedy = f": did you mean {' or '.join(near)}?" if near else ""
-    return (
-        f"aws.region '{config.region}' is not a region that is known, and {service} does not answer{remedy}"
-    )
+    return f"aws.region '{config.region}' is not a known region, and {service} does not answer{remedy}"
 
 
 def of_aws(answer: Mapped) -> Mapped:

@@ -11,7 +11,7 @@ from bosh_aws_cpi.errors import CloudError
 
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
-COMMANDS: Final = ("check", "diagnose", "preflight", "stats", "sweep")
+COMMANDS: Final = ("check", "diagnose", "preflight", "sweep")
 """Modules beside this one."""
 _STDIN: Final = 0
 _USAGE: Final = """\
@@ -19,7 +19,6 @@ Usage: cpi check CONFIG_PATH FILE ...   finds the mistakes of a cloud config
        cpi preflight CONFIG_PATH ...    checks keys, endpoints and permissions
        cpi diagnose CONFIG_PATH VM_CID  says why a VM does not answer
        cpi sweep CONFIG_PATH ...        lists what killed calls have left in AWS
-       cpi stats CONFIG_PATH ...        sums up the event log of all calls
        cpi help, cpi version
        cpi CONFIG_PATH                  for BOSH: reads one JSON request from
                                         stdin, writes the response to stdout
@@ -54,27 +53,27 @@ def carried_out(arguments: list[str]) -> int | None:
 
 
 def failed(message: str) -> int:
-    """Say why a command failed; returns its exit status."""
+    """Say why a command failed, and return its exit status."""
     log.start()
     log.logger.say(f"cpi: {message}")
     return FAILED
 
 
 def write(text: str) -> None:
-    """Write to stdout, at once; a reader that is gone, as behind `| head`, has seen enough.
+    """Write to stdout at once. A reader that is gone, as with `| head`, is no error.
 
     Raises:
-        CloudError: It is closed or full.
+        CloudError: Stdout is closed or full.
     """
     if sys.stdout is None:
-        raise CloudError("stdout is closed: nothing can be written there")
+        raise CloudError("can't write to stdout: it is closed")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         return
     except OSError as error:
-        raise CloudError(f"stdout can't be written: {error.strerror}") from None
+        raise CloudError(f"can't write to stdout: {error.strerror}") from None
 
 
 def _written(text: str) -> int:

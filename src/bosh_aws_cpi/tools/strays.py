@@ -16,16 +16,16 @@ from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT, parsed_time, written_time
 from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import nics, spread
-from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, Step, source_of
 from bosh_aws_cpi.plan.tags import (
     AGENT_TAG,
     CALL_TAG,
     DIRECTOR_TAG,
     NETWORK_TAG,
+    REPLACED_BY_TAG,
+    REPLACES_TAG,
     SOURCE_TAG,
     SPREAD_TAG,
     STEMCELL_TAG,
-    kept,
 )
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
@@ -101,8 +101,6 @@ class Stray(Record):
     """Whether `since` is the time of the mark that a sweep writes, as for its whole kind."""
     images: tuple[str, ...] = ()
     """For a snapshot: the AMIs that use it, which are strays themselves."""
-    is_kept: bool = False
-    """Whether it is an instance whose create_vm has failed and kept it: it is listed at any age."""
 
     def age(self, now: datetime) -> float | None:
         """The age in hours; None when that is not known."""
@@ -151,17 +149,6 @@ class Inventory(Record):
         return _JUDGES[resource.kind](resource, self)
 
     @cached_property
-    def volumes(self) -> Mapping[str, Resource]:
-        """The Director's volumes, by id."""
-        return {each.resource_id: each for each in self.own["volume"]}
-
-    @cached_property
-    def keepers(self) -> Mapping[str, Resource]:
-        """The copies that the CPI keeps because their volume was used again after the copy, by its id."""
-        links = ((source_of(each.tags), each) for each in reversed(self.own["volume"]))
-        return {link[0]: copy for link, copy in links if link and link[1] is Step.KEPT}
-
-    @cached_property
     def users(self) -> Mapping[str, Sequence[Resource]]:
         """The AMIs that use a snapshot, by its id."""
         users = defaultdict(list)
@@ -196,8 +183,7 @@ def _image(image: Resource, there: Inventory) -> Stray | None:
             image, f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE, image.created
         )
     unsaid = not there.snapshots_without_ami.isdisjoint(image.snapshot_ids)
-    marks = {STEMCELL_TAG, CALL_TAG} & image.tags.keys()  # copies of older versions have none
-    if image.state == "available" and marks and unsaid:
+    if image.state == "available" and unsaid:
         why = "perhaps of an interrupted create_stemcell"
         return Stray(image, why, Removal.HAND, image.created)
     return None
@@ -225,55 +211,23 @@ def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
 def _volume(volume: Resource, there: Inventory) -> Stray | None:
     if volume.state != "available":
         return None
-    if of_update := _of_update(volume, there):
-        return of_update
     why = _purpose(volume, there)
     return None if why is None else Stray(volume, why, Removal.DISK, volume.created)
 
 
-def _of_update(volume: Resource, there: Inventory) -> Stray | None:
-    """Judge the old volume of an update_disk by a copy, or a copy that the Director may not know."""
-    if copy_id := volume.tags.get(REPLACED_BY_TAG):
-        copy = there.volumes.get(copy_id)
-        doubt = _doubt(volume, copy)
-        removal = Removal.DISK if doubt else Removal.DELETE
-        why = f"replaced by {copy_id}" + (f", {doubt}" if doubt else "")
-        return Stray(volume, why, removal, (copy or volume).created)
-    if keeper := there.keepers.get(volume.resource_id):
-        why = f"replaced by {keeper.resource_id}, and perhaps used again since"
-        return Stray(volume, why, Removal.DISK, keeper.created)
-    if _is_unlinked(volume, there):
-        why = "a copy of update_disk that the Director may not know"
-        return Stray(volume, why, Removal.DISK, volume.created)
-    return None
-
-
-def _doubt(old: Resource, copy: Resource | None) -> str | None:
-    """Why the Director may need a volume that was replaced; None if it uses the copy."""
-    if copy is None:
-        return "which this Director does not have"
-    link = source_of(copy.tags)
-    if link is None or {link[0], copy.source_id} != {old.resource_id}:
-        return "which is not its copy"
-    if copy.state != "in-use":
-        return "which is not attached"
-    return "which the Director may not know" if link[1] is Step.COPIED else None
-
-
-def _is_unlinked(copy: Resource, there: Inventory) -> bool:
-    """Whether the volume is a copy that its source does not name."""
-    link = source_of(copy.tags)
-    if link is None or link[1] is not Step.COPIED:
-        return False
-    source = there.volumes.get(link[0])
-    return source is None or source.tags.get(REPLACED_BY_TAG) != copy.resource_id
+_LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bosh instances --details"
+"""EC2 does not show whether the Director got update_disk's answer, and so which of the two it knows."""
 
 
 def _purpose(volume: Resource, there: Inventory) -> str | None:
     """What a volume may be for, which only its tags say; None if the Director may know it."""
     tags = volume.tags
+    if copy_id := tags.get(REPLACED_BY_TAG):
+        return f"replaced by {copy_id}, {_LOOK_FIRST}"
     if (DISK_METADATA if CALL_TAG in tags else _DISK_ONLY) & tags.keys():
         return None
+    if source_id := tags.get(REPLACES_TAG):
+        return f"a copy of {source_id} without the Director's tags, {_LOOK_FIRST}"
     if CALL_TAG in tags:
         return "a disk without the Director's tags"
     if STEMCELL_TAG in tags:
@@ -330,10 +284,7 @@ def _instance(instance: Resource, there: Inventory) -> Stray | None:
     del there
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
-    why = "perhaps of an interrupted create_vm"
-    if found := kept(instance.resource_id, instance.state, instance.tags):
-        why = f"kept since {found[0]}: create_vm failed with {found[1]}"
-    return Stray(instance, why, Removal.INSTANCE, instance.created, is_kept=found is not None)
+    return Stray(instance, "perhaps of an interrupted create_vm", Removal.INSTANCE, instance.created)
 
 
 _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
@@ -383,7 +334,7 @@ def action(stray: Stray, wish: Wish, now: datetime) -> Action:
     is_due = age is not None and age >= wish.older_than
     if stray.removal is Removal.INSTANCE and stray.resource.resource_id in wish.instances:
         return Action.REMOVE
-    if not (is_due or stray.is_kept):  # it may belong to a call that is still running
+    if not is_due:  # it may belong to a call that is still running
         return Action.UNKNOWN if age is None else Action.YOUNG
     if stray.removal in _LEFT_TO_PEOPLE:
         return _LEFT_TO_PEOPLE[stray.removal]

@@ -23,7 +23,7 @@ def test_register_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None
     ec2.loses("register_image", Name="BOSH-1")
     for _ in range(unseen):
         ec2.answers("describe_images", {"Images": []}, **SEARCH)
-    ec2.answers("describe_images", {"Images": [{"ImageId": "ami-found"}]}, **SEARCH)
+    ec2.answers("describe_images", {"Images": [{"ImageId": "ami-found", "Name": "BOSH-1"}]}, **SEARCH)
     assert images.register(ec2.client, {"Name": "BOSH-1"}) == "ami-found"
     assert len(clock.pauses) == unseen
 
@@ -61,7 +61,11 @@ def test_find_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str 
         {"Name": "tag:b", "Values": ["2"]},
         {"Name": "state", "Values": ["available", "pending"]},
     ]
-    entries = [{"ImageId": each, "State": state, "CreationDate": made} for each, state, made in found]
+    tags = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}]
+    entries = [
+        {"ImageId": "ami-0", "State": "available", "CreationDate": "2026-01-01", "Tags": tags[:1]},
+        *({"ImageId": i, "State": state, "CreationDate": made, "Tags": tags} for i, state, made in found),
+    ]
     ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=filters)
     assert images.find_marked(ec2.client, {"b": "2", "a": "1"}) == expected
 
@@ -83,7 +87,11 @@ def test_copy(ec2: Ec2, clock: Clock, how: str, unseen: int | None) -> None:
         ec2.loses("copy_image", **COPY)
     else:
         ec2.fails("copy_image", **COPY)
-    looks = [] if unseen is None else [*[[]] * unseen, [{"ImageId": AMI, "State": "pending"}]]
+    looks = (
+        []
+        if unseen is None
+        else [*[[]] * unseen, [{"ImageId": AMI, "State": "pending", "Tags": [{"Key": "a", "Value": "1"}]}]]
+    )
     for look in looks:
         ec2.answers("describe_images", {"Images": look}, Owners=["self"], Filters=MARKED)
     assert images.copy(ec2.client, COPY, {"a": "1"}) == AMI

@@ -168,9 +168,10 @@ def test_run_refused_after_throttling(ec2: Ec2, code: str, kind: type[Exception]
 def test_tagged(ec2: Ec2) -> None:
     """Instances are found by all their tags, over all pages, in every state."""
     filters = [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
+    tags = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}]
     pages: list[list[dict[str, Any]]] = [
-        [{"Instances": [entry("running", ClientToken="t")]}, {"Instances": []}],
-        [{"Instances": [entry("terminated"), entry("pending")]}],
+        [{"Instances": [entry("running", ClientToken="t", Tags=tags)]}, {"Instances": []}],
+        [{"Instances": [entry("terminated", Tags=tags), entry("stopped"), entry("pending", Tags=tags)]}],
     ]
     ec2.answers("describe_instances", {"Reservations": pages[0], "NextToken": "n"}, Filters=filters)
     ec2.answers("describe_instances", {"Reservations": pages[1]}, Filters=filters, NextToken="n")

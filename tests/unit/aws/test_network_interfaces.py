@@ -72,12 +72,14 @@ def test_of_agent(ec2: Ec2) -> None:
     """The agent's interfaces in a subnet are found by all their tags, over all pages."""
     filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}]
     filters += [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
-    first = {"NetworkInterfaces": [entry("available")], "NextToken": "n"}
+    tags = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}]
+    first = {"NetworkInterfaces": [entry("available", TagSet=tags), entry("pending")], "NextToken": "n"}
     ec2.answers("describe_network_interfaces", first, Filters=filters)
-    second = {"NetworkInterfaces": [entry("in-use", Attachment={"InstanceId": "i-1"})]}
+    second = {"NetworkInterfaces": [entry("in-use", Attachment={"InstanceId": "i-1"}, TagSet=tags)]}
     ec2.answers("describe_network_interfaces", second, Filters=filters, NextToken="n")
     found = network_interfaces.of_agent(ec2.client, {"b": "2", "a": "1"}, "subnet-1")
-    assert found == [Nic(ID, MAC, "available"), Nic(ID, MAC, "in-use", "i-1")]
+    wanted = {"a": "1", "b": "2"}
+    assert found == [Nic(ID, MAC, "available", tags=wanted), Nic(ID, MAC, "in-use", "i-1", tags=wanted)]
 
 
 @pytest.mark.parametrize("code", [NOT_FOUND, "InvalidNetworkInterfaceId.Malformed"])

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 DISK, SNAPSHOT, AMI, OTHER_AMI = "vol-1", "snap-1", "ami-0a", "ami-0b"
 MARK = ("bosh_call", "call-1")
+TAGS = {"Tags": [{"Key": "bosh_call", "Value": "call-1"}]}
 SEARCH: dict[str, Any] = {"OwnerIds": ["self"], "Filters": [{"Name": "tag:bosh_call", "Values": ["call-1"]}]}
 OF_DISK = {**SEARCH, "Filters": [*SEARCH["Filters"], {"Name": "volume-id", "Values": [DISK]}]}
 IDS = {"SnapshotIds": [SNAPSHOT]}
@@ -36,7 +37,7 @@ def test_create_without_an_answer(ec2: Ec2, clock: Clock, unseen: int) -> None:
     ec2.loses("create_snapshot", VolumeId=DISK, Description="d")
     for _ in range(unseen):
         ec2.answers("describe_snapshots", {"Snapshots": []}, **OF_DISK)
-    ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": "snap-found"}]}, **OF_DISK)
+    ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": "snap-found", **TAGS}]}, **OF_DISK)
     assert create(ec2) == "snap-found"
     assert len(clock.pauses) == unseen
 
@@ -213,7 +214,8 @@ def test_discard_what_is_not_released_yet(ec2: Ec2, clock: Clock) -> None:
 @pytest.mark.parametrize("found", [[], [SNAPSHOT], [SNAPSHOT, "snap-2"]], ids=len)
 def test_find_marked(ec2: Ec2, found: list[str]) -> None:
     """A snapshot is found by its tag."""
-    ec2.answers("describe_snapshots", {"Snapshots": [{"SnapshotId": each} for each in found]}, **SEARCH)
+    entries = [{"SnapshotId": "snap-0"}, *({"SnapshotId": each, **TAGS} for each in found)]
+    ec2.answers("describe_snapshots", {"Snapshots": entries}, **SEARCH)
     assert snapshots.find_marked(ec2.client, MARK) == (SNAPSHOT if found else None)
 
 
@@ -228,7 +230,8 @@ NEW, OLD = timedelta(minutes=5), RECENT + timedelta(minutes=5)
 def test_find_marked_and_new(ec2: Ec2, begun: list[timedelta | None], found: str | None) -> None:
     """An old snapshot with the same tag belongs to another request."""
     entries: list[dict[str, Any]] = [
-        {"SnapshotId": f"snap-{n}", **({"StartTime": ago(age)} if age else {})} for n, age in enumerate(begun)
+        {"SnapshotId": f"snap-{n}", **TAGS, **({"StartTime": ago(age)} if age else {})}
+        for n, age in enumerate(begun)
     ]
     ec2.answers("describe_snapshots", {"Snapshots": entries}, **SEARCH)
     assert snapshots.find_marked(ec2.client, MARK) == found

@@ -102,17 +102,21 @@ def test_page_as_success(clients: Clients, service: str, page: str) -> None:
     assert SECRET not in typed.message
 
 
+@pytest.mark.parametrize("page", PAGES)
 @pytest.mark.parametrize(
     ("status", "asked", "is_perhaps_done"),
-    [(403, 1, False), (429, RETRIES + 1, False), (502, RETRIES + 1, True), (503, RETRIES + 1, True)],
+    [
+        *((302, 1, False), (403, 1, False), (404, 1, False), (429, RETRIES + 1, False)),
+        *((502, RETRIES + 1, True), (503, RETRIES + 1, True)),
+    ],
 )
-def test_attempts(clients: Clients, status: int, asked: int, *, is_perhaps_done: bool) -> None:
-    """A page that can be read as an answer without a code counts by its HTTP status."""
-    proxy = Proxy(clients.ec2, status, PAGES["xhtml"])
+def test_attempts(clients: Clients, status: int, asked: int, page: str, *, is_perhaps_done: bool) -> None:
+    """A page, whether it can be read or not, counts by its HTTP status."""
+    proxy = Proxy(clients.ec2, status, PAGES[page])
     error = met(clients, "ec2")
     assert proxy.asked == asked
     assert may_be_done(error) is is_perhaps_done
-    assert translated(error).ok_to_retry is (status != 403)
+    assert translated(error).ok_to_retry is (status not in {302, 403, 404})
 
 
 def test_debug_log(clients: Clients, program_log: ProgramLog) -> None:

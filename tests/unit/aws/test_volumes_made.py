@@ -31,7 +31,8 @@ def create(ec2: Ec2) -> str:
 
 def made(disk_cid: str, age: timedelta | None) -> dict[str, Any]:
     """Describe a volume of this age; without an age EC2 shows no time."""
-    return {"VolumeId": disk_cid, **({} if age is None else {"CreateTime": ago(age)})}
+    tags = [{"Key": "bosh_call", "Value": "call-1"}]
+    return {"VolumeId": disk_cid, "Tags": tags, **({} if age is None else {"CreateTime": ago(age)})}
 
 
 def lay_search(ec2: Ec2, *entries: dict[str, Any]) -> None:
@@ -101,7 +102,7 @@ def test_refused(ec2: Ec2, clock: Clock) -> None:
 )
 def test_find_marked(ec2: Ec2, entries: list[tuple[str, timedelta | None]], found: str | None) -> None:
     """A recent volume is found by its tag."""
-    lay_search(ec2, *(made(disk_cid, age) for disk_cid, age in entries))
+    lay_search(ec2, {"VolumeId": "vol-0"}, *(made(disk_cid, age) for disk_cid, age in entries))
     assert volumes.find_marked(ec2.client, MARK) == found
 
 
@@ -145,7 +146,7 @@ def test_wait_for_anothers(ec2: Ec2, clock: Clock, look: dict[str, Any], age: ti
     """The wait for a volume that is used or old ends at once: it belongs to another call."""
     lay(ec2, {**look, "CreateTime": ago(age)})
     with pytest.raises(volumes.NotCreated) as caught:
-        volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
+        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
     assert caught.value.message == f"Volume '{DISK}' belongs to another call with the same request id"
     assert clock.pauses == []
 
@@ -153,7 +154,7 @@ def test_wait_for_anothers(ec2: Ec2, clock: Clock, look: dict[str, Any], age: ti
 def test_wait_for_an_unused_one(ec2: Ec2, clock: Clock) -> None:
     """The wait for an unused volume goes on."""
     lay(ec2, None, tagged("a", "bosh_call", state="creating"), tagged("a", "bosh_call"))
-    volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
+    volumes.wait_until_available(ec2.client, DISK, is_shared=True)
     assert len(clock.pauses) == 2
 
 
@@ -168,14 +169,14 @@ def test_wait_in_vain(ec2: Ec2, looks: list[dict[str, Any] | None]) -> None:
     """A volume that failed or is gone is an error after which another token can be used."""
     lay(ec2, *looks)
     with pytest.raises(volumes.NotCreated):
-        volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
+        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
 
 
 def test_wait_that_times_out(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """A timeout is another error: the volume may still be created."""
     monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": [entry("creating")]})
     with pytest.raises(CloudError) as caught:
-        volumes.wait_until_available(ec2.client, DISK, volumes.is_of_another_call)
+        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
     assert not isinstance(caught.value, volumes.NotCreated)
     assert clock.now >= 600
 

@@ -57,10 +57,8 @@ def test_defaults() -> None:
         "default_security_groups": [],
         "encryption": DEFAULT_KEY,
         "default_root_disk": {},
-        "remember_shortages": False,
         "vm_resources_families": [],
         "vm_resources_by_region": False,
-        "keep_failed_vms": False,
         "default_ephemeral_disk": {},
         "default_persistent_disk": {},
         "metadata_options": {},
@@ -117,14 +115,12 @@ def test_defaults() -> None:
         *(("stemcell_upload", given, "stemcell_upload", "ebs_direct") for given in ("ebs_direct", None, "")),
         ("stemcell_upload", "volume", "stemcell_upload", "volume"),
         ("fast_path_delete", True, "fast_path_delete", True),
-        ("remember_shortages", True, "remember_shortages", True),
         ("deregister_on_delete", True, "deregister_on_delete", True),
         *(("skip_os_shutdown", given, "skip_os_shutdown", given) for given in (True, False, None)),
         *(
             ("spread", given, "spread", read)
             for given, read in (("prefer", "prefer"), (False, None), (None, None))
         ),
-        *(("keep_failed_vms", given, "keep_failed_vms", given is True) for given in (True, False, None)),
         ("enable_describe_instance_types", False, "enable_describe_instance_types", False),
         ("enable_describe_instance_types", None, "enable_describe_instance_types", False),
         ("credentials_source", None, "credentials_source", "static"),

@@ -85,4 +85,6 @@ def lay_agents(ec2: Ec2, nic_plan: NicPlan, *found: dict[str, Any]) -> None:
     """Lay out the question for all interfaces of the agent in a subnet."""
     filters = [{"Name": "subnet-id", "Values": [nic_plan.subnet_id]}]
     filters += [{"Name": f"tag:{key}", "Values": [value]} for key, value in TAGS.items()]
-    ec2.answers("describe_network_interfaces", {"NetworkInterfaces": list(found)}, Filters=filters)
+    tags = [{"Key": key, "Value": value} for key, value in TAGS.items()]
+    entries = [{**each, "TagSet": tags} for each in found]
+    ec2.answers("describe_network_interfaces", {"NetworkInterfaces": entries}, Filters=filters)

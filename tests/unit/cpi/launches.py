@@ -138,5 +138,9 @@ def lay_ended(ec2: Ec2, vm_cid: str, code: str, *, is_earlier: bool = False) -> 
 def lay_agents(ec2: Ec2, *known: tuple[str, str, str], is_earlier: bool = False) -> None:
     """Lay out the question for all instances of the agent: id, state and client token of each."""
     filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in TAGS.items()]
-    entries = [instance(vm_cid, state, is_earlier=is_earlier, ClientToken=by) for vm_cid, state, by in known]
+    more: dict[str, Any] = {
+        "is_earlier": is_earlier,
+        "Tags": [{"Key": key, "Value": value} for key, value in TAGS.items()],
+    }
+    entries = [instance(vm_cid, state, ClientToken=by, **more) for vm_cid, state, by in known]
     ec2.answers("describe_instances", {"Reservations": [{"Instances": entries}]}, Filters=filters)

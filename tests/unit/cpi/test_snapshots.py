@@ -56,7 +56,9 @@ def lay_search(cloud: Cloud, ec2: Ec2, *entries: dict[str, Any]) -> str:
     cloud.config = cloud.config.replaced(request_id="cpi-1")
     call = call_id(cloud, "snapshot_disk", DISK, METADATA)
     filters = [{"Name": "tag:bosh_call", "Values": [call]}, {"Name": "volume-id", "Values": [DISK]}]
-    ec2.answers("describe_snapshots", {"Snapshots": list(entries)}, OwnerIds=["self"], Filters=filters)
+    tags = [{"Key": "bosh_call", "Value": call}]
+    found = [{**each, "Tags": tags} for each in entries]
+    ec2.answers("describe_snapshots", {"Snapshots": found}, OwnerIds=["self"], Filters=filters)
     return call
 
 

@@ -59,7 +59,7 @@ def test_guest_path(*, nvme: bool, expected: str) -> None:
         ([], "/dev/sdf"),
         (ALL, "/dev/xvdba"),
         ([*ALL, "/dev/xvdba", "/dev/sdbb"], "/dev/xvdbc"),
-        ([*ALL, *FURTHER_DISK_NAMES[:24]], "/dev/xvdca"),
+        ([*ALL, *FURTHER_DISK_NAMES[:26]], "/dev/xvdca"),
     ],
 )
 def test_further_name(taken: list[str], expected: str) -> None:

@@ -203,20 +203,3 @@ def test_nothing_to_be_called() -> None:
     assert metadata == {"name": "n", "deployment": "d"}
     assert tags.vm_metadata({"job": "j"}) == {"job": "j"}
     assert tags.vm_metadata({}) == {}
-
-
-@pytest.mark.parametrize(
-    ("code", "expected"),
-    [
-        ("Client.Not_Known-1", "Client.Not_Known-1"),
-        ("x" * 80, "x" * 80),
-        ("x" * 81, "unknown"),
-        ("Bad Code", "unknown"),
-        ("Bad\n", "unknown"),
-        ("", "unknown"),
-    ],
-)
-def test_code_of_a_kept_instance(code: str, expected: str) -> None:
-    """The tag is read back whatever the code that AWS answered."""
-    written = tags.of_kept("2026-05-01T00:00:00Z", code, "i-1")
-    assert tags.kept("i-1", "stopped", written) == ("2026-05-01T00:00:00Z", expected)

@@ -12,7 +12,6 @@ from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import _KINDS, Kind
 from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import tags
-from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import sweep
 from bosh_aws_cpi.tools.deletion import _DELETERS
@@ -53,8 +52,8 @@ def test_tags() -> None:
     """The page names all tags that the code uses, and no others."""
     known = {
         *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
-        *(tags.NETWORK_TAG, tags.SPREAD_TAG, tags.KEY_TAG, tags.STEMCELL_NAME_TAG, tags.KEPT_TAG),
-        *(AMI_TAG, DELETE_FAILED_TAG, SEEN_TAG, REPLACES_TAG, REPLACED_BY_TAG),
+        *(tags.NETWORK_TAG, tags.SPREAD_TAG, tags.KEY_TAG, tags.STEMCELL_NAME_TAG),
+        *(AMI_TAG, DELETE_FAILED_TAG, SEEN_TAG, tags.REPLACES_TAG, tags.REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
 

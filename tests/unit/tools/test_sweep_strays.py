@@ -272,11 +272,9 @@ class Read(dict[str, str]):
 
 def reads(each: int) -> int:
     """Count the reads of tags while so many resources of each kind are judged."""
-    copied = {**CALL, "bosh_replaces": "vol-0"}
     made = (
         (
             thing("volume", tags=CALL, resource_id=f"vol-{n}"),
-            thing("volume", tags=copied, resource_id=f"copy-{n}"),
             thing("AMI", tags=STEMCELL, resource_id=f"ami-{n}", snapshot_ids=(f"snap-{n}",)),
             thing("snapshot", tags=STEMCELL, resource_id=f"snap-{n}", is_for_image=True),
             thing("interface", tags=AGENT, resource_id=f"eni-{n}"),

@@ -1,6 +1,7 @@
 """The CA certificates of a CPI config, in a file: the SDK reads them only from files."""
 
 import ssl
+from contextlib import suppress
 from hashlib import sha256
 from typing import Final
 
@@ -30,9 +31,11 @@ def file_of(certificates: str) -> str:
         what = f"{KEY} needs a directory that only this user can access"
         raise CloudError(f"{what}: make HOME or TMPDIR writable for the CPI's user")
     path = folder / f"ca-{sha256(content).hexdigest()[:16]}.pem"
+    with suppress(OSError):
+        if private_files.read_own(path) == content:
+            return str(path)
     try:
-        if not path.is_file() or path.read_bytes() != content:
-            private_files.write(path, content)
+        private_files.write(path, content)
     except OSError as error:
         raise CloudError(f"{KEY} can't be written to '{path}': {error.strerror}") from error
     return str(path)

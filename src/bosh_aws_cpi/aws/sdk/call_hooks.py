@@ -260,7 +260,7 @@ class AnswerParser(ResponseParser):
     failure: Unreadable | None = None
 
     def parse(self, response: Any, shape: Any) -> Answer:  # noqa: ANN401 - the SDK's
-        """Parse an answer; one that can't be read becomes an empty answer with a `failure`.
+        """Parse an answer; an unreadable one becomes empty, with a `failure` if it claims success.
 
         The SDK itself would raise its error past its own retries, and quote the whole answer.
         """
@@ -273,7 +273,8 @@ class AnswerParser(ResponseParser):
         except Exception:  # noqa: BLE001 - what the SDK's parsers raise depends on what they are given
             is_failed = True
         if is_failed:
-            self.failure = Unreadable()
+            # Another status says whether the call may have had an effect.
+            self.failure = Unreadable() if response["status_code"] < REFUSED else None
             parsed = {_METADATA: {"HTTPStatusCode": response["status_code"], "HTTPHeaders": {}}}
         elif response["status_code"] < REFUSED:
             clock.hear(response["headers"])

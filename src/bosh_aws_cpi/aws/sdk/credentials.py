@@ -202,7 +202,7 @@ class _Sources:
         try:
             with connections.limited(_LONGEST):
                 found = self._load()
-                return found and _timed(found)
+                return found and _explaining_expiry(found)
         except HTTPClientError as error:
             if type(error) is not HTTPClientError:  # that class itself wraps an error of another library
                 raise
@@ -248,14 +248,14 @@ class _Fixed(CredentialProvider):
         self._credentials = credentials
 
     def load(self) -> Credentials:
-        return _timed(self._credentials)
+        return _explaining_expiry(self._credentials)
 
 
-def _timed(found: Credentials) -> Credentials:
-    """Let credentials name the clock, where the SDK fails to compare their time of expiry with it.
+def _explaining_expiry(found: Credentials) -> Credentials:
+    """Have credentials raise an error with a remedy where the SDK can't use their time of expiry.
 
-    It raises a RuntimeError for those that have expired when they arrive, and a TypeError for a time without
-    a zone.
+    The SDK raises a RuntimeError if they have expired when they arrive, and a TypeError if the time has no
+    zone.
     """
     freeze = found.get_frozen_credentials
 
@@ -272,8 +272,8 @@ def _timed(found: Credentials) -> Credentials:
             if "offset-naive" not in str(error):
                 raise
             message = (
-                f"{_UNUSABLE} {found.method} expire at a time without a zone, which no clock can be compared "
-                "with: their Expiration must end with Z or an offset"
+                f"{_UNUSABLE} {found.method} have an Expiration without a time zone. "
+                "It must end with Z or an offset"
             )
             raise CloudError(message) from error
 

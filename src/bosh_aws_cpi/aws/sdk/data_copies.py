@@ -7,13 +7,13 @@ release's package has such a step, so it contains no large file.
 import json
 from collections.abc import Callable
 from hashlib import sha256
-from math import inf
 from pathlib import Path
 from typing import Any, Final
 
 import botocore
 
 from bosh_aws_cpi.aws.sdk import data_cut, private_files
+from bosh_aws_cpi.log import logger
 
 MAX_AGE: Final = 30 * 86_400
 """Seconds after which a copy is deleted, since botocore may have been upgraded."""
@@ -31,8 +31,7 @@ def needed(path: Path, read: Callable[[Path], Any], *, for_commands: bool) -> An
     """
     kind = path.name.partition(".")[0]
     copy = _copy_of(path, for_commands=for_commands)
-    kept = _left(copy, kind)
-    if kept is not None:
+    if copy is not None and (kept := _left(copy)) is not None:
         return kept
     document = data_cut.cut(kind, read(path), for_commands=for_commands)
     if copy is not None:
@@ -40,10 +39,17 @@ def needed(path: Path, read: Callable[[Path], Any], *, for_commands: bool) -> An
     return document
 
 
-def _left(copy: Path | None, kind: str) -> Any | None:  # noqa: ANN401 - any JSON value
+def _left(copy: Path) -> Any | None:  # noqa: ANN401 - any JSON value
     """The copy of an earlier call; None when there is none, or it is damaged."""
-    parts = data_cut.PARTS.get(kind, set())
-    return private_files.read_json(copy, inf, lambda kept: kept if parts <= kept.keys() else None)
+    try:
+        digest, _, content = private_files.read_own(copy).partition(b"\n")
+    except OSError:
+        return None
+    return json.loads(content) if digest == _digest(content) else None
+
+
+def _digest(content: bytes) -> bytes:
+    return sha256(content).hexdigest().encode()
 
 
 def _copy_of(path: Path, *, for_commands: bool) -> Path | None:
@@ -59,5 +65,9 @@ def _copy_of(path: Path, *, for_commands: bool) -> Path | None:
 
 def _leave(copy: Path, document: object) -> None:
     """Write a copy for later calls, and delete old copies."""
-    private_files.write_json(copy, document, "the SDK's data")
+    content = json.dumps(document, separators=(",", ":")).encode()
+    try:
+        private_files.write(copy, _digest(content) + b"\n" + content)
+    except OSError as error:
+        logger.debug("Could not cache the SDK's data: %s", error)
     private_files.delete_older(copy.parent, "sdk-*", MAX_AGE)

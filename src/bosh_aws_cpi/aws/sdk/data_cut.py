@@ -18,17 +18,15 @@ SERVICES: Final = {
 """The AWS services that the methods call: botocore's name, and the name in the list of endpoints."""
 COMMAND_SERVICES: Final = {"iam": "iam", "kms": "kms", "service-quotas": "servicequotas"}
 """The services that only operators' commands call."""
-FORMAT: Final = 2
+FORMAT: Final = 3
 """Change it when the result of `cut` changes: copies in another format are not read."""
-PARTS: Final = {"service-2": {"metadata", "operations", "shapes"}, "endpoints": {"partitions"}}
-"""The documents that can be cut, with the parts that each must have."""
 
 
 def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa: ANN401 - any JSON value
     """Return a document with only the parts that the CPI reads.
 
     Args:
-        kind: botocore's name for the document: a key of `PARTS`; any other document is returned unchanged.
+        kind: botocore's name for the document, "service-2" or "endpoints"; any other is returned unchanged.
         document: Its content, which is not modified.
         for_commands: Whether operators' commands read it, and not only the methods.
     """

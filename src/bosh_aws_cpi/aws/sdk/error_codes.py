@@ -71,14 +71,6 @@ ENDED_FOR_CAPACITY: Final = frozenset(
     {"Server.InsufficientInstanceCapacity", "Server.SpotInstanceTermination"}
 )
 """Reasons for the end of an instance that may not apply to another instance type."""
-SOLD_OUT: Final = (
-    QUOTA_REACHED
-    | ENDED_FOR_CAPACITY
-    | {"InsufficientCapacity", "InsufficientInstanceCapacity", "UnfulfillableCapacity"}
-)
-"""The codes, also of reasons for an instance's end, that hold for other VMs of the instance type, market and
-zone for some minutes (aws/karpenter-provider-aws, unfulfillableCapacityErrorCodes). Not "Unsupported": it may
-be about the VM's other properties."""
 RESERVATION_CLOSED: Final = frozenset(
     {"InvalidCapacityReservationState.PendingActivation", "InvalidCapacityReservationState.Unavailable"}
 )

@@ -49,7 +49,7 @@ _REPORT: Final = "this is a bug in the CPI: please report it"
 _SPOT_ROLE: Final = "allow iam:CreateServiceLinkedRole for spot, or create the service-linked role by hand"
 _STATE: Final = "wait until the resource has changed its state, then retry"
 
-# A key is AWS's code, or "CODE: words", where these words in AWS's message say more than the code.
+# A key is AWS's code, or "CODE: words" if these words in AWS's message have a remedy of their own.
 ROWS: Final[dict[str, Row]] = {
     # Not found: instances and volumes
     "InvalidInstanceID.NotFound": Row(Kind.VM_GONE, _CCK),
@@ -414,7 +414,7 @@ FAMILIES: Final = (
 
 
 def row_of(code: str, message: str = "") -> Row | None:
-    """The row of a code with words of AWS's message, of the code, or of its family; None without any."""
+    """The row of a code with words of the message, else of the code, else of its family; None without any."""
     for key, row in ROWS.items():
         with_words, _, words = key.partition(": ")
         if words and with_words == code and words in message:

@@ -183,11 +183,10 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
 
 
 def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
-    """Look up something without which the caller can go on; None, with a warning, if AWS does not say it.
+    """Look up something that the caller can do without; None, with a warning, if AWS does not say it.
 
-    The answer may decide: whether an attempt before succeeded, who holds an address, whether an instance was
-    kept. Then None means what is safe, which usually is that the caller's own error stays. An error that
-    is not AWS's is one of the program, and passes.
+    The caller must take None for the safe answer, which usually means that its own error stays. An error that
+    is not AWS's is a bug, and passes.
 
     Args:
         what: What is looked up, for the log: "the instances of placement group 'x'".

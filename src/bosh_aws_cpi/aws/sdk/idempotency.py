@@ -8,15 +8,12 @@ this module searches for the resource, and retries the call only if it finds non
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.errors import described, may_be_done, remember_uncertainty
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-
-if TYPE_CHECKING:
-    from mypy_boto3_ec2.type_defs import FilterTypeDef
 
 Created = TypeVar("Created")
 
@@ -48,14 +45,14 @@ def written_time(time: datetime) -> str:
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def by_tags(tags: Mapping[str, str]) -> "list[FilterTypeDef]":
-    """The filters of a Describe call for resources with all of these tags."""
-    return [{"Name": f"tag:{key}", "Values": [tags[key]]} for key in sorted(tags)]
-
-
 def tags_of(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401 - any resource of the SDK
     """The tags of a resource in the answer of a Describe call; EC2 lists those of interfaces as TagSet."""
     return {tag["Key"]: tag["Value"] for tag in entry.get(name, [])}
+
+
+def has_tags(entry: Any, tags: Mapping[str, str]) -> bool:  # noqa: ANN401 - the same
+    """Whether a resource has all of these tags."""
+    return tags.items() <= tags_of(entry).items()
 
 
 def create_once(

@@ -298,7 +298,6 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:StartInstances": Action(
         BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, "`reboot_vm` of a stopped VM", is_new=True
     ),
-    "ec2:StopInstances": Action("KeptVms", {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, is_new=True),
     "ec2:TerminateInstances": Action(BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE),
     "ebs:CompleteSnapshot": Action(
         "HeavyStemcells", {"SnapshotId": _SNAPSHOT, "ChangedBlocksCount": 0}, _OWN_SNAPSHOT, is_new=True
@@ -401,7 +400,6 @@ _FEATURES: Final = (
     ),
     Feature("SpreadGroups", "`spread` or `aws.spread`"),
     Feature("SpotInstances", "`spot` or `spot_bid_price`"),
-    Feature("KeptVms", "`aws.keep_failed_vms`"),
     Feature("VmResourcesByRegion", "`aws.vm_resources_by_region`"),
     Feature("LaunchTemplates", "`launch_template`"),
     Feature(

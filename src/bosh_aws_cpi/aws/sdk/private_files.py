@@ -11,12 +11,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from errno import EACCES
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from bosh_aws_cpi.log import logger
 
 _T = TypeVar("_T")
+_LARGEST: Final = 4 << 20
+"""Bytes; no cache file has a tenth of that."""
 
 
 def folder() -> Path | None:
@@ -41,6 +44,22 @@ def write(path: Path, content: bytes) -> None:
         raise
 
 
+def read_own(path: Path, largest: int = _LARGEST) -> bytes:
+    """Read a file that this user alone has written, and only under this name.
+
+    Raises:
+        OSError: There is none.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        is_only = found.st_uid == os.geteuid() and found.st_nlink <= 1  # none if it was just replaced
+        is_private = stat.S_ISREG(found.st_mode) and not stat.S_IMODE(found.st_mode) & 0o077
+        if not (is_only and is_private and found.st_size < largest and found.st_mtime <= time.time()):
+            raise PermissionError(EACCES, "not written by the CPI", str(path))
+        return file.read(largest)
+
+
 def read_json(path: Path | None, max_age: float, read: Callable[[Any], _T]) -> _T | None:
     """Read a cache file, which any program may have written.
 
@@ -55,7 +74,7 @@ def read_json(path: Path | None, max_age: float, read: Callable[[Any], _T]) -> _
     if path is None:
         return None
     try:
-        written, document = json.loads(path.read_bytes())
+        written, document = json.loads(read_own(path))
         return read(document) if 0 <= time.time() - written < max_age else None
     except (OSError, ValueError, TypeError, AttributeError, KeyError, OverflowError, RecursionError):
         return None

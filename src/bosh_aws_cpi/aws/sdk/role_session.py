@@ -5,8 +5,6 @@ The folder is in memory, and only its user can access it. If a file in it can't 
 
 import json
 import os
-import stat
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -122,11 +120,7 @@ def file_in(folder: str, config: "AwsConfig", asked: list[Any]) -> Path | None:
 def _read(file: Path) -> dict[str, Any] | None:
     """The credentials in a file; None if it is missing, expires soon, or can't be trusted."""
     try:
-        descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(descriptor, "rb") as opened:
-            if not _is_own(os.fstat(descriptor)):
-                return None
-            kept = json.loads(opened.read(_LARGEST))
+        kept = json.loads(private_files.read_own(file, _LARGEST))
         found: dict[str, Any] = {name: kept[name] for name in (*_MEMBERS, "account_id")}
         left = (datetime.fromisoformat(found["expiry_time"]) - datetime.now(UTC)).total_seconds()
     except (OSError, ValueError, TypeError, KeyError, OverflowError, RecursionError):
@@ -135,13 +129,6 @@ def _read(file: Path) -> dict[str, Any] | None:
         return None
     redact.learn({"credentials": [found[name] for name in _SECRETS]})
     return found
-
-
-def _is_own(found: os.stat_result) -> bool:
-    """Whether this user alone wrote a file, and only under this name."""
-    is_private = stat.S_ISREG(found.st_mode) and not stat.S_IMODE(found.st_mode) & 0o077
-    is_only = found.st_uid == os.geteuid() and found.st_nlink == 1
-    return is_private and is_only and found.st_size < _LARGEST and found.st_mtime <= time.time()
 
 
 def _write(file: Path, credentials: dict[str, Any]) -> None:

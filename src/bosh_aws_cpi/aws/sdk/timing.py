@@ -93,8 +93,6 @@ NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)
 LOST_SEEN: Final = Policy("AWS shows a resource whose creation was not answered", 60)
 """How long AWS may fail to show a resource whose creation was not answered; then it counts as not created."""
 TAGGABLE: Final = Policy("a new resource accepts tags", 270)
-DISK_TAGGABLE: Final = Policy("nobody else tags a disk", 10)
-"""ConcurrentTagAccess: the disk is attached or detached already, and waits for its tag."""
 VISIBLE: Final = Policy("the next call finds a new resource", 60)
 """How long AWS may fail to find a new resource (eventual consistency)."""
 THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)

@@ -37,7 +37,7 @@ NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentia
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, EndpointProviderError)
 """The SDK's exceptions when AWS did not answer."""
 GARBLED: Final = (AddressValueError, NetmaskValueError)
-"""The exceptions for an address or range that can't be read: AWS's, because all others are checked before."""
+"""The exceptions for an address or range that can't be read. It is AWS's: all others are checked before."""
 GARBLED_ADDRESS: Final = (
     f"{Unreadable('its answer has an address or range that is not valid')} "
     "Check env.https_proxy and the endpoints in aws"
@@ -156,7 +156,7 @@ def endpoint(service: str) -> str:
 
 
 def in_place_of(error: Exception) -> Exception | None:
-    """An error in place of one that may quote a proxy's password, or what a server sent; None for any other.
+    """An error that replaces one that may quote a proxy's password or a server's answer; None for others.
 
     A special character of the password that is not encoded ends the host's part of the URL, or looks like an
     address. Then libraries take a part of the password for a port or a host, and don't mask it. They also

@@ -9,9 +9,8 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Instance, InstanceTypeFacts, Volume
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts
 from bosh_aws_cpi.plan import device_names
-from bosh_aws_cpi.plan.replacements import REPLACED_BY_TAG, REPLACES_TAG
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.agent_registry import Registry
@@ -42,10 +41,9 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
         device_name = _attach(cloud, instance, facts, disk_cid)
     else:
         logger.info("Disk '%s' is already attached to '%s', as %s", disk_cid, vm_cid, device_name)
-    volume = attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
+    attachments.wait_until_attached(cloud.ec2, disk_cid, vm_cid)
     path = device_names.guest_path(device_name, disk_cid, facts)
     registry.attach(vm_cid, disk_cid, path)
-    _follow_up(cloud, volume)
     return path
 
 
@@ -84,9 +82,8 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
         CloudError: The VM needs a registry and none is configured, or the wait timed out.
     """
     registry = _usable_registry(cloud, vm_cid)
-    volume = None
     try:
-        volume = _detach(cloud, vm_cid, disk_cid)
+        _detach(cloud, vm_cid, disk_cid)
     except DiskNotFound:
         logger.info("Disk '%s' is gone: there is nothing to detach from '%s'", disk_cid, vm_cid)
     except DiskNotAttached:
@@ -94,11 +91,10 @@ def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
             raise
         return
     registry.detach(vm_cid, disk_cid)
-    _follow_up(cloud, volume)
 
 
-def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
-    """DetachVolume, and wait; returns the volume, or None when it was deleted.
+def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
+    """DetachVolume, and wait.
 
     A VM that is gone has no disks, so the error is DiskNotAttached: the Director's job that detaches a
     dynamic disk rescues no other. It is VMNotFound only if EC2 shows the disk as attached to the VM.
@@ -109,16 +105,7 @@ def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> Volume | None:
         if vm_cid in volumes.find(cloud.ec2, disk_cid).attachments:
             raise
         raise DiskNotAttached(disk_cid, vm_cid) from None
-    return attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
-
-
-def _follow_up(cloud: Cloud, volume: Volume | None) -> None:
-    """Clean up after an update_disk by a copy; nothing for other disks, or for one that is gone."""
-    if volume is None or not {REPLACES_TAG, REPLACED_BY_TAG} & volume.tags.keys():
-        return
-    from bosh_aws_cpi.cpi.disks.predecessor import follow_up  # noqa: PLC0415 - few disks need it
-
-    follow_up(cloud, volume)
+    attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
 
 
 def _usable_registry(cloud: Cloud, vm_cid: str) -> "Registry":

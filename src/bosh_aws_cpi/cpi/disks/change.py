@@ -5,7 +5,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.disks import replacement
 from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
-from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
+from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import gib
@@ -56,10 +56,10 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
         cloud_properties: See `DiskProperties`.
 
     Returns:
-        The id of the copy that replaces the disk; None when the disk keeps its id.
+        The id of the copy that replaces the disk, which stays; None when the disk keeps its id.
 
     Raises:
-        DiskNotFound: EC2 does not know the disk, and no copy has replaced it.
+        DiskNotFound: EC2 does not know the disk.
         NotSupported: It can't be done in place or by a copy, or not now: the Director then copies the data.
         CloudError: A property is wrong, or the change failed.
     """
@@ -67,10 +67,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     size = gib(_checked(new_size))
     refuse(own.problems())
     properties, origin, default = persistent(own, cloud.config.aws)
-    try:
-        volume = volumes.find(cloud.ec2, disk_cid)
-    except DiskNotFound:
-        return replacement.successor(cloud, disk_cid)
+    volume = volumes.find(cloud.ec2, disk_cid)
     change = volume_changes.change(volume, size, properties, default, origin)
     warn_if_unused(properties, properties.encryption(default))
     if left := tag_plan.differing(volume.tags, properties.name, properties.tags):

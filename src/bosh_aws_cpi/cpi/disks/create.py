@@ -93,15 +93,11 @@ def _create_as(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: b
     tags = {**wish.tags, mark[0]: mark[1]}
     arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
 
-    def discard(created: str) -> None:
-        if is_shared:
-            volumes.discard_unless(cloud.ec2, created, volumes.is_of_another_call)
-        else:
-            volumes.discard(cloud.ec2, created)
-
-    disk_cid = undo.create(lambda: volumes.create(cloud.ec2, arguments, mark), discard)
-    is_anothers = volumes.is_of_another_call if is_shared else None
-    volumes.wait_until_available(cloud.ec2, disk_cid, is_anothers)
+    discard = volumes.discard_shared if is_shared else volumes.discard
+    disk_cid = undo.create(
+        lambda: volumes.create(cloud.ec2, arguments, mark), lambda created: discard(cloud.ec2, created)
+    )
+    volumes.wait_until_available(cloud.ec2, disk_cid, is_shared=is_shared)
     return disk_cid
 
 

@@ -116,9 +116,6 @@ def _earlier(
     found = images.marked(cloud.ec2, marks)
     of_call = [each for each in found if each.is_recent and each.tags.get(tag_plan.CALL_TAG) == call]
     of_name = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
-    marked = {tag_plan.CALL_TAG, tag_plan.STEMCELL_NAME_TAG}
-    if stemcell and len(found) == 1 and not marked & found[0].tags.keys():
-        of_name = found  # created by a version of this program that did not mark copies
     return {each.ami_id: each for each in (*of_call, *of_name)}
 
 

@@ -8,12 +8,11 @@ from bosh_aws_cpi.plan import tags as tag_plan
 
 
 def has_vm(cloud: Cloud, vm_cid: str) -> bool:
-    """Say whether the VM exists; a terminated one does not, nor one that is kept (contract: has_vm)."""
+    """Say whether the VM exists; a terminated one does not (contract: has_vm)."""
     try:
-        found = instances.find(cloud.ec2, vm_cid)
+        return not instances.find(cloud.ec2, vm_cid).is_gone
     except VMNotFound:
         return False
-    return not (found.is_gone or tag_plan.is_kept(found))
 
 
 def reboot_vm(cloud: Cloud, vm_cid: str) -> None:

@@ -55,13 +55,7 @@ def findings(
 class _Machines:
     """The checks, each of which is made once for all combinations that are alike."""
 
-    def __init__(
-        self,
-        config: CloudConfig,
-        aws: AwsConfig,
-        *,
-        has_manifest: bool,
-    ) -> None:
+    def __init__(self, config: CloudConfig, aws: AwsConfig, *, has_manifest: bool) -> None:
         self.config = config
         self.aws = aws
         self.defaults = disk_defaults(aws)

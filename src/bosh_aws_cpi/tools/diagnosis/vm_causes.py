@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Final
 
 from bosh_aws_cpi.aws import launches
-from bosh_aws_cpi.plan.tags import kept
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -44,11 +43,6 @@ def state(facts: Facts) -> Iterator[Finding]:
     """An instance that does not run, with EC2's reason."""
     instance = facts.details.instance
     if instance.state not in _STATES:
-        return
-    if found := kept(instance.vm_cid, instance.state, instance.tags):
-        what = f"create_vm failed with {found[1]} and kept it since {found[0]}: the Director does not know it"
-        sweep = f"bin/cpi sweep --director UUID --delete --instance {instance.vm_cid}"
-        yield Finding(Severity.ERROR, what, f"Examine it, then delete it: {sweep}")
         return
     severity, usual = _STATES[instance.state]
     code, text = "", ""

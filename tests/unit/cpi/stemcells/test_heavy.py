@@ -83,22 +83,27 @@ def marked(call: str) -> dict[str, Any]:
     return {"Name": "tag:bosh_stemcell", "Values": [call]}
 
 
+def tagged(call: str) -> dict[str, Any]:
+    """Return the tags of the request's resources, as EC2 shows them."""
+    return {"Tags": [{"Key": "bosh_stemcell", "Value": call}]}
+
+
 def lay_snapshot(ec2: Ec2, call: str, *found: str) -> None:
     """Lay out the search for the request's snapshot."""
-    entries = [{"SnapshotId": each, "StartTime": ago(NOW)} for each in found]
+    entries = [{"SnapshotId": each, "StartTime": ago(NOW), **tagged(call)} for each in found]
     ec2.answers("describe_snapshots", {"Snapshots": entries}, OwnerIds=["self"], Filters=[marked(call)])
 
 
 def lay_volumes(ec2: Ec2, call: str, *found: str) -> None:
     """Lay out the search for the request's volume."""
-    entries = [{"VolumeId": each, "CreateTime": ago(NOW)} for each in found]
+    entries = [{"VolumeId": each, "CreateTime": ago(NOW), **tagged(call)} for each in found]
     ec2.answers("describe_volumes", {"Volumes": entries}, Filters=[marked(call)])
 
 
 def lay_ami(ec2: Ec2, call: str, *found: str) -> None:
     """Lay out the search for the request's AMI."""
     states = {"Name": "state", "Values": ["available", "pending"]}
-    entries = [{"ImageId": each, "State": "pending"} for each in found]
+    entries = [{"ImageId": each, "State": "pending", **tagged(call)} for each in found]
     ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=[marked(call), states])
 
 

@@ -234,7 +234,8 @@ NOW = timedelta(0)
 
 def lay_search(ec2: Ec2, *ages: timedelta) -> None:
     """Lay out the question for the volume of this request."""
-    found: dict[str, Any] = {"Volumes": [{"VolumeId": DISK, "CreateTime": ago(age)} for age in ages]}
+    tags = [{"Key": "bosh_stemcell", "Value": "call-1"}]
+    found = {"Volumes": [{"VolumeId": DISK, "Tags": tags, "CreateTime": ago(age)} for age in ages]}
     ec2.answers("describe_volumes", found, Filters=[{"Name": "tag:bosh_stemcell", "Values": ["call-1"]}])
 
 

@@ -202,10 +202,8 @@ NAMES = [
             ),
             (f"snapshot_id: snap-{ID}", "Move it into the cloud_properties of disk types"),
             ("iops_per_gib: 50", "Move it into the cloud_properties of disk types"),
-            ("keep_failed_vms: true", "Set aws.keep_failed_vms in the CPI's configuration"),
             ("default_security_groups: [a]", "Did you mean security_groups?"),
             ("region: us-east-1", "Remove it"),
-            ("remember_shortages: true", "Set aws.remember_shortages in the CPI's configuration"),
         )
     ),
     (

@@ -48,8 +48,7 @@ def create_vm(
 
     Raises:
         CloudError: An argument is wrong, EC2 refused a step, or the registry did not accept the settings.
-        VMCreationFailed: EC2 could not create the VM. In all cases nothing is left behind, except an instance
-            that is kept because of ``aws.keep_failed_vms``.
+        VMCreationFailed: EC2 could not create the VM. In all cases nothing is left behind.
     """
     arguments = (agent_id, stemcell_cid, cloud_properties, networks, disk_cids, environment)
     plan = vm_plan(cloud, *arguments)

@@ -2,9 +2,8 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.launches import (
@@ -12,21 +11,20 @@ from bosh_aws_cpi.aws.launches import (
     GroupFailed,
     NeverSeen,
     NoCapacity,
-    Refused,
     SubnetFull,
     TokenSpent,
     Unanswered,
 )
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import ENDED_FOR_CAPACITY, RESERVATION_CLOSED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
 from bosh_aws_cpi.cpi.vms.create.refusals import Refusals
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
-from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger, redact
 from bosh_aws_cpi.model import Instance, Nic
@@ -34,9 +32,6 @@ from bosh_aws_cpi.plan import agent_settings, nics, run_instances
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.tokens import client_token
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.vms.create.shortages import Shortages
 
 MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
@@ -68,7 +63,7 @@ class ClientTokens:
         the option that it launched comes first. For a single option, the client token suffices.
         """
         if len(options) > 1:
-            alive = {entry.client_token for entry in self._instances() if _is_usable(entry)}
+            alive = {entry.client_token for entry in self._instances() if not entry.is_ending}
             for option in options:
                 for generation in range(MAX_GENERATIONS):
                     if self.token(option, generation) in alive:
@@ -90,14 +85,9 @@ class ClientTokens:
         return instances.tagged(self._cloud.ec2, tag_plan.of_origin(*self._identity))
 
 
-def _is_usable(instance: Instance) -> bool:
-    """Whether an instance may become the VM: it neither ends nor is kept for an operator."""
-    return not (instance.is_ending or tag_plan.is_kept(instance))
-
-
 def following(generation: int, used: Mapping[int, Instance]) -> int:
     """The next generation: one whose instance is alive, otherwise the first that was never used."""
-    alive = [later for later, entry in used.items() if later > generation and _is_usable(entry)]
+    alive = [later for later, entry in used.items() if later > generation and not entry.is_ending]
     return min(alive) if alive else max([generation, *used]) + 1
 
 
@@ -118,9 +108,6 @@ class InstanceCreation:
         self._relaunches = MAX_RELAUNCHES
         self._began = time.monotonic()
         self._refusals = Refusals()
-        self._left_alone: set[str] = set()
-        self._ended: set[str] = set()
-        self._shortages = _shortages(cloud, plan)
 
     def run(self) -> tuple[Instance, LaunchOption]:
         """Launch until an instance runs; returns it, and the launch option that it came from.
@@ -130,10 +117,7 @@ class InstanceCreation:
             VMCreationFailed: EC2 has no capacity or no free address for any launch option, or the
                 instance was terminated.
         """
-        wanted = self._plan.options
-        if self._shortages and len(wanted) > 1:
-            wanted = self._shortages.in_order(wanted)
-        options, generation = self._tokens.begin(wanted)
+        options, generation = self._tokens.begin(self._plan.options)
         while options:
             option = options.pop(0)
             has_more = any(other.offer != option.offer for other in options)
@@ -156,7 +140,6 @@ class InstanceCreation:
                 return self._run(option, generation, has_more=has_more)
             except (NoCapacity, SubnetFull) as error:
                 self._refusals.note(option, error)
-                self._remember(option, error)
                 return None
             except GroupFailed as error:
                 if all(not other.is_outside and other.zone == option.zone for other in self._plan.options):
@@ -167,7 +150,6 @@ class InstanceCreation:
                 logger.info("The client token belongs to an earlier launch: %s", error)
                 following_one = self._after_spent(option, generation)
             except Ended as error:
-                self._ended.add(error.instance.vm_cid)
                 following_one = self._after_end(option, generation, error, has_more=has_more)
         if following_one is None:
             return None
@@ -182,7 +164,7 @@ class InstanceCreation:
         """
         launched = self._launch(option, generation, has_more=has_more)
         is_new = self._is_new(launched)
-        if (launched.is_ending and not is_new) or self._was_kept(launched, is_new=is_new):
+        if launched.is_ending and not is_new:
             message = f"its instance '{launched.vm_cid}' is {launched.state}"
             raise TokenSpent(message)
         nic_count = len(self._plan.nic_plans)
@@ -191,17 +173,6 @@ class InstanceCreation:
         except NeverSeen as error:
             instances.discard(self._cloud.ec2, launched.vm_cid)
             raise TokenSpent(error.message) from error
-
-    def _was_kept(self, launched: Instance, *, is_new: bool) -> bool:
-        """Whether an earlier call has kept an instance; this call then leaves it alone."""
-        vm_cid = launched.vm_cid
-        is_known = vm_cid in self._left_alone or tag_plan.is_kept(launched)
-        if not (is_known or is_new) and self._cloud.config.aws.keep_failed_vms:
-            with suppress(VMNotFound):  # EC2's answer may be that of the launch
-                is_known = tag_plan.is_kept(instances.find(self._cloud.ec2, vm_cid))
-        if is_known:
-            self._left_alone.add(vm_cid)
-        return is_known
 
     def _launch(self, option: LaunchOption, generation: int, *, has_more: bool) -> Instance:
         """RunInstances, as soon as the address is free."""
@@ -304,7 +275,6 @@ class InstanceCreation:
             logger.info("Instance '%s' was launched by an earlier call", error.instance.vm_cid)
             self._wait_for_interfaces()
             return following(generation, self._tokens.used(option))
-        self._remember(option, error)
         goes_on = has_more and (
             error.code in ENDED_FOR_CAPACITY
             or (not option.is_on_demand and error.ok_to_retry)
@@ -322,10 +292,6 @@ class InstanceCreation:
         logger.warning("Relaunching: %s", error.message)
         return generation + 1
 
-    def _remember(self, option: LaunchOption, answer: Refused) -> None:
-        if self._shortages:
-            self._shortages.note(option, answer)
-
     def _after_spent(self, option: LaunchOption, generation: int) -> int:
         """The generation after one whose token is spent.
 
@@ -333,7 +299,7 @@ class InstanceCreation:
             CloudError: Its instance is alive, with other arguments, and has this VM's interfaces.
         """
         used = self._tokens.used(option)
-        if generation in used and _is_usable(used[generation]):
+        if generation in used and not used[generation].is_ending:
             vm_cid = used[generation].vm_cid
             if any(nic.vm_cid == vm_cid for nic in self._created):
                 message = (
@@ -353,34 +319,9 @@ class InstanceCreation:
                 raise VMCreationFailed(error.message, ok_to_retry=True) from error
 
     def _discard(self, instance: Instance) -> None:
-        """Discard an instance, or keep it, and discard its settings.
-
-        The registry may have saved them even if its answer was lost. An instance of which EC2 does not say
-        whether an earlier call has kept it is discarded.
-        """
-        is_new = self._is_new(instance)
-        if looked_up(f"instance '{instance.vm_cid}'", lambda: self._was_kept(instance, is_new=is_new)):
-            return
+        """Discard an instance and its settings, which the registry may have even if its answer was lost."""
         settings = f"the settings of '{instance.vm_cid}' in the registry"
         in_turn(
-            lambda: self._terminate_or_keep(instance),
+            lambda: instances.discard(self._cloud.ec2, instance.vm_cid),
             lambda: attempt(settings, lambda: self._cloud.registry.delete(instance.vm_cid)),
         )
-
-    def _terminate_or_keep(self, instance: Instance) -> None:
-        error = None if instance.vm_cid in self._ended else self._undo.failure
-        if error and self._cloud.config.aws.keep_failed_vms:
-            from bosh_aws_cpi.cpi.vms.create.keep import keep  # noqa: PLC0415 - few configurations want it
-
-            if keep(self._cloud, self._plan, instance, error):
-                return
-        instances.discard(self._cloud.ec2, instance.vm_cid)
-
-
-def _shortages(cloud: Cloud, plan: VmPlan) -> "Shortages | None":
-    """The remembered shortages, if the configuration asks for them and they concern the VM."""
-    if not cloud.config.aws.remember_shortages:
-        return None
-    from bosh_aws_cpi.cpi.vms.create import shortages  # noqa: PLC0415 - few configurations ask for it
-
-    return shortages.Shortages(cloud, plan.spec, plan.identity) if shortages.concern(plan.spec) else None

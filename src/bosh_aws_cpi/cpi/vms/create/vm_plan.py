@@ -254,8 +254,8 @@ class _Place(Record):
     zone: str
     vpc_id: str
     subnets: Mapping[str, str]
-    """The subnets of the first interface, and their zones, in the order in which to try them; of a network
-    with a single subnet none.
+    """The zones of the first interface's subnets, by id, in the order in which to try them; empty if its
+    network has only one subnet.
 
     It must not depend on what changes in AWS: a retry after a kill must begin with the same launch, and so
     with the same client token, while DescribeInstances does not show the first call's instance yet.
@@ -265,9 +265,10 @@ class _Place(Record):
 def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     """The zone and the VPC, in which all of the VM's subnets and disks must be."""
     plans = request.nic_plans
+    first, *_ = plans
     leaves_zone = request.properties.zone_fallback
     if leaves_zone:
-        subnet_fallbacks.check_leaving(plans[0])
+        subnet_fallbacks.check_leaving(first)
     found = aws_networks.subnets(
         cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
     )
@@ -275,14 +276,14 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     zone = placement.one_subnet_zone(ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
     vm_zone = str(request.properties.availability_zone)
-    zones = {each: found[each].availability_zone for each in (plans[0].subnet_id, *plans[0].fallback_subnets)}
+    zones = {each: found[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)}
     disk_zones = {disk.availability_zone for disk in disks}
-    beside = {subnet_id: zone for subnet_id, zone in zones.items() if disk_zones <= {zone}}
-    wrong_disks = [] if leaves_zone and beside else disks
-    placement.check_zone(ordered, vm_zone, wrong_disks, is_any_zone=leaves_zone)
+    usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}
+    unusable_disks = [] if leaves_zone and usable else disks
+    placement.check_zone(ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone)
     vpc_id = placement.one_vpc(ordered)
-    subnet_fallbacks.check(plans[0], found, is_any_zone=leaves_zone)
-    return _Place(zone, vpc_id, beside if plans[0].fallback_subnets else {})
+    subnet_fallbacks.check(first, found, is_any_zone=leaves_zone)
+    return _Place(zone, vpc_id, usable if first.fallback_subnets else {})
 
 
 def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:

@@ -29,7 +29,7 @@ _ALMOST: Final = 0.85
 _SIMILAR: Final = 0.79
 """The same of "az" and "azs"; newer versions of BOSH may have keys that are less alike."""
 QUOTED: Final = "Remove the quotation marks"
-"""The remedy for a text that YAML would read as another type, and which must so be quoted."""
+"""The remedy for a quoted number or boolean."""
 _SIZE: Final = re.compile(r"(\d+) *([MGT])i?B?", re.IGNORECASE)
 _MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
 _IN_MIB: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "ram")
