@@ -185,7 +185,8 @@ def test_spread(
         "update": update if is_of_group else {},
     }
     config["networks"][1]["subnets"] = [
-        {"azs": ["z1", "z2", "z3"], "cloud_properties": {"subnet": "subnet-9"}}
+        {"azs": ["z1", "z3"], "cloud_properties": {"subnet": "subnet-9"}},
+        {"azs": ["z2"], "cloud_properties": {"subnet": "subnet-8"}},
     ]
     del config["networks"][1]["cloud_properties"]
     manifest = {"name": "deployment", "update": {} if is_of_group else update, "instance_groups": [group]}

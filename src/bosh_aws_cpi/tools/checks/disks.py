@@ -15,6 +15,7 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import words
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.identifiers import wrong_key
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import (
     is_open,
@@ -84,7 +85,13 @@ def merged_with_defaults(
 
 
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
-    """Check the configuration's defaults for disks."""
+    """Check the configuration's defaults for disks, and its keys."""
+    disks = {_ROOT: aws.default_root_disk, _EPHEMERAL: aws.default_ephemeral_disk}
+    disks[_PERSISTENT] = aws.default_persistent_disk
+    keys = {f"{path}.kms_key_arn": disk.get("kms_key_arn") for path, disk in disks.items()}
+    for path, key in {**keys, "aws.kms_key_arn": aws.encryption.kms_key_arn}.items():
+        if isinstance(key, str) and (what := wrong_key(key, aws.region)):
+            yield Finding(Severity.ERROR, what, f"Use a key of {aws.region}", Place(path), "AWS")
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, f"Correct {_ROOT} or {_EPHEMERAL} in cpi.json")
         return

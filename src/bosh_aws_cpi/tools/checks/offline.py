@@ -12,6 +12,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.plan.instance_types import tabled_facts
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.properties.stemcell import SETTINGS, TAGS_IGNORED, HeavyStemcellProperties
 from bosh_aws_cpi.properties.vm import MetadataOptions
@@ -30,6 +31,7 @@ from bosh_aws_cpi.tools.checks import (
     spread,
     words,
 )
+from bosh_aws_cpi.tools.checks.account import types
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
 from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, text_of
@@ -38,6 +40,7 @@ from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.identifiers import near
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
+from bosh_aws_cpi.tools.checks.references import References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 if TYPE_CHECKING:
@@ -159,6 +162,8 @@ class Files(Record):
         for each in [*self._group_nodes(), *([config.compilation] if config.compilation is not None else [])]:
             yield from sized_vms.findings(each, config)
         yield from identifiers.findings(config, aws.region, is_offline=is_offline)
+        if is_offline:
+            yield from _without_aws(References.of(config, self.uses, self.vms), aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
 
@@ -287,6 +292,23 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
         if each.key != "tpm_support":
             remedy = f"Correct aws.stemcell.{each.key} in cpi.json"
             yield Finding(severity, each.text, remedy, Place(f"aws.stemcell.{each.key}"))
+
+
+def _without_aws(references: References, region: str) -> Iterator[Finding]:
+    """What AWS would say of zones and types, as far as it is known here."""
+    zones: dict[str, dict[str, Node]] = {}
+    for use in references.subnets:
+        for zone, _ in use.zones:
+            if zone.startswith(region):  # others are said to be of another region
+                zones.setdefault(use.subnet_id, {})[zone] = use.node
+    for subnet_id, places in zones.items():
+        if len(places) > 1:
+            *_, last = places.values()
+            what = f"subnet '{subnet_id}' is used in several zones, {', '.join(places)}: it lies in one"
+            yield Finding(Severity.ERROR, what, "Use a subnet of each zone", last.place, "AWS")
+    names = {str(node.value) for launch in references.launches for node in launch.types}
+    known = {name: facts for name in names if (facts := tabled_facts(name)) is not None}
+    yield from types.misfits(known, [], references.launches)
 
 
 def _of_cpi_name(config: CloudConfig) -> Iterator[Finding]:

@@ -485,6 +485,43 @@ KINDS = [
         f"error 14 {IN_VM}/elbs/0",
         "Give the name of a classic load balancer; those of other load balancers are in lb_target_groups",
     ),
+    *(
+        (f"subnet-{ID}", wrong, f"error 36 {SUBNET}/cloud_properties/subnet", "is not the id of a subnet")
+        for wrong in ("private", "10.0.0.0/24", f"subnet-{ID[:16]}", "'${subnet_id}'")
+    ),
+    ("zone: us-east-1a", "zone: z1", f"error 4 {ZONE}", "is not a zone's name. Use a zone's name, such as"),
+    ("zone: us-east-1a", "zone: us-east-1A", f"error 4 {ZONE}", "is not a zone's name"),
+    *(
+        (EBS, f"{{encrypted: true, kms_key_arn: '{arn}'}}", f"error 25 {IN_DISK}/kms_key_arn", words)
+        for arn, words in (
+            ("arn:aws:kms:eu-west-1:123456789012:key/1234", "is a key of another region than us-east-1"),
+            ("arn:aws:iam::123456789012:role/web", "is not a KMS key's ARN"),
+        )
+    ),
+    (
+        DISK,
+        "    security_groups: [sg-web]\n",
+        f"error 14 {IN_VM}/security_groups/0",
+        "no name begins with sg-",
+    ),
+    (
+        DISK,
+        "    elbs: [web-1.us-east-1.elb.amazonaws.com]\n",
+        f"error 14 {IN_VM}/elbs/0",
+        "is a DNS name. Give the name of a classic load balancer",
+    ),
+    (
+        "- name: z2\n  cloud_properties: {availability_zone: us-east-1a}",
+        "- name: z2\n  cloud_properties: {availability_zone: us-east-1b}",
+        f"error 36 {SUBNET}/cloud_properties/subnet",
+        "is used in several zones, us-east-1a, us-east-1b: it lies in one",
+    ),
+    (
+        DISK,
+        "    instance_type_fallbacks: [m6g.large]\n",
+        f"error 14 {IN_VM}/instance_type_fallbacks/0",
+        "runs arm64, but 'm5.large' runs x86_64",
+    ),
     ("m5.large", "“m5.large”", f"warning 13 {IN_VM}/instance_type", "Did you mean m5.large?"),
     (TYPE, "    instance_type: m5.large'\n", f"warning 13 {IN_VM}/instance_type", "Did you mean m5.large?"),
 ]
