@@ -421,16 +421,13 @@ IN_AWS = [
 ]
 OF_DIRECTOR = [
     director((*Z1, "name"), GONE, "azs/0"),
-    director((*Z1, "cloud_properties"), None, also="azs/z1/cloud_properties"),
     director(("azs",), {"z1": {}}, also=f"vm_types/small/cloud_properties {PROPERTIES}"),
     director(("azs", 0), "z1", "azs/0"),
-    director(("vm_extensions",), None),
     director(("vm_types", 1, "name"), value=True, path="vm_types/1/name"),
     director(("vm_types", 1, "cloud_properties"), ["m5.large"]),
     director((*DISK, "disk_size"), GONE, "disk_types/default"),
     director((*DISK, "disk_size"), "3 GB"),
     director((*NETWORK, "type"), "static"),
-    director((*NETWORK, "type"), None),
     director((*NETWORK, "subnets"), GONE, "networks/default"),
     director((*NETWORK, "subnets"), {"range": "10.0.1.0/24"}),
     director((*SUBNET, "azs"), "z1"),

@@ -19,8 +19,8 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import REQUIRED, MetadataOptions, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.models import Compilation
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
-from bosh_aws_cpi.tools.checks.bosh.shapes import COMPILATION
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, shown, vms
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
@@ -128,7 +128,7 @@ class _Machines:
                 section = entry.at("cloud_properties")
                 remedy = f"Move {key} into cloud_properties" if entry.child(key) else ""
                 if section is entry:
-                    remedy = remedy or renamed(entry, "cloud_properties", COMPILATION)
+                    remedy = remedy or renamed(entry, "cloud_properties", Compilation.model_fields)
                 yield Finding(Severity.ERROR, what, remedy or f"Add {key}", section.place)
 
     @cached_property

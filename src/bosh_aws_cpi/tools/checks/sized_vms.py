@@ -9,8 +9,8 @@ from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.properties.types import mistakes
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.models import VmResources
 from bosh_aws_cpi.tools.checks.bosh.rules import keys_of
-from bosh_aws_cpi.tools.checks.bosh.shapes import VM_RESOURCES
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -20,7 +20,7 @@ def findings(node: Node, config: CloudConfig) -> Iterator[Finding]:
     resources = node.get("vm_resources")
     if resources is None or not isinstance(resources.value, dict) or not config.sizes:
         return
-    if resources.has_variables or [*keys_of(resources, VM_RESOURCES)]:
+    if resources.has_variables or [*keys_of(resources, VmResources)]:
         return
     try:
         VmProperties.model_validate(vm_sizes.cloud_properties(resources.value, config.sizes))

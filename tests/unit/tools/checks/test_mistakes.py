@@ -325,7 +325,12 @@ VALUES = [
         "error 46 compilation/reuse_compilation_vms",
         "Remove the quotation marks",
     ),
-    ("type: manual", "type: Manual", "error 29 networks/default/type", "Use manual or dynamic or vip"),
+    (
+        "type: manual",
+        "type: Manual",
+        "error 29 networks/default/type",
+        "must be 'manual', 'dynamic' or 'vip'",
+    ),
     (
         "size: 25_000, type: gp3",
         "size: 25_000, type: GP3",

@@ -9,8 +9,9 @@ from functools import cached_property
 
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, VmSize
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.checks.bosh import models
+from bosh_aws_cpi.tools.checks.bosh.models import EXTRA, LISTS, NETWORK_TYPES
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes, keys_of, name_of, refused
-from bosh_aws_cpi.tools.checks.bosh.shapes import CLOUD_CONFIG, EXTRA, LISTS, NETWORK_TYPES
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding
 
@@ -91,7 +92,7 @@ def _is_open(node: Node) -> bool:
 
 def _of_file(root: Node) -> Iterator[Finding]:
     if isinstance(root.value, dict):
-        yield from keys_of(root, CLOUD_CONFIG, extra=EXTRA)
+        yield from keys_of(root, models.CloudConfig, extra=EXTRA)
     else:
         what = "is empty" if root.value is None else "is not a hash"
         yield refused(root, f"{what}: a cloud config is a hash with azs, vm_types, networks and others")

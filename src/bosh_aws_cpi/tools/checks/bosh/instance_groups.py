@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.models import ERRAND
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
-from bosh_aws_cpi.tools.checks.bosh.shapes import ERRAND
 from bosh_aws_cpi.tools.checks.documents import Node
 
 

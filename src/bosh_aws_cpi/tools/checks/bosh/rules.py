@@ -5,13 +5,16 @@ value is null is there, and has the wrong type; a number is as good as a string.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from pydantic import ValidationError
+
 from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.properties.types import MISSING, Route, mistakes
 from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere, misplaced
-from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORK, Key, Shape, of_network
+from bosh_aws_cpi.tools.checks.bosh.models import Bosh, Network, keys_in, of_network
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -85,54 +88,67 @@ def rewritten(node: Node, what: str) -> str:
 
 
 def keys_of(
-    node: Node, shape: Shape, source: str = DIRECTOR, extra: tuple[str, ...] = ()
+    node: Node, model: type[Bosh], source: str = DIRECTOR, extra: tuple[str, ...] = ()
 ) -> Iterator[Finding]:
     """What BOSH ignores or refuses of a hash, and of the hashes in it: unknown keys, absent ones, types.
 
-    A key of a hash that may have more keys than its shape is ignored if it is misspelt, or stands at another
-    level.
-
     Args:
         node: The hash.
-        shape: Its keys.
-        source: Who reads it. For the Director, a key whose value is null is there, and has the wrong type;
-            for bosh-cli it is absent.
+        model: What it is.
+        source: Who reads it.
         extra: Beginnings of keys that are ignored on purpose.
     """
-    known = list(shape.keys)
-    for entry in node.entries() if not node.is_unknown else ():
+    if node.is_unknown:
+        return
+    try:
+        model.model_validate(node.known())
+    except ValidationError as error:
+        for route, text in mistakes(error):
+            if "cloud_properties" not in route[:-1]:  # these are checked with the methods' own models
+                yield from _mistake(node, route, text, source)
+    yield from _unknown(node, model, source, extra)
+
+
+def _mistake(node: Node, route: Route, text: str, source: str) -> Iterator[Finding]:
+    place, around, name = node.at(*route), node.at(*route[:-1]), str(route[-1])
+    if text != MISSING:
+        yield refused(place, text, rewritten(place, text), source)
+    elif around.get(name) is None and not around.is_unknown:
+        remedy = renamed(around, name) or misplaced(around, name) or f"Add {name}"
+        yield refused(around, f"has no {name}", remedy, source)
+
+
+def _unknown(node: Node, model: type[Bosh], source: str, extra: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """Keys that are ignored.
+
+    A key of a hash that may have more is ignored if it is misspelt, or stands at another level.
+    """
+    if not isinstance(node.value, dict) or node.is_unknown:
+        return
+    known = keys_in(model)
+    for entry in node.entries():
         own = str(entry.route[-1])
-        if own in known or (extra and own.startswith(extra)):
-            continue
-        if shape.is_whole or _nearest(own, known, _SIMILAR) or elsewhere(entry):
-            yield unknown_key(entry, own, known, source)
-    for name, key in shape.keys.items():
-        value = node.child(name) if source == DIRECTOR else node.get(name)
-        if value is not None:
-            yield from _of_value(value, name, key, source)
-        elif key.is_required and not node.is_unknown:
-            remedy = renamed(node, name, shape) or misplaced(node, name) or f"Add {name}"
-            yield refused(node, f"has no {name}", remedy, source)
+        inner = known.get(own)
+        if own not in known and not (extra and own.startswith(extra)):
+            if not model.may_have_more or _nearest(own, list(known), _SIMILAR) or elsewhere(entry):
+                yield unknown_key(entry, own, list(known), source)
+        elif inner is not None and issubclass(inner, Bosh):
+            for each in entry.entries() if isinstance(entry.value, list) else [entry]:
+                if inner is Network and isinstance(each.value, dict):
+                    yield from _of_network(each, source)
+                else:
+                    yield from _unknown(each, inner, source)
 
 
-def _of_value(value: Node, name: str, key: Key, source: str) -> Iterator[Finding]:
-    text = text_of(value)
-    if key.kind is not None and (wrong := unlike(value, key.kind, source)):
-        yield wrong
-    elif key.words and text and text not in key.words:
-        yield refused(value, f"'{text}' is not a {name}", f"Use {' or '.join(key.words)}", source)
-    elif key.entries is not None:
-        for entry in value.entries() if isinstance(value.value, list) else [value]:
-            if wrong := unlike(entry, dict, source):
-                yield wrong
-            elif isinstance(entry.value, dict):
-                shape = of_network(entry.value) if key.entries is NETWORK else key.entries
-                yield from keys_of(entry, shape, source)
+def _of_network(node: Node, source: str) -> Iterator[Finding]:
+    """The type of a network decides on its keys."""
+    if not node.is_unknown:
+        yield from keys_of(node, of_network(node.value), source)
 
 
-def renamed(node: Node, name: str, shape: Shape) -> str:
+def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
     """The remedy for an absent key that is there under a similar name."""
-    others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in shape.keys]
+    others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in known]
     near = get_close_matches(name, others, n=1)
     return f"Rename {near[0]} to {name}" if near else ""
 
