@@ -30,14 +30,6 @@ _LARGEST_REQUEST = 16 << 20
 _GARBAGE = 100_000
 """The number of new objects at which Python's garbage collector runs. Most objects live until the end of the
 call, so more frequent runs would free little, and take a tenth of a short call's time."""
-FRAME_WORDS = 1 << 14
-"""The size of `main`'s frame, 128 KiB, so that the frames of all calls in it fit in its chunk of memory.
-
-CPython 3.11 to 3.13 keeps frames in chunks of 16 KiB, and returns a chunk to the system when the first frame
-in it ends. When a loop calls functions across the end of a chunk, as deep imports that compile regular
-expressions do, each call maps and unmaps memory: 3,000 to 5,000 page faults in a create_vm
-(docs/decisions/start-up.md).
-"""
 _WAITING = "cpi: waiting for a JSON request on the terminal; Ctrl-D on a new line ends it, Ctrl-C the call"
 
 
@@ -113,7 +105,6 @@ def run() -> NoReturn:
     `main` has flushed the logs, and no other thread is running.
     """
     gc.set_threshold(_GARBAGE)
-    main.__code__ = main.__code__.replace(co_stacksize=FRAME_WORDS)
     os._exit(main())
 
 

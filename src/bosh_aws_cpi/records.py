@@ -1,8 +1,8 @@
 """Values with named fields: the one kind of value that the program makes itself.
 
 Like frozen dataclasses, but without their price. Python compiles the methods of each dataclass in every
-process. To load `dataclasses` or `typing`, and to create a named tuple's class, would take more of `info`
-than all of its own work (docs/decisions/start-up.md). Type checkers see frozen dataclasses.
+process. To load `dataclasses`, and to create a named tuple's class, would take more of `info` than all of its
+own work (docs/decisions/start-up.md). Type checkers see frozen dataclasses.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ BARE_OF = {PIP: BARE, RELEASE: ISOLATED}
 """The interpreter alone as it is started for each form of the executable."""
 
 MOST_INSTRUCTIONS: dict[str, dict[str, float]] = {
-    INFO: {PIP: 2.67, RELEASE: 3.42},
+    INFO: {PIP: 3.07, RELEASE: 3.89},
     "has_vm": {PIP: 0.59, RELEASE: 0.42},
     "create_disk": {PIP: 0.85, RELEASE: 0.62},
     "attach_disk": {PIP: 0.62, RELEASE: 0.45},

@@ -50,7 +50,7 @@ cloud:
       max_retries: 2
       region: us-east-1
       access_key_id: 2024-05-06
-      secret_access_key: 2024-05-06 07:08:09
+      secret_access_key: 2024-05-07
       default_key_name: 2024-05-06T07:08:09Z
     agent: {2024-05-06: 2024-05-06}
     debug: {cpi: {api_version: 2}}

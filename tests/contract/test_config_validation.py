@@ -86,7 +86,8 @@ def test_context_is_checked(aws: dict[str, Any], context: dict[str, Any], messag
 
 
 ONE_LINE = (
-    "has a line break or another unprintable character: write the value on one line (in YAML without |)"
+    "has a space, a line break or another character that is not printable ASCII: write the value on one line "
+    "(in YAML without |), without typographic quotation marks"
 )
 A_ROLE = "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME"
 
@@ -99,7 +100,11 @@ A_ROLE = "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME
             for key in ("access_key_id", "secret_access_key", "session_token", "region", "role_arn")
             for in_context in (False, True)
         ),
-        *(("access_key_id", end, False) for end in ("\x7f", "\xa0", "\u200b")),
+        *(("access_key_id", end, False) for end in (" ", "\x7f", "\xa0", "\u200b")),
+        *(
+            (key, "\u201d", False)
+            for key in ("access_key_id", "secret_access_key", "session_token", "region")
+        ),
     ],
 )
 def test_unprintable(key: str, end: str, *, in_context: bool) -> None:

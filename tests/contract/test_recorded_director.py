@@ -92,6 +92,7 @@ class Scene:
             "snapshots": sorted(names[each] for each in snapshots),
             "images": [],
             "placement groups": [],
+            "spot requests": [],
             "subnets": [],
         }
 

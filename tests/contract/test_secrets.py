@@ -25,7 +25,7 @@ PRIVATE_KEY = "-----BEGIN RSA PRIVATE KEY-----\nMIISEEDED+/=\nSEEDEDtoo\n-----EN
 CERTIFICATE = PRIVATE_KEY.replace("RSA PRIVATE KEY", "CERTIFICATE")
 KEYS: dict[str, Any] = {
     "access_key_id": "AKIASEEDED0000000001",
-    "secret_access_key": "k/ey+SEEDED=\"quoted'\\ü",
+    "secret_access_key": "k/ey+SEEDED=\"quoted'\\~",
     "session_token": "to/ken+SEEDED==%41&<tag>",
 }
 REGISTRY_PASSWORD = 're"g\\SEEDED/@:#? ü%'

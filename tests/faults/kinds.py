@@ -55,18 +55,6 @@ BLOCK = {"code": "ValidationException", "message": "The block can't be written."
 DIRECT = frozenset({"CompleteSnapshot", "PutSnapshotBlock", "StartSnapshot"})
 
 
-HOLLOW = (
-    "",
-    "<Foo/>",
-    "<html><body>All is well</body></html>",
-    "<GetUserResponse><ResponseMetadata><RequestId>1</RequestId></ResponseMetadata></GetUserResponse>",
-    "{}",
-)
-"""Bodies with HTTP status 200 of what is between the program and AWS, which is no answer of AWS."""
-CUT = r"\A(<\?.*?\?>\s*)?(<\w+[^>]*>).*?(<requestId>[^<]*</requestId>)?.*(</\w+>)\s*\Z", r"\2\3\4"
-"""Leaves an answer of EC2 its root and its request id alone."""
-
-
 class Expected(Enum):
     """What a request has to come to.
 
@@ -77,7 +65,6 @@ class Expected(Enum):
         ENDED: It answers that it was ended, and nothing is left, or it succeeds.
         REPEATED: It ends without an answer; made again, it succeeds and does so once.
         ABANDONED: Nobody reads its response: what it creates is deleted, what it changes is changed.
-        UNCLEAR: It succeeds, or it answers that the same request may succeed later, and nothing is left.
     """
 
     SURVIVED = auto()
@@ -86,7 +73,6 @@ class Expected(Enum):
     ENDED = auto()
     REPEATED = auto()
     ABANDONED = auto()
-    UNCLEAR = auto()
 
 
 @dataclass(frozen=True)
@@ -152,11 +138,6 @@ def _ruled(stage: Stage, call: Call, rule: Callable[[str], dict[str, Any]]) -> A
     return stage.call()
 
 
-def hollow(action: str) -> dict[str, Any]:
-    """Replace an answer by one of the bodies that are none; which one depends on the call's name."""
-    return {"replace": [[r"\A.*\Z", HOLLOW[len(action) % len(HOLLOW)]]]}
-
-
 def _lost_then_throttled(stage: Stage, call: Call) -> Answer:
     again = {"action": call.action, "nth": call.nth + 1, "times": None}
     stage.fake_aws.rule(**again, error=throttle(call.action), seconds=THROTTLED_SECONDS / SPEED)
@@ -182,7 +163,6 @@ REFUSED = Kind(
     lambda action: {"error": refusal(action), "times": None},
     words=lambda action: (action, refusal(action)["code"]),
 )
-ANSWER_HOLLOW = Kind("answer hollow", Expected.SURVIVED, lambda name: {**hollow(name), "times": 1})
 TRANSIENT = (
     Kind("throttled once", Expected.SURVIVED, lambda action: {"error": throttle(action)}),
     Kind(
@@ -193,10 +173,10 @@ TRANSIENT = (
     Kind("HTTP 500 once", Expected.SURVIVED, lambda action: {"error": fault(action)}),
     Kind("connection dropped", Expected.SURVIVED, lambda _: {"drop": "before"}),
     Kind("answer lost", Expected.SURVIVED, lambda _: {"drop": "after"}),
-    ANSWER_HOLLOW,
     Kind("lost, then throttled", Expected.SURVIVED, harm=_lost_then_throttled),
 )
 NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, lambda _: {"unseen": LOOKS})
+ANSWER_MALFORMED = Kind("answer malformed", Expected.SURVIVED, lambda _: {"replace": [[r"\A.*\Z", "<html>"]]})
 TERMINATED = (
     Kind("SIGTERM before", Expected.ENDED, harm=partial(_interrupted, when="before")),
     Kind("SIGTERM after", Expected.ENDED, harm=partial(_interrupted, when="after")),
@@ -255,12 +235,12 @@ OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
     "PutSnapshotBlock": BLOCK_REFUSED,
 }
 """What befalls these calls alone."""
-OF_MADE = (NOT_FOUND_YET, *LAUNCHES)
+OF_MADE = (NOT_FOUND_YET, ANSWER_MALFORMED, *LAUNCHES)
 """What befalls only calls that make something."""
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, harm=partial(_killed, when="before"))
 KILLED = Kind("SIGKILL after", Expected.REPEATED, harm=partial(_killed, when="after"))
 KINDS = (
-    *(REFUSED, *TRANSIENT, NOT_FOUND_YET, *TERMINATED, *ABANDONED, KILLED_FIRST, KILLED),
+    *(REFUSED, *TRANSIENT, NOT_FOUND_YET, ANSWER_MALFORMED, *TERMINATED, *ABANDONED, KILLED_FIRST, KILLED),
     *(*LAUNCHES, SUBNET_FULL, DEVICE_TAKEN, *BLOCK_REFUSED),
 )
 
@@ -274,7 +254,7 @@ def kinds_at(call: Call, place: int) -> Iterator[Kind]:
     """
     yield from (REFUSED, *TRANSIENT)
     if call.action in MAKING:
-        yield NOT_FOUND_YET
+        yield from (NOT_FOUND_YET, ANSWER_MALFORMED)
     yield from OF_ACTIONS.get(call.action, ())
     yield from (*TERMINATED, *ABANDONED)
     if place == 0:
@@ -312,5 +292,5 @@ class Case:
 def cases(scenario: Scenario) -> Iterator[Case]:
     """List all that may befall a scenario."""
     for place, call in enumerate(scenario.each()):
-        spared = (*OF_MADE, ANSWER_HOLLOW) if str(call) in scenario.refused else ()
+        spared = OF_MADE if str(call) in scenario.refused else ()
         yield from (Case(scenario, call, kind) for kind in kinds_at(call, place) if kind not in spared)

@@ -151,7 +151,6 @@ class Outcome:
             Expected.BUSY: self._is_refusal(error) and error["ok_to_retry"],
             Expected.ENDED: "interrupted by SIGTERM" in error["message"],
             Expected.REPEATED: self._is_done_before(error),
-            Expected.UNCLEAR: error["ok_to_retry"],
         }
         return is_foreseen[self.case.kind.expected]
 

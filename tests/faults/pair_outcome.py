@@ -106,8 +106,7 @@ class PairOutcome(Outcome):
 
 
 def _changes(case: Case) -> Iterator[Change]:
-    """List how a success may differ if one of these calls is refused, or its answer can't be read."""
-    is_failed = case.kind is REFUSED or case.kind.expected == Expected.UNCLEAR
+    """List how a success may differ if one of these calls is refused."""
     for each in OUTLIVED.get(case.scenario.name, []):
-        if is_failed and case.call.action in {call.rstrip("0123456789") for call in each.calls}:
+        if case.kind is REFUSED and case.call.action in {call.rstrip("0123456789") for call in each.calls}:
             yield each.change

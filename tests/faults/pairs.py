@@ -42,11 +42,8 @@ LATE = 61
 """Seconds: longer than an attempt waits for its answer."""
 TIMED_OUT = Kind("time-out", Expected.SURVIVED, lambda _: {"delay": LATE / SPEED})
 RESET = Kind("connection reset", Expected.SURVIVED, lambda _: {"drop": "reset"})
-MALFORMED = Kind(
-    "malformed answer", Expected.UNCLEAR, lambda _: {"replace": [[r"\A.*\Z", "<Response><requestId>1"]]}
-)
 THROTTLED, THROTTLED_LONG, FAULT, _, LOST = TRANSIENT[:5]
-PASSING = (THROTTLED, FAULT, TIMED_OUT, RESET, LOST, MALFORMED)
+PASSING = (THROTTLED, FAULT, TIMED_OUT, RESET, LOST)
 """After these the program goes on: it makes the same call again, or looks what became of it."""
 HASTY = {TIMEOUT_SPEED: str(SPEED)}
 """The environment of a request in which an answer comes too late."""
@@ -66,7 +63,7 @@ class Where(Enum):
 FIRST = {
     Where.AGAIN: PASSING,
     Where.LATER: (*PASSING, NOT_FOUND_YET),
-    Where.ENDING: (REFUSED, *TERMINATED, MALFORMED),
+    Where.ENDING: (REFUSED, *TERMINATED),
     Where.REPEATED: (KILLED, KILLED_FIRST),
 }
 

@@ -87,7 +87,7 @@ def judged(
 
 
 def test_seed() -> None:
-    """A seed draws the same pairs each time, another one others; each kind and each place is among them."""
+    """A seed draws the same pairs each time, another one others: every place, and soon every kind."""
     listed = places("1", 400)
     assert listed == places("1", 400)
     assert [str(each) for each in listed] != [str(each) for each in places("2", 400)]
@@ -95,5 +95,6 @@ def test_seed() -> None:
     drawn = [draw(random.Random(each.name), each) for each in listed]  # noqa: S311 - as the test does
     assert drawn == [draw(random.Random(each.name), each) for each in listed]  # noqa: S311 - the same
     assert {each.second.name for each in drawn} == {kind.name for kind in SECOND}
+    drawn += [draw(random.Random(each.name), each) for seed in "2345" for each in places(seed, 400)]  # noqa: S311
     assert {each.first.name for each in drawn} == {kind.name for kinds in FIRST.values() for kind in kinds}
     assert listed[7].again == """FAULT_SEED=1 make faults PYTEST_ARGS="-k 'test_pair[1-007'\""""

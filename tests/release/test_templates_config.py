@@ -25,7 +25,7 @@ NASTY = (
     "  a'b\"c''\n\r\n\t$HOME ${HOME} $(id) `id` %s %% \\ \\n \\' #{1 + 1} <%= 1 %> <%- %> %> "
     "{{x}} ((y)) & < > \u2028 \xe9\xdf \u65e5\u672c \U0001f600 --- : - [ # !  "
 )
-IN_A_HEADER = "".join(each for each in NASTY if " " <= each <= "~")
+IN_A_HEADER = "".join(each for each in NASTY if "!" <= each <= "~")
 """What of it the headers of a request can carry."""
 KEYS = {"aws.access_key_id": "AKIATEST", "aws.secret_access_key": "secret-4d1f"}
 REGISTRY = {"registry.username": "u", "registry.password": "p", "registry.host": "10.0.0.6"}

@@ -21,7 +21,7 @@ SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 TAGS = {"director": "d", "deployment": "cf", "job": "router", "index": "0", "id": "1"}
 LOOK = "DescribeVolumesModifications"
 GATHERED = ["DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribeSecurityGroups"]
-MOST_ON_STDERR = 2048
+MOST_ON_STDERR = 2560
 """Bytes that a call may log at the default level: the Director reads them one by one."""
 
 

@@ -74,7 +74,6 @@ def test_key_of_a_disk(
         ),
         ({"encrypted": True}, {"ephemeral_disk": {"kms_key_arn": KEY}}, []),
         ({"default_root_disk": {"encrypted": True}}, {"root_disk": {"kms_key_arn": KEY}}, []),
-        ({}, {"ephemeral_disk": {"kms_key_arn": KEY, "use_root_disk": True}}, []),
     ],
 )
 def test_keys_of_a_vm(

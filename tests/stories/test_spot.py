@@ -214,7 +214,8 @@ def test_open_request_stays(create_vm: CreateVm, fake_aws: FakeAws, world: World
     assert "SpotMaxPriceTooLow" in create_vm(TOO_LOW).error["message"]
     answer = create_vm({**TOO_LOW, **WITH_FALLBACK})
     answer.ok()
-    assert "open spot requests" in answer.stderr
+    assert "Perhaps left behind" in answer.stderr
+    assert "open spot requests with the tag bosh_agent_id=agent-1: " in answer.stderr
     assert action in answer.stderr
     fake_aws.clear_rules()
     assert len(world.state()["spot requests"]) == 2

@@ -98,10 +98,18 @@ def string(value: object, key: Key[str | None]) -> str | None:
 def sendable(value: object, key: Key[str | None]) -> str | None:
     """A string that the headers of a request can carry; None for null and the empty string."""
     given = string(value, key)
-    if given is None or given.isprintable():
+    if given is None or is_sendable(given):
         return given
-    what = "has a line break or another unprintable character"
-    raise _wrong(key, f"{what}: write the value on one line (in YAML without |)")
+    remedy = "write the value on one line (in YAML without |), without typographic quotation marks"
+    raise _wrong(key, f"has {UNSENDABLE}: {remedy}")
+
+
+UNSENDABLE: Final = "a space, a line break or another character that is not printable ASCII"
+
+
+def is_sendable(text: str) -> bool:
+    """Whether a text may be a key, a token or a region, which the headers of a request carry."""
+    return re.fullmatch("[!-~]+", text) is not None
 
 
 def role_arn(value: object, key: Key[str | None]) -> str | None:

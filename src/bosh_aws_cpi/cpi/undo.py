@@ -1,8 +1,7 @@
 """Undo: a call that fails discards the resources that it created."""
 
 from collections.abc import Callable
-from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk import errors
@@ -12,16 +11,12 @@ from bosh_aws_cpi.log import logger
 Created = TypeVar("Created")
 Result = TypeVar("Result")
 
-_MEMORY: Final = 16 << 20
-"""Bytes; enough for a call to AWS, and for the modules that a wait loads."""
-
 
 class Undo:
     """Undo steps, each armed by the step that it undoes; see `undoing`."""
 
     def __init__(self) -> None:
         self._steps: list[Callable[[], None]] = []
-        self._reserve: mmap | None = None
 
     def create(self, create: Callable[[], Created], discard: Callable[[Created], object]) -> Created:
         """Create something and arm the step that discards it; a signal is held back until both are done.
@@ -32,11 +27,8 @@ class Undo:
 
         Raises:
             Interrupted: Before or after the creation, because of a signal or because the caller is gone.
-            OSError: Before the creation: there is too little memory for it, or for its undo (ENOMEM).
         """
         interrupts.check()
-        self._reserve = self._reserve or _reserved()
-        _reserved().close()  # there is as much for the creation
         with interrupts.shielded():
             created = create()
             self.arm(created, lambda: discard(created))
@@ -60,17 +52,9 @@ class Undo:
         """
         if self._steps:
             logger.warning("Deleting the resources that this call created, after %s", reason)
-        if self._reserve is not None:
-            self._reserve.close()
-            self._reserve = None
         while self._steps:
             self._steps[-1]()
             self._steps.pop()  # only now: a step that a signal cut off runs again
-
-
-def _reserved() -> mmap:
-    """Reserve address space; its pages are never used, and the system gets them back at once."""
-    return mmap(-1, _MEMORY, flags=MAP_PRIVATE | MAP_ANONYMOUS)
 
 
 def undoing(undo: Undo, body: Callable[[Undo], Result]) -> Result:

@@ -1,7 +1,7 @@
 """The ranges of addresses of a managed network's subnet."""
 
 from collections.abc import Iterator, Sequence
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
@@ -135,8 +135,7 @@ def _from(start: int, choices: Sequence[IPv4Network]) -> Iterator[IPv4Network]:
 
 
 def _networks(ranges: Sequence[str]) -> list[IPv4Network | IPv6Network]:
-    # `ip_network` would raise a bare ValueError, which says nothing of an address.
-    return [(IPv6Network if ":" in each else IPv4Network)(each) for each in ranges]
+    return [ip_network(each) for each in ranges]
 
 
 def overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:

@@ -43,10 +43,6 @@ _OUT_OF_MEMORY = (
     "The call needs more memory than this process may have: raise its limits (ulimit -v, ulimit -d, or those "
     "of its container) or the machine's memory, or let fewer calls run at once"
 )
-_MEMORY = 4 << 20
-"""Bytes that are kept for the answer, in case the method uses up all others."""
-_PLENTY = 32 << 20
-"""Bytes; hardly any step of a call needs as many."""
 
 
 def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
@@ -70,9 +66,8 @@ def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], flo
 
 
 def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
-    reserve = [bytes(_MEMORY)]
     try:
-        return _response(_run(read(), host, elapsed, reserve))
+        return _response(_run(read(), host, elapsed))
     except _Failed as failure:
         return _error_response(failure.error, failure.log)
     except BoshError as error:
@@ -80,7 +75,6 @@ def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], fl
     except Interrupted as signal:
         return _error_response(_ended_by(signal), "")
     except BaseException as error:  # noqa: BLE001 - the caller must always get an answer
-        reserve.clear()
         typed = _unforeseen(error)
         return _error_response(typed, _rescued(typed, error))
 
@@ -94,7 +88,7 @@ class _Failed(Exception):
         self.log = log
 
 
-def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float], reserve: list[bytes]) -> Any:  # noqa: ANN401 - JSON
+def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # noqa: ANN401 - JSON
     document = request.decode(raw)
     redact.learn(document)
     context = document.get("context")
@@ -109,7 +103,6 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float], reserve: lis
         interrupts.close()
         return methods.shape(call.method, call.api_version, result)
     except Exception as error:  # noqa: BLE001 - every failure of a method becomes a typed error
-        reserve.clear()
         interrupts.close()
         typed = _typed(error, host)
         raise _Failed(typed, _rescued(typed, error)) from None
@@ -127,9 +120,7 @@ def _typed(error: Exception, host: Host[Any]) -> BoshError:
 
 def _unforeseen(error: BaseException) -> BoshError:
     said = str(error) or type(error).__name__
-    return (
-        CloudError(f"{_OUT_OF_MEMORY}: {said}") if _lacks_memory(error) or _is_at_limit() else Unknown(said)
-    )
+    return CloudError(f"{_OUT_OF_MEMORY}: {said}") if _lacks_memory(error) else Unknown(said)
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
@@ -138,15 +129,6 @@ def _lacks_memory(error: BaseException | None) -> bool:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == ENOMEM):
             return True
         error = _cause(error)
-    return False
-
-
-def _is_at_limit() -> bool:
-    """Whether hardly any memory is left: then libraries fail with errors that don't say so."""
-    try:
-        bytes(_PLENTY)
-    except MemoryError:
-        return True
     return False
 
 

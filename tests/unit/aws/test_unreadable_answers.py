@@ -54,16 +54,17 @@ class Proxy:
         asked: How often it was asked.
     """
 
-    def __init__(self, client: Any, status: int, page: str = "") -> None:
+    def __init__(self, client: Any, status: int, page: str = "", content_type: str = "text/html") -> None:
         """Come in between."""
         self.page = page
         self.asked = 0
         self._status = status
+        self._content_type = content_type
         client.meta.events.register("before-send", self._answer)
 
     def _answer(self, request: AWSRequest, **_: Any) -> AWSResponse:
         self.asked += 1
-        headers: Any = {"content-type": "text/html"}
+        headers: Any = {"content-type": self._content_type}
         return AWSResponse(str(request.url), self._status, headers, Body(self.page))
 
 
@@ -119,6 +120,15 @@ def test_attempts(clients: Clients, status: int, asked: int, page: str, *, is_pe
     assert translated(error).ok_to_retry is (status not in {302, 403, 404})
 
 
+@pytest.mark.parametrize("service", ["ec2", "elb", "elbv2", "sts"])
+@pytest.mark.parametrize("status", [200, 403, 503])
+def test_no_page(clients: Clients, service: str, status: int) -> None:
+    """What does not say that it is a page is not quoted either, nor by the error itself: an undo logs it."""
+    Proxy(getattr(clients, service), status, PAGES["html"], "text/plain")
+    error = met(clients, service)
+    assert SECRET not in f"{error} {translated(error).message}"
+
+
 def test_debug_log(clients: Clients, program_log: ProgramLog) -> None:
     """The log of the calls does not contain a page."""
     Proxy(clients.ec2, 200, PAGES["html"])
@@ -138,5 +148,5 @@ def test_log_of_the_answer(clients: Clients) -> None:
         raise CloudError(message) from error
 
     log = ask(Host(method), "has_vm", "i-1")["log"]
-    assert "; caused by Unreadable: " in log
+    assert "; caused by ResponseParserError: AWS could not be called: " in log
     assert SECRET not in log

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.call_hooks import failure_of, name_of
+from bosh_aws_cpi.aws.sdk.call_hooks import name_of
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
@@ -144,7 +144,5 @@ def _error(event: dict[str, Any]) -> BaseException | None:
         error: BaseException | None = event["caught_exception"]
         return error
     http_response, parsed = event["response"]
-    if failure := failure_of(parsed, event["request_dict"]["context"][CALL]):
-        return failure
     is_refused = "Error" in parsed or http_response.status_code >= REFUSED
     return ClientError(parsed, event["operation"].name) if is_refused else None

@@ -1,17 +1,16 @@
 """Hooks on every AWS call: count it, attach it to its error, log it without its secrets, note AWS's time.
 
-An answer that can't be read, or lacks what it must contain, is an error, not empty. A call that is missing
-from the table of permissions raises an error that names the table.
+A web page is no answer, whatever its status. A call that is missing from the table of permissions raises an
+error that names the table.
 """
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import Any, Final
 
 from botocore.client import BaseClient
 from botocore.handlers import BUILTIN_HANDLERS, REGISTER_FIRST, REGISTER_LAST
-from botocore.parsers import PROTOCOL_PARSERS, ResponseParser, ResponseParserFactory
+from botocore.parsers import ResponseParserError
 from botocore.session import Session
 from botocore.utils import EVENT_ALIASES
 
@@ -19,8 +18,8 @@ from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
     REFUSED,
+    UNREADABLE,
     Call,
-    Unreadable,
     call_of,
     described,
     is_page,
@@ -30,10 +29,6 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.redact import MASK
-
-_METADATA: Final = "ResponseMetadata"
-_READS: Final = ("Describe", "Get", "List")
-"""How the names of calls that only read begin."""
 
 
 def install_builtin(session: Session) -> None:
@@ -65,6 +60,17 @@ def install(session: Session, statistics: CallStatistics) -> None:
         event["context"][CALL] = Call(_action(event["model"]), ids(event["params"]))
         logger.debug("AWS %s %s", name, _Lazily(event["params"]))
 
+    def arrived(**event: Any) -> None:  # noqa: ANN401
+        response = event["response_dict"]
+        is_web_page = is_page(response["headers"])
+        if response["status_code"] >= REFUSED:
+            if is_web_page:
+                response["body"] = b"<Response/>"  # which the SDK can read: its status counts
+        elif is_web_page:  # the SDK may take it for an empty answer
+            raise ResponseParserError(UNREADABLE)
+        else:
+            clock.hear(response["headers"])
+
     def after(**event: Any) -> None:  # noqa: ANN401
         metadata = event["parsed"].get("ResponseMetadata", {})
         if event["http_response"].status_code >= REFUSED:
@@ -79,9 +85,6 @@ def install(session: Session, statistics: CallStatistics) -> None:
             metadata.get("RequestId"),
             metadata.get("RetryAttempts", 0),
         )
-        if failure := failure_of(event["parsed"], event["context"][CALL]):
-            failed(exception=failure, context=event["context"])
-            raise failure
 
     def failed(**event: Any) -> None:  # noqa: ANN401
         from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only errors need it
@@ -98,8 +101,8 @@ def install(session: Session, statistics: CallStatistics) -> None:
         if safe:
             raise safe from None
 
-    session.register_component("response_parser_factory", Parsers())
     session.register("before-parameter-build", before)
+    session.register("before-parse", arrived)
     session.register("after-call", after)
     session.register("after-call-error", failed)
     session.register("creating-client-class", _add_check)
@@ -219,112 +222,3 @@ def name_of(model: Any) -> str:  # noqa: ANN401 - botocore's operation model
 def _action(model: Any) -> str:  # noqa: ANN401
     """IAM's name for an operation: the service's signing name is the prefix that policies use."""
     return f"{model.service_model.signing_name}:{model.name}"
-
-
-class Answer(dict[str, Any]):
-    """A structure in an answer of AWS; to read a member that AWS left out raises `Unreadable`."""
-
-    def __init__(self, content: dict[str, Any], parser: "AnswerParser") -> None:
-        super().__init__(content)
-        self.parser = parser
-
-    def __missing__(self, member: str) -> Any:  # noqa: ANN401 - nothing: it raises
-        """Raise the error of a member that is not there."""
-        raise self.parser.lacks(f"'{member}'")
-
-
-class Entries(list[Any]):
-    """A list in an answer of AWS; to read an entry that AWS left out raises `Unreadable`."""
-
-    def __init__(self, content: list[Any], parser: "AnswerParser") -> None:
-        super().__init__(content)
-        self.parser = parser
-
-    def __getitem__(self, index: Any) -> Any:  # noqa: ANN401 - a number or a slice
-        """Return the entry."""
-        try:
-            return super().__getitem__(index)
-        except IndexError:
-            raise self.parser.lacks("an entry of a list") from None
-
-
-class AnswerParser(ResponseParser):
-    """Parses one answer; a mixin for the SDK's parsers.
-
-    Attributes:
-        call: The call, once `failure_of` was told.
-        failure: Why the answer can't be read; None if it can.
-    """
-
-    call: Call | None = None
-    failure: Unreadable | None = None
-
-    def parse(self, response: Any, shape: Any) -> Answer:  # noqa: ANN401 - the SDK's
-        """Parse an answer; an unreadable one becomes empty, with a `failure` if it claims success.
-
-        The SDK itself would raise its error past its own retries, and quote the whole answer.
-        """
-        try:
-            parsed = super().parse(response, shape)
-            is_failed = response["status_code"] < REFUSED and (
-                is_page(response["headers"])
-                or _is_hollow(parsed, response["context"]["operation_name"], shape)
-            )
-        except Exception:  # noqa: BLE001 - what the SDK's parsers raise depends on what they are given
-            is_failed = True
-        if is_failed:
-            # Another status says whether the call may have had an effect.
-            self.failure = Unreadable() if response["status_code"] < REFUSED else None
-            parsed = {_METADATA: {"HTTPStatusCode": response["status_code"], "HTTPHeaders": {}}}
-        elif response["status_code"] < REFUSED:
-            clock.hear(response["headers"])
-        return Answer(parsed, self)
-
-    def lacks(self, what: str) -> Unreadable:
-        """The error for what is not in the answer."""
-        error = Unreadable(f"its answer lacks {what}")
-        setattr(error, CALL, self.call)
-        return error
-
-    def _handle_structure(self, shape: Any, node: Any) -> Any:  # noqa: ANN401
-        found = super()._handle_structure(shape, node)  # type: ignore[misc] # not in the stubs
-        return Answer(found, self) if isinstance(found, dict) else found
-
-    def _handle_list(self, shape: Any, node: Any) -> Entries:  # noqa: ANN401
-        found = super()._handle_list(shape, node)  # type: ignore[misc] # not in the stubs
-        return Entries(found, self)
-
-
-def _is_hollow(parsed: dict[str, Any], operation: str, shape: Any) -> bool:  # noqa: ANN401
-    """Whether an answer has no content: another program's document, which the SDK takes for an empty answer.
-
-    A call that reads has a member of its own in its answer, even if that is an empty list. The answer to
-    another call may have none, but "every response contains a request ID" (EC2 API Reference, "Query
-    requests"; the samples of the other services have one, too).
-    """
-    if parsed.keys() - {_METADATA}:
-        return False
-    is_read = operation.startswith(_READS) and shape is not None
-    return is_read or not parsed.get(_METADATA, {}).get("RequestId")
-
-
-class Parsers(ResponseParserFactory):
-    """Creates the parsers of a session."""
-
-    def create_parser(self, protocol_name: str) -> ResponseParser:
-        """Create the parser of one answer."""
-        defaults = vars(self)["_defaults"]  # which botocore's stubs lack
-        return _parser_of(PROTOCOL_PARSERS[protocol_name])(**defaults)
-
-
-@cache
-def _parser_of(kind: type[ResponseParser]) -> type[ResponseParser]:
-    return type(kind.__name__, (AnswerParser, kind), {})
-
-
-def failure_of(parsed: dict[str, Any], call: Call) -> Unreadable | None:
-    """Why the answer to a call can't be read; None if it can. Its later errors will name the call."""
-    if not isinstance(parsed, Answer):
-        return None
-    parsed.parser.call = call
-    return parsed.parser.failure

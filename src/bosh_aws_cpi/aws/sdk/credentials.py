@@ -22,7 +22,7 @@ from bosh_aws_cpi import connections
 from bosh_aws_cpi.aws.sdk import call_hooks, data
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.keys import ROLE_ARN
-from bosh_aws_cpi.config.values import role_arn
+from bosh_aws_cpi.config.values import UNSENDABLE, is_sendable, role_arn
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
 
@@ -84,8 +84,8 @@ def _with_source(
         opened.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
     elif (found := opened.get_credentials()) is not None:
         keys = _kept_secret(found.get_frozen_credentials()._asdict())
-        if not all(map(str.isprintable, filter(None, keys.values()))):
-            message = f"{_UNUSABLE} {found.method} have a line break or another unprintable character"
+        if not all(map(is_sendable, filter(None, keys.values()))):
+            message = f"{_UNUSABLE} {found.method} have {UNSENDABLE}"
             raise CloudError(message)
     return opened
 

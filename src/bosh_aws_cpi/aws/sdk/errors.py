@@ -34,8 +34,8 @@ _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes
 
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
-UNREADABLE: Final = "its answer can't be read"
-"""For an answer that does not come from AWS; the SDK's own message would quote all of it."""
+UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
+"""The message of a ResponseParserError; the SDK's own would quote the whole answer."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
@@ -46,17 +46,6 @@ _SERVER_FAULT: Final = 500
 
 FAILURES: Final = (BotoCoreError, ClientError, ResponseParserError)
 """What the SDK raises if a call fails."""
-
-
-class Unreadable(ResponseParserError):
-    """An answer that can't be read, or lacks what it must contain; it never quotes the answer.
-
-    Args:
-        said: What is wrong with it.
-    """
-
-    def __init__(self, said: str = UNREADABLE) -> None:
-        super().__init__(f"AWS could not be called: {said}. Is there a proxy in between?")
 
 
 def is_page(headers: Mapping[str, str]) -> bool:
@@ -255,9 +244,6 @@ def described(error: BaseException) -> str:
         said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
         about = f"request id {request_id}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
-    if isinstance(error, ResponseParserError):
-        said = str(error if isinstance(error, Unreadable) else Unreadable())
-    else:
-        said = f"{type(error).__name__}: {error}"
+    said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""
     return said + (f" ({about})" if about else "")

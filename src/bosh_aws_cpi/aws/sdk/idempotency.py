@@ -90,7 +90,7 @@ def create_once(
         try:
             return create()
         except Exception as error:
-            is_refused = not may_be_done(error)
+            is_refused = not (may_be_done(error) or isinstance(error, LookupError))  # its answer has no id
             if is_refused and not was_uncertain:
                 raise
             was_uncertain = True

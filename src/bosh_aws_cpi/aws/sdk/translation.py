@@ -59,7 +59,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
             when AWS was busy.
 
     Returns:
-        The error for the caller; None when the exception neither is the SDK's nor follows from AWS's answer.
+        The error for the caller; None when the exception is not the SDK's.
     """
     if isinstance(error, ClientError):
         return _of_answer(error, method)
@@ -69,11 +69,6 @@ def translate(error: Exception, method: str) -> BoshError | None:
         message = unanswered.message(error)
         is_final = isinstance(error, SSLError) and bool(getattr(error, CERTIFICATES, ""))
         return _busy(message, method) if is_transient(error) and not is_final else CloudError(message)
-    if isinstance(error, ValueError):
-        from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only these errors need it
-
-        if isinstance(error, unanswered.GARBLED):
-            return _busy(unanswered.GARBLED_ADDRESS, method)
     return None
 
 

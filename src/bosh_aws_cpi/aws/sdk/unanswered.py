@@ -7,7 +7,6 @@ import re
 import socket
 from collections.abc import Iterator
 from http.client import RemoteDisconnected
-from ipaddress import AddressValueError, NetmaskValueError
 from ssl import SSLCertVerificationError
 from typing import Final
 from urllib.request import getproxies
@@ -29,19 +28,13 @@ from botocore.httpsession import ProxyConfiguration
 from botocore.parsers import ResponseParserError
 from urllib3.poolmanager import proxy_from_url
 
-from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, Unreadable, call_of, code_of, described
+from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, UNREADABLE, call_of, code_of, described
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 
 NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
 """Without keys nothing can be asked."""
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, EndpointProviderError)
 """The SDK's exceptions when AWS did not answer."""
-GARBLED: Final = (AddressValueError, NetmaskValueError)
-"""The exceptions for an address or range that can't be read. It is AWS's: all others are checked before."""
-GARBLED_ADDRESS: Final = (
-    f"{Unreadable('its answer has an address or range that is not valid')} "
-    "Check env.https_proxy and the endpoints in aws"
-)
 KEYS_REMEDY: Final = (
     "Give the machine that runs the CPI an instance profile, set AWS_ACCESS_KEY_ID and "
     "AWS_SECRET_ACCESS_KEY, or set aws.credentials_source to static, with aws.access_key_id and "
@@ -160,14 +153,14 @@ def in_place_of(error: Exception) -> Exception | None:
 
     A special character of the password that is not encoded ends the host's part of the URL, or looks like an
     address. Then libraries take a part of the password for a port or a host, and don't mask it. They also
-    quote a part of an answer that is not valid HTTP.
+    quote a part of an answer that is not valid HTTP, and the SDK quotes all of one that it can't parse.
     """
     url = str(getattr(error, "kwargs", {}).get("proxy_url", ""))
     is_cut = "@" in url and "@" not in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
     is_unread = isinstance(error, HTTPClientError) and any(isinstance(e, ValueError) for e in _causes(error))
     if is_cut or (is_unread and not _are_proxies_valid()):
         return ProxyConnectionError(proxy_url=_NO_PROXY)
-    return Unreadable() if is_unread else None
+    return ResponseParserError(UNREADABLE) if is_unread or isinstance(error, ResponseParserError) else None
 
 
 def _are_proxies_valid() -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Event, Lock, Thread, stack_size
+from threading import Event, Thread
 from typing import Final, Generic, TypeVar
 
 from bosh_aws_cpi import interrupts
@@ -22,18 +22,9 @@ from bosh_aws_cpi.plan.tags import STEMCELL_TAG
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
-_STACK: Final = 2 << 20
-_ARENA: Final = 128 << 20
-"""The most address space that the GNU C library reserves for a thread's allocations (malloc/arena.c)."""
-_SHARE: Final = 4 << 20
-"""A thread's share of the work: two blocks, the SDK's copies of them, a connection."""
-_PAGE: Final = 4096
-
 
 class Workers(Generic[Job, Result]):
     """Carries out jobs in threads. If no thread can be started, the caller's thread does the work.
-
-    A thread is started only if it leaves enough memory for the work. RLIMIT_AS also counts reserved memory.
 
     Args:
         work: Carries out a job.
@@ -92,28 +83,17 @@ class Workers(Generic[Job, Result]):
             thread.join()
 
     def _start_thread(self) -> None:
-        count = len(self._threads) + 1
-        ready = Lock()
+        count = len(self._threads)
         try:
-            bytes(_STACK + _ARENA + count * _SHARE)  # fails if there is less; its pages are never used
-            stack_size(_STACK)
-            thread = Thread(target=self._run, args=(ready,), daemon=True)
-            ready.acquire()
+            thread = Thread(target=self._run, daemon=True)
             with interrupts.shielded():  # `end` must know each thread that takes jobs
                 thread.start()
-                _await(thread, ready)
                 self._threads.append(thread)
-        except (MemoryError, RuntimeError) as error:
-            said = str(error) or "too little memory"
-            logger.warning(
-                "Uploading in %d of %d threads, because of a limit: %s", count - 1, self._most, said
-            )
-            self._most = count - 1
+        except RuntimeError as error:
+            logger.warning("Uploading in %d of %d threads, because of a limit: %s", count, self._most, error)
+            self._most = count
 
-    def _run(self, ready: Lock) -> None:
-        with suppress(MemoryError):
-            bytes(_PAGE)  # the C library reserves the thread's memory now
-        ready.release()
+    def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             self._done.put(self._outcome(job))
             del job  # frees its memory while the thread waits
@@ -123,17 +103,6 @@ class Workers(Generic[Job, Result]):
             return self._work(job)
         except BaseException as error:  # noqa: BLE001 - `collect` raises it
             return error
-
-
-def _await(thread: Thread, ready: Lock) -> None:
-    """Wait until a thread has its memory.
-
-    Raises:
-        MemoryError: It ended before.
-    """
-    while not ready.acquire(timeout=1):
-        if not thread.is_alive():
-            raise MemoryError
 
 
 _FIRST_REPORT: Final = 5.0

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 LOST = ReadTimeoutError(endpoint_url="http://h/")
 UNCERTAIN = pytest.mark.parametrize(
-    "error", [LOST, fault("InternalError"), fault("Unavailable"), ResponseParserError("x")], ids=repr
+    "error",
+    [LOST, fault("InternalError"), fault("Unavailable"), ResponseParserError("x"), KeyError("VolumeId")],
+    ids=repr,
 )
 
 

@@ -6,7 +6,6 @@ import socket
 from http.client import BadStatusLine
 from ssl import SSLCertVerificationError
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from botocore.exceptions import (
@@ -23,14 +22,12 @@ from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
 from bosh_aws_cpi.aws.sdk.unanswered import (
-    GARBLED,
     OUT_OF_REACH,
     in_place_of,
     is_error_of_aws,
     reason,
     unlisted,
 )
-from bosh_aws_cpi.plan.subnets import free_range
 
 URL = "https://ec2.example.test"
 
@@ -143,16 +140,6 @@ def test_proxy_that_is_not_valid(monkeypatch: pytest.MonkeyPatch, proxy: str, *,
     assert ("its answer can't be read" if is_valid else "not valid: check its scheme, host and port") in said
     assert "pw99" not in said
     assert in_place_of(after(HTTPClientError(error="x"), OSError("y"))) is None
-
-
-@pytest.mark.parametrize("garbled", ["foo", "10.0.0.0/99", "::g/64"])
-def test_garbled_address(garbled: str) -> None:
-    """Only what our own modules read counts, not an address that a library reads of a setting."""
-    with pytest.raises(ValueError, match="foo") as library:
-        urlsplit("http://[foo]:1")
-    assert not isinstance(library.value, GARBLED)
-    with pytest.raises(GARBLED):
-        free_range(["10.0.0.0/16"], [garbled], 24, 0)
 
 
 def test_service_of_the_call() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -94,13 +94,13 @@ def test_signal_while_a_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     let_go = threading.Event()
     many: Workers[int, bool] = Workers(lambda _: let_go.wait(PATIENCE), 2)
     many.submit(1)
-    plain = snapshot_upload._await  # noqa: SLF001 - right after it, no signal could come before
 
-    def awaited(*arguments: Any) -> None:
-        plain(*arguments)
-        signal.raise_signal(signal.SIGTERM)
+    class Met(threading.Thread):
+        def start(self) -> None:
+            super().start()
+            signal.raise_signal(signal.SIGTERM)
 
-    monkeypatch.setattr(snapshot_upload, "_await", awaited)
+    monkeypatch.setattr(snapshot_upload, "Thread", Met)
     before = threading.active_count()
     with pytest.raises(Interrupted):
         many.submit(2)

@@ -220,7 +220,8 @@ class InstanceCreation:
         except VMCreationFailed:
             if option.is_spot:
                 of_vm = tag_plan.of_origin(*self._plan.identity)
-                attempt("open spot requests of this VM", lambda: launches.cancel_open_requests(ec2, of_vm))
+                what = f"open spot requests with the tag {tag_plan.AGENT_TAG}={self._plan.identity[1]}"
+                attempt(what, lambda: launches.cancel_open_requests(ec2, of_vm))
             raise
 
     def _spread(self, launch: Callable[[], Instance]) -> Instance:
