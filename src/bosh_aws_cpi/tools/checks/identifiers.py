@@ -178,7 +178,9 @@ def _zone(node: Node, region: str) -> Iterator[Finding]:
         kind = "the id of a zone, and not its name" if _ZONE_ID.fullmatch(node.value) else "not a zone's name"
         kind = "a region, and not a zone" if is_region else kind
         one = node.value if is_region else region
-        yield _wrong(node, f"'{node.value}' is {kind}", f"Use a zone's name, such as {one}a")
+        lower = node.value.lower()
+        remedy = f"Use {lower}" if _ANY_ZONE.fullmatch(lower) else f"Use a zone's name, such as {one}a"
+        yield _wrong(node, f"'{node.value}' is {kind}", remedy)
     elif (found := _ZONE.fullmatch(node.value)) is not None and found[1] != region:
         what = f"zone '{node.value}' is not in {region}, the configuration's region"
         yield as_warning(_wrong(node, what, "Correct the zone, or aws.region"))
