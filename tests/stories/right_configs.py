@@ -341,7 +341,7 @@ DYNAMIC = """
 IPV6 = """
 - name: default
   subnets: [{range: 10.0.1.0/24, gateway: 10.0.1.1, reserved: 10.0.1.2-10.0.1.3, az: z1,
-      cloud_properties: {subnet: s-1}}]
+      cloud_properties: {subnet: subnet-1}}]
 - name: ipv6
   subnets:
   - range: 2600:1f18:1:2::/64
@@ -350,19 +350,19 @@ IPV6 = """
     static: ["2600:1f18:1:2::100-2600:1f18:1:2::1ff"]
     dns: ["2606:4700:4700::1111"]
     az: z1
-    cloud_properties: {subnet: s-1}
+    cloud_properties: {subnet: subnet-1}
 """
 PREFIXES = """
 - name: default
   subnets: [{range: 10.0.1.0/24, gateway: 10.0.1.1, reserved: [10.0.1.2-10.0.1.3], prefix: "32",
-      az: z1, cloud_properties: {subnet: s-1}}]
+      az: z1, cloud_properties: {subnet: subnet-1}}]
 - name: delegated
   subnets:
-  - {range: 10.0.2.0/24, gateway: 10.0.2.1, prefix: 28, az: z1, cloud_properties: {subnet: s-1}}
+  - {range: 10.0.2.0/24, gateway: 10.0.2.1, prefix: 28, az: z1, cloud_properties: {subnet: subnet-1}}
 - name: ipv6
   subnets:
   - {range: "2600:1f18:1:2::/64", gateway: "2600:1f18:1:2::1", prefix: 80, az: z1,
-      cloud_properties: {subnet: s-1}}
+      cloud_properties: {subnet: subnet-1}}
 """
 MANAGED = """
 - name: default
@@ -403,7 +403,7 @@ vm_types:
           http_endpoint: enabled}
     tags: {team: web, number: 5, nothing: null}
     ephemeral_disk: {size: 20480, type: gp3, iops: 4000, throughput: 500, encrypted: true,
-        kms_key_arn: "arn:aws:kms:x"}
+        kms_key_arn: "arn:aws:kms:us-east-1:123456789012:key/1"}
     root_disk: {size: 20480, type: gp3, iops: 3000, throughput: 125, encrypted: true}
 - name: spot
   cloud_properties: {instance_type: t3.micro, spot_bid_price: 0.05, spot_ondemand_fallback: true,
@@ -414,12 +414,12 @@ vm_types:
 - {name: stored, cloud_properties: {instance_type: m3.large, ephemeral_disk: {use_instance_storage: true}}}
 disk_types:
 - {name: default, disk_size: 10240, cloud_properties: {type: io1, iops: 500, encrypted: true,
-    kms_key_arn: "arn:aws:kms:x", tags: {a: b}, name: data}}
+    kms_key_arn: "arn:aws:kms:us-east-1:123456789012:key/1", tags: {a: b}, name: data}}
 networks:
 - name: default
   subnets:
   - {range: 10.0.1.0/24, gateway: 10.0.1.1, reserved: [10.0.1.2-10.0.1.3], az: z1,
-      cloud_properties: {subnet: s-1, security_groups: [web]}}
+      cloud_properties: {subnet: subnet-1, security_groups: [web]}}
 compilation: {workers: 1, az: z1, network: default, vm_resources: {cpu: 2, ram: 4096,
     ephemeral_disk_size: 20_000}}
 """

@@ -15,7 +15,7 @@ from testbed.executable import Cpi, config
 from testbed.reservations import MARKETS, reserved
 from testbed.world import PUBLIC_KEY
 from tests.stories.checked_config import LARGE, SUBNET, TARGET_GROUP, Z1, changed, env, right, subnet
-from tests.stories.checking import checked, created, errors, of
+from tests.stories.checking import checked, checked_with, created, errors, of
 from tests.stories.right_configs import CREATE_ENV
 
 if TYPE_CHECKING:
@@ -1150,6 +1150,28 @@ def test_without_types(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> No
     (found,) = errors(checked(cpi_with(enable_describe_instance_types=False), whole))
     assert found["what"] == "type 'm6g.large' runs arm64, but 'm5.large' runs x86_64"
     assert "DescribeInstanceTypes" not in fake_aws.actions()
+
+
+def test_unused(cpi: Cpi, world: World) -> None:
+    """What AWS lacks is only a warning if nothing in the manifest uses what names it."""
+    whole = changed(right(world), (*PROPERTIES, "key_name"), "nobody")
+    whole["compilation"]["vm_type"] = "small"
+    whole["disk_types"][0]["cloud_properties"]["snapshot_id"] = "snap-0123456789abcdef0"
+    other, zone_b = world.subnet_ids[1], world.subnet_ids[2]
+    whole["networks"][1]["subnets"][0]["cloud_properties"] = {"subnet": other, "subnet_fallbacks": [zone_b]}
+    group = {"name": "web", "instances": 1, "azs": ["z1"], "vm_type": "small"}
+    group["networks"] = [{"name": "default"}]
+    places = ("vm_types/large", "disk_types/default", "networks/dynamic")
+    found = [each for each in checked(cpi, whole) if each["path"].startswith(places)]
+    assert [each["severity"] for each in found] == ["error"] * len(places), found
+    unused = [each for each in checked_with(cpi, whole, [group]) if each["severity"] != "note"]
+    assert [(each["severity"], each["path"]) for each in unused] == [
+        ("warning", each["path"]) for each in found
+    ]
+    using = {**group, "vm_type": "large", "persistent_disk_type": "default"}
+    assert {each["path"] for each in errors(checked_with(cpi, whole, [using]))} == {
+        each["path"] for each in found if not each["path"].startswith("networks/")
+    }
 
 
 @pytest.fixture

@@ -84,6 +84,8 @@ Price = Annotated[
     ),
 ]
 
+MISSING: Final = "is missing"
+"""What is said of a required key."""
 HASH_RULE: Final = "hash_rule"
 """The type of pydantic's error for a hash whose keys contradict each other: a hash as such is right."""
 _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
@@ -242,6 +244,7 @@ def _said(kind: str, route: Route, value: object, limits: Json) -> str:
     is_size = bool(route) and route[-1] in {"size", "disk"}
     number = f"a whole number{' of MiB' if is_size else ''}"
     types = {"tuple": "a list", "model": "a hash", "dict": "a hash", "string": "a string", "int": number}
+    types |= {"list": "a list", "bool": "true or false"}
     bounds = {"greater_than": "gt", "greater_than_equal": "ge", "less_than_equal": "le"}
     words = {"gt": "more than", "ge": "at least", "le": "at most"}
     if (noun := types.get(kind.removesuffix("_type"))) is not None:
@@ -253,7 +256,7 @@ def _said(kind: str, route: Route, value: object, limits: Json) -> str:
         return f"must have at least {limits['min_length']} characters"
     if kind == "literal_error":
         return f"must be {limits['expected']}, got {type_name(value)}"
-    return "is missing" if kind == "missing" else ""
+    return MISSING if kind == "missing" else ""
 
 
 def wrong_values(error: ValidationError, path: str) -> Problem:

@@ -7,41 +7,35 @@ from typing import Final
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
-from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, address_of, number_outside, overlaps
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, renamed
-from bosh_aws_cpi.tools.checks.bosh.shapes import NETWORKS
-from bosh_aws_cpi.tools.checks.bosh.subnets import Addresses, delegated_length
+from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, address_of, overlaps, range_of, ranges_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _ROUTER: Final = 1
 """The index of the address that AWS's router has in a subnet (VPC user guide, "Subnet CIDR blocks")."""
+_ADDRESSES: Final = ("gateway", "reserved", "static")
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
     """Check the addresses of all manual networks."""
     for network in config.lists["networks"]:
-        if type_of(network) == "manual":
-            for subnet in hashes(network.get("subnets")):
-                addresses = None if config.is_of_others(subnet) else Addresses.of(subnet)
-                if addresses is not None:
-                    yield from _subnet(subnet, addresses, is_managed=bool(network.value.get("managed")))
+        for subnet in hashes(network.get("subnets")) if type_of(network) == "manual" else ():
+            whole = None if config.is_of_others(subnet) else range_of(text_of(subnet.get("range")))
+            if whole is not None and whole.num_addresses > 1:
+                yield from _router(subnet, whole)
+                yield from _of_subnet(subnet, whole, is_managed=bool(network.value.get("managed")))
 
 
-def _subnet(subnet: Node, addresses: Addresses, *, is_managed: bool) -> Iterator[Finding]:
-    whole = addresses.whole
-    yield from router(subnet, whole)
-    length = delegated_length(subnet, whole)
-    if length is not None and length >= whole.prefixlen and length != DELEGATED_LENGTHS[whole.version]:
-        what = f"EC2 delegates no prefix /{length} of IPv{whole.version}"
-        remedy = f"Use {DELEGATED_LENGTHS[whole.version]}, or remove prefix"
-        yield Finding(Severity.ERROR, what, remedy, subnet.at("prefix").place)
-    is_given_singly = not is_managed and not length
-    if is_given_singly and addresses.is_complete and not addresses.wrong:
-        yield from _given_by_bosh(addresses, subnet)
+def of_create_env(network: Node, addresses: Node | None) -> Iterator[Finding]:
+    """Check the subnet of a manual network of create-env, and the addresses that its VM has there."""
+    for subnet in hashes(network.get("subnets")):
+        if (whole := range_of(text_of(subnet.get("range")))) is not None:
+            yield from _router(subnet, whole)
+            yield from _kept(addresses, whole, Severity.ERROR, "Use another address")
 
 
-def router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
+def _router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
     """A gateway that is not AWS's router, although BOSH takes it."""
     address = address_of(subnet.value.get("gateway"))
     if address is None or address not in whole or address in {whole[0], whole[-1], whole[_ROUTER]}:
@@ -51,42 +45,46 @@ def router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
         yield Finding(Severity.WARNING, what, f"Use {whole[_ROUTER]}", subnet.at("gateway").place, "AWS")
 
 
-def _given_by_bosh(addresses: Addresses, subnet: Node) -> Iterator[Finding]:
+def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator[Finding]:
+    text, known = text_of(subnet.get("prefix")), DELEGATED_LENGTHS[whole.version]
+    length = int(text) if text.isdecimal() and int(text) != whole.max_prefixlen else None
+    if length is not None and length >= whole.prefixlen and length != known:
+        what = f"EC2 delegates no prefix /{length} of IPv{whole.version}"
+        yield Finding(Severity.ERROR, what, f"Use {known}, or remove prefix", subnet.at("prefix").place)
+    is_known = not any(subnet.at(key).has_variables for key in _ADDRESSES)
+    if not is_managed and not length and is_known:
+        yield from _kept(subnet.get("static"), whole, Severity.WARNING, "Give them to no instance")
+        yield from _given_by_bosh(subnet, whole)
+
+
+def _kept(addresses: Node | None, whole: AnyNetwork, severity: Severity, remedy: str) -> Iterator[Finding]:
+    """Static addresses that AWS keeps."""
+    for each in ranges_of(addresses):
+        if any(overlaps(one, aws_addresses(whole)) for one in each.networks):
+            kept = f"{whole[0]}-{whole[KEPT_FIRST - 1]} and {whole[-1]}"
+            what = f"static '{each.node.value}' contains addresses that AWS keeps: {kept}"
+            yield Finding(severity, what, remedy, each.node.place, "AWS")
+
+
+def _given_by_bosh(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
     """A VM that gets an address which AWS keeps can't be created.
 
     The Director gives the first address that is not reserved; the range's first and last one, and the
     gateway, are. If the gateway isn't AWS's router, the range may be only a part of a subnet in AWS.
     """
-    whole, kept = addresses.whole, aws_addresses(addresses.whole)
-    for each in addresses.static:
-        if any(overlaps(one, kept) for one in each.networks):
-            what = f"static '{each.node.value}' contains addresses that AWS keeps: {kept_by_aws(whole)}"
-            yield Finding(Severity.WARNING, what, "Give them to no instance", each.node.place, "AWS")
-    given = [one for one in kept if not overlaps(one, [*addresses.restricted, *addresses.static_blocks])]
-    if not given:
-        return
-    first, last = given[0].network_address, given[-1].network_address
-    listed = str(first) if first == last else f"{first}-{last}"
-    is_whole = address_of(subnet.value.get("gateway")) == whole[_ROUTER]
-    severity = Severity.ERROR if is_whole else Severity.WARNING
-    what = f"AWS keeps {listed}, which is not reserved: a VM that BOSH gives it can't be created"
-    shape = NETWORKS["manual"].keys["subnets"].entries
-    own = renamed(subnet, "reserved", shape) if shape is not None and subnet.get("reserved") is None else ""
-    yield Finding(severity, what, own or f"Add to reserved: {listed}", subnet.at("range").place, "AWS")
+    gateway = address_of(subnet.value.get("gateway"))
+    taken = [ip_network(each) for each in (gateway, whole[0], whole[-1]) if each is not None]
+    for key in ("reserved", "static"):
+        taken += [one for each in ranges_of(subnet.get(key)) for one in each.networks]
+    if given := [one for one in aws_addresses(whole) if not overlaps(one, taken)]:
+        first, last = given[0].network_address, given[-1].network_address
+        listed = str(first) if first == last else f"{first}-{last}"
+        severity = Severity.ERROR if gateway == whole[_ROUTER] else Severity.WARNING
+        what = f"AWS keeps {listed}, which is not reserved: a VM that BOSH gives it can't be created"
+        yield Finding(severity, what, f"Add to reserved: {listed}", subnet.at("range").place, "AWS")
 
 
 def aws_addresses(whole: AnyNetwork) -> list[AnyNetwork]:
     """The addresses of a subnet that AWS keeps: the first four and the last."""
     first = [ip_network(whole[index]) for index in range(min(KEPT_FIRST, whole.num_addresses))]
     return [*first, ip_network(whole[-1])]
-
-
-def kept_by_aws(whole: AnyNetwork) -> str:
-    """The addresses of a subnet that AWS keeps, for messages."""
-    return f"{whole[0]}-{whole[KEPT_FIRST - 1]} and {whole[-1]}"
-
-
-def free(addresses: Addresses) -> int:
-    """How many addresses the Director can give to instances that name none."""
-    kept = aws_addresses(addresses.whole)
-    return number_outside(addresses.whole, [*addresses.restricted, *addresses.static_blocks, *kept])

@@ -3,12 +3,15 @@
 It merges them key by key, in this order (BOSH: deployment_plan/merged_cloud_properties.rb).
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, get_args
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import TypeOption
 from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.properties.vm import EXCLUSIVE, NEEDS
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of, text_of
@@ -19,6 +22,18 @@ Identity = tuple[object, ...]
 _ZONE: Final = "availability_zone"
 _FEW: Final = 3
 """How many names a message has."""
+_TYPES: Final = ("instance_type", "instance_type_fallbacks")
+_INTERACTING: Final = (
+    *({_ZONE, key} for key in ("security_groups", "elbs", "lb_target_groups", "advertised_routes")),
+    {_ZONE, *_TYPES, "capacity_reservation", "dedicated_host", "tenancy"},
+    {name.partition(".")[0] for row in (*NEEDS, *(row[:2] for row in EXCLUSIVE)) for name in row},
+    {*_TYPES, "ebs_optimized", "ephemeral_disk", "raw_instance_storage"}
+    | {name.partition(".")[0] for name in get_args(TypeOption)},
+    {"tags", "metadata_options"},
+)
+"""Properties that may be right alone, and wrong together: for create_vm, or in AWS."""
+_ALL: Final = "hibernation"
+"""With it, all disks and the type must fit each other."""
 
 
 class Use(Record):
@@ -52,6 +67,7 @@ class Merged(Record):
         use: Who asks for this VM; None when nobody is known to do so.
         is_open: Whether some of the merged hashes are a variable, which may hold any property.
         sized: The properties that the CPI chooses; the others go before them.
+        alike: The VM types with which an extension gives the same, of which `entry` is one.
     """
 
     entry: Node
@@ -61,6 +77,7 @@ class Merged(Record):
     use: Use | None = None
     is_open: bool = False
     sized: Mapping[str, object] = EMPTY
+    alike: Sequence[Node] = ()
 
     @property
     def identity(self) -> Identity:
@@ -87,9 +104,39 @@ def vms(config: CloudConfig, uses: Iterable[Use] | None = None) -> Iterator[Merg
         yield from (_merged(entry, [entry], zone) for zone in zones)
     for use in [*of_compilation(config), *(uses or ())]:
         yield from of_use(use, config)
-    for extension in config.lists["vm_extensions"] if uses is None else ():
-        for entry in config.lists["vm_types"]:
-            yield from (_merged(entry, [entry], zone, [extension]) for zone in zones)
+    if uses is None:
+        yield from _extended(config, zones)
+
+
+def _extended(config: CloudConfig, zones: Sequence[Node | None]) -> Iterator[Merged]:
+    """Each extension with the VM types that differ in something that the extension interacts with."""
+    plain = [_merged(entry, [entry], zone) for entry in config.lists["vm_types"] for zone in zones]
+    grouped: dict[frozenset[str] | None, list[list[Merged]]] = {}
+    for extension in config.lists["vm_extensions"]:
+        own = properties_of(extension).keys()
+        near = [each for each in _INTERACTING if each & own]
+        keys = frozenset(set().union(*near) - own) if _ALL not in own else None
+        if keys not in grouped:
+            grouped[keys] = _alike(plain, keys)
+        for group in grouped[keys]:
+            first, alike = group[0], list({identity(each.entry): each.entry for each in group}.values())
+            yield _merged(first.entry, [first.entry], first.zone, [extension]).replaced(alike=alike)
+
+
+def _alike(plain: Iterable[Merged], keys: frozenset[str] | None) -> list[list[Merged]]:
+    """The VMs in groups that have the same values of properties; of all, without keys."""
+    found: dict[str, list[Merged]] = {}
+    for each in plain:
+        values = {key: node.value for key, node in each.nodes.items()}
+        if keys is not None and _ALL not in values:
+            values = {key: _unsized(value) for key, value in values.items() if key in keys}
+        found.setdefault(json.dumps([each.is_open, values], sort_keys=True), []).append(each)
+    return list(found.values())
+
+
+def _unsized(value: object) -> object:
+    """A disk whose size is some number: which one matters only to its own other properties."""
+    return {**value, "size": 1} if isinstance(value, dict) and value.get("size") else value
 
 
 def of_use(use: Use, config: CloudConfig) -> Iterator[Merged]:

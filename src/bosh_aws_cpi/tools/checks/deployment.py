@@ -1,29 +1,19 @@
-"""A deployment manifest: what it asks for, and what the Director refuses apart from addresses.
-
-The rules are those of BOSH, src/bosh-director/lib/bosh/director/deployment_plan: manifest_validator.rb,
-deployment_spec_parser.rb and planner.rb. Jobs, stemcells and releases are not checked.
-"""
+"""A deployment manifest: the VMs and disks that it asks for. The rest of it is the Director's."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from bosh_aws_cpi.jsontext import is_true
-from bosh_aws_cpi.tools.checks.bosh import instance_groups
-from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks import combinations
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
-from bosh_aws_cpi.tools.checks.bosh.rules import (
-    DIRECTOR,
-    hashes,
-    refused,
-    renamed,
-    text_of,
-    unlike,
-    wrong_keys,
-)
-from bosh_aws_cpi.tools.checks.bosh.shapes import MANIFEST
+from bosh_aws_cpi.tools.checks.bosh.models import Manifest
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, keys_of, name_of, refused, text_of
 from bosh_aws_cpi.tools.checks.combinations import Use, extensions_of, of_compilation, sized_properties
 from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm, any_address
+from bosh_aws_cpi.tools.checks.network_properties import entries_of
 from bosh_aws_cpi.tools.checks.quotas import OPEN, UNKNOWN, Demand, InstanceKind
 from bosh_aws_cpi.tools.checks.reading import properties_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -38,25 +28,14 @@ def groups_of(document: Document, config: CloudConfig) -> list[Group]:
     return [Group.of(each, config) for each in entries]
 
 
-def findings(document: Document, groups: Sequence[Group], config: CloudConfig) -> Iterator[Finding]:
-    """What the Director refuses, apart from addresses."""
+def findings(document: Document) -> Iterator[Finding]:
+    """Check the keys that are read."""
     root = document.root
-    if not isinstance(root.value, dict):
+    if isinstance(root.value, dict):
+        yield from keys_of(root, Manifest)
+    else:
         what = "is empty" if root.value is None else "is not a hash"
-        remedy = "Give a deployment manifest, a hash with instance_groups and others"
-        yield refused(root, what, remedy)
-        return
-    yield from instance_groups.dns_name(root)
-    yield from wrong_keys(root, MANIFEST)
-    if root.child("instance_groups") is None:
-        what = "has no instance_groups: it deploys nothing"
-        remedy = renamed(root, "instance_groups", MANIFEST) or "Add instance_groups"
-        yield Finding(Severity.WARNING, what, remedy, root.place, DIRECTOR)
-    listed = root.get("instance_groups")
-    for entry in listed.entries() if listed is not None and isinstance(listed.value, list) else ():
-        if wrong := unlike(entry, dict):
-            yield wrong
-    yield from instance_groups.findings(groups, config)
+        yield refused(root, f"{what}: a deployment manifest is a hash with instance_groups and others")
 
 
 def uses(groups: Iterable[Group], config: CloudConfig) -> list[Use]:
@@ -74,6 +53,73 @@ def uses(groups: Iterable[Group], config: CloudConfig) -> list[Use]:
         extensions = extensions_of(config, group.node)
         found.append(Use(group.node, group.shown, types, extensions, known, sized))
     return found
+
+
+def vms(groups: Sequence[Group], uses: Iterable[Use], config: CloudConfig) -> Iterator[Vm]:
+    """The VMs of groups, and those that compile, in each zone in which each network has one subnet."""
+    by_node = {group.node.route: group for group in groups}
+    for use in uses:
+        group = by_node[use.node.route]
+        if len(group.networks) == len(group.node.at("networks").entries()):
+            yield from _vms(group.networks, use, config, "networks")
+    for use in combinations.of_compilation(config):
+        network = config.named("networks", text_of(use.node.get("network")))
+        yield from _vms([(network, network)], use, config, "network") if network is not None else ()
+
+
+def _vms(networks: Sequence[tuple[Node, Node]], use: Use, config: CloudConfig, key: str) -> Iterator[Vm]:
+    for merged in combinations.of_use(use, config):
+        found = [_attachment(*each, merged.zone, index) for index, each in enumerate(networks)]
+        known = [each for each in found if each is not None]
+        if len(known) == len(networks) and not merged.is_open:
+            yield Vm(merged, known, use.node, key)
+
+
+def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> Attachment | None:
+    kind = type_of(network)
+    if kind == "vip":
+        return Attachment(entry, kind, network, f"192.0.2.{index}")
+    name = name_of(zone) if zone is not None else ""
+    there = [each for each in entries_of(network) if not name or name in (zones_of(each) or [name])]
+    if len(there) != 1 or not kind or network.value.get("managed"):
+        return None
+    return Attachment(entry, kind, there[0], any_address(there[0], index) if kind == "manual" else None)
+
+
+_USED: Final = {
+    "vm_types": ("vm_type",),
+    "vm_extensions": ("vm_extensions",),
+    "disk_types": ("persistent_disk_type", "persistent_disks"),
+    "networks": ("networks", "network"),
+    "azs": ("azs", "az"),
+}
+"""The keys of an instance group, or of the compilation, that name entries of the sections."""
+
+
+def used(groups: Iterable[Group], config: CloudConfig) -> dict[str, set[str] | None]:
+    """The entries that instance groups and the compilation name, by section; None if they may name any.
+
+    Those in azs of other CPIs do not count.
+    """
+    others = {name_of(az) for az in config.azs_of_others}
+    nodes = [*(group.node for group in groups), *([config.compilation] if config.compilation else [])]
+    found: dict[str, set[str] | None] = {}
+    for section, keys in _USED.items():
+        names: set[str] = set()
+        for node in nodes:
+            azs = [text_of(each) for key in _USED["azs"] for each in _listed(node.get(key))]
+            if not azs or not set(azs) <= others:
+                named = [each for key in keys for each in _listed(node.get(key))]
+                names.update(text_of(each) for each in named)
+        found[section] = None if "" in names else names
+    return found
+
+
+def _listed(node: Node | None) -> Iterator[Node]:
+    """The names in a list, in its hashes, or the name itself."""
+    for each in node.entries() if node is not None and isinstance(node.value, list) else [node]:
+        if each is not None:
+            yield each.get("type") or each.get("name") or each
 
 
 def properties_by_key(use: Use) -> dict[str, Node]:

@@ -1,6 +1,6 @@
 """Disk types and the configuration's disks: read with the models and plans of create_disk and create_vm."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -14,8 +14,8 @@ from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import words
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
-from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.identifiers import wrong_key
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import (
     is_open,
@@ -25,7 +25,7 @@ from bosh_aws_cpi.tools.checks.reading import (
     read_known,
     said,
 )
-from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Encrypted: TypeAlias = tuple[Encryptable, Encryption, Node]
 """A disk's own properties, what applies with the defaults, and where the disk is."""
@@ -37,24 +37,16 @@ _EPHEMERAL: Final = "aws.default_ephemeral_disk"
 _PERSISTENT: Final = "aws.default_persistent_disk"
 
 
-def findings(config: CloudConfig, aws: AwsConfig, used: Container[str] | None = None) -> Iterator[Finding]:
-    """Check the cloud properties of all disk types.
-
-    Args:
-        config: The cloud config.
-        aws: The CPI's configuration, for its tags and defaults.
-        used: The names of those that a manifest uses; None without a manifest. Errors of the others
-            are warnings, and so are all with several CPIs, since a disk type may be another one's.
-    """
+def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
+    """Check the cloud properties of all disk types."""
     for entry in config.lists["disk_types"]:
-        found = [*_size(entry), *(_of_disk_type(entry, aws) if not is_open(entry) else ())]
-        is_used = (used is None or name_of(entry) in used) and not config.azs_of_others
-        yield from found if is_used else map(as_warning, found)
+        yield from _size(entry)
+        yield from _of_disk_type(entry, aws) if not is_open(entry) else ()
 
 
 def _size(entry: Node) -> Iterator[Finding]:
     size = entry.get("disk_size")
-    if size is not None and size.value == 0 and not isinstance(size.value, bool):
+    if size is not None and type(size.value) is int and size.value <= 0:
         remedy = "Give the size in MiB, more than 0"
         yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", remedy, size.place)
 
@@ -93,7 +85,13 @@ def merged_with_defaults(
 
 
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
-    """Check the configuration's defaults for disks."""
+    """Check the configuration's defaults for disks, and its keys."""
+    disks = {_ROOT: aws.default_root_disk, _EPHEMERAL: aws.default_ephemeral_disk}
+    disks[_PERSISTENT] = aws.default_persistent_disk
+    keys = {f"{path}.kms_key_arn": disk.get("kms_key_arn") for path, disk in disks.items()}
+    for path, key in {**keys, "aws.kms_key_arn": aws.encryption.kms_key_arn}.items():
+        if isinstance(key, str) and (what := wrong_key(key, aws.region)):
+            yield Finding(Severity.ERROR, what, f"Use a key of {aws.region}", Place(path), "AWS")
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, f"Correct {_ROOT} or {_EPHEMERAL} in cpi.json")
         return

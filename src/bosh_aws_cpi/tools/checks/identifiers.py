@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from bosh_aws_cpi.plan import type_table
+from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes
 from bosh_aws_cpi.tools.checks.documents import Node
@@ -43,6 +44,7 @@ _IN_SUBNETS: Final[_Kinds] = {
     ("route_table",): "rtb",
     ("network_acl",): "acl",
 }
+_IN_DISKS: Final[_Kinds] = {("snapshot_id",): "snap"}
 _IN_VMS: Final[_Kinds] = {
     ("security_groups",): "sg",
     ("capacity_reservation", "id"): "cr",
@@ -61,9 +63,13 @@ _BY_NAME: Final = {
     ("availability_zone",): "a zone",
 }
 """Properties that hold names."""
+_BAD_SUBNET: Final = re.compile(r"(?!subnet-(?:[0-9a-f]{1,8}|[0-9a-f]{17})$).*", re.DOTALL)
+_KMS: Final = re.compile(r"arn:[\w-]+:kms:([\w-]+):\d*:(?:key|alias)/.+")
 _TYPE: Final = re.compile(r"[a-z0-9][a-z0-9-]*\.[a-z0-9-]+")
 _REGION: Final = re.compile(r"[a-z]+(-[a-z]+)+-\d+")
 _ZONE: Final = re.compile(rf"({_REGION.pattern})[a-z]")
+_ANY_ZONE: Final = re.compile(rf"{_REGION.pattern}([a-z]|(-[a-z0-9]+)+)")
+"""The name of a zone, also of a local or wavelength zone: us-east-1-bos-1a, us-east-1-wl1-bos-wlz-1."""
 _ZONE_ID: Final = re.compile(r"[a-z]+\d-az\d+")
 
 
@@ -78,17 +84,59 @@ def findings(config: CloudConfig, region: str, *, is_offline: bool) -> Iterator[
     for entry in config.of_vms:
         section = entry.at("cloud_properties")
         if entry not in config.azs_of_others:
-            found = _of_vm(section, region, is_offline=is_offline)
-            is_perhaps_of_others = config.azs_of_others and entry not in config.lists["azs"]
-            yield from map(as_warning, found) if is_perhaps_of_others else found
+            yield from _of_vm(section, region, is_offline=is_offline)
     for network in config.lists["networks"]:
         for entry in [network, *hashes(network.get("subnets"))]:
             if not config.is_of_others(entry):
-                yield from _ids(entry.get("cloud_properties"), _IN_SUBNETS)
+                yield from _of_subnet(entry.get("cloud_properties"))
+    for entry in config.lists["disk_types"]:
+        yield from _ids(entry.get("cloud_properties"), _IN_DISKS)
+        yield from _key(entry.get("cloud_properties"), region)
+
+
+def _of_subnet(properties: Node | None) -> Iterator[Finding]:
+    yield from _ids(properties, _IN_SUBNETS)
+    yield from _groups(properties)
+    for key in ("subnet", "subnet_fallbacks"):
+        for node in _texts(properties, (key,)):
+            if (
+                _BAD_SUBNET.fullmatch(node.value)
+                and not _ID.fullmatch(node.value)
+                and not name_in_arn(node.value)
+            ):
+                yield _wrong(node, f"'{node.value}' is not the id of a subnet", "Use the id, subnet-…")
+
+
+def _groups(properties: Node | None) -> Iterator[Finding]:
+    """What is neither id nor name (EC2 API reference, CreateSecurityGroup, GroupName)."""
+    for node in _texts(properties, ("security_groups",)):
+        if node.value.startswith("sg-") and not is_group_id(node.value):
+            what = f"'{node.value}' is not the id of a security group, and no name begins with sg-"
+            yield _wrong(node, what, "Use the id, sg-…, or the name")
+
+
+def _key(disk: Node | None, region: str) -> Iterator[Finding]:
+    for node in _texts(disk, ("kms_key_arn",)):
+        if what := wrong_key(node.value, region):
+            yield _wrong(node, what, f"Use a key of {region}")
+
+
+def wrong_key(text: str, region: str) -> str:
+    """Why EBS can't encrypt with what is named as a KMS key; empty if it perhaps can."""
+    found = _KMS.fullmatch(text)
+    if not text.startswith("arn:") or (found is not None and found[1] == region):
+        return ""
+    is_elsewhere = found is not None
+    return f"'{text}' is " + (
+        f"a key of another region than {region}" if is_elsewhere else "not a KMS key's ARN"
+    )
 
 
 def _of_vm(properties: Node, region: str, *, is_offline: bool) -> Iterator[Finding]:
     yield from _ids(properties, _IN_VMS)
+    yield from _groups(properties)
+    for disk in ("root_disk", "ephemeral_disk"):
+        yield from _key(properties.get(disk), region)
     for route, what in _BY_NAME.items():
         for node in _texts(properties, route):
             if found := _ID.fullmatch(node.value):
@@ -101,6 +149,8 @@ def _of_vm(properties: Node, region: str, *, is_offline: bool) -> Iterator[Findi
                 yield _wrong(node, f"'{node.value}' is an ARN, but AWS gets the name", remedy)
             elif route == ("availability_zone",):
                 yield from _zone(node, region)
+            elif route == ("elbs",) and "." in node.value:
+                yield _wrong(node, f"'{node.value}' is a DNS name", f"Give the name of {what}")
             elif is_offline and route[0].startswith("instance_type"):
                 yield from _type(node)
 
@@ -125,17 +175,20 @@ def _zone(node: Node, region: str) -> Iterator[Finding]:
     """A region, or a zone of another region; zones of other forms, such as local ones, are not looked at."""
     if is_no_zone(node.value):
         is_region = _REGION.fullmatch(node.value) is not None
-        kind = "a region, and not a zone" if is_region else "the id of a zone, and not its name"
+        kind = "the id of a zone, and not its name" if _ZONE_ID.fullmatch(node.value) else "not a zone's name"
+        kind = "a region, and not a zone" if is_region else kind
         one = node.value if is_region else region
-        yield _wrong(node, f"'{node.value}' is {kind}", f"Use a zone's name, such as {one}a")
+        lower = node.value.lower()
+        remedy = f"Use {lower}" if _ANY_ZONE.fullmatch(lower) else f"Use a zone's name, such as {one}a"
+        yield _wrong(node, f"'{node.value}' is {kind}", remedy)
     elif (found := _ZONE.fullmatch(node.value)) is not None and found[1] != region:
         what = f"zone '{node.value}' is not in {region}, the configuration's region"
         yield as_warning(_wrong(node, what, "Correct the zone, or aws.region"))
 
 
 def is_no_zone(text: str) -> bool:
-    """Whether a text is a region, or a zone's id (EC2 user guide, "Regions and zones")."""
-    return bool(_REGION.fullmatch(text) or _ZONE_ID.fullmatch(text))
+    """Whether a text is a region, a zone's id, or no zone's name (EC2 user guide, "Regions and zones")."""
+    return not _ANY_ZONE.fullmatch(text) or bool(_REGION.fullmatch(text))
 
 
 def _type(node: Node) -> Iterator[Finding]:

@@ -4,6 +4,7 @@ Each mistake is found once: in the property where it stands, whichever zones are
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 from pydantic import ValidationError
@@ -18,8 +19,8 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import REQUIRED, MetadataOptions, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.models import Compilation
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
-from bosh_aws_cpi.tools.checks.bosh.shapes import COMPILATION
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, shown, vms
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
@@ -115,21 +116,30 @@ class _Machines:
         """The required properties that nothing sets; an unknown extension may do so."""
         if merged.is_open or (merged.extensions and merged.use is None):
             return
-        extensions = self.config.lists["vm_extensions"] if merged.use is None else []
-        more = {key for each in extensions for key in properties_of(each)}
-        if any(map(is_open, extensions)):
+        more = self._of_any_extension if merged.use is None else set()
+        if more is None:
             return
         for key, entry in (
             ("instance_type", merged.entry),
             ("availability_zone", merged.zone or merged.entry),
         ):
-            if not {key} & (merged.nodes.keys() | merged.sized.keys() | more):
+            if not (key in merged.nodes or key in merged.sized or key in more):
                 what = f"has no cloud_properties.{key}"
                 section = entry.at("cloud_properties")
                 remedy = f"Move {key} into cloud_properties" if entry.child(key) else ""
                 if section is entry:
-                    remedy = remedy or renamed(entry, "cloud_properties", COMPILATION)
+                    remedy = remedy or renamed(entry, "cloud_properties", Compilation.model_fields)
                 yield Finding(Severity.ERROR, what, remedy or f"Add {key}", section.place)
+
+    @cached_property
+    def _of_any_extension(self) -> set[str] | None:
+        """The properties that some extension sets; None if one may set any."""
+        extensions = self.config.lists["vm_extensions"]
+        return (
+            None
+            if any(map(is_open, extensions))
+            else {key for one in extensions for key in properties_of(one)}
+        )
 
     def _is_wrong(self, node: Node) -> bool:
         return any(each.severity is Severity.ERROR for each in self.mistakes.get(identity(node), ()))
@@ -145,7 +155,7 @@ class _Machines:
         named = f"with vm_extension '{name_of(extension)}'"
         if text in {each.text for each in self._problems(_values_alone(extension))}:
             return Finding(Severity.ERROR, f"{named}: {text}", "", place)
-        entries = list({identity(each.entry): each.entry for each, _ in cases}.values())
+        entries = list({identity(node): node for each, _ in cases for node in each.alike}.values())
         is_all = len(entries) == len(self.config.lists["vm_types"])
         types = "every vm_type" if is_all else f"vm_type {shown(entries)}"
         remedy = "Don't use this extension with these VM types"

@@ -110,7 +110,7 @@ def _without_groups(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     if aws.default_security_groups or has_more:
         return
     is_extension = any(map(_may_have_groups, config.lists["vm_extensions"]))
-    severity = Severity.WARNING if is_extension or config.azs_of_others else Severity.ERROR
+    severity = Severity.WARNING if is_extension else Severity.ERROR
     for entry in config.lists["vm_types"]:
         if not _may_have_groups(entry):
             what = "has no security_groups; neither has a network, nor aws.default_security_groups"

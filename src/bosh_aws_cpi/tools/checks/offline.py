@@ -12,12 +12,12 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.plan.instance_types import tabled_facts
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.properties.stemcell import SETTINGS, TAGS_IGNORED, HeavyStemcellProperties
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
-    allocation,
     aws_addresses,
     configuration,
     create_env,
@@ -27,18 +27,21 @@ from bosh_aws_cpi.tools.checks import (
     interfaces,
     machines,
     network_properties,
+    sized_vms,
     spread,
     words,
 )
-from bosh_aws_cpi.tools.checks.bosh import compilation, networks
+from bosh_aws_cpi.tools.checks.account import types
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of, unknown_name
+from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, text_of
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.identifiers import near
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
-from bosh_aws_cpi.tools.findings import Finding, Place, Severity
+from bosh_aws_cpi.tools.checks.references import References
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -97,9 +100,6 @@ class Files(Record):
             )
             raise CloudError(message)
         deployed = Document.read(manifest) if manifest is not None else None
-        for document in [*documents, *([deployed] if deployed is not None else [])]:
-            if kind := _other_kind(document):
-                raise CloudError(f"'{document.name}' is {kind}: leave it out, cpi check has no rules for it")
         whole = [document for document in documents if create_env.is_for_create_env(document)]
         if whole and (len(documents) > 1 or deployed):
             message = f"'{whole[0].name}' is a manifest for create-env: check it alone"
@@ -130,6 +130,9 @@ class Files(Record):
         Args:
             is_offline: Whether AWS is not asked either.
         """
+        return map(self.placed, self._findings(is_offline=is_offline))
+
+    def _findings(self, *, is_offline: bool) -> Iterator[Finding]:
         config, aws = self.config, self.aws
         for document in self._all():
             yield from _repeated(document)
@@ -141,32 +144,47 @@ class Files(Record):
         if aws.stemcell.get("tags") and not self.is_for_create_env:
             remedy = "Remove aws.stemcell.tags from cpi.json"
             yield Finding(Severity.ERROR, f"aws.stemcell.tags {TAGS_IGNORED}", remedy)
-        yield from [*_of_cpi_name(config, self.documents[0].root)] or _of_others(config)
+        yield from [*_of_cpi_name(config)] or _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config)
         else:
-            yield from networks.findings(config)
-            yield from compilation.findings(config)  # may fail because of a network
-            yield from allocation.of_compilation(config)
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
-            yield from deployment.findings(self.manifest, self._groups, config)
-            yield from allocation.findings(self._groups, config)
+            yield from deployment.findings(self.manifest)
             yield from spread.findings(self.uses or [])
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
         yield from machines.findings(config, aws, self.uses, self._tags())
-        yield from disks.findings(config, aws, self._disk_types())
+        yield from disks.findings(config, aws)
         yield from network_properties.findings(config, aws)
         yield from words.findings(config)
         yield from words.of_sizes(self._group_nodes())
+        for each in [*self._group_nodes(), *([config.compilation] if config.compilation is not None else [])]:
+            yield from sized_vms.findings(each, config)
         yield from identifiers.findings(config, aws.region, is_offline=is_offline)
+        if is_offline:
+            yield from _without_aws(References.of(config, self.uses, self.vms), aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
 
     def placed(self, finding: Finding) -> Finding:
-        """A finding about the configuration, at its place in a manifest for create-env."""
-        return configuration.placed(finding, self.documents[0]) if self.is_for_create_env else finding
+        """A finding about the configuration, at its place in a manifest for create-env.
+
+        What the CPI or AWS refuses of entries that the manifest does not use is a warning at most. So it is
+        of types if some azs have another CPI, which they may be for.
+        """
+        if self.is_for_create_env:
+            return configuration.placed(finding, self.documents[0])
+        section, _, rest = finding.place.path.partition("/") if finding.place else ("", "", "")
+        may_be_unused = self.manifest is not None or (section in _OF_ANY and self.config.azs_of_others)
+        names = self._used.get(section)
+        if not may_be_unused or finding.source == DIRECTOR or names is None:
+            return finding
+        return finding if rest.partition("/")[0] in names else as_warning(finding)
+
+    @cached_property
+    def _used(self) -> dict[str, set[str] | None]:
+        return deployment.used(self._groups, self.config)
 
     @property
     def is_for_create_env(self) -> bool:
@@ -185,7 +203,7 @@ class Files(Record):
         """The VMs whose networks are known."""
         if self.is_for_create_env:
             return list(create_env.vms(self.documents[0], self.config))
-        return list(allocation.vms(self._groups, self.uses or (), self.config))
+        return list(deployment.vms(self._groups, self.uses or (), self.config))
 
     def demand(self) -> Demand:
         """The number of instances of each type that the manifest needs; empty without one."""
@@ -201,16 +219,6 @@ class Files(Record):
         for document in self._all() if self.is_for_create_env or self.manifest is not None else ():
             if isinstance(document.value, dict):
                 yield from hashes(document.root.get("instance_groups"))
-
-    def _disk_types(self) -> set[str] | None:
-        """The names of the disk types that the manifest uses; None without one."""
-        if self.manifest is None:
-            return None
-        groups = [group.node for group in self._groups]
-        several = [each.get("type") for group in groups for each in hashes(group.get("persistent_disks"))]
-        return {
-            text_of(node) for node in [*several, *(group.get("persistent_disk_type") for group in groups)]
-        }
 
     def _tags(self) -> Json:
         """The manifest's tags that are known."""
@@ -230,18 +238,6 @@ def _resolved(names: Sequence[str]) -> set[Path]:
 def _is_table(document: Document) -> bool:
     """Whether a file is a table of the bosh CLI, such as `bosh config --json` prints."""
     return isinstance(document.value, dict) and "Tables" in document.value
-
-
-def _other_kind(document: Document) -> str:
-    """What a file is that BOSH reads and the CPI does not; empty for any other file.
-
-    BOSH: src/bosh-director/lib/bosh/director/runtime_config/runtime_manifest_parser.rb and
-    cpi_config/cpi_manifest_parser.rb.
-    """
-    keys = set(document.value) if isinstance(document.value, dict) else set()
-    if keys & {"addons", "releases", "tags"} and keys <= _RUNTIME:
-        return "a runtime config"
-    return "a CPI config" if keys and keys <= {"cpis"} else ""
 
 
 def _is_deployment(document: Document) -> bool:
@@ -298,17 +294,31 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
             yield Finding(severity, each.text, remedy, Place(f"aws.stemcell.{each.key}"))
 
 
-def _of_cpi_name(config: CloudConfig, root: Node) -> Iterator[Finding]:
+def _without_aws(references: References, region: str) -> Iterator[Finding]:
+    """What AWS would say of zones and types, as far as it is known here."""
+    zones: dict[str, dict[str, Node]] = {}
+    for use in references.subnets:
+        for zone, _ in use.zones:
+            if zone.startswith(region):  # others are said to be of another region
+                zones.setdefault(use.subnet_id, {})[zone] = use.node
+    for subnet_id, places in zones.items():
+        if len(places) > 1:
+            *_, last = places.values()
+            what = f"subnet '{subnet_id}' is used in several zones, {', '.join(places)}: it lies in one"
+            yield Finding(Severity.ERROR, what, "Use a subnet of each zone", last.place, "AWS")
+    names = {str(node.value) for launch in references.launches for node in launch.types}
+    known = {name: facts for name in names if (facts := tabled_facts(name)) is not None}
+    yield from types.misfits(known, [], references.launches)
+
+
+def _of_cpi_name(config: CloudConfig) -> Iterator[Finding]:
     """A name of the CPI that no az has: nothing would be checked."""
     azs = config.lists["azs"]
-    given = [az.get("cpi") for az in azs]
-    known = list(dict.fromkeys(text_of(node) for node in given if text_of(node)))
-    is_open = "azs" in config.open_lists or any(node is not None and node.is_unknown for node in given)
+    known = {text_of(az.get("cpi")) for az in azs}
+    is_open = "azs" in config.open_lists or any(az.at("cpi").is_unknown for az in azs)
     if config.cpi and config.cpi not in known and not is_open:
-        place = next((node for node in given if node is not None), azs[0] if azs else root)
-        found = unknown_name(place, config.cpi, known, "the azs", "CPI")
         what = f"no az has the CPI '{config.cpi}', which --cpi names"
-        yield found.replaced(what=what, remedy=found.remedy if known else "Leave out --cpi")
+        yield Finding(Severity.ERROR, what, near(config.cpi, known) or "Leave out --cpi")
 
 
 def _of_others(config: CloudConfig) -> Iterator[Finding]:
@@ -333,12 +343,13 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
         yield Finding(Severity.NOT_CHECKED, what, "Interpolate the file first (bosh interpolate)", found[0])
 
 
-_RUNTIME: Final = frozenset({"addons", "releases", "tags", "variables"})
 _IS_MANIFEST: Final = {"instance_groups", "jobs", "resource_pools", "cloud_provider"}
 _UNREAD: Final = frozenset(
     {"properties", "jobs", "templates", "env", "stemcell", "stemcells", "releases", "update", "addons"}
     | {"cloud_provider", "variables", "tags", "name", "features", "director_uuid"}
 )
 """Keys of manifests whose values are not checked."""
+_OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
+"""Sections whose entries don't say which CPI they are for."""
 _DEPTH: Final = 3
 """They stand at the top, or in an instance group or a resource pool."""

@@ -21,7 +21,6 @@ class References(Record):
         launches: The combinations for VMs.
         disk_types: The entries of disk types.
         knows_all_subnets: Whether each network of VMs names its subnets.
-        has_other_cpis: Whether some azs have another CPI, which VM types and disk types may be for.
         vms: The VMs whose networks are known.
     """
 
@@ -30,7 +29,6 @@ class References(Record):
     launches: Sequence[Launch]
     disk_types: Sequence[Node]
     knows_all_subnets: bool
-    has_other_cpis: bool
     vms: Sequence[Vm]
 
     @classmethod
@@ -49,7 +47,6 @@ class References(Record):
             [Launch(each, _zone(each)) for each in vms(config, uses)],
             config.lists["disk_types"],
             knows_all_subnets=None not in subnets and "networks" not in config.open_lists,
-            has_other_cpis=bool(config.azs_of_others),
             vms=known,
         )
 

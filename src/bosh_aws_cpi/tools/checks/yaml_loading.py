@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from typing import Any, Final
 
 import yaml
@@ -12,16 +11,13 @@ from bosh_aws_cpi.config.bounded_yaml import BoundedLoader, OverLimitError
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.records import EMPTY, Record
-from bosh_aws_cpi.tools.checks import yaml_mistakes
 
 _STRING: Final = "tag:yaml.org,2002:str"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _FORMLESS: Final = ("binary", "omap", "pairs", "set")
 """YAML's types without a form in JSON, in which the Director sends cloud properties to the CPI."""
-_QUOTED: Final = re.compile(r"""\s*(?:'[^']*'|"[^"]*")""")
-"""A piece of the file in a message of PyYAML, such as an alias's name; a password may look like an alias."""
-_TELLS_NOTHING: Final = re.compile(r"""\s*(?:'(.|<[a-z ]+>)'|".")""")
-"""The same, if it is one character or the name of a part of YAML, such as '<scalar>'."""
+_QUOTED: Final = re.compile(r"""\s*('[^']*'|"[^"]*")""")
+"""A piece of the file in a message of YAML's parser, such as an alias's name: it may be a password."""
 
 
 class Loaded(Record):
@@ -117,34 +113,18 @@ def loaded(name: str, content: bytes) -> Loaded:
             may contain secrets.
     """
     try:
-        return _read(content)
+        return _loaded(_NativeLoader(content) if yaml.__with_libyaml__ else _Loader(content))
     except OverLimitError as error:
         raise CloudError(f"{name}:{error.line} can't be read: {error}") from None
     except (yaml.YAMLError, ValueError) as error:
-        raise CloudError(_told(name, error, content)) from None
-
-
-def _told(name: str, error: Exception, content: bytes) -> str:
-    """A message that never quotes the file."""
-    known = yaml_mistakes.said(error, content) if isinstance(error, yaml.YAMLError) else None
-    if known is not None:
-        return f"{name}:{known[0]} is not valid YAML: {known[1]}"
-    mark = error.problem_mark or error.context_mark if isinstance(error, yaml.MarkedYAMLError) else None
-    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be parsed"
-    where = f"{name}:{mark.line + 1}" if mark is not None else f"'{name}'"
-    return f"{where} is not valid YAML: {_QUOTED.sub(_harmless, problem)}"
+        mark = getattr(error, "problem_mark", None)
+        line = (mark.line if mark is not None else content.count(b"\n", 0, getattr(error, "position", 0))) + 1
+        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be parsed"
+        raise CloudError(f"{name}:{line} is not valid YAML: {_QUOTED.sub(_harmless, problem)}") from None
 
 
 def _harmless(quoted: re.Match[str]) -> str:
-    return quoted[0] if _TELLS_NOTHING.fullmatch(quoted[0]) else ""
-
-
-def _read(content: bytes) -> Loaded:
-    """Read with libyaml if it is there; PyYAML's own parser then says what is wrong, in its words."""
-    if yaml.__with_libyaml__:
-        with suppress(yaml.YAMLError, ValueError):
-            return _loaded(_NativeLoader(content))
-    return _loaded(_Loader(content))
+    return quoted[0] if len(quoted[1]) == len("']'") else ""
 
 
 def _loaded(loader: _Loader) -> Loaded:

@@ -65,7 +65,7 @@ def is_of_director(held: Held) -> bool:
 
 def _of_static(use: SubnetUse, held: Sequence[Held]) -> Iterator[Finding]:
     """Static addresses that others hold: they can't also be reserved, because the Director refuses that."""
-    for static in ranges_of(use.entry.get("static"))[0]:
+    for static in ranges_of(use.entry.get("static")):
         for each in held:
             if any(overlap(one, each.network) for one in static.networks):
                 about = f" ({each.interface.description})" if each.interface.description else ""
@@ -100,10 +100,10 @@ def _of_create_env(use: SubnetUse, whole: AnyNetwork | None, held: Sequence[Held
 def _to_reserve(use: SubnetUse, whole: AnyNetwork | None, held: Sequence[Held]) -> list[str]:
     """The ranges that are held, and that BOSH may choose."""
     lists = [use.entry.get("reserved"), use.entry.get("static")]
-    kept = [network for node in lists for each in ranges_of(node)[0] for network in each.networks]
+    kept = [network for node in lists for each in ranges_of(node) for network in each.networks]
     kept += aws_addresses(whole) if whole is not None else []
     gateway = use.entry.get("gateway")
-    kept += [network for each in ranges_of(gateway)[0] for network in each.networks]
+    kept += [network for each in ranges_of(gateway) for network in each.networks]
     return joined(part for each in held for part in without(each.network, kept))
 
 

@@ -1,9 +1,9 @@
 """Looks up what a cloud config names in AWS, with one listing for each kind of thing."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
@@ -55,10 +55,6 @@ if TYPE_CHECKING:
     from bosh_aws_cpi.config.aws_config import AwsConfig
 
 
-_OF_ANY: Final = ("vm_types/", "vm_extensions/", "disk_types/")
-"""Beginnings of the paths of what may be meant for another CPI."""
-
-
 class Extras(Record):
     """What an operator wants to have checked beyond the cloud config.
 
@@ -96,20 +92,8 @@ def findings(
         survey.encryption_keys,
         survey.snapshots,
     )
-    found = chain(survey.networks(extras), survey.launches(extras), *(each() for each in others))
-    yield from _softened(found) if references.has_other_cpis else found
+    yield from chain(survey.networks(extras), survey.launches(extras), *(each() for each in others))
     yield from survey.asker.not_checked
-
-
-def _softened(findings: Iterable[Finding]) -> Iterator[Finding]:
-    """Turn errors into warnings where what is wrong here may be right for another CPI.
-
-    If some azs have a `cpi`, VM types and disk types don't say which CPI they are for.
-    """
-    for each in findings:
-        path = each.place.path if each.place is not None else ""
-        is_doubtful = path.startswith(_OF_ANY)
-        yield as_warning(each) if is_doubtful else each
 
 
 class _Survey:

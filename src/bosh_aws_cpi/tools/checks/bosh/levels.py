@@ -1,46 +1,20 @@
 """Where a key belongs that BOSH or the CPI ignores where it stands. Pure.
 
-The levels are those of `shapes` and of the models of cloud properties.
+The levels are those of `models`, and of the cloud properties in them.
 """
 
 from collections.abc import Iterator
-from types import UnionType
-from typing import Final, get_args, get_origin
+from typing import Final
 
 from bosh_aws_cpi.config.keys import KEYS
 from bosh_aws_cpi.properties.types import Properties, Route
-from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
-from bosh_aws_cpi.tools.checks.bosh.shapes import (
-    CLOUD_CONFIG,
-    COMPILATION,
-    INSTANCE_GROUP,
-    NETWORK_OF_GROUP,
-    NETWORKS,
-    Key,
-    Shape,
-)
+from bosh_aws_cpi.tools.checks.bosh.models import AnyFile, keys_in
 from bosh_aws_cpi.tools.checks.documents import Node
 
-Level = Shape | type[Properties]
+Level = type[Properties]
 """A hash."""
 _FEW: Final = (1, 2)
 """With more places for a key, none is proposed."""
-_NETWORK: Final = Shape(
-    {name: key for kind in reversed(NETWORKS.values()) for name, key in kind.keys.items()}
-)
-"""A network of any type."""
-_GROUP: Final = Shape({**INSTANCE_GROUP.keys, "networks": Key(entries=NETWORK_OF_GROUP)})
-_ROOT: Final = Shape(
-    {
-        **CLOUD_CONFIG.keys,
-        "networks": Key(entries=_NETWORK),
-        "compilation": Key(entries=COMPILATION),
-        "resource_pools": Key(entries=CLOUD_CONFIG.keys["vm_types"].entries),
-        "disk_pools": Key(entries=CLOUD_CONFIG.keys["disk_types"].entries),
-        "instance_groups": Key(entries=_GROUP),
-    }
-)
-"""A cloud config or a manifest: the keys that lead to what is checked."""
 _OWNERS: Final = {"vm_types": "VM types", "networks": "networks or their subnets", "disk_types": "disk types"}
 """The sections whose cloud properties differ, in words."""
 
@@ -57,7 +31,7 @@ def elsewhere(unknown: Node) -> str:
     for end, level in reversed(levels[:-1]):
         if unknown.route[end] == "instance_groups":
             break  # no manifest has the other keys of a cloud config
-        if key in _keys(level) and _at(unknown, unknown.route[:end]).child(key) is None:
+        if key in keys_in(level) and _at(unknown, unknown.route[:end]).child(key) is None:
             return f"Move it up, beside {unknown.route[end]}"
     inner = [each for each in _below(levels[-1][1], key) if _has(unknown, each)]
     return f"Move it into {' or '.join(inner)}" if len(inner) in _FEW else ""
@@ -73,7 +47,7 @@ def belonging(unknown: Node) -> str:
         unknown: The property's value.
     """
     key, root = str(unknown.route[-1]), unknown.document.root
-    if any(key in _keys(level) for _, level in _levels(unknown.route[:-1])):
+    if any(key in keys_in(level) for _, level in _levels(unknown.route[:-1])):
         return ""
     owners = [
         words
@@ -87,9 +61,9 @@ def belonging(unknown: Node) -> str:
 
 
 def _cloud_properties_of(section: str) -> dict[str, Level | None]:
-    level = _keys(_ROOT)[section]
-    own = _keys(level)["cloud_properties"] if level else None
-    return _keys(own) if own else {}
+    level = keys_in(AnyFile)[section]
+    own = keys_in(level)["cloud_properties"] if level else None
+    return keys_in(own) if own else {}
 
 
 def misplaced(node: Node, key: str) -> str:
@@ -101,12 +75,12 @@ def misplaced(node: Node, key: str) -> str:
     """
     levels = [*_levels(node.route)]
     for end, level in reversed(levels[:-1]):
-        if key not in _keys(level) and _at(node, node.route[:end]).child(key) is not None:
+        if key not in keys_in(level) and _at(node, node.route[:end]).child(key) is not None:
             return f"Move it down: it stands beside {node.route[end]}"
-    known = _keys(levels[-1][1]) if levels else {}
+    known = keys_in(levels[-1][1]) if levels else {}
     for child in node.entries():
         inner = known.get(str(child.route[-1]))
-        if inner is not None and key not in _keys(inner) and child.child(key) is not None:
+        if inner is not None and key not in keys_in(inner) and child.child(key) is not None:
             return f"Move it up: it stands in {child.route[-1]}"
     return ""
 
@@ -118,10 +92,10 @@ def _has(unknown: Node, inner: str) -> bool:
 
 def _levels(route: Route) -> Iterator[tuple[int, Level]]:
     """The hashes on the way, and the lengths of the routes that lead to them; none if one is not known."""
-    found: list[tuple[int, Level]] = [(0, _ROOT)]
+    found: list[tuple[int, Level]] = [(0, AnyFile)]
     for index, key in enumerate(route, 1):
         if isinstance(key, str):
-            inner = _keys(found[-1][1]).get(key)
+            inner = keys_in(found[-1][1]).get(key)
             if inner is None:
                 return
             found.append((index, inner))
@@ -139,21 +113,6 @@ def _at(node: Node, route: Route) -> Node:
 
 def _below(level: Level, key: str) -> list[str]:
     """The nearest hashes in a hash that have a key."""
-    inner = {name: each for name, each in _keys(level).items() if each is not None}
-    found = [name for name, each in inner.items() if key in _keys(each)]
+    inner = {name: each for name, each in keys_in(level).items() if each is not None}
+    found = [name for name, each in inner.items() if key in keys_in(each)]
     return found or [f"{rest} of {name}" for name, each in inner.items() for rest in _below(each, key)]
-
-
-def _keys(level: Level) -> dict[str, Level | None]:
-    """The keys of a hash; None for those that hold neither a hash nor a list of hashes."""
-    if isinstance(level, Shape):
-        return {name: key.model or key.entries for name, key in level.keys.items()}
-    models: dict[str, Level | None] = {
-        name: _model(field.annotation) for name, field in level.model_fields.items()
-    }
-    return {**models, "metadata_options": MetadataOptions} if level is VmProperties else models
-
-
-def _model(annotation: object) -> type[Properties] | None:
-    parts = get_args(annotation) if get_origin(annotation) is UnionType else (annotation,)
-    return next((each for each in parts if isinstance(each, type) and issubclass(each, Properties)), None)

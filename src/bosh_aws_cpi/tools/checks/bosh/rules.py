@@ -5,13 +5,16 @@ value is null is there, and has the wrong type; a number is as good as a string.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Final
 
+from pydantic import ValidationError
+
 from bosh_aws_cpi.jsontext import type_name
+from bosh_aws_cpi.properties.types import MISSING, Route, mistakes
 from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere, misplaced
-from bosh_aws_cpi.tools.checks.bosh.shapes import Key, Shape
+from bosh_aws_cpi.tools.checks.bosh.models import Bosh, Network, keys_in, of_network
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -46,11 +49,6 @@ def unknown_key(node: Node, key: str, known: Sequence[str], source: str = DIRECT
     own = _nearest(key, known, _ALMOST) if isinstance(node.value, list | dict) else ""
     remedy = own or elsewhere(node) or _nearest(key, known) or "Remove it"
     return Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place, source)
-
-
-def unknown_name(node: Node, name: str, known: Sequence[str], where: str, source: str = DIRECTOR) -> Finding:
-    """A name that refers to nothing."""
-    return refused(node, f"'{name}' is not in {where}", _nearest(name, known) or f"Add it to {where}", source)
 
 
 def _nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
@@ -89,61 +87,70 @@ def rewritten(node: Node, what: str) -> str:
     return f"Give the number of MiB: {int(size[1]) * _MIB_OF[size[2].upper()]}" if size is not None else ""
 
 
-def unknown_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
-    """A warning for each key that BOSH ignores."""
-    known = list(shape.keys)
-    for entry in node.entries() if not node.is_unknown else ():
-        if (key := str(entry.route[-1])) not in {*known, *shape.refused, *shape.refused_values}:
-            yield unknown_key(entry, key, known, source)
+def keys_of(
+    node: Node, model: type[Bosh], source: str = DIRECTOR, extra: tuple[str, ...] = ()
+) -> Iterator[Finding]:
+    """What BOSH ignores or refuses of a hash, and of the hashes in it: unknown keys, absent ones, types.
 
-
-def similar_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
-    """A warning for each key that BOSH may ignore because it is misspelt, or stands at another level.
-
-    For hashes that may have more keys than their shape.
+    Args:
+        node: The hash.
+        model: What it is.
+        source: Who reads it.
+        extra: Beginnings of keys that are ignored on purpose.
     """
-    for entry in node.entries() if not node.is_unknown else ():
-        key, known = str(entry.route[-1]), list(shape.keys)
-        if key not in {*known, *shape.refused, *shape.refused_values} and (
-            _nearest(key, known, _SIMILAR) or elsewhere(entry)
-        ):
-            yield unknown_key(entry, key, known, source)
+    if node.is_unknown:
+        return
+    try:
+        model.model_validate(node.known())
+    except ValidationError as error:
+        for route, text in mistakes(error):
+            if "cloud_properties" not in route[:-1]:  # these are checked with the methods' own models
+                yield from _mistake(node, route, text, source)
+    yield from _unknown(node, model, source, extra)
 
 
-def wrong_keys(node: Node, shape: Shape, source: str = DIRECTOR) -> Iterator[Finding]:
-    """What BOSH refuses of a hash's keys, each looked at alone: see `Key`.
+def _mistake(node: Node, route: Route, text: str, source: str) -> Iterator[Finding]:
+    place, around, name = node.at(*route), node.at(*route[:-1]), str(route[-1])
+    if text != MISSING:
+        yield refused(place, text, rewritten(place, text), source)
+    elif around.get(name) is None and not around.is_unknown:
+        remedy = renamed(around, name) or misplaced(around, name) or f"Add {name}"
+        yield refused(around, f"has no {name}", remedy, source)
 
-    For the Director, a key whose value is null is there, and has the wrong type; for bosh-cli it is absent.
+
+def _unknown(node: Node, model: type[Bosh], source: str, extra: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """Keys that are ignored.
+
+    A key of a hash that may have more is ignored if it is misspelt, or stands at another level.
     """
-    for name, remedy in {**shape.refused, **shape.refused_values}.items():
-        if (found := node.child(name)) is not None and (name in shape.refused or found.value is not None):
-            yield refused(found, f"{name} is not allowed in {shape.what}", remedy, source)
-    for name, key in shape.keys.items():
-        value = node.child(name) if source == DIRECTOR else node.get(name)
-        if value is not None:
-            yield from _wrong_value(value, name, key, source)
-        elif key.is_required:
-            hint = f", {key.hint}" if key.hint else ""
-            remedy = renamed(node, name, shape) or misplaced(node, name) or f"Add {name}{hint}"
-            yield refused(node, key.absent or f"has no {name}", remedy, source)
+    if not isinstance(node.value, dict) or node.is_unknown:
+        return
+    known = keys_in(model)
+    for entry in node.entries():
+        own = str(entry.route[-1])
+        inner = known.get(own)
+        if own not in known and not (extra and own.startswith(extra)):
+            if not model.may_have_more or _nearest(own, list(known), _SIMILAR) or elsewhere(entry):
+                yield unknown_key(entry, own, list(known), source)
+        elif inner is not None and issubclass(inner, Bosh):
+            for each in entry.entries() if isinstance(entry.value, list) else [entry]:
+                if inner is Network and isinstance(each.value, dict):
+                    yield from _of_network(each, source)
+                else:
+                    yield from _unknown(each, inner, source)
 
 
-def renamed(node: Node, name: str, shape: Shape) -> str:
+def _of_network(node: Node, source: str) -> Iterator[Finding]:
+    """The type of a network decides on its keys."""
+    if not node.is_unknown:
+        yield from keys_of(node, of_network(node.value), source)
+
+
+def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
     """The remedy for an absent key that is there under a similar name."""
-    others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in shape.keys]
+    others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in known]
     near = get_close_matches(name, others, n=1)
     return f"Rename {near[0]} to {name}" if near else ""
-
-
-def _wrong_value(value: Node, name: str, key: Key, source: str) -> Iterator[Finding]:
-    number, text = value.value, text_of(value)
-    if key.kind is not None and (wrong := unlike(value, key.kind, source)):
-        yield wrong
-    elif key.least is not None and isinstance(number, int) and number < key.least:
-        limit = f"be at least {key.least}" if key.least else "not be negative"
-        yield refused(value, f"must {limit}, got {number}", key.amount, source)
-    elif key.words and text and text not in key.words:
-        yield refused(value, f"'{text}' is not a {name}", f"Use {' or '.join(key.words)}", source)
 
 
 def _is(value: object, kind: type) -> bool:
