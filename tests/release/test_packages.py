@@ -169,7 +169,7 @@ def test_training_needs_only_the_interpreter(tmp_path: Path) -> None:
     program = str(SOURCES / "bosh_release" / "training.py")
     command = [sys.executable, "-I", "-S", "-B", "-W", "error", program]
     ended = subprocess.run(command, check=False, capture_output=True, text=True, cwd=tmp_path, env={})
-    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "trained\n", "")
+    assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
     assert list(tmp_path.iterdir()) == []
 
 
