@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 WARNINGS = {
     "create_vm in a fallback subnet": 1,
+    "create_vm on spot at too low a price": 1,
     "create_vm in another zone": 1,
     "create_vm outside of a full placement group": 2,
     "create_vm from a launch template": 1,
