@@ -216,7 +216,9 @@ AGAIN: dict[str, Again] = {
         "Bosh::Clouds::DiskNotAttached",
     ),
 }
-UNCERTAIN = frozenset({"HTTP 500 once", "connection dropped", "answer lost", "lost, then throttled"})
+UNCERTAIN = frozenset(
+    {"HTTP 500 once", "connection dropped", "connection reset", "answer lost", "lost, then throttled"}
+)
 LAST_ADDRESS = [
     Retried(
         "The first attempt at the launch may have taken the last free address, though EC2 does not show "

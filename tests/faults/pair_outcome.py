@@ -44,6 +44,13 @@ class PairOutcome(Outcome):
         return one, other
 
     @property
+    def may_fail_to_undo(self) -> bool:
+        """A pending signal keeps the SDK from repeating a lost cancellation, which the log then names."""
+        first, second = self._each
+        is_ended = first.case.kind.expected == Expected.ENDED
+        return super().may_fail_to_undo or (is_ended and second.case.call.action.startswith("CancelSpot"))
+
+    @property
     def may_succeed(self) -> bool:
         """The second fault may meet a call that no longer matters; after SIGKILL the request is repeated."""
         first, second = self._each
@@ -88,7 +95,9 @@ class PairOutcome(Outcome):
         unlisted = {each for each in found.keys() - self.there if not {each, *found[each]} & listed}
         if allowed := UNLISTED.get(self.case.scenario.name):
             logged = {each for each in unlisted if is_killed or each in self.answer.stderr}
-            right = self.painter.complete_images() if allowed.is_complete else logged
+            # A refused undo may have deregistered the AMI, and names its snapshot in the log.
+            is_complete = allowed.is_complete and UNDO_FAILED not in self.answer.stderr
+            right = self.painter.complete_images() if is_complete else logged
             unlisted -= {each for each in logged & right if each.startswith(allowed.prefixes)}
         others = [line for line in lines if not RESOURCE.match(line) and line not in self._partial]
         if unlisted or others:

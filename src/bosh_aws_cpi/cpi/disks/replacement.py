@@ -5,13 +5,15 @@ No call ever deletes the old volume, because the answer may be lost: then the Di
 token: another request makes another copy, because an earlier one may lack data that was written since.
 """
 
+from contextlib import suppress
+
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.common_tags import with_common
 from bosh_aws_cpi.cpi.encryption_keys import with_keys
@@ -100,8 +102,10 @@ def _link(cloud: Cloud, wish: Wish, copy_cid: str, undo: Undo) -> None:
     link = {**tag_plan.of_origin(cloud.config.director_uuid), tag_plan.REPLACED_BY_TAG: copy_cid}
 
     def unlink() -> None:
-        if volumes.find(cloud.ec2, old).tags.get(tag_plan.REPLACED_BY_TAG) == copy_cid:
-            tags.require(cloud.ec2, old, {tag_plan.REPLACED_BY_TAG: ""})
+        with suppress(*FAILURES):  # when in doubt, the link is emptied
+            if volumes.find(cloud.ec2, old).tags.get(tag_plan.REPLACED_BY_TAG) != copy_cid:
+                return
+        tags.require(cloud.ec2, old, {tag_plan.REPLACED_BY_TAG: ""})
 
     interrupts.check()
     undo.arm(f"tag {tag_plan.REPLACED_BY_TAG} of volume '{old}'", unlink)
