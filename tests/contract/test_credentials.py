@@ -296,7 +296,9 @@ def test_unprintable_keys_of_the_environment(relay: Relay, end: str) -> None:
     """Keys of the environment that no request can carry are an error that does not quote them."""
     env = {**ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": f"environment-secret{end}"}
     answer = from_source(relay, env).call("has_disk", DISK)
-    failed(answer, "AWS credentials can't be used: those of env have a line break or another character")
+    failed(
+        answer, "AWS credentials can't be used: those of env have a space, a line break or another character"
+    )
     assert relay.requests == []
 
 

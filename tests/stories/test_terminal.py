@@ -135,14 +135,20 @@ def configuration(scene: Scene, text: str) -> Answer:
     return Cpi(config(scene.fake_aws.endpoint, credentials_source=text)).call("info")
 
 
+def quoted(text: str) -> str:
+    """Write a text as YAML, which has no surrogate pairs, in double quotes."""
+    escaped = "".join(f"\\U{ord(each):08x}" for each in text)
+    return f'"{escaped}"'
+
+
 def property_key(scene: Scene, text: str, *options: str) -> Answer:
     """A key in a cloud config."""
-    return scene.check(OWN.replace("m5.large", f"m5.large\n    {json.dumps(text)}: 1"), *options)
+    return scene.check(OWN.replace("m5.large", f"m5.large\n    {quoted(text)}: 1"), *options)
 
 
 def property_value(scene: Scene, text: str, *options: str) -> Answer:
     """A value in a cloud config."""
-    return scene.check(OWN.replace("m5.large", f"m5.large\n    tenancy: {json.dumps(text)}"), *options)
+    return scene.check(OWN.replace("m5.large", f"m5.large\n    tenancy: {quoted(text)}"), *options)
 
 
 def file_name(scene: Scene, text: str, *options: str) -> Answer:

@@ -44,7 +44,6 @@ _IN_SUBNETS: Final[_Kinds] = {
     ("route_table",): "rtb",
     ("network_acl",): "acl",
 }
-_IN_DISKS: Final[_Kinds] = {("snapshot_id",): "snap"}
 _IN_VMS: Final[_Kinds] = {
     ("security_groups",): "sg",
     ("capacity_reservation", "id"): "cr",
@@ -90,7 +89,6 @@ def findings(config: CloudConfig, region: str, *, is_offline: bool) -> Iterator[
             if not config.is_of_others(entry):
                 yield from _of_subnet(entry.get("cloud_properties"))
     for entry in config.lists["disk_types"]:
-        yield from _ids(entry.get("cloud_properties"), _IN_DISKS)
         yield from _key(entry.get("cloud_properties"), region)
 
 
