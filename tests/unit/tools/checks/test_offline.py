@@ -731,3 +731,17 @@ def test_last_of_many_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Node, "child", counted)
     found = Document("x", {"azs": ["((a))", *range(1000)]}).root.at("azs", 999)
     assert (found.route, found.value, made) == (("azs", 1000), 999, ["azs", 1000])
+
+
+@pytest.mark.parametrize(
+    ("route", "said"),
+    [
+        (("disk_types", 0, "disk_size"), ["must be a whole number, got String"]),
+        ((*OF_VM, "ephemeral_disk", "size"), ["must be a whole number of MiB, got String"]),
+        ((*SUBNET, "prefix"), []),
+    ],
+)
+def test_thousands_of_digits(check: Callable[..., Found], route: Route, said: list[str]) -> None:
+    """A text of more digits than Python reads is judged as any other text."""
+    found = check(changed(yaml.safe_load(CF_DEPLOYMENT), route, "9" * 5000))
+    assert [what for _, _, what in found if "must be" in what] == said
