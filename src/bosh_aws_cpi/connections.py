@@ -4,13 +4,13 @@ urllib3 makes all connections, for the SDK and for requests. The rules are set o
 setting of the SDK or of requests reaches all of them: the SDK opens more, for example to instance metadata.
 """
 
+import os
 import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPResponse
 from io import BufferedReader, RawIOBase
-from pathlib import Path
 from socket import socket
 from threading import Lock
 from typing import Any, Final, Protocol
@@ -57,7 +57,7 @@ def _connect_safely(connection: HTTPSConnection) -> None:
     connection.ssl_minimum_version = oldest
     if (context := connection.ssl_context) is not None:  # the SDK's own, which its threads share
         context.minimum_version = max(context.minimum_version, oldest)
-        if connection.ca_certs and Path(connection.ca_certs).is_dir():
+        if connection.ca_certs and os.path.isdir(connection.ca_certs):  # noqa: PTH112 - pathlib's may raise
             connection.ca_certs, connection.ca_cert_dir = None, connection.ca_certs
             # OpenSSL may crash when threads add a folder at the same time (openssl/openssl issue 24480). That
             # urllib3 then adds it again changes nothing.

@@ -78,6 +78,17 @@ def test_one_thread_after_the_other(machine: Path, monkeypatch: pytest.MonkeyPat
     assert (connection.ca_certs, connection.ca_cert_dir) == (None, str(machine))
 
 
+def test_path_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator's bundle of which the system does not say what it is counts as a file."""
+    monkeypatch.setattr(connections, "_connect", lambda _: None)
+    monkeypatch.setattr(HTTPSConnection, "connect", HTTPSConnection.connect)
+    connections.install()
+    context, path = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), "x" * 5000
+    connection = HTTPSConnection("127.0.0.1", ssl_context=context, ca_certs=path)
+    connection.connect()
+    assert (connection.ca_certs, connection.ca_cert_dir) == (path, None)
+
+
 class Installed:
     """The release's package on a machine with one root.
 

@@ -75,6 +75,7 @@ def test_variables(check: Callable[..., list[dict[str, Any]]], name: str) -> Non
         ("a: .inf", "a number must be finite"),
         ("a: .nan", "a number must be finite"),
         ("a: 0x_", ":1 is not valid YAML: a number can't be read"),
+        ("a: !!bool secret", ":1 is not valid YAML: a value is marked !!bool, and is none"),
         ("a: !!binary aGVsbG8=", "marked !!binary"),
         ("a: !!set {b, c}", "marked !!set"),
         ("{[a]: b}", "a key must be a string"),

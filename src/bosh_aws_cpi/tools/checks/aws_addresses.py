@@ -14,6 +14,8 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _ROUTER: Final = 1
 """The index of the address that AWS's router has in a subnet (VPC user guide, "Subnet CIDR blocks")."""
+_DIGITS: Final = 3
+"""The most digits of a prefix length; BOSH refuses longer ones."""
 _ADDRESSES: Final = ("gateway", "reserved", "static")
 
 
@@ -47,7 +49,8 @@ def _router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
 
 def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator[Finding]:
     text, known = text_of(subnet.get("prefix")), DELEGATED_LENGTHS[whole.version]
-    length = int(text) if text.isdecimal() and int(text) != whole.max_prefixlen else None
+    length = int(text) if len(text) <= _DIGITS and text.isdecimal() else None
+    length = None if length == whole.max_prefixlen else length
     if length is not None and length >= whole.prefixlen and length != known:
         what = f"EC2 delegates no prefix /{length} of IPv{whole.version}"
         yield Finding(Severity.ERROR, what, f"Use {known}, or remove prefix", subnet.at("prefix").place)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.config.loading import content
@@ -22,6 +23,18 @@ _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 def variables_in(text: str) -> list[str]:
     """The variables in a text, as they are written: "((subnet_id))"."""
     return _VARIABLE.findall(text)
+
+
+def _variable_names(value: object) -> list[str]:
+    texts = value if isinstance(value, dict) else [value]
+    return [name for each in texts if isinstance(each, str) for name in variables_in(each)]
+
+
+def _index(value: object, position: int) -> int:
+    """The index of an entry of a list, given its position among those that `known` keeps; -1 if absent."""
+    values = value if isinstance(value, list) else ()
+    known = (index for index, each in enumerate(values) if not _variable_names(each))
+    return next(islice(known, position, None), -1)
 
 
 class Document(Record):
@@ -90,8 +103,7 @@ class Node(Entity):
     @property
     def variable_names(self) -> list[str]:
         """The variables in its text, or in its keys, as they are written."""
-        texts = self.value if isinstance(self.value, dict) else [self.value]
-        return [name for each in texts if isinstance(each, str) for name in variables_in(each)]
+        return _variable_names(self.value)
 
     def get(self, *keys: str | int) -> "Node | None":
         """A value within it; None when there is none, or null."""
@@ -111,8 +123,8 @@ class Node(Entity):
         """
         node = self
         for key in keys:
-            kept = [each for each in node.entries() if not each.is_unknown]
-            child = node.child(key) if isinstance(key, str) else next(iter(kept[key:]), None)
+            # Entries before it make no nodes: a list of thousands may have a mistake in each.
+            child = node.child(key if isinstance(key, str) else _index(node.value, key))
             if child is None:
                 break
             node = child
@@ -132,7 +144,7 @@ class Node(Entity):
         value, shown = self.value, str(key)
         if isinstance(value, dict) and key in value:
             inner = value[key]
-        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+        elif isinstance(value, list) and isinstance(key, int) and 0 <= key < len(value):
             inner = value[key]
             named = inner.get("name") if isinstance(inner, dict) else None
             shown = named if isinstance(named, str) else shown

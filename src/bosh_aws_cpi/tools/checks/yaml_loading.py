@@ -65,6 +65,13 @@ class _Loader(BoundedLoader):
         except ValueError as error:
             raise _refusal("a number can't be read", node) from error
 
+    def construct_truth(self, node: yaml.ScalarNode) -> bool:
+        """A boolean; Python's own error would quote what is only marked as one."""
+        try:
+            return self.construct_yaml_bool(node)
+        except KeyError as error:
+            raise _refusal("a value is marked !!bool, and is none", node) from error
+
     def construct_formless(self, node: yaml.Node) -> None:
         """Refuse a value that JSON lacks."""
         kind = node.tag.rpartition(":")[2]
@@ -74,6 +81,7 @@ class _Loader(BoundedLoader):
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_date)
 _Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_finite)
 _Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole)
+_Loader.add_constructor("tag:yaml.org,2002:bool", _Loader.construct_truth)
 for _kind in _FORMLESS:
     _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_formless)
 

@@ -11,6 +11,7 @@ import yaml
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.combinations import vms
+from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.quotas import UNKNOWN, Demand, InstanceKind
 from bosh_aws_cpi.tools.findings import Severity, ordered
@@ -716,3 +717,31 @@ def test_many(tmp_path: Path, aws: AwsConfig, key: str) -> None:
     path.write_text(yaml.safe_dump(whole, default_flow_style=True))
     config_ = Files.read([str(path)], None, aws).config
     assert len(list(vms(config_))) <= 400 * 3 + 400 * 3 + 1
+
+
+def test_last_of_many_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To find an entry's place makes no node of those before it: thousands may each have a mistake."""
+    made: list[str | int] = []
+    child = Node.child
+
+    def counted(node: Node, key: str | int) -> Node | None:
+        made.append(key)
+        return child(node, key)
+
+    monkeypatch.setattr(Node, "child", counted)
+    found = Document("x", {"azs": ["((a))", *range(1000)]}).root.at("azs", 999)
+    assert (found.route, found.value, made) == (("azs", 1000), 999, ["azs", 1000])
+
+
+@pytest.mark.parametrize(
+    ("route", "said"),
+    [
+        (("disk_types", 0, "disk_size"), ["must be a whole number, got String"]),
+        ((*OF_VM, "ephemeral_disk", "size"), ["must be a whole number of MiB, got String"]),
+        ((*SUBNET, "prefix"), []),
+    ],
+)
+def test_thousands_of_digits(check: Callable[..., Found], route: Route, said: list[str]) -> None:
+    """A text of more digits than Python reads is judged as any other text."""
+    found = check(changed(yaml.safe_load(CF_DEPLOYMENT), route, "9" * 5000))
+    assert [what for _, _, what in found if "must be" in what] == said

@@ -33,7 +33,9 @@ _SIMILAR: Final = 0.79
 """The same of "az" and "azs"; newer versions of BOSH may have keys that are less alike."""
 QUOTED: Final = "Remove the quotation marks"
 """The remedy for a quoted number or boolean."""
-_SIZE: Final = re.compile(r"(\d+) *([MGT])i?B?", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+"""Python refuses to read thousands of digits."""
+_SIZE: Final = re.compile(rf"({_NUMBER.pattern}) *([MGT])i?B?", re.IGNORECASE)
 _MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
 _IN_MIB: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "ram")
 """Keys of sizes, which are numbers of MiB."""
@@ -79,7 +81,7 @@ def rewritten(node: Node, what: str) -> str:
         return ""
     if _NOUNS[list] in what:
         return "Write a list also for one entry: [NAME]"
-    if _NOUNS[int] in what and text.isdecimal():
+    if _NOUNS[int] in what and _NUMBER.fullmatch(text):
         return QUOTED if str(int(text)) == text else f"Write {int(text)}"
     if _NOUNS[bool] in what and text in {"true", "false"}:
         return QUOTED
