@@ -12,6 +12,7 @@ from tests.faults import summary
 from tests.faults.allowed import AGAIN, OUTLIVED, RETRIED, STEPS, UNLISTED
 from tests.faults.kinds import ACCOUNT_ENDS, AWS_ENDS, KINDS, Case
 from tests.faults.outcome import LEFT, MALFORMED, OTHER, UNKNOWN, Outcome
+from tests.faults.pairs import RESET
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.scenarios_disk import DISKS
 from tests.faults.summary import FOUND, TRIED, WELL
@@ -110,7 +111,7 @@ def test_allowances_are_of_use() -> None:
     assert {*OUTLIVED, *STEPS, *AGAIN, *RETRIED, *UNLISTED} <= known.keys()
     for name, listed in RETRIED.items():
         assert {each.call for each in listed} <= known[name]
-        assert {kind for each in listed for kind in each.kinds} <= KIND.keys()
+        assert {kind for each in listed for kind in each.kinds} <= {*KIND, RESET.name}
     assert [
         (name, call)
         for table in (OUTLIVED, STEPS)
