@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws import (
-    image_deletion,
+    images,
     instances,
     inventory,
     network_interfaces,
@@ -97,7 +97,7 @@ class Run(Record):
 
 
 def _delete_image(clients: "Clients", stray: Stray) -> bool:
-    image_deletion.deregister(clients.ec2, stray.resource.resource_id)
+    images.deregister(clients.ec2, stray.resource.resource_id)
     return True
 
 

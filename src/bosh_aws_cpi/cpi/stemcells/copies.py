@@ -8,7 +8,7 @@ reused only by a retry of the request that started it, and by a stemcell with th
 from collections.abc import Mapping
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import image_deletion, images, snapshots, tags
+from bosh_aws_cpi.aws import images, snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
@@ -83,7 +83,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     def create(undo: Undo) -> str:
         ami_id = undo.create(
             lambda: images.copy(cloud.ec2, arguments, own),
-            lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
+            lambda created: images.discard_copy(cloud.ec2, created, own),
         )
         return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id, patience, notice))
 

@@ -108,7 +108,5 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
             f". Its AMI '{properties.ami[region]}' does not exist there, or its owner does not share it with "
             "this account: use another version of the stemcell"
         )
-        from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
-
-        message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+        message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
     return CloudError(message)

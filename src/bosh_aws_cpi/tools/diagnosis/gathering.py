@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws import firewalls, instance_details, interface_details, routes, subnet_details, vpcs
-from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.interface_details import Interface
+from bosh_aws_cpi.aws import firewalls, instances, network_interfaces, routes, subnets
+from bosh_aws_cpi.aws.instances import Details, Health
+from bosh_aws_cpi.aws.network_interfaces import Interface
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.errors import CloudError, VMNotFound
@@ -33,7 +33,7 @@ def details(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Details:
         ClientError: EC2 refuses to describe it.
     """
     try:
-        return instance_details.details(client, vm_cid)
+        return instances.details(client, vm_cid)
     except VMNotFound as error:
         message = f"{error.message} in {config.aws.region}. {_UNKNOWN}"
         raise CloudError(message) from error
@@ -68,7 +68,7 @@ class _Gathering:
         """Make all calls, in an order in which each answer is known before another call needs it."""
         client, vm_cid = self._client, self._vm_cid
         settings = self._settings()  # first, because it tells which secrets the console may show
-        text = self._asker.ask("the console", lambda: instance_details.console(client, vm_cid))
+        text = self._asker.ask("the console", lambda: instances.console(client, vm_cid))
         mbus = (settings and settings.mbus) or agent_settings.address(self._config.agent.get("mbus"))
         remote = director or _host_of(mbus)
         holders = self._holders(remote)
@@ -100,7 +100,7 @@ class _Gathering:
 
     def _settings(self) -> AgentSettings | None:
         """The agent settings in user data; from then on, their secrets are masked in all output."""
-        data = self._asker.ask("user data", lambda: instance_details.user_data(self._client, self._vm_cid))
+        data = self._asker.ask("user data", lambda: instances.user_data(self._client, self._vm_cid))
         if data is None:
             return None
         document = agent_settings.parsed(data)
@@ -114,7 +114,7 @@ class _Gathering:
             return None
         found = self._asker.ask(
             "the interface with the Director's address",
-            lambda: interface_details.with_address(self._client, remote),
+            lambda: network_interfaces.with_address(self._client, remote),
         )
         return None if found is None else tuple(found)
 
@@ -123,7 +123,7 @@ class _Gathering:
         holders: tuple[Interface, ...] | None,
         gateway: str,
         remote: str,
-        vpc: vpcs.Vpc | None,
+        vpc: subnets.Vpc | None,
     ) -> tuple[Side | None, Side | None]:
         """The VM's interface and the other side's, with what filters and routes their traffic."""
         client, own, is_local = self._client, self._details.interfaces, is_in_vpc(vpc, remote)
@@ -139,23 +139,23 @@ class _Gathering:
             self._asker.ask("network ACLs", lambda: firewalls.acls_of_vpcs(client, vpc_ids)),
             self._asker.ask("routes", lambda: routes.of_vpcs(client, vpc_ids)),
             self._block_modes(vpc, {each.subnet_id for each in both if vpc and each.vpc_id == vpc.vpc_id}),
-            vpc.block_mode if vpc else vpcs.NOT_BLOCKED,
+            vpc.block_mode if vpc else subnets.NOT_BLOCKED,
         )
         return network.side(vm), network.side(peer) if peer else None
 
-    def _block_modes(self, vpc: vpcs.Vpc | None, subnet_ids: set[str]) -> dict[str, str]:
+    def _block_modes(self, vpc: subnets.Vpc | None, subnet_ids: set[str]) -> dict[str, str]:
         """What exclusions leave of a VPC's VPC Block Public Access, by subnet; asked only if it has any."""
-        if vpc is None or vpc.block_mode == vpcs.NOT_BLOCKED:
+        if vpc is None or vpc.block_mode == subnets.NOT_BLOCKED:
             return {}
         what = f"whether VPC Block Public Access (mode {vpc.block_mode}) applies"
-        found = self._asker.ask(what, lambda: subnet_details.by_id(self._client, subnet_ids)) or {}
+        found = self._asker.ask(what, lambda: subnets.by_id(self._client, subnet_ids)) or {}
         return {subnet_id: subnet.block_mode for subnet_id, subnet in found.items()}
 
     def _health(self, peer: Side | None) -> tuple[Health | None, Health | None]:
         """The states and status checks of the VM and of the other side's instance."""
         vm_cid, peer_cid = self._vm_cid, peer.interface.vm_cid if peer else ""
         vm_cids = [vm_cid, *filter(None, [peer_cid])]
-        found = self._asker.ask("status checks", lambda: instance_details.health(self._client, vm_cids)) or {}
+        found = self._asker.ask("status checks", lambda: instances.health(self._client, vm_cids)) or {}
         return found.get(vm_cid), found.get(peer_cid)
 
     def _forwarder(self, vm: Side | None, remote: str) -> Interface | None:
@@ -164,19 +164,19 @@ class _Gathering:
         if not nic_id:
             return None
         return self._asker.ask(
-            f"network interface {nic_id}", lambda: interface_details.with_id(self._client, nic_id)
+            f"network interface {nic_id}", lambda: network_interfaces.with_id(self._client, nic_id)
         )
 
-    def _vpc(self) -> tuple[vpcs.Vpc | None, bool | None, tuple[str, ...] | None]:
+    def _vpc(self) -> tuple[subnets.Vpc | None, bool | None, tuple[str, ...] | None]:
         """The VPC, whether it has DNS, and the DNS servers of its DHCP options."""
         client, vpc_id = self._client, self._details.instance.vpc_id
         if vpc_id is None:
             return None, None, None
-        vpc = self._asker.ask("the VPC's address ranges", lambda: vpcs.find(client, vpc_id))
-        has_dns = self._asker.ask("the VPC's DNS", lambda: vpcs.has_dns(client, vpc_id))
+        vpc = self._asker.ask("the VPC's address ranges", lambda: subnets.find_vpc(client, vpc_id))
+        has_dns = self._asker.ask("the VPC's DNS", lambda: subnets.has_dns(client, vpc_id))
         if vpc is None or not vpc.dhcp_options_id.startswith("dopt-"):
             return vpc, has_dns, None
-        servers = self._asker.ask("DHCP options", lambda: vpcs.dns_servers(client, vpc.dhcp_options_id))
+        servers = self._asker.ask("DHCP options", lambda: subnets.dns_servers(client, vpc.dhcp_options_id))
         return vpc, has_dns, servers
 
     def _has_document(self, settings: AgentSettings | None) -> bool | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
 
-from bosh_aws_cpi.aws.vpcs import BLOCK_BIDIRECTIONAL
+from bosh_aws_cpi.aws.subnets import BLOCK_BIDIRECTIONAL
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Side
