@@ -14,11 +14,10 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import settings
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Image
+from bosh_aws_cpi.model import Encryption, Image
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
 from bosh_aws_cpi.records import Record

@@ -3,8 +3,8 @@
 from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.stemcell import StemcellProperties, path_of
 from bosh_aws_cpi.properties.types import refuse
 

@@ -8,9 +8,9 @@ from typing import Final
 from bosh_aws_cpi.aws.firewalls import Acl, Group
 from bosh_aws_cpi.aws.instances import Details, Health
 from bosh_aws_cpi.aws.network_interfaces import Interface
+from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.subnets import BLOCK_BIDIRECTIONAL, BLOCK_INGRESS, NOT_BLOCKED, Vpc
 from bosh_aws_cpi.records import EMPTY, Record
-from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding

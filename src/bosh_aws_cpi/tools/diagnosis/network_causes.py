@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from bosh_aws_cpi.route_tables import Route
+from bosh_aws_cpi.aws.routes import Route
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_in_vpc, is_of_amazon
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, is_meant, outbound
 from bosh_aws_cpi.tools.diagnosis.reachability import Traffic, is_blocked, is_internet
