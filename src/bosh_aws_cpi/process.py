@@ -74,7 +74,7 @@ class _AwsHost:
 
     def note(self, response: bytes, seconds: float, *, is_delivered: bool) -> None:
         """Append the call to the event log, if there is one; if that fails, a warning is logged."""
-        if self._call is None or self._cloud is None or not (path := self._cloud.config.event_log):
+        if self._call is None or self._cloud is None or not (path := self._cloud.config.debug.event_log):
             return
         try:
             from bosh_aws_cpi import event_log  # noqa: PLC0415 - few configurations have one
