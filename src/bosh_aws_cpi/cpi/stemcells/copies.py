@@ -90,13 +90,13 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
 
 
 def _time_limit(cloud: Cloud) -> Json:
-    minutes = cloud.config.aws.copy_completion_minutes
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     return {"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}
 
 
 def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
     """How long to wait for a copy, and what to log; with a time limit, others of the AMI come first."""
-    minutes = cloud.config.aws.copy_completion_minutes
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     if not minutes:
         return timing.IMAGE_AVAILABLE, ""
     notice = (
