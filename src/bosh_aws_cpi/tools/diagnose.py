@@ -34,7 +34,6 @@ def _parser() -> argparse.ArgumentParser:
         help="the Director's address, by default the one in the agent's mbus; for a VM of bosh create-env "
         "the address of the machine that runs it",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 
 
@@ -57,5 +56,5 @@ def _diagnose(given: argparse.Namespace) -> int:
     facts = gathering.gather(without_retries, config, details, given.director_address or "")
     found = causes.of(facts)
     told = document(found, report.document(facts))
-    command.show(told, report.lines(facts, found), as_json=given.json)
-    return status(found)
+    shown = command.show(told, report.lines(facts, found), as_json=given.json)
+    return shown or status(found)

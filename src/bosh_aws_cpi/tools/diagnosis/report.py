@@ -9,9 +9,8 @@ from bosh_aws_cpi.tools import findings
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.findings import Finding
-from bosh_aws_cpi.tools.terminal import Line
 
-_NEXT: Final = Line(
+_NEXT: Final = (
     "No error was found from outside. The agent's log is on the VM: /var/vcap/bosh/log/current "
     '(docs/diagnose.md, "Look into the VM")'
 )
@@ -41,15 +40,15 @@ def document(facts: Facts) -> Json:
     }
 
 
-def lines(facts: Facts, found: Sequence[Finding]) -> list[Line]:
+def lines(facts: Facts, found: Sequence[Finding]) -> list[str]:
     """The report for people: the findings, the VM, and the console's last lines."""
     told = document(facts)
     vm = told["vm"]
     mbus = f"; mbus {facts.mbus}" if facts.mbus else ""
     closing = f"{vm['id']}: {vm['state']}, {vm['type']}, {vm['zone'] or 'no zone'}{mbus}"
-    shown = [Line(f"  {log.redact(line)}", under=4) for line in told["console"]]
+    shown = [f"  {log.redact(line)}" for line in told["console"]]
     return [
         *findings.lines(found, closing),
         *([] if findings.status(found) else [_NEXT]),
-        *([Line(""), Line("The console's last lines:"), *shown] if shown else []),
+        *(["", "The console's last lines:", *shown] if shown else []),
     ]
