@@ -51,10 +51,10 @@ def _diagnose(given: argparse.Namespace) -> int:
 
     config = load(given.config, {})
     statistics = CallStatistics()
-    details = gathering.details(CommandClients(config.aws, statistics).ec2, config, given.vm)
+    instance = gathering.instance(CommandClients(config.aws, statistics).ec2, config, given.vm)
     # Only the first call must succeed; all others are left out if AWS does not answer at once.
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
-    facts = gathering.gather(without_retries, config, details, given.director_address or "")
+    facts = gathering.gather(without_retries, config, instance, given.director_address or "")
     found = causes.of(facts)
     told = document(found, report.document(facts))
     command.show(told, report.lines(facts, found), as_json=given.json)

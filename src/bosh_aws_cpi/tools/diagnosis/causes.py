@@ -31,7 +31,7 @@ def of(facts: Facts) -> list[Finding]:
 
     Nothing else is said of an instance that is gone: it has neither network nor user data.
     """
-    if facts.details.instance.is_ending:
+    if facts.instance.is_ending:
         return findings.ordered(vm_causes.state(facts))
     found = [finding for cause in _CAUSES for finding in cause(facts)]
     return findings.ordered([*found, *facts.not_checked])

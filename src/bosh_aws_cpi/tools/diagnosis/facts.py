@@ -1,14 +1,14 @@
 """What `cpi diagnose` knows about a VM, and from which it derives the causes. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from ipaddress import ip_address, ip_network
 from typing import Final
 
 from bosh_aws_cpi.aws.firewalls import Acl, Group
-from bosh_aws_cpi.aws.instances import Details, Health
-from bosh_aws_cpi.aws.network_interfaces import Interface
-from bosh_aws_cpi.aws.subnets import BLOCK_BIDIRECTIONAL, BLOCK_INGRESS, NOT_BLOCKED, Vpc
+from bosh_aws_cpi.aws.instances import Health
+from bosh_aws_cpi.aws.subnets import BLOCK_BIDIRECTIONAL, BLOCK_INGRESS, Vpc
+from bosh_aws_cpi.model import NOT_BLOCKED, Instance, Nic
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
@@ -32,7 +32,7 @@ class Side(Record):
             doesn't.
     """
 
-    interface: Interface
+    interface: Nic
     groups: tuple[Group, ...] | None
     acl: Acl | None
     table: RouteTable | None
@@ -78,7 +78,7 @@ class Network(Record):
     block_modes: Mapping[str, str] = EMPTY
     vpc_mode: str = NOT_BLOCKED
 
-    def side(self, interface: Interface) -> Side:
+    def side(self, interface: Nic) -> Side:
         """An interface with its groups, its subnet's network ACL and its subnet's route table."""
         mode = self.block_modes.get(interface.subnet_id, NOT_BLOCKED)
         return Side(
@@ -90,7 +90,7 @@ class Network(Record):
             (self.vpc_mode, mode) == (BLOCK_BIDIRECTIONAL, BLOCK_INGRESS),
         )
 
-    def _groups(self, interface: Interface) -> tuple[Group, ...] | None:
+    def _groups(self, interface: Nic) -> tuple[Group, ...] | None:
         """An interface's groups; None unless all of them are known.
 
         In a shared VPC, another account's groups are not; some interfaces of AWS, such as those of load
@@ -104,7 +104,7 @@ class Facts(Record):
     """Everything that is known; None for what could not be looked at, or does not exist.
 
     Attributes:
-        details: The instance.
+        instance: Its state, type, zone and interfaces.
         now: When AWS was asked.
         health: The instance's state and status checks.
         console: The console's text, without secrets.
@@ -126,7 +126,7 @@ class Facts(Record):
         not_checked: Findings about what could not be looked at.
     """
 
-    details: Details
+    instance: Instance
     now: datetime | None = None
     health: Health | None = None
     console: str | None = None
@@ -136,9 +136,9 @@ class Facts(Record):
     is_remote_given: bool = False
     vm: Side | None = None
     peer: Side | None = None
-    holders: tuple[Interface, ...] | None = None
+    holders: tuple[Nic, ...] | None = None
     peer_health: Health | None = None
-    forwarder: Interface | None = None
+    forwarder: Nic | None = None
     vpc: Vpc | None = None
     has_dns: bool | None = None
     dns_servers: tuple[str, ...] | None = None
@@ -152,9 +152,7 @@ class Facts(Record):
         return self.mbus is not None and self.mbus.is_of_agent
 
 
-def own_interface(
-    interfaces: tuple[Interface, ...], gateway: str, peer: Interface | None
-) -> Interface | None:
+def own_interface(interfaces: Sequence[Nic], gateway: str, peer: Nic | None) -> Nic | None:
     """The interface through which a VM reaches a peer.
 
     It is the interface in the peer's subnet, else the one of the default gateway, else the first.
@@ -164,7 +162,7 @@ def own_interface(
     return next(iter([*near, *default, *interfaces]), None)
 
 
-def peer_interface(holders: Iterable[Interface], vpc_ids: set[str], *, is_local: bool) -> Interface | None:
+def peer_interface(holders: Iterable[Nic], vpc_ids: set[str], *, is_local: bool) -> Nic | None:
     """The interface that a VM means by an address: the one in its own VPC, or else the only one.
 
     Args:

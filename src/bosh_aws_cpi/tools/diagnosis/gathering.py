@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import log
 from bosh_aws_cpi.aws import firewalls, instances, network_interfaces, routes, subnets
-from bosh_aws_cpi.aws.instances import Details, Health
-from bosh_aws_cpi.aws.network_interfaces import Interface
+from bosh_aws_cpi.aws.instances import Health
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.errors import CloudError, VMNotFound
+from bosh_aws_cpi.model import NOT_BLOCKED, Instance, Nic
 from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis import settings as agent_settings
@@ -25,7 +25,7 @@ _UNKNOWN: Final = (
 )
 
 
-def details(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Details:
+def instance(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Instance:
     """Describe a VM; this call must succeed.
 
     Raises:
@@ -33,35 +33,35 @@ def details(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Details:
         ClientError: EC2 refuses to describe it.
     """
     try:
-        return instances.details(client, vm_cid)
+        return instances.find(client, vm_cid)
     except VMNotFound as error:
         message = f"{error.message} in {config.aws.region}. {_UNKNOWN}"
         raise CloudError(message) from error
 
 
-def gather(client: "EC2Client", config: CpiConfig, details: Details, director: str) -> Facts:
+def gather(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:
     """Look at a VM; nothing is changed.
 
     Args:
         client: The EC2 client, which does not retry: what AWS does not answer at once is left out.
         config: The configuration; its agent and registry sections complete the user data.
-        details: The instance.
+        instance: The instance.
         director: The Director's address, or for `bosh create-env` the operator's; empty for the host in the
             VM's message bus.
     """
-    if details.instance.is_ending:
-        return Facts(details)
-    return _Gathering(client, config, details).facts(director)
+    if instance.is_ending:
+        return Facts(instance)
+    return _Gathering(client, config, instance).facts(director)
 
 
 class _Gathering:
     """The calls about one VM, one after the other."""
 
-    def __init__(self, client: "EC2Client", config: CpiConfig, details: Details) -> None:
+    def __init__(self, client: "EC2Client", config: CpiConfig, instance: Instance) -> None:
         self._client = client
         self._config = config
-        self._details = details
-        self._vm_cid = details.instance.vm_cid
+        self._instance = instance
+        self._vm_cid = instance.vm_cid
         self._asker = Asker(config.aws, again=_AGAIN, are_keys_taken=True)
 
     def facts(self, director: str) -> Facts:
@@ -77,7 +77,7 @@ class _Gathering:
         health, peer_health = self._health(peer)
         registry = self._config.registry
         return Facts(
-            details=self._details,
+            instance=self._instance,
             now=clock.now(),
             health=health,
             console=None if text is None else console.masked(text, log.redact),
@@ -108,7 +108,7 @@ class _Gathering:
         log.redact.learn({"secret": agent_settings.secret_lines(document)})
         return agent_settings.read(data)
 
-    def _holders(self, remote: str) -> tuple[Interface, ...] | None:
+    def _holders(self, remote: str) -> tuple[Nic, ...] | None:
         """The interfaces with the other side's address: the Director's, or a jumpbox's."""
         if not remote:
             return None
@@ -120,13 +120,13 @@ class _Gathering:
 
     def _sides(
         self,
-        holders: tuple[Interface, ...] | None,
+        holders: tuple[Nic, ...] | None,
         gateway: str,
         remote: str,
         vpc: subnets.Vpc | None,
     ) -> tuple[Side | None, Side | None]:
         """The VM's interface and the other side's, with what filters and routes their traffic."""
-        client, own, is_local = self._client, self._details.interfaces, is_in_vpc(vpc, remote)
+        client, own, is_local = self._client, self._instance.nics, is_in_vpc(vpc, remote)
         peer = peer_interface(holders or (), {interface.vpc_id for interface in own}, is_local=is_local)
         vm = own_interface(own, gateway, peer)
         if vm is None:
@@ -139,13 +139,13 @@ class _Gathering:
             self._asker.ask("network ACLs", lambda: firewalls.acls_of_vpcs(client, vpc_ids)),
             self._asker.ask("routes", lambda: routes.of_vpcs(client, vpc_ids)),
             self._block_modes(vpc, {each.subnet_id for each in both if vpc and each.vpc_id == vpc.vpc_id}),
-            vpc.block_mode if vpc else subnets.NOT_BLOCKED,
+            vpc.block_mode if vpc else NOT_BLOCKED,
         )
         return network.side(vm), network.side(peer) if peer else None
 
     def _block_modes(self, vpc: subnets.Vpc | None, subnet_ids: set[str]) -> dict[str, str]:
         """What exclusions leave of a VPC's VPC Block Public Access, by subnet; asked only if it has any."""
-        if vpc is None or vpc.block_mode == subnets.NOT_BLOCKED:
+        if vpc is None or vpc.block_mode == NOT_BLOCKED:
             return {}
         what = f"whether VPC Block Public Access (mode {vpc.block_mode}) applies"
         found = self._asker.ask(what, lambda: subnets.by_id(self._client, subnet_ids)) or {}
@@ -153,12 +153,12 @@ class _Gathering:
 
     def _health(self, peer: Side | None) -> tuple[Health | None, Health | None]:
         """The states and status checks of the VM and of the other side's instance."""
-        vm_cid, peer_cid = self._vm_cid, peer.interface.vm_cid if peer else ""
+        vm_cid, peer_cid = self._vm_cid, (peer.interface.own_vm_cid if peer else None) or ""
         vm_cids = [vm_cid, *filter(None, [peer_cid])]
         found = self._asker.ask("status checks", lambda: instances.health(self._client, vm_cids)) or {}
         return found.get(vm_cid), found.get(peer_cid)
 
-    def _forwarder(self, vm: Side | None, remote: str) -> Interface | None:
+    def _forwarder(self, vm: Side | None, remote: str) -> Nic | None:
         """The interface that the route to the other side leads to, if it leads to one."""
         nic_id = vm.forwarder_id(remote) if vm and remote else ""
         if not nic_id:
@@ -169,7 +169,7 @@ class _Gathering:
 
     def _vpc(self) -> tuple[subnets.Vpc | None, bool | None, tuple[str, ...] | None]:
         """The VPC, whether it has DNS, and the DNS servers of its DHCP options."""
-        client, vpc_id = self._client, self._details.instance.vpc_id
+        client, vpc_id = self._client, self._instance.vpc_id
         if vpc_id is None:
             return None, None, None
         vpc = self._asker.ask("the VPC's address ranges", lambda: subnets.find_vpc(client, vpc_id))

@@ -8,7 +8,8 @@ from ipaddress import ip_address, ip_network
 from typing import Final, Literal
 
 from bosh_aws_cpi.aws.firewalls import ALL, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.subnets import BLOCK_BIDIRECTIONAL, NOT_BLOCKED
+from bosh_aws_cpi.aws.subnets import BLOCK_BIDIRECTIONAL
+from bosh_aws_cpi.model import NOT_BLOCKED
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.route_tables import Route, RouteTable
 

@@ -19,7 +19,7 @@ _NEXT: Final = Line(
 
 def document(facts: Facts) -> Json:
     """What the report tells apart from the findings; unknown values are null."""
-    instance, settings = facts.details.instance, facts.settings
+    instance, settings = facts.instance, facts.settings
     return {
         "vm": {
             "id": instance.vm_cid,

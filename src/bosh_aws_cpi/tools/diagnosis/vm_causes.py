@@ -41,7 +41,7 @@ reasons for which a launch fails."""
 
 def state(facts: Facts) -> Iterator[Finding]:
     """An instance that does not run, with EC2's reason."""
-    instance = facts.details.instance
+    instance = facts.instance
     if instance.state not in _STATES:
         return
     severity, usual = _STATES[instance.state]
@@ -103,7 +103,7 @@ def metadata(facts: Facts) -> Iterator[Finding]:
     in agent.json); one that needs the registry may be older. A hop limit of 1, the lowest that EC2 accepts,
     suffices, because the agent does not run in a container.
     """
-    if facts.details.metadata_endpoint == "disabled":
+    if facts.instance.metadata_endpoint == "disabled":
         yield Finding(
             Severity.ERROR,
             "Instance metadata is disabled (HttpEndpoint), so the agent can't read its settings",
@@ -111,7 +111,7 @@ def metadata(facts: Facts) -> Iterator[Finding]:
             source="AWS",
         )
     is_old = facts.settings is not None and facts.settings.is_minimal
-    if is_old and facts.details.metadata_tokens == "required":
+    if is_old and facts.instance.metadata_tokens == "required":
         yield Finding(
             Severity.WARNING,
             "Instance metadata requires IMDSv2 tokens, which stemcells before May 2022 don't use",
@@ -137,7 +137,7 @@ def certificates(facts: Facts) -> Iterator[Finding]:
     (cloudfoundry/bosh, nats_client_cert_generator.rb, update_instance_settings_step.rb): one that was valid
     at the launch may not matter.
     """
-    age = facts.details.instance.age
+    age = facts.instance.age
     if facts.settings is None or facts.now is None or age is None:
         return
     launched = facts.now - timedelta(seconds=age)
