@@ -29,13 +29,39 @@ TypeOption = Literal[
 """A launch option that not every instance type supports: the name of the property that asks for it."""
 
 
-NOT_BLOCKED = "off"
-"""The mode of VPC Block Public Access in which nothing is blocked (API model, BlockPublicAccessMode)."""
-
-
 def gib(mib: int) -> int:
     """Convert MiB, BOSH's unit for disks, to GiB, EBS's unit, rounded up."""
     return -(-mib // MIB_PER_GIB)
+
+
+class Encryption(Record):
+    """Whether an EBS volume is encrypted and with which key.
+
+    EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.
+    """
+
+    encrypted: bool = False
+    kms_key_arn: str | None = None
+    key_source: str = ""
+    """The path of the property that names the key: "aws.kms_key_arn"."""
+
+    def arguments(self) -> Json:
+        """The arguments of calls that create volumes or AMIs; none without encryption.
+
+        With ``Encrypted`` false EC2 refuses a copy or a root disk of what is encrypted.
+        """
+        if not self.encrypted:
+            return {}
+        return {"Encrypted": True, **({"KmsKeyId": self.kms_key_arn} if self.kms_key_arn else {})}
+
+    @property
+    def key_text(self) -> str:
+        """The key that encrypts and its property, for messages: "'…' (aws.kms_key_arn)"; "" without any."""
+        if not self.encrypted:
+            return ""
+        return (
+            f"'{self.kms_key_arn}' ({self.key_source})" if self.kms_key_arn else "the account's default key"
+        )
 
 
 class Image(Record):
@@ -114,8 +140,6 @@ class Nic(Record):
     owner_id: str = ""
     is_managed: bool = False
     """Whether AWS manages it for somebody, such as the owner of a load balancer."""
-    drops_foreign: bool = True
-    """Whether its source/destination check is on: it drops packets neither from nor for its own addresses."""
     tags: Mapping[str, str] = EMPTY
     description: str = ""
 
@@ -220,8 +244,6 @@ class Subnet(Record):
     """Its ranges in CIDR notation: at most one of IPv4, and then those of IPv6."""
     free: int = 0
     """The number of its free IPv4 addresses."""
-    block_mode: str = NOT_BLOCKED
-    """The mode of VPC Block Public Access that exclusions leave for it."""
     tags: Mapping[str, str] = EMPTY
 
     def __str__(self) -> str:
@@ -272,18 +294,3 @@ class Vip(Record):
     """The device index of the interface that gets it."""
     card_index: int = 0
     """The network card of that interface."""
-
-
-class BlockDevices(Record):
-    """The block devices of a VM, for EC2 and for the agent."""
-
-    mappings: Sequence[Json]
-    """RunInstances' BlockDeviceMappings."""
-    ephemeral: str | None
-    """Device name of the ephemeral disk; None when it is on the root disk."""
-    raw_ephemeral: Sequence[str] = ()
-    """Device names of the instance store's disks that the agent uses as raw disks."""
-    left_out: Sequence[str] = ()
-    """Properties that are not passed to EC2, each with the reason."""
-    key_texts: Sequence[str] = ()
-    """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""

@@ -185,7 +185,7 @@ def _image(entry: "ImageTypeDef") -> Image:
     root_name = entry.get("RootDeviceName", "")
     root: Any = next((each.get("Ebs", {}) for each in devices if each.get("DeviceName") == root_name), {})
     source, region = entry.get("SourceImageId"), entry.get("SourceImageRegion")
-    is_copy = source and region and not entry.get("SourceInstanceId")  # EC2 shows both for CreateImage, too
+    was_instance = bool(entry.get("SourceInstanceId"))  # EC2 shows a source for CreateImage, too
     return Image(
         ami_id=entry["ImageId"],
         state=entry["State"],
@@ -197,7 +197,7 @@ def _image(entry: "ImageTypeDef") -> Image:
         is_encrypted=root.get("Encrypted", False),
         root_gib=root.get("VolumeSize", 0),
         tags=tags_of(entry),
-        copied_from=(source, region) if is_copy else None,
+        copied_from=(source, region) if source and region and not was_instance else None,
         has_plain_disks=any(not disk.get("Encrypted", False) for disk in disks),
         created=parsed_time(entry.get("CreationDate", "")),
     )

@@ -255,11 +255,6 @@ def with_address(client: "EC2Client", address: str) -> list[Nic]:
     return found
 
 
-def with_id(client: "EC2Client", nic_id: str) -> Nic | None:
-    """DescribeNetworkInterfaces: one interface; None when EC2 does not show it, such as another account's."""
-    return next(_matching(client, exactly("network-interface-id", nic_id)), None)
-
-
 def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's types; not every key is always there
     """Read an interface, as DescribeNetworkInterfaces or DescribeInstances shows it."""
     private, attachment = entry.get("PrivateIpAddresses", []), entry.get("Attachment", {})
@@ -291,7 +286,6 @@ def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's typ
         vpc_id=entry.get("VpcId", ""),
         owner_id=entry.get("OwnerId", ""),
         is_managed=entry.get("RequesterManaged", False),
-        drops_foreign=entry.get("SourceDestCheck", True),
         tags=tags_of(entry, "TagSet"),
         description=entry.get("Description", ""),
     )

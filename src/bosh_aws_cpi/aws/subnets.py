@@ -22,16 +22,13 @@ from bosh_aws_cpi.aws.sdk.idempotency import (
 from bosh_aws_cpi.errors import CloudError, NetworkNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import NOT_BLOCKED, Nic, Subnet
+from bosh_aws_cpi.model import Nic, Subnet
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
-BLOCK_INGRESS: Final = "block-ingress"
-BLOCK_BIDIRECTIONAL: Final = "block-bidirectional"
-"""The other modes of VPC Block Public Access besides `NOT_BLOCKED`."""
 CREATED_TAG: Final = "bosh_created"
 """The time in UTC when the CPI called CreateSubnet: EC2 does not report when a subnet was created."""
 DELETE_FAILED_TAG: Final = "bosh_delete_failed"
@@ -52,16 +49,12 @@ class Vpc(Record):
         ranges: Its ranges of IPv4 addresses; the first is the primary one.
         ipv6_ranges: Its ranges of IPv6 addresses.
         owner_id: The account that owns it; its subnets may be shared with others.
-        dhcp_options_id: "dopt-…", or "default" when it has none.
-        block_mode: Its mode of VPC Block Public Access; exclusions of subnets only show in their own modes.
     """
 
     vpc_id: str
     ranges: Sequence[str]
     ipv6_ranges: Sequence[str] = ()
     owner_id: str = ""
-    dhcp_options_id: str = "default"
-    block_mode: str = NOT_BLOCKED
 
     @property
     def cidrs(self) -> tuple[str, ...]:
@@ -78,8 +71,6 @@ def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
             list(dict.fromkeys(filter(None, ipv4))),
             _associated(entry, "Ipv6CidrBlock"),
             entry.get("OwnerId", ""),
-            entry.get("DhcpOptionsId", "default"),
-            _block_mode(entry),
         )
     return None
 
@@ -88,18 +79,6 @@ def has_dns(client: "EC2Client", vpc_id: str) -> bool:
     """DescribeVpcAttribute: whether the VPC's own DNS server, Amazon's, answers (enableDnsSupport)."""
     answer = client.describe_vpc_attribute(VpcId=vpc_id, Attribute="enableDnsSupport")
     return answer["EnableDnsSupport"].get("Value", True)
-
-
-def dns_servers(client: "EC2Client", dhcp_options_id: str) -> tuple[str, ...]:
-    """DescribeDhcpOptions: the DNS servers that DHCP tells the VM, "AmazonProvidedDNS" or addresses."""
-    answer = client.describe_dhcp_options(Filters=[exactly("dhcp-options-id", dhcp_options_id)])
-    return tuple(
-        value["Value"]
-        for options in answer["DhcpOptions"]
-        for configuration in options.get("DhcpConfigurations", [])
-        if configuration["Key"] == "domain-name-servers"
-        for value in configuration.get("Values", [])
-    )
 
 
 def zones(client: "EC2Client") -> set[str]:
@@ -375,7 +354,6 @@ def _subnet(entry: Any) -> Subnet:  # noqa: ANN401 - the SDK's typed dict, looke
         state=entry.get("State", "available"),
         ranges=[*filter(None, [entry.get("CidrBlock")]), *_associated(entry, "Ipv6CidrBlock")],
         free=entry.get("AvailableIpAddressCount", 0),
-        block_mode=_block_mode(entry),
         tags=tags_of(entry),
     )
 
@@ -384,8 +362,3 @@ def _associated(entry: Any, key: str) -> list[str]:  # noqa: ANN401 - the same
     """The ranges of a VPC or a subnet, without those that it no longer has."""
     blocks = entry.get(f"{key}AssociationSet", [])
     return [each[key] for each in blocks if each[f"{key}State"]["State"] in {"associating", "associated"}]
-
-
-def _block_mode(entry: Any) -> str:  # noqa: ANN401 - the same
-    """The mode of VPC Block Public Access of a VPC or a subnet."""
-    return str(entry.get("BlockPublicAccessStates", {}).get("InternetGatewayBlockMode", NOT_BLOCKED))

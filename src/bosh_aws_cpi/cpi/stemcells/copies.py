@@ -15,11 +15,10 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import settings
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Image
+from bosh_aws_cpi.model import Encryption, Image
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
 from bosh_aws_cpi.records import Record
@@ -92,13 +91,13 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
 
 
 def _time_limit(cloud: Cloud) -> Json:
-    minutes = cloud.config.aws.copy_completion_minutes
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     return {"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}
 
 
 def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
     """How long to wait for a copy, and what to log; with a time limit, others of the AMI come first."""
-    minutes = cloud.config.aws.copy_completion_minutes
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     if not minutes:
         return timing.IMAGE_AVAILABLE, ""
     notice = (

@@ -17,10 +17,9 @@ from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import image_file, settings, snapshot_upload, volume_upload
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.model import Encryption, gib
 from bosh_aws_cpi.plan import register_image
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties

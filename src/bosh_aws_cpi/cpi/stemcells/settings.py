@@ -3,8 +3,8 @@
 from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.stemcell import StemcellProperties, path_of
 from bosh_aws_cpi.properties.types import refuse
 
@@ -15,7 +15,7 @@ def check(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) 
     Raises:
         CloudError: One is impossible.
     """
-    overrides = cloud.config.aws.stemcell
+    overrides = cloud.config.aws.stemcell.overrides
     found = properties.problems(encryption, clock.now())
     refuse(each.replaced(text=f"{path_of(each.key, overrides)}.{each.text}") for each in found)
     if properties.share_with and encryption.encrypted:

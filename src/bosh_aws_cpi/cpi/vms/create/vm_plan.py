@@ -10,10 +10,11 @@ from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, Nic, NicPlan, Vip
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan, Vip
 from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, subnet_fallbacks, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
 from bosh_aws_cpi.plan.run_instances import InstanceSpec
