@@ -88,11 +88,10 @@ def user_data(
 
 
 def _networks(networks: Json, macs: Mapping[str, str]) -> Json:
-    return {name: {**given, "use_dhcp": True, **_mac(name, macs)} for name, given in networks.items()}
-
-
-def _mac(name: str, macs: Mapping[str, str]) -> Json:
-    return {"mac": macs[name]} if name in macs else {}
+    return {
+        name: {**given, "use_dhcp": True, **({"mac": macs[name]} if name in macs else {})}
+        for name, given in networks.items()
+    }
 
 
 def _dns(networks: Json) -> Json | None:

@@ -7,7 +7,6 @@ from typing import Final
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.plan.snapshots import MAX_DESCRIPTION
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 
 ROOT_DEVICE: Final = "/dev/xvda"
@@ -20,7 +19,7 @@ _DISK_BOOT: Final = re.compile(r"-hd0[-_](\d+)\.(\d+)")
 def description(properties: HeavyStemcellProperties) -> str | None:
     """``NAME VERSION``; None unless both are given."""
     if properties.name and properties.version:
-        return f"{properties.name} {properties.version}"[:MAX_DESCRIPTION]
+        return f"{properties.name} {properties.version}"[: tag_plan.MAX_DESCRIPTION]
     return None
 
 

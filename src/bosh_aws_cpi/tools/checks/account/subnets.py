@@ -6,7 +6,7 @@ from typing import Final
 
 from bosh_aws_cpi.aws.subnet_details import SubnetFacts
 from bosh_aws_cpi.model import Subnet
-from bosh_aws_cpi.plan import subnet_fallbacks
+from bosh_aws_cpi.plan import placement
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of, within
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
@@ -79,7 +79,7 @@ def _of_fallbacks(
     for node in use.fallbacks:
         other = known.found.get(str(node.value))
         if other is not None and (
-            what := subnet_fallbacks.difference(_subnet(facts), _subnet(other), is_any_zone=is_any_zone)
+            what := placement.difference(_subnet(facts), _subnet(other), is_any_zone=is_any_zone)
         ):
             remedy = "" if "zone_fallback" in what else "Use another subnet, or remove it"
             yield Finding(Severity.ERROR, what, remedy, node.place)
@@ -92,7 +92,7 @@ def _of_vms(known: KnownSubnets, *, is_any_zone: bool) -> Iterator[Finding]:
         plan, leaves = next(iter(vm.plans), None), vm.says("zone_fallback")
         if plan is None or not found.keys() >= {plan.subnet_id, *plan.fallback_subnets}:
             continue
-        check = partial(subnet_fallbacks.check, plan, found)
+        check = partial(placement.check_fallbacks, plan, found)
         strict, loose = said(check), said(partial(check, is_any_zone=is_any_zone))
         if leaves is False and strict and not loose:
             yield Finding(Severity.ERROR, strict, "", vm.group.at(vm.key).place)
