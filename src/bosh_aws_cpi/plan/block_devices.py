@@ -51,11 +51,11 @@ def planned(
     if own.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
-        merged = defaults.ephemeral(own)
+        merged, origin = defaults.ephemeral(own)
         default = default_ephemeral_gib(facts, is_store_raw=properties.raw_instance_storage)
-        size = default if merged.disk.size is None else gib(merged.disk.size)
-        ephemeral = _device(EPHEMERAL_NAME, merged.disk, size, encryptions["ephemeral_disk"][1])
-        problems += ebs.problems(_volume(merged.disk, size), "ephemeral disk", merged.origin)
+        size = default if merged.size is None else gib(merged.size)
+        ephemeral = _device(EPHEMERAL_NAME, merged, size, encryptions["ephemeral_disk"][1])
+        problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin)
     raw = _raw_names(image, facts) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
     mapped = [] if facts.store_is_nvme else raw
@@ -124,22 +124,22 @@ def _root(
     own: RootDisk, image: Image, defaults: DiskDefaults, encryption: Encryption
 ) -> tuple[Json, list[str], Iterator[Problem]]:
     """The device, what is left out, and the problems."""
-    merged = defaults.root(own)
-    disk, limits = merged.disk, ebs.limits_of(merged.disk.type)
+    disk, origin = defaults.root(own)
+    limits = ebs.limits_of(disk.type)
     taken = {"iops": limits.takes_iops, "throughput": limits.takes_throughput}
     unfit = [key for key, is_taken in taken.items() if getattr(disk, key) is not None and not is_taken]
-    source = merged.origin.sources(["type"])
+    source = origin.sources(["type"])
     left_out = [f"root_disk.{key}, which EBS type {disk.type} does not accept{source}" for key in unfit]
     disk = disk.model_copy(update=dict.fromkeys(unfit))
     size = None if disk.size is None else gib(disk.size)
     device = _device(root_device_name(image), disk, size, encryption)
     if own.volume_initialization_rate is not None:
         device["Ebs"]["VolumeInitializationRate"] = own.volume_initialization_rate
-    if "size" in merged.origin.inherited and not image.root_gib:
+    if "size" in origin.inherited and not image.root_gib:
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     elif size is None:
         size = image.root_gib or None
-    return device, left_out, ebs.problems(_volume(disk, size), "root disk", merged.origin)
+    return device, left_out, ebs.problems(_volume(disk, size), "root disk", origin)
 
 
 def _device(name: str, disk: RootDisk | EphemeralDisk, size: int | None, encryption: Encryption) -> Json:

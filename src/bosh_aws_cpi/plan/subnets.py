@@ -119,7 +119,7 @@ def _free(ranges: Sequence[str], taken: Sequence[str], length: int, start: int) 
     others = [ip_network(each) for each in taken]
     count = sum(2 ** (length - block.prefixlen) for block in blocks)
     choices = (_part(blocks, length, (start + number) % count) for number in range(count))
-    return next((each for each in choices if not any(overlap(each, other) for other in others)), None)
+    return next((each for each in choices if not any(map(each.overlaps, others))), None)
 
 
 def _part(blocks: Sequence[Network], length: int, number: int) -> Network:
@@ -128,8 +128,3 @@ def _part(blocks: Sequence[Network], length: int, number: int) -> Network:
         return _part(further, length, number - count)
     size = 2 ** (block.max_prefixlen - length)
     return type(block)((int(block.network_address) + number * size, length))
-
-
-def overlap(one: Network, other: Network) -> bool:
-    """Whether two ranges have an address in common."""
-    return one.version == other.version and one.overlaps(other)

@@ -52,7 +52,8 @@ def _is_own(key: str) -> bool:
 
 
 def _formatted(tags: Mapping[str, Any]) -> dict[str, str]:
-    return {key[:MAX_KEY]: _text(value)[:MAX_VALUE] for key, value in tags.items() if value is not None}
+    texts = {key: value if isinstance(value, str) else encode(value) for key, value in tags.items()}
+    return {key[:MAX_KEY]: text[:MAX_VALUE] for key, text in texts.items() if tags[key] is not None}
 
 
 def checked(value: object) -> Json:
@@ -123,16 +124,6 @@ def beside(common: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]
     return {**{key: common[key] for key in added}, **tags}
 
 
-def of_environment(environment: Json | None) -> Json:
-    """The tags in create_vm's environment, ``bosh.tags``, which the Director sets.
-
-    Raises:
-        CloudError: They are not a hash.
-    """
-    bosh = (environment or {}).get("bosh")
-    return checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
-
-
 DIRECTOR_TAG = "bosh_director_uuid"
 AGENT_TAG = "bosh_agent_id"
 
@@ -144,8 +135,7 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
         director_uuid: The UUID of the request's Director; None when the request has none.
         agent_id: The VM's agent, for resources of one VM.
     """
-    given = {DIRECTOR_TAG: director_uuid, AGENT_TAG: agent_id}
-    return _formatted({key: value for key, value in given.items() if value})
+    return _formatted({DIRECTOR_TAG: director_uuid or None, AGENT_TAG: agent_id or None})
 
 
 SPREAD_TAG = "bosh_spread_group"
@@ -162,12 +152,14 @@ SHUTDOWN_TAG = "bosh_skip_os_shutdown"
 
 
 def of_vm(environment: Json | None, own: object) -> dict[str, str]:
-    """The tags of create_vm's environment, and those of the VM's cloud properties, which win.
+    """The tags of create_vm's environment, ``bosh.tags``, and those of the VM's cloud properties, which win.
 
     Raises:
         CloudError: They are no hashes.
     """
-    return of_request({**of_environment(environment), **checked(own)})
+    bosh = (environment or {}).get("bosh")
+    of_director = checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
+    return of_request({**of_director, **checked(own)})
 
 
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
@@ -284,15 +276,6 @@ def vm_metadata(metadata: Json) -> dict[str, str]:
     elif tags.get("compiling"):
         tags["Name"] = f"compiling/{tags['compiling']}"
     return of_request(tags)
-
-
-def disk_metadata(metadata: Json) -> dict[str, str]:
-    """The tags of set_disk_metadata."""
-    return of_request(metadata)
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else encode(value)
 
 
 _RENAMED_FOR_SNAPSHOTS: Final = frozenset({"director_name", "index", "job"})

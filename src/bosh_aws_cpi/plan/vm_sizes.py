@@ -98,12 +98,21 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
     if not families:
         return VM_SIZES
     from bosh_aws_cpi.plan import type_table  # noqa: PLC0415 - needed only with the key
+    from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES  # noqa: PLC0415 - the same
 
     found: list[VmSize] = []
     architectures: dict[str, str] = {}
     for family in dict.fromkeys(families):
         if not (rows := type_table.sizes(family)):
-            message = f"aws.vm_resources_families: {_reason(family)}"
+            why = (
+                f"'{family}' is no family of the built-in table of types: "
+                "a family is the part of a type's name before the dot, such as m7i"
+            )
+            if family in XEN_FAMILIES:
+                why = (
+                    f"'{family}' is a family of a previous generation, on Xen: name a newer one, such as m7i"
+                )
+            message = f"aws.vm_resources_families: {why}"
             raise CloudError(message)
         found += [VmSize(name, cpu, ram) for name, cpu, ram, _ in rows]
         architectures[family] = rows[0][3]
@@ -130,15 +139,3 @@ def among(sizes: Sequence[VmSize], offered: Collection[str], region: str) -> Seq
         )
         raise CloudError(message)
     return found
-
-
-def _reason(family: str) -> str:
-    """Why the table of sizes lacks a family."""
-    from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES  # noqa: PLC0415 - only the message needs it
-
-    if family in XEN_FAMILIES:
-        return f"'{family}' is a family of a previous generation, on Xen: name a newer one, such as m7i"
-    return (
-        f"'{family}' is no family of the built-in table of types: "
-        "a family is the part of a type's name before the dot, such as m7i"
-    )
