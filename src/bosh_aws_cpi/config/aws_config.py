@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config import values
 from bosh_aws_cpi.config.values import Key, Section
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import not_correct
+from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
