@@ -114,7 +114,7 @@ class Marked(Record):
     ami_id: str
     tags: Mapping[str, str]
     snapshot_ids: Sequence[str]
-    """Those of its block devices; none while a copy is pending."""
+    """The snapshots of its block devices; none while a copy is pending."""
     is_recent: bool
     """Whether an earlier, killed attempt at the current request may have created it."""
 

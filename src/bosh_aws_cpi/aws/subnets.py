@@ -235,7 +235,7 @@ class _Interface(Record):
     """An interface in a subnet."""
 
     text: str
-    """For errors."""
+    """What errors show of it."""
     vm_cid: str | None
     """The instance that it is attached to."""
     is_managed: bool

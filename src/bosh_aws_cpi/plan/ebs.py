@@ -69,7 +69,7 @@ VOLUME_TYPES: Final = {
 """The types by name: VolumeType of EC2's API model."""
 _UNKNOWN: Final = VolumeType()
 _OTHER_STATES: Final = frozenset({"pending", "error", "recoverable", "recovering"})
-"""Of a snapshot that no disk can be made from: SnapshotState of EC2's API model."""
+"""The states of a snapshot that no disk can be made from: SnapshotState of EC2's API model."""
 
 
 def limits_of(volume_type: str) -> VolumeType:

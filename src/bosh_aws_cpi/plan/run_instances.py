@@ -67,7 +67,7 @@ class TemplateVersion(Record):
             yield Problem("launch_template", f"{text}. Use a version of the template without them")
 
     def ignored(self, arguments: Collection[str]) -> list[str]:
-        """Those of its parameters in whose place EC2 takes those of a launch.
+        """The parameters in whose place EC2 takes those of a launch.
 
         Args:
             arguments: The names of RunInstances' arguments.
@@ -88,7 +88,7 @@ class InstanceSpec(Record):
     metadata_options: Json
     """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
-    """For the instance, its volumes, its spot request, and an interface that is created with it."""
+    """The tags of the instance, its volumes, its spot request, and an interface that is created with it."""
     zone: str
     spread: "SpreadGroup | None" = None
     """The placement group of the VM's instance group, with the property ``spread``."""

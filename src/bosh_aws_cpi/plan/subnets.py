@@ -22,7 +22,7 @@ class Taken(Record):
     range: str
     subnet_id: str
     since: str | None = None
-    """For a managed network's subnet of the same Director: when the CPI created it."""
+    """When the CPI created it, for a managed network's subnet of the same Director."""
 
 
 def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[Taken]) -> None:

@@ -40,8 +40,8 @@ VM_SIZES = (
     VmSize("m5.16xlarge", 64, 262144),
     VmSize("r5.16xlarge", 64, 524288),
 )
-"""In order of preference. A manifest with sizes must keep its instance types, so the order is that of the
-Ruby CPI, without newer families."""
+"""The types of the Ruby CPI in order of preference. A manifest with sizes must keep its instance types, so
+the order is that of the Ruby CPI, without newer families."""
 
 _KEYS = ("cpu", "ram", "ephemeral_disk_size")
 _MIB_PER_VCPU = 10 * 1024

@@ -414,7 +414,8 @@ FAMILIES: Final = {
     r"\w+\.Malformed": Row(Kind.INVALID, _MANIFEST),
     r"[\w.]*InUse": Row(Kind.STATE, "another resource uses this one: detach it first"),
 }
-"""For codes without a row; the first match counts. Codes that a family would misjudge have a row."""
+"""The rows for codes without one of their own, by form; the first match counts. Codes that a family would
+misjudge have a row."""
 
 
 def row_of(code: str, message: str = "") -> Row | None:

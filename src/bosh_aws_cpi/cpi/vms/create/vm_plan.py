@@ -139,7 +139,7 @@ class VmRequest(Record):
     metadata_options: Json
     """EC2's instance metadata options, in snake case."""
     tags: dict[str, str]
-    """For the instance, its volumes and its interfaces."""
+    """The tags of the instance, its volumes and its interfaces."""
 
     @property
     def gets_traffic(self) -> bool:

@@ -341,7 +341,7 @@ def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the 
 
 
 def _snapshot(wanted: str, ec2: Any) -> tuple[Json | None]:  # noqa: ANN401 - the EC2 client
-    """A snapshot, or None, in a tuple for the same reason."""
+    """A snapshot, or None, in a tuple: an asker's None stands for no answer."""
     return (snapshots.find(ec2, wanted),)
 
 
@@ -356,5 +356,5 @@ def _template(given: vm.LaunchTemplate, ec2: Any) -> TemplateVersion | str:  # n
 
 
 def _state(clients: "CommandClients", name: str) -> tuple[str | None]:
-    """A key's state, or None for an unknown key, in a tuple for the same reason."""
+    """A key's state, or None for an unknown key, in a tuple: an asker's None stands for no answer."""
     return (kms_keys.state(clients.kms, name),)
