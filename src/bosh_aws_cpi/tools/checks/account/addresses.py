@@ -4,8 +4,7 @@ from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from typing import Final
 
-from bosh_aws_cpi.aws.interface_details import Held
-from bosh_aws_cpi.plan.subnets import overlap
+from bosh_aws_cpi.aws.network_interfaces import Held
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
@@ -40,7 +39,7 @@ def findings(
             for each in held
             if not is_known(each, is_for_create_env=is_for_create_env)
             and each.interface.subnet_id == use.subnet_id
-            and overlap(whole, each.network)
+            and whole.overlaps(each.network)
         ]
         yield from _of_static(use, others)
         if not is_for_create_env and not use.entry.at("reserved").has_variables:
@@ -63,7 +62,7 @@ def _of_static(use: SubnetUse, held: Sequence[Held]) -> Iterator[Finding]:
     """Static addresses that others hold: they can't also be reserved, because the Director refuses that."""
     for static in ranges_of(use.entry.get("static")):
         for each in held:
-            if any(overlap(one, each.network) for one in static.networks):
+            if any(map(each.network.overlaps, static.networks)):
                 about = f" ({each.interface.description})" if each.interface.description else ""
                 what = (
                     f"interface '{each.interface.nic_id}'{about}, which the Director does not know, "

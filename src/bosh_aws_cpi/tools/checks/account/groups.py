@@ -96,7 +96,7 @@ def findings(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -> It
 
         yield from judged(node, users, wrong, groups.remedy(entry), Severity.NOTE)
     for use, facts in known.uses():
-        users = [each for each in known.references.plain if each.zone in {"", facts.zone}]
+        users = [each for each in known.references.plain if each.zone in {"", facts.availability_zone}]
         severity = Severity.WARNING if all(each.has(_KEY) for each in users) else Severity.ERROR
         own = [(str(node.value), node.place) for node in _own(use)]
         for entry, place in own or [(each, Place("aws.default_security_groups")) for each in defaults]:

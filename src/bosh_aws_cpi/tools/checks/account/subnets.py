@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from bosh_aws_cpi.aws.subnet_details import SubnetFacts
 from bosh_aws_cpi.model import Subnet
-from bosh_aws_cpi.plan import subnet_fallbacks
+from bosh_aws_cpi.plan import placement
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of, within
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
@@ -29,9 +28,9 @@ class KnownSubnets(Record):
     """
 
     references: References
-    found: Mapping[str, SubnetFacts]
+    found: Mapping[str, Subnet]
 
-    def uses(self) -> Iterator[tuple[SubnetUse, SubnetFacts]]:
+    def uses(self) -> Iterator[tuple[SubnetUse, Subnet]]:
         """The subnets of the cloud config that exist."""
         for use in self.references.subnets:
             if (facts := self.found.get(use.subnet_id)) is not None:
@@ -40,7 +39,7 @@ class KnownSubnets(Record):
     def vpcs(self, launch: Launch | None = None) -> list[str]:
         """The VPCs of the subnets in which a combination can be deployed; of all, without one."""
         zone = launch.zone if launch is not None else ""
-        return sorted({facts.vpc_id for _, facts in self.uses() if zone in {"", facts.zone}})
+        return sorted({facts.vpc_id for _, facts in self.uses() if zone in {"", facts.availability_zone}})
 
 
 def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
@@ -61,12 +60,10 @@ def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
             if facts.state != "available":
                 what = f"subnet '{facts.subnet_id}' is {facts.state}"
                 yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
-            if facts.free < _FEW and any(":" not in each for each in facts.ranges):
+            if facts.free < _FEW and facts.range:
                 what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
                 yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
-            if first is not None and (
-                what := subnet_fallbacks.difference(_subnet(first), _subnet(facts), is_any_zone=is_any_zone)
-            ):
+            if first is not None and (what := placement.difference(first, facts, is_any_zone=is_any_zone)):
                 yield Finding(Severity.ERROR, what, "Use another subnet, or remove it", node.place)
         if first is not None:
             yield from _of_range(use, first)
@@ -75,19 +72,14 @@ def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
 
 def _of_vms(known: KnownSubnets, *, is_any_zone: bool) -> Iterator[Finding]:
     """What create_vm refuses of the fallback subnets of known VMs, unless the subnets' findings say it."""
-    found = {subnet_id: _subnet(facts) for subnet_id, facts in known.found.items()}
     for vm in known.references.vms:
         plan, leaves = next(iter(vm.plans), None), vm.says("zone_fallback")
-        if plan is None or not found.keys() >= {plan.subnet_id, *plan.fallback_subnets}:
+        if plan is None or not known.found.keys() >= {plan.subnet_id, *plan.fallback_subnets}:
             continue
-        check = partial(subnet_fallbacks.check, plan, found)
+        check = partial(placement.check_fallbacks, plan, known.found)
         strict, loose = said(check), said(partial(check, is_any_zone=is_any_zone))
         if leaves is False and strict and not loose:
             yield Finding(Severity.ERROR, strict, "", vm.group.at(vm.key).place)
-
-
-def _subnet(facts: SubnetFacts) -> Subnet:
-    return Subnet(facts.subnet_id, facts.vpc_id, facts.zone, facts.families)
 
 
 def zones(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
@@ -98,9 +90,10 @@ def zones(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
         missing: The zones that don't exist, which are reported as such.
     """
     for use, facts in known.uses():
+        own = facts.availability_zone
         for zone, node in use.zones:
-            if zone not in {facts.zone, *missing}:
-                what = f"subnet '{facts.subnet_id}' is in zone {facts.zone}, but the az's zone is {zone}"
+            if zone not in {own, *missing}:
+                what = f"subnet '{facts.subnet_id}' is in zone {own}, but the az's zone is {zone}"
                 remedy = f"Use a subnet in {zone}, or correct {node.path}"
                 yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
     if known.references.knows_all_subnets:
@@ -119,14 +112,14 @@ def _without_subnet(known: KnownSubnets, launch: Launch) -> str:
     """Why a VM can be in none of the subnets of its az, since it has one zone; empty if it can."""
     az = launch.merged.zone
     ids = [use.subnet_id for use in known.references.subnets if use.serves(az)]
-    zones = {known.found[each].zone for each in ids if each in known.found}
+    zones = {known.found[each].availability_zone for each in ids if each in known.found}
     if not zones or launch.zone in zones or not known.found.keys() >= {*ids}:
         return ""
     of_az = f" of az '{name_of(az)}'" if az is not None else ""
     return f"no subnet{of_az} is in zone {launch.zone}; they are in {', '.join(sorted(zones))}"
 
 
-def _of_range(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
+def _of_range(use: SubnetUse, facts: Subnet) -> Iterator[Finding]:
     """The range in the file must be that in AWS."""
     node = use.entry.get("range")
     wanted = range_of(node.value) if node is not None else None

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import (
-    capacity,
     firewalls,
     images,
-    interface_details,
+    instance_types,
     kms_keys,
     launch_templates,
+    network_interfaces,
     snapshots,
-    subnet_details,
 )
+from bosh_aws_cpi.aws import subnets as aws_subnets
 from bosh_aws_cpi.aws.images import of_stemcell
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan.ebs import snapshot_problems
 from bosh_aws_cpi.plan.instance_types import tabled_facts
-from bosh_aws_cpi.plan.launch_template import TemplateVersion
+from bosh_aws_cpi.plan.run_instances import TemplateVersion
 from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.tools.asking import Asker
@@ -85,12 +85,12 @@ class _Survey:
     def networks(self) -> Iterator[Finding]:
         """Subnets, the addresses in them, and the security groups of their VPCs."""
         ids = {str(node.value) for use in self._references.subnets for node in (use.node, *use.fallbacks)}
-        found = self._ask("subnets", subnet_details.by_id, ids) if ids else {}
+        found = self._ask("subnets", aws_subnets.by_id, ids) if ids else {}
         if found is not None:
             self._known = subnets.KnownSubnets(self._references, found)
             yield from subnets.findings(self._known, self._aws.region)
         if uses := addresses.manual(self._known):
-            held = self._ask("addresses", interface_details.held, {use.subnet_id for use, _ in uses}) or []
+            held = self._ask("addresses", network_interfaces.held, {use.subnet_id for use, _ in uses}) or []
             yield from addresses.findings(uses, held, is_for_create_env=self._files.is_for_create_env)
         if vpcs := self._known.vpcs():
             there = self._ask("security groups", firewalls.groups_of_vpcs, vpcs)
@@ -112,24 +112,24 @@ class _Survey:
         launches, demand = self._references.launches, self._files.demand()
         names = {str(node.value) for launch in launches for node in launch.types} | demand.types
         yield from self._offers(names) if names else subnets.zones(self._known, ())
-        details: dict[str, capacity.TypeDetails] = {}
+        details: dict[str, instance_types.TypeDetails] = {}
         if self._aws.enable_describe_instance_types and names:
-            details = self._ask("instance types", capacity.types, names) or {}
+            details = self._ask("instance types", instance_types.types, names) or {}
         facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
         yield from self._unfit({name: each for name, each in facts.items() if each is not None}, stemcells)
         if demand.types:
-            limits = self._ask("quotas", capacity.quotas, service="service-quotas")
+            limits = self._ask("quotas", instance_types.quotas, service="service-quotas")
             vcpus = {name: each.vcpus for name, each in details.items()}
-            yield from quotas.findings(demand, vcpus, limits.values) if limits is not None else ()
+            yield from quotas.findings(demand, vcpus, limits) if limits is not None else ()
 
     def _offers(self, names: set[str]) -> Iterator[Finding]:
         """The zones, and the instance types that they offer; EC2 is asked for zones if one offers no type."""
         launches = self._references.launches
-        found = self._ask("offers of instance types", capacity.offers, names)
+        found = self._ask("offers of instance types", instance_types.offers, names)
         zones, named = {zone for _, zone in found or ()}, {launch.zone for launch in launches} - {""}
         if found is not None:
             if not named <= zones:
-                zones = self._ask("zones", capacity.zones) or set()
+                zones = self._ask("zones", aws_subnets.zones) or set()
             zones_of: dict[str, set[str]] = {}
             for name, zone in found:
                 zones_of.setdefault(name, set()).add(zone)

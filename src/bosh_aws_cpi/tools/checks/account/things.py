@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws import capacity, firewalls, lookups, routes
-from bosh_aws_cpi.aws.capacity import ACTIVE, Host, Reservation
+from bosh_aws_cpi.aws import firewalls, instance_types, lookups, routes
+from bosh_aws_cpi.aws.instance_types import ACTIVE, Host, Reservation
 from bosh_aws_cpi.aws.load_balancers import Misfit
 from bosh_aws_cpi.aws.placement_groups import PlacementGroup
 from bosh_aws_cpi.log import counted
@@ -228,8 +228,10 @@ def of_vms(known: KnownSubnets) -> list[Kind]:
         Kind("classic load balancer", _names("elbs"), lookups.load_balancers, in_vpc, _NOTE, service="elb"),
         Kind("target group", Launch.target_groups, lookups.target_groups, takes_vms, _NOTE, service="elbv2"),
         Kind("route table", Launch.tables, _vpcs_of_tables, in_vpc, _NOTE, takes_names=True),
-        Kind("capacity reservation", _reservation, capacity.reservations, _reserves, doubt=_has_no_room),
-        Kind("Dedicated Host", _host, capacity.hosts, _hosts),
+        Kind(
+            "capacity reservation", _reservation, instance_types.reservations, _reserves, doubt=_has_no_room
+        ),
+        Kind("Dedicated Host", _host, instance_types.hosts, _hosts),
     ]
 
 
