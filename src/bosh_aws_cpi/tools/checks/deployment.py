@@ -8,18 +8,13 @@ from bosh_aws_cpi.jsontext import is_true
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
 from bosh_aws_cpi.tools.checks.bosh.models import Manifest
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, keys_of, name_of, refused, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, refused, text_of
 from bosh_aws_cpi.tools.checks.combinations import Use, of_compilation, of_use, use_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm, any_address
 from bosh_aws_cpi.tools.checks.network_properties import entries_of
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.findings import Finding
-
-
-def groups_of(document: Document, config: CloudConfig) -> list[Group]:
-    """The instance groups of a manifest."""
-    return [Group.of(each, config) for each in hashes(document.root.get("instance_groups"))]
 
 
 def findings(document: Document) -> Iterator[Finding]:
