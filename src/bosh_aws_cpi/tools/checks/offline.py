@@ -308,7 +308,9 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
 
 
 _OTHER_FILES: Final = {
-    "Tables": "the output of the bosh CLI with --json: save the content (jq -r '.Tables[0].Rows[0].content')",
+    "Tables": (
+        "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')"
+    ),
     "instance_groups": "a deployment manifest: name it after --manifest",
 }
 """Keys of files that are no cloud configs, and what these are."""
