@@ -18,7 +18,7 @@ SERVICES: Final = {
 """The AWS services that the methods call: botocore's name, and the name in the list of endpoints."""
 COMMAND_SERVICES: Final = {"iam": "iam", "kms": "kms", "service-quotas": "servicequotas"}
 """The services that only operators' commands call."""
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Change it when the result of `cut` changes: copies in another format are not read."""
 
 
