@@ -51,7 +51,7 @@ from bosh_aws_cpi.tools.checks.references import Named, References, named, value
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+    from bosh_aws_cpi.aws.sdk.clients import CommandClients
     from bosh_aws_cpi.config.aws_config import AwsConfig
 
 
