@@ -181,7 +181,7 @@ class Instance(Record):
     nics: Sequence[Nic] = ()
     """Its network interfaces, by device index."""
     vpc_id: str | None = None
-    """None for a terminated instance."""
+    """The VPC of the instance; None for a terminated one."""
     virtualization_type: str = "hvm"
     client_token: str | None = None
     """The token of the RunInstances that launched it."""

@@ -37,7 +37,7 @@ class Refused(VMCreationFailed):
 
     Args:
         said: EC2's error, or what the CPI waited for in vain.
-        message: The same, with its remedy.
+        message: EC2's error, with its remedy.
     """
 
     def __init__(self, said: str, message: str, *, ok_to_retry: bool = True) -> None:

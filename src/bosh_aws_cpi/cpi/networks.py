@@ -88,11 +88,10 @@ class _Order(Record):
         taken = [each for subnet in existing for each in subnet.ranges]
         wanted = self.wish.subnet_range
         start = random.Random(self.call).getrandbits(32)  # noqa: S311 - spreads subnets; not a secret
-        if wanted is None:
-            wanted = plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
-        else:
+        if wanted is not None:
             plan.check_range(wanted, vpc.ranges, [self._taken(each) for each in existing if each.range])
-        chosen = {"CidrBlock": str(wanted)}
+        free = wanted or plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
+        chosen = {"CidrBlock": str(free)}
         if self.wish.cloud_properties.ipv6:
             free = plan.free_ipv6_range(vpc.ipv6_ranges, [*taken, *tried], start)
             chosen["Ipv6CidrBlock"] = str(free)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from bosh_aws_cpi.model import Subnet
-from bosh_aws_cpi.plan import subnet_fallbacks
+from bosh_aws_cpi.plan import placement
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of, within
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
@@ -77,7 +77,7 @@ def _of_fallbacks(
     """
     for node in use.fallbacks:
         other = known.found.get(str(node.value))
-        if other is not None and (what := subnet_fallbacks.difference(facts, other, is_any_zone=is_any_zone)):
+        if other is not None and (what := placement.difference(facts, other, is_any_zone=is_any_zone)):
             remedy = "" if "zone_fallback" in what else "Use another subnet, or remove it"
             yield Finding(Severity.ERROR, what, remedy, node.place)
 
@@ -88,7 +88,7 @@ def _of_vms(known: KnownSubnets, *, is_any_zone: bool) -> Iterator[Finding]:
         plan, leaves = next(iter(vm.plans), None), vm.says("zone_fallback")
         if plan is None or not known.found.keys() >= {plan.subnet_id, *plan.fallback_subnets}:
             continue
-        check = partial(subnet_fallbacks.check, plan, known.found)
+        check = partial(placement.check_fallbacks, plan, known.found)
         strict, loose = said(check), said(partial(check, is_any_zone=is_any_zone))
         if leaves is False and strict and not loose:
             yield Finding(Severity.ERROR, strict, "", vm.group.at(vm.key).place)
