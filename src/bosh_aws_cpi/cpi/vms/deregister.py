@@ -65,7 +65,7 @@ def _doubt_about_terminated(
     except ValueError:
         return "it is no address"
     for subnet in subnets.of_vpc(clients.ec2, vpc_id):
-        if any(address in ip_network(each) for each in (subnet.range, *subnet.ipv6_ranges) if each):
+        if any(address in ip_network(each) for each in subnet.ranges):
             nic = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
             if nic is None or nic.vm_cid == instance.vm_cid or _was_its(instance, nic):
                 return None
