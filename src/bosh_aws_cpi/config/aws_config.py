@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config import keys
 from bosh_aws_cpi.config.values import region, string, wrong_type
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import not_correct
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:

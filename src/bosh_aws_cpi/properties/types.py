@@ -20,10 +20,10 @@ from pydantic import (
     model_validator,
 )
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws import (
-    image_deletion,
+    images,
     instances,
     inventory,
     network_interfaces,
@@ -208,7 +208,7 @@ def _is_deleted(clients: Clients, resource: Resource, ami_id: str | None) -> boo
     ec2, resource_id = clients.ec2, resource.resource_id
     match resource.kind:
         case "AMI":
-            image_deletion.deregister(ec2, resource_id)
+            images.deregister(ec2, resource_id)
         case "snapshot":
             return snapshots.delete(ec2, resource_id, ami_id)
         case "volume":  # without a retry: a volume in use is not a stray

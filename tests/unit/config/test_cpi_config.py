@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.config import cpi_config
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import InvalidCall
+from bosh_aws_cpi.model import Encryption
 
 AWS: dict[str, Any] = {
     "max_retries": 8,

@@ -198,7 +198,6 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:DescribeAddresses": Action("ElasticIps"),
     "ec2:DescribeAvailabilityZones": Action(BASELINE),
     "ec2:DescribeCapacityReservations": Action("Check"),
-    "ec2:DescribeDhcpOptions": Action("Diagnose"),
     "ec2:DescribeHosts": Action("Check"),
     "ec2:DescribeImages": Action(BASELINE),
     # It reads, but user data with secrets.

@@ -7,10 +7,10 @@ from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.stemcells import copies
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import (
@@ -108,7 +108,5 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
             f". Its AMI '{properties.ami[region]}' does not exist there, or its owner does not share it with "
             "this account: use another version of the stemcell"
         )
-        from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
-
-        message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+        message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
     return CloudError(message)

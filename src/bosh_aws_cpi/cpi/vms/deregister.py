@@ -5,8 +5,8 @@ from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, load_balancers, network_interfaces, subnets
+from bosh_aws_cpi.aws.load_balancers import Target
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -15,7 +15,6 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.nics import description
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
-from bosh_aws_cpi.recorded_targets import Target
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.aws.sdk.clients import Clients
@@ -111,7 +110,7 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
 def _recorded(cloud: Cloud, instance: Instance, foreign: list[Target]) -> list[Target]:
     """The recorded targets that are the VM's own; those that may not be are added to `foreign`."""
     own: list[Target] = []
-    for target in recorded_targets.recorded(instance.tags):
+    for target in load_balancers.recorded(instance.tags):
 
         def sort(target: Target = target) -> None:
             (own if is_own(cloud.clients, instance, target) else foreign).append(target)
@@ -170,7 +169,7 @@ def deregister_addresses(
     Raises:
         CloudError: AWS refused, or did not answer; the message says how to repeat the attempt.
     """
-    for target in recorded_targets.recorded(instance.tags):
+    for target in load_balancers.recorded(instance.tags):
         if not target.is_address or target in deregistered:
             continue
         try:

@@ -5,11 +5,11 @@ from ipaddress import ip_address, ip_network
 from typing import Final
 
 from bosh_aws_cpi.aws.firewalls import Acl, Group
-from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.interface_details import Interface
-from bosh_aws_cpi.aws.vpcs import Vpc
+from bosh_aws_cpi.aws.instances import Details, Health
+from bosh_aws_cpi.aws.network_interfaces import Interface
+from bosh_aws_cpi.aws.routes import Route, RouteTable
+from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import (
     Remote,
     Traffic,

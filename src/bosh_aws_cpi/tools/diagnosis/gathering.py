@@ -3,9 +3,9 @@
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws import firewalls, instance_details, interface_details, routes, vpcs
-from bosh_aws_cpi.aws.instance_details import Details
-from bosh_aws_cpi.aws.interface_details import Interface
+from bosh_aws_cpi.aws import firewalls, instances, network_interfaces, routes, subnets
+from bosh_aws_cpi.aws.instances import Details
+from bosh_aws_cpi.aws.network_interfaces import Interface
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.tools.asking import Asker
@@ -32,7 +32,7 @@ def details(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Details:
         ClientError: EC2 refuses to describe it.
     """
     try:
-        return instance_details.details(client, vm_cid)
+        return instances.details(client, vm_cid)
     except VMNotFound as error:
         message = f"{error.message} in {config.aws.region}. {_UNKNOWN}"
         raise CloudError(message) from error
@@ -53,18 +53,18 @@ def gather(client: "EC2Client", config: CpiConfig, details: Details, director: s
     vm_cid, vpc_id = details.instance.vm_cid, details.instance.vpc_id or ""
     asker = Asker(config.aws, again=_AGAIN, are_keys_taken=True)
     # First, because they tell which secrets the console may show.
-    data = asker.ask("user data", lambda: instance_details.user_data(client, vm_cid))
+    data = asker.ask("user data", lambda: instances.user_data(client, vm_cid))
     settings = None if data is None else _settings(data)
-    text = asker.ask("the console", lambda: instance_details.console(client, vm_cid))
+    text = asker.ask("the console", lambda: instances.console(client, vm_cid))
     mbus = (settings and settings.mbus) or agent_settings.address(config.agent.get("mbus"))
     remote = director or _host_of(mbus)
     holders = vpc = has_dns = None
     if remote:
         what = "the interface with the Director's address"
-        holders = asker.ask(what, lambda: interface_details.with_address(client, remote))
+        holders = asker.ask(what, lambda: network_interfaces.with_address(client, remote))
     if vpc_id:
-        vpc = asker.ask("the VPC's address ranges", lambda: vpcs.find(client, vpc_id))
-        has_dns = asker.ask("the VPC's DNS", lambda: vpcs.has_dns(client, vpc_id))
+        vpc = asker.ask("the VPC's address ranges", lambda: subnets.find_vpc(client, vpc_id))
+        has_dns = asker.ask("the VPC's DNS", lambda: subnets.has_dns(client, vpc_id))
     own = details.interfaces
     vpc_ids = {each.vpc_id for each in own}
     peer_nic = peer_interface(holders or (), vpc_ids, is_local=is_in_vpc(vpc, remote))
@@ -72,7 +72,7 @@ def gather(client: "EC2Client", config: CpiConfig, details: Details, director: s
     vm, peer = _sides(asker, client, vm_nic, peer_nic)
     peer_cid = peer.interface.vm_cid if peer else ""
     vm_cids = [vm_cid, *filter(None, [peer_cid])]
-    health = asker.ask("status checks", lambda: instance_details.health(client, vm_cids)) or {}
+    health = asker.ask("status checks", lambda: instances.health(client, vm_cids)) or {}
     return Facts(
         details,
         health.get(vm_cid),

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 from typing import Final
 
+from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.reachability import (
     EPHEMERAL,

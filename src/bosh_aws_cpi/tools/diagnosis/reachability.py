@@ -8,8 +8,8 @@ from ipaddress import ip_address, ip_network
 from typing import Final, Literal
 
 from bosh_aws_cpi.aws.firewalls import ALL, Acl, AclRule, GroupRule
+from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.route_tables import Route, RouteTable
 
 EPHEMERAL: Final = (32768, 60999)
 """The ports from which Linux opens connections (ip_local_port_range), and so the ports of the answers."""

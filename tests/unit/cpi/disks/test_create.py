@@ -12,8 +12,8 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.aws.sdk.timing import LOST_SEEN
 from bosh_aws_cpi.cpi.disks.create import create_disk
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Encryption
 from tests.unit.aws.timing_script import refusal
 from tests.unit.cpi.volume_makings import ATTACHED, GONE, LOST, TAGGED, ZONES, Ebs
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.interface_details import Interface
-from bosh_aws_cpi.aws.vpcs import Vpc
+from bosh_aws_cpi.aws.instances import Details, Health
+from bosh_aws_cpi.aws.network_interfaces import Interface
+from bosh_aws_cpi.aws.routes import Route, RouteTable
+from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance
-from bosh_aws_cpi.route_tables import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 
@@ -63,8 +63,8 @@ def healthy(**changes: Any) -> Facts:
     mbus = Address("nats", DIRECTOR, 4222)
     instance = Instance("i-0123456789abcdef0", "running", "m5.large", "us-east-1a", {}, vpc_id="vpc-1")
     whole = {
-        "details": Details(instance, (vm.interface,), "enabled", "required"),
-        "health": Health("running", "ok", "ok", "ok", ()),
+        "details": Details(instance, (vm.interface,), "enabled"),
+        "health": Health("running", "ok", "ok", "ok"),
         "console": "",
         "settings": AgentSettings(812, mbus=mbus, blobstore=Address("https", DIRECTOR, 25250)),
         "mbus": mbus,
@@ -72,8 +72,7 @@ def healthy(**changes: Any) -> Facts:
         "vm": vm,
         "peer": director,
         "holders": (director.interface,),
-        "vpc": Vpc("vpc-1", ["10.0.0.0/16"], [], "123456789012", "dopt-1"),
+        "vpc": Vpc("vpc-1", ["10.0.0.0/16"], [], "123456789012"),
         "has_dns": True,
-        "dns_servers": ("AmazonProvidedDNS",),
     }
     return Facts(**{**whole, **changes})
