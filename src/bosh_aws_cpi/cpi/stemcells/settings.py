@@ -15,7 +15,7 @@ def check(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) 
     Raises:
         CloudError: One is impossible.
     """
-    overrides = cloud.config.aws.stemcell
+    overrides = cloud.config.aws.stemcell.overrides
     found = properties.problems(encryption, clock.now())
     refuse(each.replaced(text=f"{path_of(each.key, overrides)}.{each.text}") for each in found)
     if properties.share_with and encryption.encrypted:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.instances import Details, Health
+from bosh_aws_cpi.aws.instances import Health
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance, StateReason
@@ -34,10 +34,10 @@ def test_order() -> None:
     facts = healthy()
     assert facts.peer is not None
     assert facts.settings is not None
-    stopped = facts.details.instance.replaced(state="stopped")
+    stopped = facts.instance.replaced(state="stopped", metadata_endpoint="disabled")
     found = diagnose.causes(
         facts.replaced(
-            details=facts.details.replaced(instance=stopped, metadata_endpoint="disabled"),
+            instance=stopped,
             health=Health("running", "impaired", "impaired", "impaired"),
             console="Kernel panic\nbosh-agent failed",
             settings=facts.settings.replaced(problem="no settings", dns=("10.9.0.8",)),
@@ -71,7 +71,7 @@ def test_gone(state: str) -> None:
     """About a VM that is gone, the only finding is the reason."""
     reason = StateReason("Client.VolumeLimitExceeded", "Client.VolumeLimitExceeded: Volume limit exceeded.")
     instance = Instance("i-1", state, "m5.large", "us-east-1a", {}, state_reason=reason)
-    assert told(Facts(Details(instance, (), ""))) == [
+    assert told(Facts(instance)) == [
         (
             "error",
             f"The instance is not running but {state}: Client.VolumeLimitExceeded: Volume limit exceeded",
@@ -82,15 +82,15 @@ def test_gone(state: str) -> None:
 def test_pending() -> None:
     """A VM that is still starting is a warning."""
     facts = healthy()
-    instance = facts.details.instance.replaced(state="pending")
-    ((severity, _),) = told(facts.replaced(details=facts.details.replaced(instance=instance)))
+    instance = facts.instance.replaced(state="pending")
+    ((severity, _),) = told(facts.replaced(instance=instance))
     assert severity == "warning"
 
 
 def test_nothing_known() -> None:
     """If nothing could be looked up, the findings say only that."""
     not_checked = Finding(Severity.NOT_CHECKED, "everything")
-    assert diagnose.causes(Facts(healthy().details, not_checked=(not_checked,))) == [not_checked]
+    assert diagnose.causes(Facts(healthy().instance, not_checked=(not_checked,))) == [not_checked]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_document() -> None:
         },
         "console": ["a", "b"],
     }
-    nothing = diagnose.document(Facts(healthy().details))
+    nothing = diagnose.document(Facts(healthy().instance))
     assert (nothing["director_address"], nothing["user_data"], nothing["console"]) == (None, None, [])
 
 
@@ -275,7 +275,7 @@ def test_example_of_the_documentation() -> None:
 def test_reason(state: str, code: str, remedy: str) -> None:
     """The remedy fits EC2's reason (API reference, StateReason)."""
     instance = Instance("i-1", state, "m5.large", "us-east-1a", {}, state_reason=StateReason(code, code))
-    (finding,) = diagnose.causes(Facts(Details(instance, (), "")))
+    (finding,) = diagnose.causes(Facts(instance))
     assert remedy in finding.remedy
     assert ". ." not in str(finding)
 
@@ -293,7 +293,7 @@ def test_health_of_the_director(health: Health, words: str) -> None:
     """A Director that does not work is the cause, if its interface is certain to be meant."""
     facts = healthy(peer_health=health)
     assert facts.peer is not None
-    peer = facts.peer.replaced(interface=facts.peer.interface.replaced(vm_cid="i-director"))
+    peer = facts.peer.replaced(interface=facts.peer.interface.replaced(own_vm_cid="i-director"))
     found = told(facts.replaced(peer=peer))
     assert [severity for severity, _ in found] == (["error"] if words else [])
     assert all(words in what for _, what in found)
