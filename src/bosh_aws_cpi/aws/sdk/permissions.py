@@ -10,14 +10,14 @@ from typing import Any, Final
 from bosh_aws_cpi.records import EMPTY, Record
 
 OWN: Final = "own"
-"""It exists, has the Director's tag since its creation, and IAM compares aws:ResourceTag."""
+"""A resource that exists, has the Director's tag since its creation, and IAM compares aws:ResourceTag."""
 NEW: Final = "new"
 """The call creates it with the Director's tag, and IAM compares aws:RequestTag."""
 EITHER: Final = "new or own"
 """Both: one resource of the type exists, and the call creates another."""
 ANY: Final = "any"
-"""It may have any tags: the CPI also uses those of operators and others, without the Director's tag, or IAM
-does not compare its tags for this action."""
+"""A resource that may have any tags: the CPI also uses those of operators and others, without the Director's
+tag, or IAM does not compare its tags for this action."""
 
 
 class Action(Record):
@@ -77,7 +77,7 @@ class Feature(Record):
 
     @property
     def called(self) -> list[str]:
-        """Those of them that the program calls."""
+        """The actions that the program calls."""
         return [] if self.is_by_hand else self.actions
 
 
@@ -195,7 +195,6 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:DescribeAddresses": Action("ElasticIps"),
     "ec2:DescribeAvailabilityZones": Action(BASELINE),
     "ec2:DescribeCapacityReservations": Action("Check"),
-    "ec2:DescribeDhcpOptions": Action("Diagnose"),
     "ec2:DescribeHosts": Action("Check"),
     "ec2:DescribeImages": Action(BASELINE),
     # It reads, but user data with secrets.
@@ -323,8 +322,8 @@ _DNS_SUFFIXES: Final = (
     "csp.hci.ic.gov",
     "sc2s.sgov.gov",
 )
-"""Those of all partitions. EC2's name as a service ends with amazonaws.com outside of China, but isolated
-partitions know it by their own suffix, too (aws/aws-cdk pull request 22589)."""
+"""The suffixes of all partitions. EC2's name as a service ends with amazonaws.com outside of China, but
+isolated partitions know it by their own suffix, too (aws/aws-cdk pull request 22589)."""
 _KEY: Final = "arn:*:kms:REGION:ACCOUNT_ID:key/KEY_ID"
 _ROLE: Final = "arn:*:iam::ACCOUNT_ID:role/CPI_ROLE"
 _FEATURES: Final = (

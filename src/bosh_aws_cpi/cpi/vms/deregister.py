@@ -59,13 +59,13 @@ def _doubt(clients: "Clients", instance: Instance, target: Target) -> str | None
 def _doubt_about_terminated(
     clients: "Clients", instance: Instance, target: Target, vpc_id: str
 ) -> str | None:
-    """The same for a VM of which EC2 may not show all interfaces: no other instance may have the address."""
+    """Why a target may not be that of a VM that has lost interfaces; None if nobody else has the address."""
     try:
         address = ip_address(target.target_id)
     except ValueError:
         return "it is no address"
     for subnet in subnets.of_vpc(clients.ec2, vpc_id):
-        if any(address in ip_network(each) for each in (subnet.range, *subnet.ipv6_ranges) if each):
+        if any(address in ip_network(each) for each in subnet.ranges):
             nic = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
             if nic is None or nic.vm_cid == instance.vm_cid or _was_its(instance, nic):
                 return None
@@ -112,10 +112,10 @@ def _recorded(cloud: Cloud, instance: Instance, foreign: list[Target]) -> list[T
     own: list[Target] = []
     for target in load_balancers.recorded(instance.tags):
 
-        def sort(target: Target = target) -> None:
+        def decide(target: Target = target) -> None:
             (own if is_own(cloud.clients, instance, target) else foreign).append(target)
 
-        _attempt(f"checking {target} in '{target.group_arn}'", sort)
+        _attempt(f"checking {target} in '{target.group_arn}'", decide)
     return own
 
 
