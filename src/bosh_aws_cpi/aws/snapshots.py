@@ -108,12 +108,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        if (entry := find(client, snapshot_id)) is None:
-            if window.is_lost:
-                message = f"Snapshot '{snapshot_id}' is gone"
-                raise CloudError(message)
-            raise timing.NotYet("not visible yet")
-        window.was_seen = True
+        entry = window.shown(find(client, snapshot_id), CloudError(f"Snapshot '{snapshot_id}' is gone"))
         if entry["State"] in _FAILED:
             reason = entry.get("StateMessage") or "no reason given"
             message = f"EBS could not create snapshot '{snapshot_id}': {reason}"
