@@ -152,9 +152,8 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
         CloudError: One does not exist there.
     """
     for name in dict.fromkeys(names):
-        found = unless_missing(
-            _NO_BALANCER, partial(client.describe_load_balancers, LoadBalancerNames=[name])
-        )
+        describe = partial(client.describe_load_balancers, LoadBalancerNames=[name])
+        found = unless_missing(_NO_BALANCER, describe)
         if found is None:
             message = (
                 f"Could not find classic load balancer `{name}'. Region {client.meta.region_name} has none "
