@@ -192,9 +192,7 @@ class Instance(Record):
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
     is_spot: bool = False
     metadata_endpoint: str = ""
-    """"enabled" or "disabled"; empty when EC2 does not show it, and so is the next one."""
-    metadata_tokens: str = ""
-    """"required" or "optional"."""
+    """"enabled" or "disabled"; empty when EC2 does not show it."""
     tags: Mapping[str, str] = EMPTY
 
     def __str__(self) -> str:
