@@ -104,8 +104,7 @@ def _create_one_by_one(
     most_calls: int,
 ) -> None:
     keys = sorted(tags, key=lambda key: key not in _FIRST)
-    refused: dict[str, tuple[Exception, list[str]]] = {}
-    """By AWS's message, which is the same for all tags that are refused for the same reason."""
+    refused: dict[str, tuple[Exception, list[str]]] = {}  # by AWS's message, the same for the same reason
     try:
         for key in keys[:most_calls]:
             try:
