@@ -44,7 +44,7 @@ _GROUP_FULL: Final = (
     ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide it "
     "into several, use spread: prefer, or remove spread or placement_group"
 )
-_ANSWERS: Final = (
+ANSWERS: Final = (
     (outcomes.TOKEN_SPENT, lambda error: has_code(error, error_codes.TOKEN_SPENT)),
     (outcomes.UNANSWERED, may_be_done),
     (outcomes.BUSY, lambda error: has_code(error, error_codes.AT_FAULT | error_codes.THROTTLED)),
@@ -61,7 +61,7 @@ _WITHOUT_REQUEST: Final = frozenset({outcomes.TOKEN_SPENT, outcomes.RESERVATION_
 
 def outcome_of(error: Exception) -> Outcome | None:
     """What an error of RunInstances means; None if the call fails with it, whatever is left to try."""
-    rule = next((rule for rule, applies in _ANSWERS if applies(error)), None)
+    rule = next((rule for rule, applies in ANSWERS if applies(error)), None)
     typed = translate(error, "create_vm")
     if rule is None or typed is None:
         return None
