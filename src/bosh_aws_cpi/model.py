@@ -34,6 +34,36 @@ def gib(mib: int) -> int:
     return -(-mib // MIB_PER_GIB)
 
 
+class Encryption(Record):
+    """Whether an EBS volume is encrypted and with which key.
+
+    EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.
+    """
+
+    encrypted: bool = False
+    kms_key_arn: str | None = None
+    key_source: str = ""
+    """The path of the property that names the key: "aws.kms_key_arn"."""
+
+    def arguments(self) -> Json:
+        """The arguments of calls that create volumes or AMIs; none without encryption.
+
+        With ``Encrypted`` false EC2 refuses a copy or a root disk of what is encrypted.
+        """
+        if not self.encrypted:
+            return {}
+        return {"Encrypted": True, **({"KmsKeyId": self.kms_key_arn} if self.kms_key_arn else {})}
+
+    @property
+    def key_text(self) -> str:
+        """The key that encrypts and its property, for messages: "'…' (aws.kms_key_arn)"; "" without any."""
+        if not self.encrypted:
+            return ""
+        return (
+            f"'{self.kms_key_arn}' ({self.key_source})" if self.kms_key_arn else "the account's default key"
+        )
+
+
 class Image(Record):
     """An AMI."""
 
@@ -240,18 +270,3 @@ class Nic(Record):
 
     def __str__(self) -> str:
         return self.nic_id
-
-
-class BlockDevices(Record):
-    """The block devices of a VM, for EC2 and for the agent."""
-
-    mappings: Sequence[Json]
-    """RunInstances' BlockDeviceMappings."""
-    ephemeral: str | None
-    """Device name of the ephemeral disk; None when it is on the root disk."""
-    raw_ephemeral: Sequence[str] = ()
-    """Device names of the instance store's disks that the agent uses as raw disks."""
-    left_out: Sequence[str] = ()
-    """Properties that are not passed to EC2, each with the reason."""
-    key_texts: Sequence[str] = ()
-    """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode
-from bosh_aws_cpi.model import BlockDevices
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.records import Confidential
 
 MAX_USER_DATA = 16384

@@ -6,13 +6,14 @@ from typing import Final
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, gib
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import RootDisk
+from bosh_aws_cpi.records import Record
 
 EPHEMERAL_NAME: Final = "/dev/sdb"
 _IN_STORE: Final = "ephemeral_disk.use_instance_storage"
@@ -20,6 +21,21 @@ _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
 _FIRST_RAW: Final = {"hvm": "/dev/xvdba", "paravirtual": "/dev/sdc"}
 _MOST_RAW: Final = {"hvm": 26, "paravirtual": 24}
 """The maximum number of raw disks: one per letter, from the first name's on."""
+
+
+class BlockDevices(Record):
+    """The block devices of a VM, for EC2 and for the agent."""
+
+    mappings: Sequence[Json]
+    """RunInstances' BlockDeviceMappings."""
+    ephemeral: str | None
+    """Device name of the ephemeral disk; None when it is on the root disk."""
+    raw_ephemeral: Sequence[str] = ()
+    """Device names of the instance store's disks that the agent uses as raw disks."""
+    left_out: Sequence[str] = ()
+    """Properties that are not passed to EC2, each with the reason."""
+    key_texts: Sequence[str] = ()
+    """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""
 
 
 def planned(

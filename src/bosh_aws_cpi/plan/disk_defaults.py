@@ -3,10 +3,9 @@
 from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import MIB_PER_GIB, Image, gib
+from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.types import Encryptable, parsed, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk

@@ -15,7 +15,7 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.encryption import Encryption
+    from bosh_aws_cpi.model import Encryption
     from bosh_aws_cpi.properties.disk import DiskProperties
 
 

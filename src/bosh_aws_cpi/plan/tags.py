@@ -2,17 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from bosh_aws_cpi import recorded_targets
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, folded
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.model import Encryption, Volume
+from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, folded, records_target
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -48,7 +44,7 @@ def without_own(tags: Mapping[str, str], allowed: frozenset[str] = frozenset()) 
 
 def _is_own(key: str) -> bool:
     read = folded(key)[:MAX_KEY]
-    return read in OWN or recorded_targets.is_record(read)
+    return read in OWN or records_target(read)
 
 
 def _formatted(tags: Mapping[str, Any]) -> dict[str, str]:

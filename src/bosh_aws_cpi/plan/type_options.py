@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import MIB_PER_GIB, BlockDevices, Image, InstanceTypeFacts, TypeOption
+from bosh_aws_cpi.model import MIB_PER_GIB, Image, InstanceTypeFacts, TypeOption
 from bosh_aws_cpi.plan import block_devices, ebs
-from bosh_aws_cpi.plan.block_devices import EPHEMERAL_NAME, root_device_name
+from bosh_aws_cpi.plan.block_devices import EPHEMERAL_NAME, BlockDevices, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties

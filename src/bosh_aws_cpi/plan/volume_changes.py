@@ -1,9 +1,8 @@
 """Plans an EBS volume's changes for update_disk and resize_disk: in place, by a copy, or not at all."""
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import NotSupported
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.model import Encryption, Volume
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse

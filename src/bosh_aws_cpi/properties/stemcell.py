@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, parsed
 
 OF_REGISTRATION: Final = ("imds_support", "tpm_support")

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import BlockDevices
 from bosh_aws_cpi.plan import agent_settings
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 
 MANUAL = {
     "type": "manual",

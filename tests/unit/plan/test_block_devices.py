@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import BlockDevices, Image
-from bosh_aws_cpi.plan.block_devices import planned, root_device_name
+from bosh_aws_cpi.model import Encryption, Image
+from bosh_aws_cpi.plan.block_devices import BlockDevices, planned, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import static_facts
 from bosh_aws_cpi.properties.types import refuse

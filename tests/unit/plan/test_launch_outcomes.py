@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
-from bosh_aws_cpi.model import BlockDevices, Instance, InstanceTypeFacts, StateReason
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts, StateReason
 from bosh_aws_cpi.plan import launch_outcomes as outcomes
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.launch_outcomes import Outcome, Rule
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.tag_names import OWN
 

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, load_balancers, network_interfaces, subnets
+from bosh_aws_cpi.aws.load_balancers import Target
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -15,7 +15,6 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.nics import description
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
-from bosh_aws_cpi.recorded_targets import Target
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.aws.sdk.clients import Clients
@@ -104,7 +103,7 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
                 load_balancers.remove(clients.elb, name, vm_cid)
     own: list[Target] = []
     foreign: list[Target] = []
-    for target in recorded_targets.recorded(instance.tags):
+    for target in load_balancers.recorded(instance.tags):
         with _attempting(f"checking {target} in '{target.group_arn}'"):
             (own if is_own(clients, instance, target) else foreign).append(target)
     with _attempting("finding target groups"):  # those that are found before an error count
@@ -145,7 +144,7 @@ def deregister_addresses(
     Raises:
         CloudError: AWS refused, or did not answer; the message says how to repeat the attempt.
     """
-    for target in recorded_targets.recorded(instance.tags):
+    for target in load_balancers.recorded(instance.tags):
         if not target.is_address or target in deregistered:
             continue
         try:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes, tags
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
-from bosh_aws_cpi.aws.load_balancers import TargetGroup
+from bosh_aws_cpi.aws.load_balancers import Target, TargetGroup, record_of
+from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import may_be_done
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -19,9 +20,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Vip
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.recorded_targets import Target, tags_of
 from bosh_aws_cpi.records import EMPTY, Record
-from bosh_aws_cpi.route_tables import Route, RouteTable
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -71,7 +70,7 @@ def look_up(
         vip=vip,
         elastic_ip=elastic_ips.find(cloud.ec2, vip.ip) if vip else None,
     )
-    records = tags_of(Target(group.arn, "", group.port) for group in found)
+    records = record_of(Target(group.arn, "", group.port) for group in found)
     tag_plan.check_for_ec2({**tags_of_vm, **records})
     return traffic
 
@@ -81,7 +80,7 @@ def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo
     for table_id, destination in traffic.routes:
         _lead_route(cloud, traffic.tables[table_id], destination, instance.nic_at(0), undo)
     targets = [_target(group, instance) for group in traffic.target_groups]
-    if records := tags_of(targets):  # first the tags record what delete_vm could not find out
+    if records := record_of(targets):  # first the tags record what delete_vm could not find out
         tags.require(cloud.ec2, instance.vm_cid, records, timing.TAGGABLE)
     for target in targets:
         remove = partial(load_balancers.remove_target, cloud.clients.elbv2, target)

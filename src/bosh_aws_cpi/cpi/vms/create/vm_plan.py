@@ -3,17 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import images, volumes
-from bosh_aws_cpi.aws import networks as aws_networks
+from bosh_aws_cpi.aws import firewalls, images, volumes
+from bosh_aws_cpi.aws import subnets as aws_subnets
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, Nic, NicPlan
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan
 from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, subnet_fallbacks, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
 from bosh_aws_cpi.plan.run_instances import InstanceSpec
@@ -181,9 +182,7 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
             "again (bosh upload-stemcell --fix), or correct aws.region"
         )
         if stemcell_cid.endswith(images.LIGHT_SUFFIX):  # an AMI of the account itself is never hidden
-            from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
-
-            message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+            message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
         raise CloudError(message)
     if found.state == "disabled":
         message = (
@@ -251,7 +250,7 @@ def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], dis
     leaves_zone = properties.zone_fallback
     if leaves_zone:
         subnet_fallbacks.check_leaving(first)
-    found = aws_networks.subnets(
+    found = aws_subnets.find_all(
         cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
     )
     ordered = [found[plan.subnet_id] for plan in plans]
@@ -271,7 +270,7 @@ def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], dis
 def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
     """The ids of security groups; EC2 is called only if some are given by name."""
     names = [entry for entry in groups if not nics.is_group_id(entry)]
-    by_name = aws_networks.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
+    by_name = firewalls.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
 
 
