@@ -12,7 +12,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import AttachedNic, Instance
+from bosh_aws_cpi.model import Instance, Nic
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -74,7 +74,7 @@ def _difference(instance: Instance, arguments: Json) -> str | None:
     return next(filter(None, differences), None)
 
 
-def _nic_difference(asked: Json, nic: AttachedNic) -> str | None:
+def _nic_difference(asked: Json, nic: Nic) -> str | None:
     """How an interface differs from the requested one, as far as EC2 shows it."""
     if asked.get("NetworkInterfaceId", nic.nic_id) != nic.nic_id:
         return f"network interface {nic.nic_id}"

@@ -26,7 +26,7 @@ _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
 _NO_GROUP: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
 """The latter for an ARN of another account or region: hashicorp/terraform issue 18060."""
 _RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f:.]*:[0-9a-f:.]*)", re.ASCII)
-"""Nothing else: messages quote both parts in a command for a shell."""
+"""A tag with a target's record, and nothing else: messages quote both parts in a command for a shell."""
 
 
 class TargetGroup(Record):
@@ -46,7 +46,7 @@ class Target(Record):
     target_id: str
     """The instance's id, or an IP address of it."""
     port: int | None = None
-    """None for an instance at the group's own port."""
+    """The port of the target; None for an instance at the group's own port."""
 
     def __str__(self) -> str:
         shown = f"[{self.target_id}]" if ":" in self.target_id else self.target_id
@@ -70,7 +70,7 @@ class Misfit(Record):
     """Why a VM can't be registered with a target group."""
 
     why: str
-    """For a sentence that begins with the group: "has target type lambda"."""
+    """The reason, for a sentence that begins with the group: "has target type lambda"."""
     remedy: str
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class NoRegistry:
-    """For stemcells of api_version 2 and above, which need no registry: does nothing."""
+    """The registry of stemcells of api_version 2 and above, which need no registry: does nothing."""
 
     is_used = False
     """Whether the agent reads it: then user_data contains only minimal settings."""
@@ -41,7 +41,7 @@ class NoRegistry:
 
 
 class DisabledRegistry:
-    """For stemcells that need a registry, when none is configured."""
+    """The registry of stemcells that need one, when none is configured."""
 
     is_used = True
     is_there = False

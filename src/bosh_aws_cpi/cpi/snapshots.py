@@ -5,7 +5,6 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.plan import snapshots as plan
 from bosh_aws_cpi.plan import tags as tag_plan
 
 
@@ -29,10 +28,10 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
     device = next((device for _, device in attachments if device), None)
     mark = (tag_plan.CALL_TAG, call_id(cloud, "snapshot_disk", disk_cid, metadata))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    own = {**plan.tags(metadata, device), **origin, mark[0]: mark[1]}
+    own = {**tag_plan.of_snapshot(metadata, device), **origin, mark[0]: mark[1]}
     tags = tag_plan.beside(cloud.config.aws.tags, own)
     arguments = {
-        "Description": plan.description(metadata, device),
+        "Description": tag_plan.snapshot_description(metadata, device),
         **tag_plan.specifications(tags, "snapshot"),
     }
     earlier = snapshots.find_marked(cloud.ec2, mark, disk_cid) if cloud.config.request_id else None

@@ -68,10 +68,10 @@ def _address(text: str) -> str:
 def _diagnose(given: argparse.Namespace) -> int:
     config = load(given.config, {})
     statistics = CallStatistics()
-    details = gathering.details(CommandClients(config.aws, statistics).ec2, config, given.vm)
+    instance = gathering.instance(CommandClients(config.aws, statistics).ec2, config, given.vm)
     # Only the first call must succeed; all others are left out if AWS does not answer at once.
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
-    facts = gathering.gather(without_retries, config, details, given.director_address or "")
+    facts = gathering.gather(without_retries, config, instance, given.director_address or "")
     found = causes(facts)
     told = findings.document(found, document(facts))
     shown = command.show(told, lines(facts, found), as_json=given.json)
@@ -84,14 +84,14 @@ def causes(facts: Facts) -> list[Finding]:
     Nothing else is said of an instance that is gone: it has neither network nor user data.
     """
     found = list(vm_causes.state(facts))
-    if not facts.details.instance.is_ending:
+    if not facts.instance.is_ending:
         found += [finding for cause in _CAUSES for finding in cause(facts)]
     return findings.ordered([*found, *facts.not_checked])
 
 
 def document(facts: Facts) -> Json:
     """What the report tells apart from the findings; unknown values are null."""
-    instance, settings = facts.details.instance, facts.settings
+    instance, settings = facts.instance, facts.settings
     return {
         "vm": {
             "id": instance.vm_cid,

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import images, snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import settings
@@ -108,12 +109,12 @@ def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
 
 def _earlier(
     cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]
-) -> Mapping[str, images.Marked]:
+) -> Mapping[str, Image]:
     """Earlier calls' copies, perhaps pending, that are this stemcell's by their tags; the best one first."""
     if not (stemcell or cloud.config.request_id):
         return {}
     found = images.marked(cloud.ec2, marks)
-    of_call = [each for each in found if each.is_recent and each.tags.get(tag_plan.CALL_TAG) == call]
+    of_call = [each for each in found if is_recent(each.created) and each.tags.get(tag_plan.CALL_TAG) == call]
     of_name = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
     return {each.ami_id: each for each in (*of_call, *of_name)}
 

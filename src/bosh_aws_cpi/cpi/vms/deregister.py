@@ -59,13 +59,13 @@ def _doubt(clients: "Clients", instance: Instance, target: Target) -> str | None
 def _doubt_about_terminated(
     clients: "Clients", instance: Instance, target: Target, vpc_id: str
 ) -> str | None:
-    """Why another VM may have an address, if EC2 may not show all interfaces of this one."""
+    """Why a target may not be that of a VM that has lost interfaces; None if nobody else has the address."""
     try:
         address = ip_address(target.target_id)
     except ValueError:
         return "it is no address"
     for subnet in subnets.of_vpc(clients.ec2, vpc_id):
-        if any(address in ip_network(each) for each in (subnet.range, *subnet.ipv6_ranges) if each):
+        if any(address in ip_network(each) for each in subnet.ranges):
             nic = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
             if nic is None or nic.vm_cid == instance.vm_cid or _was_its(instance, nic):
                 return None

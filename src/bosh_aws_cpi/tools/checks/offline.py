@@ -117,7 +117,7 @@ class Files(Record):
         return cls(documents, deployed, config, aws, [*wrong, *of_sizes])
 
     def in_region(self, ec2: "Callable[[], EC2Client]") -> "Files":
-        """The same with the types that the region offers, if ``aws.vm_resources_by_region`` wants that."""
+        """These files with the types that the region offers, if ``aws.vm_resources_by_region`` wants that."""
         if not self.aws.vm_resources_by_region or not (known := self.config.sizes):
             return self
         sizes, wrong = _sizes(lambda: in_region(self.aws, ec2, known))

@@ -87,7 +87,7 @@ for _kind in _FORMLESS:
 
 
 class _NativeLoader(_Loader):
-    """The same, with the events of libyaml, which BOSH reads YAML with, in a tenth of the time.
+    """The loader with the events of libyaml, with which BOSH reads YAML, in a tenth of the time.
 
     The values are composed and counted in Python.
     """

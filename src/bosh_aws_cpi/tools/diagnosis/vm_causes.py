@@ -40,7 +40,7 @@ of reasons for which a launch fails."""
 
 def state(facts: Facts) -> Iterator[Finding]:
     """An instance that does not run, with EC2's reason."""
-    instance = facts.details.instance
+    instance = facts.instance
     if instance.state not in _STATES:
         return
     severity, usual = _STATES[instance.state]
@@ -89,7 +89,7 @@ def metadata(facts: Facts) -> Iterator[Finding]:
 
     A hop limit of 1, the lowest that EC2 accepts, suffices: the agent does not run in a container.
     """
-    if facts.details.metadata_endpoint == "disabled":
+    if facts.instance.metadata_endpoint == "disabled":
         yield Finding(
             Severity.ERROR,
             "Instance metadata is disabled (HttpEndpoint), so the agent can't read its settings",

@@ -186,7 +186,7 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
     """The VM as a target: its id, or the first interface's primary address."""
     if not group.family:
         return Target(group.arn, instance.vm_cid, group.port)
-    address = instance.nics[0].primary_addresses.get(group.family)
+    address = instance.nics[0].primary_address(group.family)
     if address is None:
         message = (
             f"Target group '{group.arn}' has IP address type {group.family}, but the VM's first interface "

@@ -11,13 +11,13 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan
-from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, subnet_fallbacks, type_options
+from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
-from bosh_aws_cpi.plan.run_instances import InstanceSpec
+from bosh_aws_cpi.plan.run_instances import InstanceSpec, TemplateVersion
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
@@ -25,7 +25,6 @@ from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
-    from bosh_aws_cpi.plan.launch_template import TemplateVersion
     from bosh_aws_cpi.properties.vm import LaunchTemplate
 
 
@@ -249,7 +248,7 @@ def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], dis
     first, *_ = plans
     leaves_zone = properties.zone_fallback
     if leaves_zone:
-        subnet_fallbacks.check_leaving(first)
+        placement.check_leaving(first)
     found = aws_subnets.find_all(
         cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
     )
@@ -263,7 +262,7 @@ def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], dis
     unusable_disks = [] if leaves_zone and usable else disks
     placement.check_zone(ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone)
     vpc_id = placement.one_vpc(ordered)
-    subnet_fallbacks.check(first, found, is_any_zone=leaves_zone)
+    placement.check_fallbacks(first, found, is_any_zone=leaves_zone)
     return _Place(zone, vpc_id, usable if first.fallback_subnets else {})
 
 
@@ -276,7 +275,6 @@ def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
 
 def _launch_template(cloud: Cloud, given: "LaunchTemplate") -> "TemplateVersion":
     from bosh_aws_cpi.aws import launch_templates  # noqa: PLC0415 - few VMs have one
-    from bosh_aws_cpi.plan.launch_template import TemplateVersion  # noqa: PLC0415 - the same
 
     template = TemplateVersion(*launch_templates.version(cloud.ec2, given))
     refuse(template.problems())

@@ -25,7 +25,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.ebs import snapshot_problems
 from bosh_aws_cpi.plan.instance_types import tabled_facts
-from bosh_aws_cpi.plan.launch_template import TemplateVersion
+from bosh_aws_cpi.plan.run_instances import TemplateVersion
 from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.records import Record
@@ -341,7 +341,7 @@ def _image(wanted: str, ec2: Any) -> tuple[Image | None]:  # noqa: ANN401 - the 
 
 
 def _snapshot(wanted: str, ec2: Any) -> tuple[Json | None]:  # noqa: ANN401 - the EC2 client
-    """A snapshot, or None, in a tuple for the same reason."""
+    """A snapshot, or None, in a tuple: an asker's None stands for no answer."""
     return (snapshots.find(ec2, wanted),)
 
 
@@ -356,5 +356,5 @@ def _template(given: vm.LaunchTemplate, ec2: Any) -> TemplateVersion | str:  # n
 
 
 def _state(clients: "CommandClients", name: str) -> tuple[str | None]:
-    """A key's state, or None for an unknown key, in a tuple for the same reason."""
+    """A key's state, or None for an unknown key, in a tuple: an asker's None stands for no answer."""
     return (kms_keys.state(clients.kms, name),)
