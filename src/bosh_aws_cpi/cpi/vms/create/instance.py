@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from functools import partial
+from itertools import product
 from typing import Final
 
 from botocore.exceptions import ClientError
@@ -132,11 +133,10 @@ class InstanceCreation:
         options = list(self._plan.options)
         if len(options) > 1:
             alive = {token for token, entry in self._by_token().items() if not entry.is_ending}
-            for option in options:
-                for generation in range(MAX_GENERATIONS):
-                    if self._token(option, generation) in alive:
-                        logger.info("An earlier call has launched this VM as %s", option)
-                        return [option, *(other for other in options if other is not option)], generation
+            for option, generation in product(options, range(MAX_GENERATIONS)):
+                if self._token(option, generation) in alive:
+                    logger.info("An earlier call has launched this VM as %s", option)
+                    return [option, *(other for other in options if other is not option)], generation
         return options, 0
 
     def _token(self, option: LaunchOption, generation: int) -> str:
