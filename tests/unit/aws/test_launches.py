@@ -87,10 +87,7 @@ def test_run(ec2: Ec2) -> None:
         devices={"/dev/xvda": "vol-1", "/dev/sdf": "vol-2", "/dev/sdg": "vol-3", "/dev/sdh": "vol-4"},
         leaving=frozenset({"vol-2", "vol-3"}),
         outliving=frozenset({"vol-1", "vol-4"}),
-        nics=[
-            Nic("eni-0", device_index=0, attachment_id="eni-attach-0"),
-            Nic("eni-1", device_index=1, attachment_id="eni-attach-1"),
-        ],
+        nics=[Nic(f"eni-{n}", device_index=n, attachment_id=f"eni-attach-{n}") for n in (0, 1)],
         vpc_id="vpc-1",
         client_token="token",
         state_reason=StateReason("pending", "pending: pending"),

@@ -20,14 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("undone")
 
-VM = Instance(
-    "i-1",
-    "running",
-    "t",
-    "z",
-    {},
-    nics=[Nic(f"eni-{n}", device_index=n, attachment_id=f"eni-attach-{n}") for n in (0, 1)],
-)
+VM = Instance("i-1", "running", "t", "z", {}, nics=[Nic(f"eni-{n}", device_index=n) for n in (0, 1)])
 TABLE, DESTINATION, ARN = "rtb-1", "10.9.0.0/16", "arn:web"
 ROUTE = {"RouteTableId": TABLE, "DestinationCidrBlock": DESTINATION}
 OURS = {"NetworkInterfaceId": "eni-0"}
