@@ -8,8 +8,7 @@ from bosh_aws_cpi.jsontext import is_true
 from bosh_aws_cpi.tools.checks import combinations
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
-from bosh_aws_cpi.tools.checks.bosh.models import Manifest
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, keys_of, name_of, refused, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.combinations import Use, extensions_of, of_compilation, sized_properties
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm, any_address
@@ -26,16 +25,6 @@ def groups_of(document: Document, config: CloudConfig) -> list[Group]:
     root = document.root
     entries = hashes(root.get("instance_groups")) if isinstance(root.value, dict) else []
     return [Group.of(each, config) for each in entries]
-
-
-def findings(document: Document) -> Iterator[Finding]:
-    """Check the keys that are read."""
-    root = document.root
-    if isinstance(root.value, dict):
-        yield from keys_of(root, Manifest)
-    else:
-        what = "is empty" if root.value is None else "is not a hash"
-        yield refused(root, f"{what}: a deployment manifest is a hash with instance_groups and others")
 
 
 def uses(groups: Iterable[Group], config: CloudConfig) -> list[Use]:

@@ -12,16 +12,17 @@ from bosh_aws_cpi.plan.disk_defaults import DiskDefaults, persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
-from bosh_aws_cpi.tools.checks import words
+from bosh_aws_cpi.tools.checks import values
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
-from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.bosh.levels import Level
+from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.identifiers import wrong_key
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import (
+    in_configuration,
     is_open,
     of_configuration,
     properties_of,
-    read,
     read_known,
     said,
 )
@@ -53,15 +54,13 @@ def _size(entry: Node) -> Iterator[Finding]:
 
 def _of_disk_type(entry: Node, aws: AwsConfig) -> Iterator[Finding]:
     nodes, section = properties_of(entry), entry.at("cloud_properties")
-    values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
-    properties, wrong = read(DiskProperties, values, section.at)
-    yield from wrong
+    properties = read_known(DiskProperties, entry.get("cloud_properties"))
     if properties is None:
         return
     problems = [*properties.problems()]
     if text := said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR, aws.tags)):
         problems.append(Problem("tags", text))
-    if not problems and not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
+    if not problems and not any(nodes[key].has_variables for key in _OF_VOLUME if key in nodes):
         merged, origin, _ = merged_with_defaults(properties, aws)
         problems += ebs.problems(ebs.of_disk(merged, size_of(entry)), "disk", origin)
     for each in problems:
@@ -86,12 +85,8 @@ def merged_with_defaults(
 
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
     """Check the configuration's defaults for disks, and its keys."""
-    disks = {_ROOT: aws.default_root_disk, _EPHEMERAL: aws.default_ephemeral_disk}
-    disks[_PERSISTENT] = aws.default_persistent_disk
-    keys = {f"{path}.kms_key_arn": disk.get("kms_key_arn") for path, disk in disks.items()}
-    for path, key in {**keys, "aws.kms_key_arn": aws.encryption.kms_key_arn}.items():
-        if isinstance(key, str) and (what := wrong_key(key, aws.region)):
-            yield Finding(Severity.ERROR, what, f"Use a key of {aws.region}", Place(path), "AWS")
+    if (key := aws.encryption.kms_key_arn) and (what := wrong_key(key, aws.region)):
+        yield Finding(Severity.ERROR, what, f"Use a key of {aws.region}", Place("aws.kms_key_arn"), "AWS")
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, f"Correct {_ROOT} or {_EPHEMERAL} in cpi.json")
         return
@@ -104,7 +99,9 @@ def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
         (DiskProperties, aws.default_persistent_disk, _PERSISTENT),
     ):
         yield from of_configuration(model, disk, path)
-        yield from words.of_default_disk(disk, path)
+        level = Level(Document("", disk).root, model)
+        for found in values.findings([level], aws.region, is_offline=False):
+            yield in_configuration(found, path)
 
 
 def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> Iterator[Finding]:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.config.loading import content
@@ -28,13 +27,6 @@ def variables_in(text: str) -> list[str]:
 def _variable_names(value: object) -> list[str]:
     texts = value if isinstance(value, dict) else [value]
     return [name for each in texts if isinstance(each, str) for name in variables_in(each)]
-
-
-def _index(value: object, position: int) -> int:
-    """The index of an entry of a list, given its position among those that `known` keeps; -1 if absent."""
-    values = value if isinstance(value, list) else ()
-    known = (index for index, each in enumerate(values) if not _variable_names(each))
-    return next(islice(known, position, None), -1)
 
 
 class Document(Record):
@@ -117,15 +109,10 @@ class Node(Entity):
         return self.document is whole.document and self.route[: len(whole.route)] == whole.route
 
     def at(self, *keys: str | int) -> "Node":
-        """A value within it, or the nearest value around a missing one: for messages.
-
-        An index counts only the entries that `known` keeps, since it comes from a check of those.
-        """
+        """A value within it, or the nearest value around a missing one: for messages."""
         node = self
         for key in keys:
-            # Entries before it make no nodes: a list of thousands may have a mistake in each.
-            child = node.child(key if isinstance(key, str) else _index(node.value, key))
-            if child is None:
+            if (child := node.child(key)) is None:
                 break
             node = child
         return node
@@ -165,8 +152,7 @@ class Node(Entity):
             yield from entry.variables()
 
     def known(self) -> Any:  # noqa: ANN401 - whatever the YAML holds
-        """The value without what contains variables."""
-        if isinstance(self.value, dict | list):
-            kept = {entry.route[-1]: entry.known() for entry in self.entries() if not entry.is_unknown}
-            return kept if isinstance(self.value, dict) else list(kept.values())
-        return None if self.is_unknown else self.value
+        """The value; of a hash only what has no variables in it."""
+        if not isinstance(self.value, dict):
+            return self.value
+        return {entry.route[-1]: entry.value for entry in self.entries() if not entry.has_variables}

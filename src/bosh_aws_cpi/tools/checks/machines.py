@@ -16,14 +16,14 @@ from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import instance_types, tags, type_options
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import Problem
-from bosh_aws_cpi.properties.vm import REQUIRED, MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.vm import REQUIRED, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.models import Compilation
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, shown, vms
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
+from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, said
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
 _ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is_encrypted=True)
@@ -60,7 +60,6 @@ class _Machines:
         self.aws = aws
         self.defaults = disk_defaults(aws)
         self.has_manifest = has_manifest
-        self.mistakes: dict[Identity, list[Finding]] = {}
         self.contradictions: dict[Identity, list[Contradiction]] = {}
         self.found: set[tuple[Identity, str]] = set()
         self.of_extensions: dict[tuple[Identity, object], list[tuple[Merged, Contradiction]]] = {}
@@ -68,7 +67,7 @@ class _Machines:
     def findings(self, combinations: Iterable[Merged]) -> Iterator[Finding]:
         """All findings."""
         for merged in sorted(combinations, key=self._may_be_unused):  # an error goes before a warning
-            own = [*self._of_properties(merged), *self._missing(merged), *self._together(merged)]
+            own = [*self._missing(merged), *self._together(merged)]
             yield from map(as_warning, own) if self._may_be_unused(merged) else own
         for cases in self.of_extensions.values():
             found = self._of_extension(cases)
@@ -93,15 +92,8 @@ class _Machines:
             self.found.add(key)
             yield Finding(Severity.ERROR, f"{_asked_by(merged)}{text}", "", node.place)
 
-    def _of_properties(self, merged: Merged) -> Iterator[Finding]:
-        """What is wrong with each property alone."""
-        for key, node in merged.nodes.items():
-            if identity(node) not in self.mistakes and not node.is_unknown:
-                self.mistakes[identity(node)] = found = list(_of_property(key, node))
-                yield from found
-
     def _contradictions(self, merged: Merged) -> list[Contradiction]:
-        if merged.is_open or any(self._is_wrong(node) for node in merged.nodes.values()):
+        if merged.is_open or any(_is_wrong(key, node) for key, node in merged.nodes.items()):
             return []
         if merged.identity not in self.contradictions:
             self.contradictions[merged.identity] = [
@@ -141,9 +133,6 @@ class _Machines:
             else {key for one in extensions for key in properties_of(one)}
         )
 
-    def _is_wrong(self, node: Node) -> bool:
-        return any(each.severity is Severity.ERROR for each in self.mistakes.get(identity(node), ()))
-
     def _of_extension(self, cases: Sequence[tuple[Merged, Contradiction]]) -> Finding:
         """What an extension contradicts: an error only if it does so alone.
 
@@ -162,15 +151,13 @@ class _Machines:
         return Finding(Severity.WARNING, f"{named} and {types}: {text}", remedy, place)
 
 
-def _of_property(key: str, node: Node) -> Iterator[Finding]:
-    def at(*route: str | int) -> Node:
-        return node.at(*route[1:])
-
-    known = node.known()
-    yield from read(VmProperties, {key: known}, at)[1]
-    if key == "metadata_options" and isinstance(known, dict):
-        options = MetadataOptions.renamed(known)
-        yield from read(MetadataOptions, options, node.at)[1]
+def _is_wrong(key: str, node: Node) -> bool:
+    """Whether a property has a wrong type, which is said elsewhere."""
+    try:
+        VmProperties.model_validate({key: node.value})
+    except ValidationError:
+        return not node.has_variables
+    return False
 
 
 def _asked_by(merged: Merged) -> str:

@@ -13,7 +13,7 @@ from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zo
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import texts
-from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
+from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read_known, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
@@ -46,12 +46,9 @@ def entries_of(network: Node) -> Sequence[Node]:
 def _of_subnet(entry: Node, network: Node) -> Iterator[Finding]:
     section = entry.at("cloud_properties")
     nodes = properties_of(entry)
-    values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
-    properties, wrong = read(NetworkCloudProperties, values, section.at)
-    yield from wrong
+    properties = read_known(NetworkCloudProperties, entry.get("cloud_properties"))
     for each in properties.problems(type_of(network)) if properties is not None else ():
-        if not nodes[each.key.partition(".")[0]].has_variables:
-            yield Finding(Severity.ERROR, each.text, "", blamed(each, nodes, section).place)
+        yield Finding(Severity.ERROR, each.text, "", section.at(*each.key.split(".")).place)
     is_given = "subnet" in nodes and (nodes["subnet"].is_unknown or nodes["subnet"].value)
     is_given = is_given or type_of(network) == "vip"
     if properties is not None and not is_given:
@@ -81,16 +78,13 @@ def _repeated(entry: Node) -> Iterator[Finding]:
 def _of_managed(entry: Node, config: CloudConfig, common: Mapping[str, str]) -> Iterator[Finding]:
     """The Director merges the properties of the azs with the subnet's (BOSH: stages/create_network.rb)."""
     section = entry.at("cloud_properties")
-    nodes = properties_of(entry)
-    own = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
-    properties, wrong = read(ManagedNetworkProperties, own, section.at)
-    yield from wrong
+    properties = read_known(ManagedNetworkProperties, entry.get("cloud_properties"))
     zones = [config.named("azs", name) for name in zones_of(entry) or ()]
-    if properties is None or None in zones or any(node.is_unknown for node in nodes.values()):
+    if properties is None or None in zones or section.has_variables:
         return
     known = {each.route[-1]: each for each in entry.entries() if not each.has_variables}
     given: dict[str, Node] = {key: known[key] for key in ("range", "gateway", "netmask_bits") if key in known}
-    values = {**{key: node.value for key, node in given.items()}, "cloud_properties": own}
+    values = {**{key: node.value for key, node in given.items()}, "cloud_properties": section.value}
     try:
         problems = [*ManagedNetwork.model_validate(values).problems()]
     except ValidationError as error:

@@ -23,23 +23,25 @@ from bosh_aws_cpi.tools.checks import (
     create_env,
     deployment,
     disks,
-    identifiers,
     interfaces,
     machines,
     network_properties,
     sized_vms,
     spread,
-    words,
+    values,
 )
 from bosh_aws_cpi.tools.checks.account import types
+from bosh_aws_cpi.tools.checks.bosh import models
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
-from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, text_of
+from bosh_aws_cpi.tools.checks.bosh.levels import Level
+from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes, keys_of, text_of
 from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.identifiers import near
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
+from bosh_aws_cpi.tools.checks.reading import of_configuration, read_known, said
 from bosh_aws_cpi.tools.checks.references import References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
@@ -110,7 +112,7 @@ class Files(Record):
         config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents, cpi)
         wrong: Sequence[Finding] = ()
         if whole:
-            redact.learn(whole[0].root.at("cloud_provider").known())
+            redact.learn(whole[0].root.at("cloud_provider").value)
             aws, wrong = configuration.of_create_env(whole[0], given or {}, aws)
         sizes, of_sizes = _sizes(lambda: vm_sizes.of_families(aws.vm_resources_families))
         config = config.replaced(sizes=sizes, cpi=cpi)
@@ -136,7 +138,7 @@ class Files(Record):
         config, aws = self.config, self.aws
         for document in self._all():
             yield from _repeated(document)
-        yield from config.findings
+            yield from self._of_document(document, is_offline=is_offline)
         yield from self.of_configuration
         yield from _of_metadata_options(aws)
         yield from disks.of_defaults(aws)
@@ -150,22 +152,27 @@ class Files(Record):
         else:
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
-            yield from deployment.findings(self.manifest)
             yield from spread.findings(self.uses or [])
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
         yield from machines.findings(config, aws, self.uses, self._tags())
         yield from disks.findings(config, aws)
         yield from network_properties.findings(config, aws)
-        yield from words.findings(config)
-        yield from words.of_sizes(self._group_nodes())
         for each in [*self._group_nodes(), *([config.compilation] if config.compilation is not None else [])]:
             yield from sized_vms.findings(each, config)
-        yield from identifiers.findings(config, aws.region, is_offline=is_offline)
         if is_offline:
             yield from _without_aws(References.of(config, self.uses, self.vms), aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
+
+    def _of_document(self, document: Document, *, is_offline: bool) -> Iterator[Finding]:
+        """What is wrong with its form, and with values."""
+        source = BOSH_CLI if self.is_for_create_env else DIRECTOR
+        model: type[models.Bosh] = CreateEnv if self.is_for_create_env else models.CloudConfig
+        model = Manifest if document is self.manifest else model
+        yield from keys_of(document.root, model, source, self.config.others)
+        levels = Level(document.root, model).within(self.config.others)
+        yield from values.findings(levels, self.aws.region, is_offline=is_offline)
 
     def placed(self, finding: Finding) -> Finding:
         """A finding about the configuration, at its place in a manifest for create-env.
@@ -284,7 +291,7 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     others = HeavyStemcellProperties.model_fields.keys() - {*SETTINGS, "encrypted", "kms_key_arn"}
     given = {key: value for key, value in aws.stemcell.items() if key not in others}
     yield from of_configuration(HeavyStemcellProperties, given, "aws.stemcell")
-    properties, _ = read(HeavyStemcellProperties, given, Document("", given).root.at)
+    properties = read_known(HeavyStemcellProperties, Document("", given).root)
     if properties is None:
         return
     for each in properties.problems(properties.encryption(aws.encryption, "aws.stemcell"), clock.now()):
