@@ -14,14 +14,11 @@ from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import values
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
-from bosh_aws_cpi.tools.checks.bosh.levels import Level
-from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.identifiers import wrong_key
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import (
-    in_configuration,
     is_open,
-    of_configuration,
     properties_of,
     read_known,
     said,
@@ -41,15 +38,7 @@ _PERSISTENT: Final = "aws.default_persistent_disk"
 def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     """Check the cloud properties of all disk types."""
     for entry in config.lists["disk_types"]:
-        yield from _size(entry)
         yield from _of_disk_type(entry, aws) if not is_open(entry) else ()
-
-
-def _size(entry: Node) -> Iterator[Finding]:
-    size = entry.get("disk_size")
-    if size is not None and type(size.value) is int and size.value <= 0:
-        remedy = "Give the size in MiB, more than 0"
-        yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", remedy, size.place)
 
 
 def _of_disk_type(entry: Node, aws: AwsConfig) -> Iterator[Finding]:
@@ -98,10 +87,7 @@ def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
         (EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL),
         (DiskProperties, aws.default_persistent_disk, _PERSISTENT),
     ):
-        yield from of_configuration(model, disk, path)
-        level = Level(Document("", disk).root, model)
-        for found in values.findings([level], aws.region, is_offline=False):
-            yield in_configuration(found, path)
+        yield from values.of_configuration(model, disk, path, aws.region)
 
 
 def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> Iterator[Finding]:

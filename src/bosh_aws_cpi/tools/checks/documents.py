@@ -1,14 +1,14 @@
 """YAML files whose values know their place: path and line."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.config.loading import content
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.records import EMPTY, Entity, Record
-from bosh_aws_cpi.tools.checks.yaml_loading import loaded
+from bosh_aws_cpi.tools.checks.yaml_loading import Places, loaded
 from bosh_aws_cpi.tools.findings import Place
 
 if TYPE_CHECKING:
@@ -19,14 +19,10 @@ _LARGEST: Final = 4
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 
 
-def variables_in(text: str) -> list[str]:
-    """The variables in a text, as they are written: "((subnet_id))"."""
-    return _VARIABLE.findall(text)
-
-
-def _variable_names(value: object) -> list[str]:
+def variables_in(value: object) -> list[str]:
+    """The variables in a text, or in the keys of a hash, as they are written: "((subnet_id))"."""
     texts = value if isinstance(value, dict) else [value]
-    return [name for each in texts if isinstance(each, str) for name in variables_in(each)]
+    return [name for each in texts if isinstance(each, str) for name in _VARIABLE.findall(each)]
 
 
 class Document(Record):
@@ -36,13 +32,13 @@ class Document(Record):
         name: The path that the operator gave.
         value: What the YAML says; variables are still text.
         places: Line and column of each value, from 1.
-        repeated: Keys that a hash has twice: what leads to them, and the line of the later one.
+        repeated: What leads to keys that a hash has twice.
     """
 
     name: str
     value: Any
-    places: Mapping[Route, tuple[int, int]] = EMPTY
-    repeated: tuple[tuple[Route, int], ...] = ()
+    places: Places = EMPTY
+    repeated: Sequence[Route] = ()
 
     @classmethod
     def read(cls, name: str) -> "Document":
@@ -55,8 +51,7 @@ class Document(Record):
             raw = content(name, _LARGEST)
         except ValueError as error:
             raise CloudError(f"'{name}' can't be read: {error}") from error
-        found = loaded(name, raw)
-        return cls(name, found.value, found.places, found.repeated)
+        return cls(name, *loaded(name, raw))
 
     @property
     def root(self) -> "Node":
@@ -95,7 +90,7 @@ class Node(Entity):
     @property
     def variable_names(self) -> list[str]:
         """The variables in its text, or in its keys, as they are written."""
-        return _variable_names(self.value)
+        return variables_in(self.value)
 
     def get(self, *keys: str | int) -> "Node | None":
         """A value within it; None when there is none, or null."""

@@ -41,7 +41,7 @@ from bosh_aws_cpi.tools.checks.combinations import shown
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.identifiers import near
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import of_configuration, read_known, said
+from bosh_aws_cpi.tools.checks.reading import read_known, said
 from bosh_aws_cpi.tools.checks.references import References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
@@ -254,12 +254,9 @@ def _is_deployment(document: Document) -> bool:
 
 def _repeated(document: Document) -> Iterator[Finding]:
     """The bosh CLI, as most programs, keeps only the last of several equal keys."""
-    for route, line in document.repeated:
+    for route in document.repeated:
         what = f"key '{route[-1]}' occurs twice in this hash, and only the last one counts"
-        node = document.root
-        for key in route:
-            node = node.child(key) or node
-        place = Place(node.path, document.name, line)
+        place = document.root.at(*route).place
         yield Finding(Severity.WARNING, what, "Remove one", place, "bosh")
 
 
@@ -278,9 +275,8 @@ def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
             Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
         )
         return
-    yield from of_configuration(
-        MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"
-    )
+    options = MetadataOptions.renamed(aws.metadata_options)
+    yield from values.of_configuration(MetadataOptions, options, "aws.metadata_options", aws.region)
 
 
 def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
@@ -290,7 +286,7 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     """
     others = HeavyStemcellProperties.model_fields.keys() - {*SETTINGS, "encrypted", "kms_key_arn"}
     given = {key: value for key, value in aws.stemcell.items() if key not in others}
-    yield from of_configuration(HeavyStemcellProperties, given, "aws.stemcell")
+    yield from values.of_configuration(HeavyStemcellProperties, given, "aws.stemcell", aws.region)
     properties = read_known(HeavyStemcellProperties, Document("", given).root)
     if properties is None:
         return

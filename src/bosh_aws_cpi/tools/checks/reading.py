@@ -1,16 +1,13 @@
 """Reads cloud properties with the models of the methods."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem, Properties
-from bosh_aws_cpi.tools.checks.bosh.rules import CPI, keys_of
-from bosh_aws_cpi.tools.checks.documents import Document, Node
-from bosh_aws_cpi.tools.findings import Finding, Place
+from bosh_aws_cpi.tools.checks.documents import Node
 
 Model = TypeVar("Model", bound=Properties)
 
@@ -26,24 +23,6 @@ def read_known(model: type[Model], node: Node | None) -> Model | None:
         return model.model_validate(node.known() if node is not None else {})
     except ValidationError:
         return None
-
-
-def of_configuration(model: type[Properties], values: Json, path: str) -> Iterator[Finding]:
-    """What is wrong with the form of properties of cpi.json.
-
-    Args:
-        model: What they are.
-        values: The properties.
-        path: Their path there.
-    """
-    for found in keys_of(Document("", values).root, model, CPI):
-        yield in_configuration(found, path)
-
-
-def in_configuration(found: Finding, path: str) -> Finding:
-    """A finding about a hash of cpi.json, at its path there."""
-    inner = found.place.path.replace("/", ".") if found.place else ""
-    return found.replaced(place=Place(f"{path}.{inner}".rstrip(".")))
 
 
 def said(check: Callable[[], object]) -> str | None:

@@ -9,17 +9,18 @@ from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Final
 
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES, limits_of
-from bosh_aws_cpi.properties.types import Truth
+from bosh_aws_cpi.properties.types import Properties, Truth
 from bosh_aws_cpi.properties.vm import TENANCIES
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks import identifiers
 from bosh_aws_cpi.tools.checks.bosh.levels import Level
 from bosh_aws_cpi.tools.checks.bosh.models import Bosh
-from bosh_aws_cpi.tools.checks.bosh.rules import QUOTED
-from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.bosh.rules import CPI, QUOTED, keys_of
+from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.naming import texts
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 STATES: Final = ("enabled", "disabled")
 CREDITS: Final = ("standard", "unlimited")
@@ -64,6 +65,22 @@ def findings(levels: Iterable[Level], region: str, *, is_offline: bool) -> Itera
                 yield from _of_property(level, key, node)
                 for each in texts(node):
                     yield from identifiers.findings(each, level.node, key, region, is_offline=is_offline)
+
+
+def of_configuration(model: type[Properties], values: Json, path: str, region: str) -> Iterator[Finding]:
+    """What is wrong with a hash of cpi.json.
+
+    Args:
+        model: What it is.
+        values: The hash.
+        path: Its path there.
+        region: The configuration's.
+    """
+    root = Document("", values).root
+    levels = Level(root, model).within()
+    for each in (*keys_of(root, model, CPI), *findings(levels, region, is_offline=False)):
+        inner = each.place.path.replace("/", ".") if each.place else ""
+        yield each.replaced(place=Place(f"{path}.{inner}".rstrip(".")))
 
 
 def _of_property(level: Level, key: str, node: Node) -> Iterator[Finding]:

@@ -117,13 +117,13 @@ LEVELS = [
         "    cloud_properties: {subnet: subnet-0123456789abcdef0}\n",
         "  cloud_properties: {subnet: subnet-0123456789abcdef0}\n",
         f"error 31 {SUBNET}",
-        "no VM can be created in it. Move the network's cloud_properties into its subnets",
+        "no VM can be created in it. Add the id of the subnet",
     ),
     (
         "    cloud_properties: {subnet: subnet-0123456789abcdef0}\n",
         "    subnet: subnet-0123456789abcdef0\n",
         f"error 31 {SUBNET}",
-        "Move subnet into cloud_properties",
+        "has no cloud_properties.subnet",
     ),
     (
         "  subnets:\n  - range: 10.0.0.0/24\n    gateway",
@@ -623,7 +623,7 @@ POOL, NET = "resource_pools/vms", "networks/private"
             "cloud_properties: {subnet: subnet-1}",
             "subnet: subnet-1",
             f"error 17 {NET}/subnets/0",
-            "Move subnet into cloud_properties",
+            "has no cloud_properties.subnet",
         ),
         ("gateway: 10.0.0.1,", "gatway: 10.0.0.1,", f"error 17 {NET}/subnets/0", "Rename gatway to gateway"),
         (

@@ -52,11 +52,9 @@ class Level(Record):
 
     def elsewhere(self, key: str) -> str:
         """The remedy for a key that is ignored here, and known at another level; empty if it is not."""
-        outer = self.above
-        while outer is not None:
+        for outer, beside in self._around():
             if key in keys_in(outer.model) and outer.node.child(key) is None:
-                return f"Move it up, beside {self._way_from(outer)}"
-            outer = outer.above
+                return f"Move it up, beside {beside}"
         inner = _below(self.model, key)
         if len(inner) in _FEW:
             return f"Move it into {' or '.join(inner)}"
@@ -67,19 +65,21 @@ class Level(Record):
 
     def misplaced(self, key: str) -> str:
         """The remedy for an absent key that stands one level higher or lower; empty if it does not."""
-        outer = self.above
-        while outer is not None:
+        for outer, beside in self._around():
             if key not in keys_in(outer.model) and outer.node.child(key) is not None:
-                return f"Move it down: it stands beside {self._way_from(outer)}"
-            outer = outer.above
+                return f"Move it down: it stands beside {beside}"
         for child in self.node.entries():
             inner = keys_in(self.model).get(str(child.route[-1]))
             if inner is not None and key not in keys_in(inner) and child.child(key) is not None:
                 return f"Move it up: it stands in {child.route[-1]}"
         return ""
 
-    def _way_from(self, outer: "Level") -> str | int:
-        return self.node.route[len(outer.node.route)]
+    def _around(self) -> "Iterator[tuple[Level, str | int]]":
+        """The hashes around it, from the nearest on, and their keys that lead here."""
+        outer = self.above
+        while outer is not None:
+            yield outer, self.node.route[len(outer.node.route)]
+            outer = outer.above
 
 
 def _below(model: type[Properties], key: str) -> list[str]:

@@ -15,7 +15,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.managed_network import ManagedNetworkProperties
 from bosh_aws_cpi.properties.network import NetworkCloudProperties
-from bosh_aws_cpi.properties.types import Properties, Text
+from bosh_aws_cpi.properties.types import Cidr, Properties, Text
 from bosh_aws_cpi.properties.vm import OTHER_SPELLINGS, MetadataOptions, VmProperties
 
 Positive = Annotated[int, Field(strict=True, ge=1)]
@@ -111,7 +111,7 @@ class ManagedSubnet(ManualSubnet):
 
     name: str
     """Unique name of the subnet."""
-    range: str | None = None  # type: ignore[assignment]  # the CPI can choose it
+    range: Cidr | None = None  # type: ignore[assignment]  # the CPI can choose it
     """The subnet's range in CIDR notation."""
     gateway: str | None = None  # type: ignore[assignment]  # the same
     """AWS's router: the first address of the range."""
@@ -257,9 +257,7 @@ LISTS: Final = tuple(name for name in CloudConfig.model_fields if name != "compi
 class NetworkOfGroup(Named):
     """A network of an instance group."""
 
-    nic_group: Text | None = None
-    static_ips: Any = None
-    default: Any = None
+    others: ClassVar[tuple[str, ...]] = ("nic_group", "static_ips", "default")
 
 
 class InstanceGroup(Named, OfVms):
@@ -287,39 +285,18 @@ class Manifest(Bosh):
 class ResourcePool(Named):
     """A resource pool of create-env."""
 
+    others: ClassVar[tuple[str, ...]] = ("size", "env", "stemcell")
     network: Text
     cloud_properties: VmProperties = VmProperties()
-    size: Any = None
-    env: Any = None
-    stemcell: Any = None
-
-
-class DiskPool(Named):
-    """A disk pool of create-env."""
-
-    disk_size: Positive
-    cloud_properties: DiskProperties = DiskProperties()
-
-
-class CreateEnvSubnet(Bosh):
-    """A subnet of create-env."""
-
-    others: ClassVar[tuple[str, ...]] = ("dns", "static", "reserved", "az", "azs")
-    range: str
-    gateway: str
-    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
 
 
 class CreateEnvNetwork(Named):
     """A network of create-env."""
 
+    others: ClassVar[tuple[str, ...]] = ("ip", "netmask", "gateway", "dns")
     type: Literal["manual", "dynamic", "vip"]
-    subnets: tuple[CreateEnvSubnet, ...] = ()
+    subnets: tuple[ManualSubnet, ...] = ()
     cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
-    ip: Any = None
-    netmask: Any = None
-    gateway: Any = None
-    dns: Any = None
 
 
 class CreateEnvGroup(Named):
@@ -337,7 +314,7 @@ class CreateEnv(Bosh):
 
     others: ClassVar[tuple[str, ...]] = (*Manifest.others, "cloud_provider")
     resource_pools: tuple[ResourcePool, ...] = ()
-    disk_pools: tuple[DiskPool, ...] = ()
+    disk_pools: tuple[DiskType, ...] = ()
     networks: tuple[CreateEnvNetwork, ...] = ()
     instance_groups: tuple[CreateEnvGroup, ...] = ()
     jobs: tuple[CreateEnvGroup, ...] = ()
