@@ -34,6 +34,36 @@ def gib(mib: int) -> int:
     return -(-mib // MIB_PER_GIB)
 
 
+class Encryption(Record):
+    """Whether an EBS volume is encrypted and with which key.
+
+    EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.
+    """
+
+    encrypted: bool = False
+    kms_key_arn: str | None = None
+    key_source: str = ""
+    """The path of the property that names the key: "aws.kms_key_arn"."""
+
+    def arguments(self) -> Json:
+        """The arguments of calls that create volumes or AMIs; none without encryption.
+
+        With ``Encrypted`` false EC2 refuses a copy or a root disk of what is encrypted.
+        """
+        if not self.encrypted:
+            return {}
+        return {"Encrypted": True, **({"KmsKeyId": self.kms_key_arn} if self.kms_key_arn else {})}
+
+    @property
+    def key_text(self) -> str:
+        """The key that encrypts and its property, for messages: "'…' (aws.kms_key_arn)"; "" without any."""
+        if not self.encrypted:
+            return ""
+        return (
+            f"'{self.kms_key_arn}' ({self.key_source})" if self.kms_key_arn else "the account's default key"
+        )
+
+
 class Image(Record):
     """An AMI."""
 
@@ -54,6 +84,7 @@ class Image(Record):
     has_plain_disks: bool = False
     """Whether one of its EBS block devices is not encrypted."""
     tags: Mapping[str, str] = EMPTY
+    created: datetime | None = None
 
 
 class InstanceTypeFacts(Record):
@@ -83,18 +114,41 @@ class InstanceTypeFacts(Record):
     """The launch options that it does not support, as far as known."""
 
 
-class AttachedNic(Record):
-    """A network interface in the description of its instance."""
+class Nic(Record):
+    """A network interface as EC2 shows it, alone or in the description of its instance."""
 
     nic_id: str
-    device_index: int
-    attachment_id: str
+    mac_address: str = ""
+    status: str = ""
+    vm_cid: str | None = None
+    """The instance that it is attached to, of any account; None in the description of its instance."""
+    own_vm_cid: str | None = None
+    """The same, if that instance belongs to the account of the interface."""
+    device_index: int = 0
     card_index: int = 0
     """Its network card; the device indexes of different cards are independent."""
-    addresses: frozenset[str] = frozenset()
-    """Its IPv4 and IPv6 addresses."""
-    primary_addresses: Mapping[str, str] = EMPTY
-    """Its primary address by family, "ipv4" or "ipv6"; a family that it has no address of is missing."""
+    attachment_id: str = ""
+    addresses: Sequence[str] = ()
+    """Its private IPv4 addresses and its IPv6 addresses, of each family the primary one first."""
+    public: Sequence[str] = ()
+    """Its public IPv4 addresses; each belongs to a private one."""
+    prefixes: Sequence[str] = ()
+    """The prefixes that are delegated to it."""
+    group_ids: Sequence[str] = ()
+    subnet_id: str = ""
+    vpc_id: str = ""
+    owner_id: str = ""
+    is_managed: bool = False
+    """Whether AWS manages it for somebody, such as the owner of a load balancer."""
+    tags: Mapping[str, str] = EMPTY
+    description: str = ""
+
+    def __str__(self) -> str:
+        return self.nic_id
+
+    def primary_address(self, family: str) -> str | None:
+        """Its primary address of a family, "ipv4" or "ipv6"; None when it has none."""
+        return next((each for each in self.addresses if (":" in each) == (family == "ipv6")), None)
 
 
 class StateReason(Record):
@@ -119,10 +173,10 @@ class Instance(Record):
     """The ids of the volumes that are being detached."""
     outliving: frozenset[str] = frozenset()
     """The ids of the volumes that stay when it is terminated."""
-    nics: Sequence[AttachedNic] = ()
+    nics: Sequence[Nic] = ()
     """Its network interfaces, by device index."""
     vpc_id: str | None = None
-    """None for a terminated instance."""
+    """The VPC of the instance; None for a terminated one."""
     virtualization_type: str = "hvm"
     client_token: str | None = None
     """The token of the RunInstances that launched it."""
@@ -132,6 +186,10 @@ class Instance(Record):
     age: float | None = None
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
     is_spot: bool = False
+    metadata_endpoint: str = ""
+    """"enabled" or "disabled"; empty when EC2 does not show it, and so is the next one."""
+    metadata_tokens: str = ""
+    """"required" or "optional"."""
     tags: Mapping[str, str] = EMPTY
 
     def __str__(self) -> str:
@@ -173,13 +231,28 @@ class Volume(Record):
 
 
 class Subnet(Record):
-    """A subnet of a VPC."""
+    """A subnet of a VPC as EC2 shows it."""
 
     subnet_id: str
     vpc_id: str
     availability_zone: str
     families: frozenset[str] = frozenset({"IPv4"})
     """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
+    state: str = "available"
+    """EC2's state; a VM can be created only in an "available" subnet."""
+    ranges: Sequence[str] = ()
+    """Its ranges in CIDR notation: at most one of IPv4, and then those of IPv6."""
+    free: int = 0
+    """The number of its free IPv4 addresses."""
+    tags: Mapping[str, str] = EMPTY
+
+    def __str__(self) -> str:
+        return self.subnet_id
+
+    @property
+    def range(self) -> str:
+        """Its range of IPv4; empty for an IPv6-only subnet."""
+        return next((each for each in self.ranges if ":" not in each), "")
 
 
 class NicPlan(Record):
@@ -221,37 +294,3 @@ class Vip(Record):
     """The device index of the interface that gets it."""
     card_index: int = 0
     """The network card of that interface."""
-
-
-class Nic(Record):
-    """A network interface as EC2 shows it."""
-
-    nic_id: str
-    mac_address: str
-    status: str
-    vm_cid: str | None = None
-    """The instance that it is attached to."""
-    addresses: frozenset[str] = frozenset()
-    """Its IPv4 and IPv6 addresses."""
-    prefixes: frozenset[str] = frozenset()
-    """The prefixes that are delegated to it."""
-    tags: Mapping[str, str] = EMPTY
-    description: str = ""
-
-    def __str__(self) -> str:
-        return self.nic_id
-
-
-class BlockDevices(Record):
-    """The block devices of a VM, for EC2 and for the agent."""
-
-    mappings: Sequence[Json]
-    """RunInstances' BlockDeviceMappings."""
-    ephemeral: str | None
-    """Device name of the ephemeral disk; None when it is on the root disk."""
-    raw_ephemeral: Sequence[str] = ()
-    """Device names of the instance store's disks that the agent uses as raw disks."""
-    left_out: Sequence[str] = ()
-    """Properties that are not passed to EC2, each with the reason."""
-    key_texts: Sequence[str] = ()
-    """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""

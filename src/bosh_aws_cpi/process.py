@@ -73,29 +73,12 @@ class _AwsHost:
             self._cloud.discard_created()
 
     def note(self, response: bytes, seconds: float, *, is_delivered: bool) -> None:
-        """Append the call to the event log, if there is one; if that fails, a warning is logged."""
-        if self._call is None or self._cloud is None or not (path := self._cloud.config.event_log):
-            return
-        try:
-            from bosh_aws_cpi import event_log  # noqa: PLC0415 - few configurations have one
+        """Append the call to the event log, if there is one."""
+        if self._call and self._cloud and self._cloud.config.debug.event_log:
+            from bosh_aws_cpi.cpi import event_log  # noqa: PLC0415 - few configurations have one
 
-            config, statistics = self._cloud.config, self._cloud.statistics
-            event_log.note(
-                path,
-                event_log.Call(
-                    self._call.method,
-                    self._call.arguments,
-                    config.director_uuid,
-                    config.request_id,
-                    response,
-                    is_delivered,
-                    seconds,
-                    statistics,
-                ),
-            )
-        except Exception as error:  # noqa: BLE001 - the call itself has ended, and must not fail
-            reason = error.strerror if isinstance(error, OSError) else type(error).__name__
-            log.logger.warning("The event log '%s' can't be written: %s", path, reason)
+            method, arguments = self._call.method, self._call.arguments
+            event_log.note(self._cloud, method, arguments, response, seconds, is_delivered=is_delivered)
 
 
 def run() -> NoReturn:

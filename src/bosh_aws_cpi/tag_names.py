@@ -1,5 +1,6 @@
 """Names of tags by which the CPI recognises its own resources, and those that the Director knows."""
 
+import re
 from typing import Final
 from unicodedata import normalize
 
@@ -8,7 +9,7 @@ VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"}
 DISK_METADATA: Final = frozenset(
     {"attached_at", "director", "instance_id", "instance_index", "instance_name"}
 )
-"""Tags of set_disk_metadata, likewise."""
+"""Tags of set_disk_metadata, which always writes some of these."""
 
 OWN: Final = frozenset(
     {
@@ -30,7 +31,14 @@ OWN: Final = frozenset(
         "bosh_sweep_seen",
     }
 )
-"""All tags that the CPI relies on, besides those of `recorded_targets`: a request must never set them."""
+"""All tags that the CPI relies on, besides those that record targets: a request must never set them."""
+TARGET_TAG: Final = "bosh_target_"
+"""What the keys of the tags begin with that record targets: bosh_target_GROUP_PORT = "ARN TARGET"."""
+
+
+def records_target(key: str) -> bool:
+    """Whether a tag's key is one of a target's record."""
+    return re.fullmatch(rf"{TARGET_TAG}[0-9a-f]+_[0-9]+", key) is not None
 
 
 def folded(key: str) -> str:

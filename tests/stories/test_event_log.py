@@ -40,12 +40,6 @@ def ping(_cloud): raise RuntimeError("hunter7")
 info.ping = ping
 process.run()
 """
-UNLOADABLE = """
-import sys
-from bosh_aws_cpi import process
-sys.modules["bosh_aws_cpi.event_log"] = None
-process.run()
-"""
 FULL_DISK = """
 import resource
 from bosh_aws_cpi import process
@@ -283,16 +277,6 @@ def test_device(logging: Logging) -> None:
     answer = logging("/dev/full").call("ping")
     assert answer.ok() == "pong"
     assert warnings(answer.stderr) == ["The event log '/dev/full' can't be written: it is not a regular file"]
-
-
-def test_not_loadable(logging: Logging, path: Path) -> None:
-    """A module that can't be loaded costs a warning, and not the call."""
-    cpi = logging(command=[sys.executable, "-c", UNLOADABLE])
-    process = cpi.start("ping")
-    answer = finish(process)
-    assert (answer.ok(), process.returncode) == ("pong", 0)
-    assert "Traceback" not in answer.stderr
-    assert warnings(answer.stderr) == [f"The event log '{path}' can't be written: ModuleNotFoundError"]
 
 
 def test_full_disk(logging: Logging, path: Path) -> None:

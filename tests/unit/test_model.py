@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.encryption import Encryption
-from bosh_aws_cpi.model import AttachedNic, Instance, NicPlan, gib
-from bosh_aws_cpi.route_tables import Route, RouteTable
+from bosh_aws_cpi.aws.routes import Route, RouteTable
+from bosh_aws_cpi.model import AttachedNic, Encryption, Instance, NicPlan, gib
 
 
 @pytest.mark.parametrize(("mib", "expected"), [(1, 1), (1023, 1), (1024, 1), (1025, 2), (102400, 100)])

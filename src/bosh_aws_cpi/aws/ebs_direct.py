@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import detail_of, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

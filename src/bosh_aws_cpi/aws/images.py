@@ -1,18 +1,20 @@
-"""AMIs: find, copy, register; `image_deletion` deletes them."""
+"""AMIs: find, copy, register, share, deregister, with their snapshots."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws import tags
+from bosh_aws_cpi.aws import snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING
-from bosh_aws_cpi.aws.sdk.errors import has_code
-from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.cleanup import in_turn
+from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, code_of, described, has_code, looked_up, unless_missing
+from bosh_aws_cpi.aws.sdk.filters import beginning, by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
     create_once,
     has_tags,
-    is_recent,
     parsed_time,
     tags_of,
 )
@@ -20,11 +22,11 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image
-from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import ImageTypeDef
+
 
 _FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
 AMI_TAG = "bosh_ami"
@@ -71,7 +73,7 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
     return create_once(
         f"a copy of AMI '{arguments['SourceImageId']}'",
         lambda: client.copy_image(**arguments)["ImageId"],
-        lambda: find_marked(client, marks),
+        lambda: next((image.ami_id for image in marked(client, marks)), None),
     )
 
 
@@ -104,37 +106,12 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
     return [(entry["ImageId"], entry.get("ImageLocation", "")) for entry in answer["Images"]]
 
 
-class Marked(Record):
-    """An AMI of this account that was found by its tags."""
-
-    ami_id: str
-    tags: Mapping[str, str]
-    snapshot_ids: Sequence[str]
-    """Those of its block devices; none while a copy is pending."""
-    is_recent: bool
-    """Whether an earlier, killed attempt at the current request may have created it."""
-
-
-def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
+def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Image]:
     """DescribeImages: the account's AMIs with all of these tags, available ones before pending ones."""
     states = exactly("state", "available", "pending")
     answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
     found = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
-    return [
-        Marked(
-            entry["ImageId"],
-            tags_of(entry),
-            _snapshots(entry),
-            is_recent(parsed_time(entry.get("CreationDate", ""))),
-        )
-        for entry in found
-        if has_tags(entry, marks)
-    ]
-
-
-def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> str | None:
-    """The account's first AMI with all of these tags; None when there is none."""
-    return next((each.ami_id for each in marked(client, marks)), None)
+    return [_image(entry) for entry in found if has_tags(entry, marks)]
 
 
 def wait_until_available(
@@ -151,13 +128,7 @@ def wait_until_available(
     window = timing.VisibilityWindow()
 
     def probe() -> Image:
-        entry = describe(client, ami_id)
-        if entry is None and window.is_lost:
-            message = f"AMI '{ami_id}' is gone"
-            raise NotCreated(message)
-        if entry is None:
-            raise timing.NotYet("not visible yet")
-        window.was_seen = True
+        entry = window.shown(describe(client, ami_id), NotCreated(f"AMI '{ami_id}' is gone"))
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
@@ -203,46 +174,243 @@ def note_snapshots(client: "EC2Client", image: Image) -> None:
 
 def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
     """DescribeImages' entry for an AMI, even a deprecated or disabled one; None when EC2 does not know it."""
-    try:
-        found = client.describe_images(ImageIds=[ami_id], IncludeDeprecated=True, IncludeDisabled=True)[
-            "Images"
-        ]
-    except client.exceptions.ClientError as error:
-        if has_code(error, IMAGE_MISSING):
-            return None
-        raise
+    which: Any = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
+    found = unless_missing(IMAGE_MISSING, lambda: client.describe_images(**which)["Images"])
     return found[0] if found else None
 
 
 def _image(entry: "ImageTypeDef") -> Image:
     devices = entry.get("BlockDeviceMappings", [])
-    roots = [device for device in devices if device.get("DeviceName") == entry.get("RootDeviceName")]
+    disks = [device["Ebs"] for device in devices if "Ebs" in device]
+    root_name = entry.get("RootDeviceName", "")
+    root: Any = next((each.get("Ebs", {}) for each in devices if each.get("DeviceName") == root_name), {})
+    source, region = entry.get("SourceImageId"), entry.get("SourceImageRegion")
+    was_instance = bool(entry.get("SourceInstanceId"))  # EC2 shows a source for CreateImage, too
     return Image(
         ami_id=entry["ImageId"],
         state=entry["State"],
-        root_device_name=entry.get("RootDeviceName", ""),
+        root_device_name=root_name,
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         architecture=entry.get("Architecture", ""),
         block_device_names=[device["DeviceName"] for device in devices],
-        snapshot_ids=_snapshots(entry),
-        is_encrypted=any(device.get("Ebs", {}).get("Encrypted", False) for device in roots),
-        root_gib=max((device.get("Ebs", {}).get("VolumeSize", 0) for device in roots), default=0),
+        snapshot_ids=[disk["SnapshotId"] for disk in disks if disk.get("SnapshotId")],
+        is_encrypted=root.get("Encrypted", False),
+        root_gib=root.get("VolumeSize", 0),
         tags=tags_of(entry),
-        copied_from=_origin(entry),
-        has_plain_disks=any(
-            not device["Ebs"].get("Encrypted", False) for device in devices if "Ebs" in device
-        ),
+        copied_from=(source, region) if source and region and not was_instance else None,
+        has_plain_disks=any(not disk.get("Encrypted", False) for disk in disks),
+        created=parsed_time(entry.get("CreationDate", "")),
     )
 
 
-def _snapshots(entry: "ImageTypeDef") -> list[str]:
-    disks = (device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", []))
-    return [disk["SnapshotId"] for disk in disks if disk.get("SnapshotId")]
+def deprecate(client: "EC2Client", ami_id: str, at: str) -> None:
+    """EnableImageDeprecation: from that time on, in ISO 8601, EC2 marks an AMI as deprecated."""
+    timing.once_visible(
+        f"AMI '{ami_id}'", lambda: client.enable_image_deprecation(ImageId=ami_id, DeprecateAt=at)
+    )
 
 
-def _origin(entry: "ImageTypeDef") -> tuple[str, str] | None:
-    """The id and the region of the AMI that an AMI was copied from: EC2 shows both for CreateImage, too."""
-    if entry.get("SourceInstanceId"):
-        return None
-    source, region = entry.get("SourceImageId"), entry.get("SourceImageRegion")
-    return (source, region) if source and region else None
+def share(client: "EC2Client", ami_id: str, others: Sequence[str]) -> None:
+    """ModifyImageAttribute: let others launch an AMI; it is no error if they already may."""
+    permission: Any = {"Add": [{_kind_of(each): each} for each in dict.fromkeys(others)]}
+    timing.once_visible(
+        f"AMI '{ami_id}'",
+        lambda: client.modify_image_attribute(ImageId=ami_id, LaunchPermission=permission),
+    )
+
+
+def _kind_of(other: str) -> str:
+    """The kind of an account's id, or of an ARN, in a launch permission."""
+    if ":organization/" in other:
+        return "OrganizationArn"
+    return "OrganizationalUnitArn" if ":ou/" in other else "UserId"
+
+
+def allowed_images_hint(client: "EC2Client") -> str:
+    """GetAllowedImagesSettings: that the setting may hide an AMI that EC2 does not show, and what to do.
+
+    While the setting is enabled, DescribeImages returns no AMI that the criteria exclude; the account's own
+    AMIs are always returned (API model: DescribeImages, GetAllowedImagesSettings).
+
+    Returns:
+        A sentence for the end of an error; empty when the setting is not enabled, or can't be read.
+    """
+    settings = looked_up("the Allowed AMIs setting", client.get_allowed_images_settings)
+    if settings is None or settings.get("State") != "enabled":
+        return ""
+    owner = "an organisation's policy" if settings.get("ManagedBy") == "declarative-policy" else "the account"
+    return (
+        f"The Allowed AMIs setting is enabled in this region (by {owner}) and may hide the AMI: "
+        "add the AMI's owner to the allowed image providers, or upload the heavy stemcell of this version, "
+        "whose AMI belongs to your account"
+    )
+
+
+_AMI_ID = re.compile(r"ami-[0-9a-f]+")
+_SETTLED = frozenset({"success", "skipped"})
+"""EC2's return codes for a snapshot that it deleted with its AMI, or kept because another AMI uses it."""
+
+
+def deregister(client: "EC2Client", ami_id: str) -> None:
+    """Deregister an AMI without its snapshot: the caller deletes the snapshot in a separate step."""
+    logger.info("Deregistering AMI '%s'", ami_id)
+    timing.discard(
+        f"AMI '{ami_id}'",
+        lambda error: has_code(error, IMAGE_MISSING),
+        lambda: client.deregister_image(ImageId=ami_id),
+    )
+    _wait_until_gone(client, ami_id)
+
+
+def delete(client: "EC2Client", ami_id: str) -> None:
+    """Delete an AMI and the snapshots of its block devices; no error if they are already deleted.
+
+    When an earlier call deregistered the AMI and then failed, its snapshots may still exist: they are
+    looked up and deleted.
+
+    Raises:
+        CloudError: The deletion is not certain. The deletion of every snapshot was tried.
+        ClientError: The same.
+    """
+    image = find(client, ami_id)
+    if image is not None:
+        _delete(client, ami_id, timing.AT_ONCE, lambda: image.snapshot_ids)
+        return
+    logger.info("AMI '%s' is already gone", ami_id)
+    try:
+        left = _left_snapshots(client, ami_id)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, UNAUTHORIZED):
+            raise
+        logger.warning("Could not look for snapshots of AMI '%s': %s", ami_id, described(error))
+        return
+    _delete_snapshots(client, ami_id, left)
+
+
+def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> None:
+    """Discard an unfinished copy of an AMI, with its snapshots, unless another call has adopted it.
+
+    While the copy is pending, EC2 does not list its snapshots with the AMI, and may not show the AMI
+    itself yet.
+
+    Args:
+        ami_id: The copy.
+        own_tags: The tags that only the copy and its snapshots have; a call that adopts it overwrites them.
+
+    Raises:
+        CloudError: The deletion is not certain. The deletion of every snapshot that was found was tried.
+        ClientError: The same.
+    """
+    image = looked_up(f"the snapshots of AMI '{ami_id}'", lambda: find(client, ami_id))
+    if image and any(image.tags.get(key, value) != value for key, value in own_tags.items()):
+        logger.warning("AMI '%s' is not deleted: another call has adopted it", ami_id)
+        return
+    logger.info("Deleting AMI '%s'", ami_id)
+    shown = image.snapshot_ids if image else []
+    _delete(client, ami_id, timing.VISIBLE, lambda: shown, lambda: _left_by_copy(client, ami_id, own_tags))
+
+
+def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> list[str]:
+    try:
+        return _left_snapshots(client, ami_id, own_tags)
+    except client.exceptions.ClientError as error:
+        if not has_code(error, UNAUTHORIZED):
+            raise
+        from bosh_aws_cpi.aws.sdk.translation import explained  # noqa: PLC0415 - the table is large
+
+        marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
+        message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left behind: {explained(error)}"
+        raise CloudError(message) from error
+
+
+def _delete(
+    client: "EC2Client", ami_id: str, patience: timing.Policy, *lists: Callable[[], Sequence[str]]
+) -> None:
+    """Deregister the AMI, then delete its snapshots; a step that fails does not prevent the others.
+
+    DeregisterImage is asked to delete the snapshots as well; those that it does not report as deleted
+    are deleted here.
+
+    Args:
+        patience: How long to retry while EC2 does not know the AMI yet.
+        lists: Each lists snapshots of the AMI.
+    """
+    settled: set[str] = set()
+
+    def deregister() -> None:
+        results = _deregister(client, ami_id).get("DeleteSnapshotResults", [])
+        settled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _SETTLED)
+
+    what = f"AMI '{ami_id}'"
+    timing.discard(what, lambda error: has_code(error, IMAGE_MISSING), deregister, patience)
+
+    def delete(found: Callable[[], Sequence[str]]) -> None:
+        unsettled = [each for each in dict.fromkeys(found()) if each not in settled]
+        settled.update(unsettled)
+        _delete_snapshots(client, ami_id, unsettled)
+
+    in_turn(lambda: _wait_until_gone(client, ami_id), *(partial(delete, each) for each in lists))
+
+
+def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict
+    """DeregisterImage, including the snapshots where EC2 supports that: not every partition does yet."""
+    try:
+        return client.deregister_image(ImageId=ami_id, DeleteAssociatedSnapshots=True)
+    except client.exceptions.ClientError as error:
+        if code_of(error) != "UnknownParameter":
+            raise
+        return client.deregister_image(ImageId=ami_id)
+
+
+def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:
+    """Snapshots of a deregistered AMI: found by our tags, and by EC2's description of a copy's snapshot.
+
+    A snapshot is listed only if EC2 shows that it was made for this AMI, or for an AMI without naming it:
+    EC2 names the AMI only for a snapshot that CopyImage made.
+
+    Nothing is looked up unless the id has the form of an AMI's id.
+    """
+    if not _AMI_ID.fullmatch(ami_id):
+        return []
+    named, marks = f"Copied for DestinationAmi {ami_id} ", {AMI_TAG: ami_id, **(own_tags or {})}
+    paginator = client.get_paginator("describe_snapshots")
+    found = {
+        snapshot["SnapshotId"]: snapshots.is_for_image(snapshot, ami_id)
+        for each in [beginning("description", named), *by_tags(marks)]
+        for page in paginator.paginate(OwnerIds=["self"], Filters=[each])
+        for snapshot in page["Snapshots"]
+        if snapshot.get("Description", "").startswith(named) or marks.items() & tags_of(snapshot).items()
+    }
+    if kept := [snapshot_id for snapshot_id, is_certain in found.items() if not is_certain]:
+        logger.error(
+            "Perhaps left behind: %s. A tag or description names AMI '%s', which is gone, but EC2 does not "
+            "show that the snapshot was made for it: it may be a disk's",
+            ", ".join(kept),
+            ami_id,
+        )
+    return [snapshot_id for snapshot_id, is_certain in found.items() if is_certain]
+
+
+def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[str]) -> None:
+    in_turn(*(partial(_delete_or_tag, client, ami_id, snapshot_id) for snapshot_id in snapshot_ids))
+
+
+def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
+    """Delete a snapshot; one that can't be deleted is tagged, so that a retry finds it."""
+    try:
+        if not snapshots.delete(client, snapshot_id, ami_id):
+            logger.warning("Snapshot '%s' of AMI '%s' is kept: another AMI uses it", snapshot_id, ami_id)
+    except (*FAILURES, CloudError) as error:
+        said = described(error)
+        logger.warning("Could not delete snapshot '%s' of AMI '%s': %s", snapshot_id, ami_id, said)
+        tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})
+        raise
+
+
+def _wait_until_gone(client: "EC2Client", ami_id: str) -> None:
+    def probe() -> None:
+        entry = describe(client, ami_id)
+        if entry is not None and entry["State"] != "deregistered":
+            raise timing.NotYet(entry["State"])
+
+    timing.until(timing.IMAGE_GONE, f"AMI '{ami_id}' to be gone", probe)

@@ -25,7 +25,7 @@ from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import AttachedNic, Instance
+from bosh_aws_cpi.model import Instance, Nic
 
 if TYPE_CHECKING:
     from botocore.exceptions import ClientError
@@ -37,7 +37,7 @@ class Refused(VMCreationFailed):
 
     Args:
         said: EC2's error, or what the CPI waited for in vain.
-        message: The same, with its remedy.
+        message: EC2's error, with its remedy.
     """
 
     def __init__(self, said: str, message: str, *, ok_to_retry: bool = True) -> None:
@@ -186,7 +186,7 @@ def _difference(instance: Instance, arguments: Json) -> str | None:
     return next(filter(None, differences), None)
 
 
-def _nic_difference(asked: Json, nic: AttachedNic) -> str | None:
+def _nic_difference(asked: Json, nic: Nic) -> str | None:
     """How an interface differs from the requested one, as far as EC2 shows it."""
     if asked.get("NetworkInterfaceId", nic.nic_id) != nic.nic_id:
         return f"network interface {nic.nic_id}"

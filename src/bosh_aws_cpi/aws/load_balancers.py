@@ -1,13 +1,14 @@
 """Classic load balancers, and the target groups of application and network load balancers."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.recorded_targets import Target
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tag_names import TARGET_TAG, records_target
 
 if TYPE_CHECKING:
     from mypy_boto3_elb import ElasticLoadBalancingClient
@@ -24,6 +25,8 @@ _UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
 _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
 _NO_GROUP: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
 """The latter for an ARN of another account or region: hashicorp/terraform issue 18060."""
+_RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f:.]*:[0-9a-f:.]*)", re.ASCII)
+"""A tag with a target's record, and nothing else: messages quote both parts in a command for a shell."""
 
 
 class TargetGroup(Record):
@@ -36,11 +39,38 @@ class TargetGroup(Record):
     """"ipv4" or "ipv6" for a group of addresses; empty for a group of instances."""
 
 
+class Target(Record):
+    """A VM in a target group."""
+
+    group_arn: str
+    target_id: str
+    """The instance's id, or an IP address of it."""
+    port: int | None = None
+    """The port of the target; None for an instance at the group's own port."""
+
+    def __str__(self) -> str:
+        shown = f"[{self.target_id}]" if ":" in self.target_id else self.target_id
+        return f"'{shown}:{self.port}'" if self.port else f"'{shown}'"
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is registered by an address, which ELB keeps when the instance is terminated."""
+        return not self.target_id.startswith("i-")
+
+    @property
+    def removal(self) -> str:
+        """The command with which an operator deregisters it."""
+        return (
+            f"aws elbv2 deregister-targets --target-group-arn {self.group_arn} "
+            f"--targets Id={self.target_id},Port={self.port}"
+        )
+
+
 class Misfit(Record):
     """Why a VM can't be registered with a target group."""
 
     why: str
-    """For a sentence that begins with the group: "has target type lambda"."""
+    """The reason, for a sentence that begins with the group: "has target type lambda"."""
     remedy: str
 
 
@@ -55,6 +85,26 @@ def misfit(group: "TargetGroupTypeDef") -> Misfit | None:
         )
         return Misfit(f"has protocol {protocol}", remedy)
     return None
+
+
+def record_of(targets: Iterable[Target]) -> dict[str, str]:
+    """The tags with which an instance records targets; those that ELB finds by the instance's id have none.
+
+    ELB deregisters a terminated instance that is registered by its id. It does neither deregister an address,
+    nor list an instance's ports or the groups that have an address.
+    """
+    return {
+        f"{TARGET_TAG}{each.group_arn.rpartition('/')[2]}_{each.port}": f"{each.group_arn} {each.target_id}"
+        for each in targets
+        if each.port is not None
+    }
+
+
+def recorded(tags: Mapping[str, str]) -> Iterator[Target]:
+    """The targets that an instance's tags record, whoever wrote them; a tag of another form is none."""
+    for key, value in tags.items():
+        if records_target(key) and (found := _RECORD.fullmatch(value)):
+            yield Target(found[1], found[2], int(key.rpartition("_")[2]))
 
 
 def target_groups(

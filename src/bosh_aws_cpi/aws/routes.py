@@ -1,13 +1,13 @@
 """Routes of a VPC's route tables."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk.errors import code_of
 from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.route_tables import Route, RouteTable
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -25,6 +25,32 @@ _TARGETS: Final = (
     "GatewayId",
 )
 """The first key that is set is the target: a route to an instance also shows its interface."""
+
+
+class Route(Record):
+    """A route of a route table."""
+
+    destination: str
+    target: Mapping[str, str | bool]
+    """Its target, as an argument for CreateRoute and ReplaceRoute: {"GatewayId": "igw-1"}."""
+    is_blackhole: bool
+    """Whether its target is gone."""
+
+
+class RouteTable(Record):
+    """A route table of a VPC."""
+
+    table_id: str
+    vpc_id: str
+    routes: Sequence[Route]
+    subnet_ids: frozenset[str] = frozenset()
+    """The subnets that are associated with it explicitly."""
+    is_main: bool = False
+    """Whether the VPC's other subnets use it."""
+
+    def route(self, destination: str) -> Route | None:
+        """The route for exactly this destination."""
+        return next((route for route in self.routes if route.destination == destination), None)
 
 
 def tables(client: "EC2Client", table_ids: Sequence[str]) -> dict[str, RouteTable]:

@@ -1,12 +1,15 @@
-"""The subnets of managed networks: create, find, wait until available."""
+"""VPCs, their subnets, and the zones: find, create, delete."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws import tags
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import network_interfaces, tags
+from bosh_aws_cpi.aws.listings import listed
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SUBNET_MISSING, SUBNET_USED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_done, unless_missing
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
@@ -19,49 +22,128 @@ from bosh_aws_cpi.aws.sdk.idempotency import (
 from bosh_aws_cpi.errors import CloudError, NetworkNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.records import EMPTY, Record
+from bosh_aws_cpi.model import Nic, Subnet
+from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
-
 CREATED_TAG: Final = "bosh_created"
 """The time in UTC when the CPI called CreateSubnet: EC2 does not report when a subnet was created."""
+DELETE_FAILED_TAG: Final = "bosh_delete_failed"
+"""On a subnet that still had interfaces when delete_network ended: the time in UTC."""
 _FAILED: Final = frozenset({"failed", "failed-insufficient-capacity", "failing"})
-"""States of a subnet, and of the association of its IPv6 range."""
+"""States of a subnet that EC2 could not create, and of the association of its IPv6 range."""
+_USABLE: Final = frozenset({"available", "associated"})
+_SHOWN: Final = 10
+"""The maximum number of interfaces that an error lists."""
+_ALIVE: Final = ("pending", "running", "stopping", "stopped")
+"""The states of instances that do not release their interfaces."""
 
 
-class ManagedSubnet(Record):
-    """A subnet as EC2 shows it."""
+class Vpc(Record):
+    """A VPC.
 
-    subnet_id: str
-    range: str
-    """IPv4; empty for an IPv6-only subnet."""
+    Attributes:
+        ranges: Its ranges of IPv4 addresses; the first is the primary one.
+        ipv6_ranges: Its ranges of IPv6 addresses.
+        owner_id: The account that owns it; its subnets may be shared with others.
+    """
+
+    vpc_id: str
+    ranges: Sequence[str]
     ipv6_ranges: Sequence[str] = ()
-    tags: Mapping[str, str] = EMPTY
-    is_failed: bool = False
-    """Whether EC2 could not create it."""
+    owner_id: str = ""
 
-    def __str__(self) -> str:
-        return self.subnet_id
-
-    def is_marked(self, mark: tuple[str, str]) -> bool:
-        """Whether it has this tag, is recent, and did not fail.
-
-        An older one belongs to another request with the same id.
-        """
-        key, value = mark
-        created = parsed_time(self.tags.get(CREATED_TAG, ""))
-        return self.tags.get(key) == value and is_recent(created) and not self.is_failed
+    @property
+    def cidrs(self) -> tuple[str, ...]:
+        """All its ranges; the first is the primary one."""
+        return (*self.ranges, *self.ipv6_ranges)
 
 
-def of_vpc(client: "EC2Client", vpc_id: str) -> list[ManagedSubnet]:
+def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
+    """DescribeVpcs for one VPC; None when EC2 does not show it."""
+    for entry in client.describe_vpcs(Filters=[exactly("vpc-id", vpc_id)])["Vpcs"]:
+        ipv4 = [entry.get("CidrBlock"), *_associated(entry, "CidrBlock")]
+        return Vpc(
+            entry["VpcId"],
+            list(dict.fromkeys(filter(None, ipv4))),
+            _associated(entry, "Ipv6CidrBlock"),
+            entry.get("OwnerId", ""),
+        )
+    return None
+
+
+def has_dns(client: "EC2Client", vpc_id: str) -> bool:
+    """DescribeVpcAttribute: whether the VPC's own DNS server, Amazon's, answers (enableDnsSupport)."""
+    answer = client.describe_vpc_attribute(VpcId=vpc_id, Attribute="enableDnsSupport")
+    return answer["EnableDnsSupport"].get("Value", True)
+
+
+def zones(client: "EC2Client") -> set[str]:
+    """DescribeAvailabilityZones: the region's zones that the account can use, also with restrictions."""
+    zones = client.describe_availability_zones()["AvailabilityZones"]
+    return {each["ZoneName"] for each in zones if each["State"] != "unavailable"}
+
+
+def ordinary_zones(client: "EC2Client") -> list[str]:
+    """The region's availability zones without Local and Wavelength Zones: any disk can be created there.
+
+    Raises:
+        CloudError: There is none.
+    """
+    answer = client.describe_availability_zones(
+        Filters=[exactly("state", "available"), exactly("zone-type", "availability-zone")]
+    )
+    zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
+    if not zones:
+        message = (
+            "No availability zone in the region is available for the disk. "
+            f"AWS shows none in region {client.meta.region_name}: see AWS's health dashboard"
+        )
+        raise CloudError(message)
+    return zones
+
+
+def by_id(client: "EC2Client", subnet_ids: Iterable[str]) -> dict[str, Subnet]:
+    """DescribeSubnets: those of these subnets that exist, by id."""
+    found = listed(client, "describe_subnets", "Subnets", "subnet-id", subnet_ids, page=None)
+    return {entry["SubnetId"]: _subnet(entry) for entry in found}
+
+
+def find_all(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]:
+    """DescribeSubnets, by id.
+
+    Raises:
+        CloudError: EC2 does not know one of them.
+    """
+    found = by_id(client, subnet_ids)
+    if missing := sorted(set(subnet_ids) - found.keys()):
+        message = (
+            f"Subnet not found: {', '.join(missing)}. "
+            "Check subnet and subnet_fallbacks in the networks' cloud_properties"
+        )
+        raise CloudError(message)
+    return found
+
+
+def of_vpc(client: "EC2Client", vpc_id: str) -> list[Subnet]:
     """DescribeSubnets: all subnets of a VPC, including those that the CPI did not create."""
-    return _listed(client, exactly("vpc-id", vpc_id))
+    return _matching(client, exactly("vpc-id", vpc_id))
 
 
-def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> ManagedSubnet:
+def is_marked(subnet: Subnet, mark: tuple[str, str]) -> bool:
+    """Whether a subnet has this tag, is recent, and did not fail.
+
+    An older one belongs to another request with the same id.
+    """
+    key, value = mark
+    created = parsed_time(subnet.tags.get(CREATED_TAG, ""))
+    return subnet.tags.get(key) == value and is_recent(created) and subnet.state not in _FAILED
+
+
+def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Subnet:
     """CreateSubnet; the subnet is pending.
 
     Args:
@@ -72,7 +154,7 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Manag
         f"the subnet with the tag {mark[0]}={mark[1]}",
         lambda: _subnet(client.create_subnet(**arguments)["Subnet"]),
         lambda: next(
-            (each for each in _listed(client, *by_tags(dict([mark]))) if each.is_marked(mark)), None
+            (each for each in _matching(client, *by_tags(dict([mark]))) if is_marked(each, mark)), None
         ),
         WITHOUT_TOKEN,
     )
@@ -87,44 +169,17 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        try:
-            answer = client.describe_subnets(SubnetIds=[subnet_id])
-        except client.exceptions.ClientError as error:
-            if not has_code(error, SUBNET_MISSING):
-                raise
-            if window.is_lost:
-                message = f"Subnet '{subnet_id}' is gone"
-                raise CloudError(message) from error
-            raise timing.NotYet("not visible yet") from None
-        window.was_seen = True
-        _check_state(answer["Subnets"][0])
+        answer = unless_missing(SUBNET_MISSING, lambda: client.describe_subnets(SubnetIds=[subnet_id]))
+        entry = window.shown(answer, CloudError(f"Subnet '{subnet_id}' is gone"))["Subnets"][0]
+        associations = entry.get("Ipv6CidrBlockAssociationSet", [])
+        states = [entry["State"], *(each["Ipv6CidrBlockState"]["State"] for each in associations)]
+        if failed := [state for state in states if state in _FAILED]:
+            message = f"EC2 could not create subnet '{subnet_id}': it is in state {failed[0]}"
+            raise CloudError(message)
+        if waiting := [state for state in states if state not in _USABLE]:
+            raise timing.NotYet(waiting[0])
 
     timing.until(timing.SUBNET_AVAILABLE, f"subnet '{subnet_id}' to be available", probe)
-
-
-def _check_state(entry: Any) -> None:  # noqa: ANN401 - the SDK's typed dict, looked at by name
-    associations = entry.get("Ipv6CidrBlockAssociationSet", [])
-    states = [entry["State"], *(each["Ipv6CidrBlockState"]["State"] for each in associations)]
-    if failed := [state for state in states if state in _FAILED]:
-        message = f"EC2 could not create subnet '{entry['SubnetId']}': it is in state {failed[0]}"
-        raise CloudError(message)
-    if waiting := [state for state in states if state not in {"available", "associated"}]:
-        raise timing.NotYet(waiting[0])
-
-
-def _listed(client: "EC2Client", *filters: "FilterTypeDef") -> list[ManagedSubnet]:
-    pages = client.get_paginator("describe_subnets").paginate(Filters=filters)
-    return [_subnet(entry) for page in pages for entry in page["Subnets"]]
-
-
-def _subnet(entry: Any) -> ManagedSubnet:  # noqa: ANN401 - the same
-    return ManagedSubnet(
-        subnet_id=entry["SubnetId"],
-        range=entry.get("CidrBlock", ""),
-        ipv6_ranges=[each["Ipv6CidrBlock"] for each in entry.get("Ipv6CidrBlockAssociationSet", [])],
-        tags=tags_of(entry),
-        is_failed=entry["State"] in _FAILED,
-    )
 
 
 def vpc_of_acl(client: "EC2Client", acl_id: str) -> str | None:
@@ -136,10 +191,15 @@ def vpc_of_acl(client: "EC2Client", acl_id: str) -> str | None:
 def use_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> None:
     """AssociateRouteTable for a new subnet; no error if the subnet already has that route table."""
 
-    def associate() -> None:
-        client.associate_route_table(SubnetId=subnet_id, RouteTableId=table_id)
+    def has_it() -> bool:
+        answer = client.describe_route_tables(Filters=[exactly("association.subnet-id", subnet_id)])
+        return any(entry["RouteTableId"] == table_id for entry in answer["RouteTables"])
 
-    _once_seen(client, subnet_id, associate, lambda: _has_route_table(client, subnet_id, table_id))
+    _once_seen(
+        subnet_id,
+        lambda: client.associate_route_table(SubnetId=subnet_id, RouteTableId=table_id),
+        has_it,
+    )
 
 
 def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
@@ -149,90 +209,43 @@ def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
         CloudError: EC2 shows no association of the subnet.
     """
 
-    def find() -> tuple[str, str]:
-        found = _acl_association(client, subnet_id)
-        if found is None:
-            raise timing.NotYet("its association is not visible yet")
-        return found
+    def association() -> tuple[str, str]:
+        answer = client.describe_network_acls(Filters=[exactly("association.subnet-id", subnet_id)])
+        for acl in answer["NetworkAcls"]:
+            for each in acl["Associations"]:
+                if each["SubnetId"] == subnet_id:
+                    return each["NetworkAclAssociationId"], each["NetworkAclId"]
+        raise timing.NotYet("its association is not visible yet")
 
-    association_id, current = timing.until(timing.VISIBLE, f"the network ACL of subnet '{subnet_id}'", find)
-    if current == acl_id:
-        return
-
-    def replace() -> None:
-        client.replace_network_acl_association(AssociationId=association_id, NetworkAclId=acl_id)
-
-    def is_replaced() -> bool:
-        now = _acl_association(client, subnet_id)
-        return now is not None and now[1] == acl_id
-
-    _once_seen(client, subnet_id, replace, is_replaced)
+    what = f"the network ACL of subnet '{subnet_id}'"
+    association_id, current = timing.until(timing.VISIBLE, what, association)
+    if current != acl_id:
+        _once_seen(
+            subnet_id,
+            lambda: client.replace_network_acl_association(AssociationId=association_id, NetworkAclId=acl_id),
+            lambda: association()[1] == acl_id,
+        )
 
 
 def assign_public_addresses(client: "EC2Client", subnet_id: str) -> None:
     """ModifySubnetAttribute: interfaces of instances in the subnet get a public address by default."""
-    timing.patiently(
-        timing.VISIBLE,
-        f"subnet '{subnet_id}' to become visible",
-        NOT_FOUND_YET,
+    timing.once_visible(
+        f"subnet '{subnet_id}'",
         lambda: client.modify_subnet_attribute(SubnetId=subnet_id, MapPublicIpOnLaunch={"Value": True}),
     )
 
 
-def _once_seen(
-    client: "EC2Client", subnet_id: str, call: Callable[[], object], is_done: Callable[[], bool]
-) -> None:
+def _once_seen(subnet_id: str, call: Callable[[], object], is_done: Callable[[], bool]) -> None:
     """Make a call about a new subnet, retried while EC2 does not know it.
 
     Args:
         is_done: Checks, after the call failed, whether an earlier attempt succeeded: EC2 refuses the second.
     """
-    what = f"subnet '{subnet_id}' to become visible"
     try:
-        timing.patiently(timing.VISIBLE, what, NOT_FOUND_YET, call)
-    except client.exceptions.ClientError:
+        timing.once_visible(f"subnet '{subnet_id}'", call)
+    except ClientError:
         if not looked_up(f"subnet '{subnet_id}'", is_done):
             raise
-
-
-def _has_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> bool:
-    answer = client.describe_route_tables(Filters=[exactly("association.subnet-id", subnet_id)])
-    return any(entry["RouteTableId"] == table_id for entry in answer["RouteTables"])
-
-
-def _acl_association(client: "EC2Client", subnet_id: str) -> tuple[str, str] | None:
-    """The id of a subnet's association with a network ACL, and the ACL's id."""
-    answer = client.describe_network_acls(Filters=[exactly("association.subnet-id", subnet_id)])
-    associations = (each for entry in answer["NetworkAcls"] for each in entry["Associations"])
-    return next(
-        (
-            (each["NetworkAclAssociationId"], each["NetworkAclId"])
-            for each in associations
-            if each["SubnetId"] == subnet_id
-        ),
-        None,
-    )
-
-
-_SHOWN: Final = 10
-"""The maximum number of interfaces that an error lists."""
-_ALIVE: Final = ["pending", "running", "stopping", "stopped"]
-"""The states of instances that do not release their interfaces."""
-_MOST_VALUES: Final = 200
-"""EC2 accepts this many values in a filter (EC2 user guide, "List and filter your resources")."""
-DELETE_FAILED_TAG: Final = "bosh_delete_failed"
-"""On a subnet that still had interfaces when delete_network ended: the time in UTC."""
-
-
-class _Interface(Record):
-    """An interface in a subnet."""
-
-    text: str
-    """For errors."""
-    vm_cid: str | None
-    """The instance that it is attached to."""
-    is_managed: bool
-    """Whether AWS manages it for somebody, such as the owner of a load balancer."""
 
 
 def delete(client: "EC2Client", subnet_id: str) -> None:
@@ -249,16 +262,16 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
     def attempt() -> None:
         try:
             client.delete_subnet(SubnetId=subnet_id)
-        except client.exceptions.ClientError as error:
+        except ClientError as error:
             if has_code(error, SUBNET_USED):
-                interfaces = _interfaces(client, subnet_id)
-                if _are_staying(client, interfaces):
-                    raise _in_use(client, subnet_id, interfaces, described(error)) from error
+                nics = _nics(client, subnet_id)
+                if _are_staying(client, nics):
+                    raise _in_use(client, subnet_id, nics, described(error)) from error
                 raise timing.NotYet(described(error)) from error
             if not has_code(error, SUBNET_MISSING):
                 raise
             if not may_be_done(error):
-                if has_code(error, NOT_FOUND_YET) and _is_shown(client, subnet_id):
+                if has_code(error, NOT_FOUND_YET) and by_id(client, [subnet_id]):  # eventual consistency
                     raise timing.NotYet(described(error)) from error
                 raise NetworkNotFound(subnet_id) from error
             logger.info("Subnet '%s' was deleted by the call whose answer was lost", subnet_id)
@@ -267,7 +280,7 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
         timing.SUBNET_RELEASED,
         f"subnet '{subnet_id}' to be released",
         attempt,
-        lambda said: _in_use(client, subnet_id, _interfaces(client, subnet_id), said),
+        lambda said: _in_use(client, subnet_id, _nics(client, subnet_id), said),
     )
 
 
@@ -281,17 +294,13 @@ def discard(client: "EC2Client", subnet_id: str) -> None:
     )
 
 
-def _is_shown(client: "EC2Client", subnet_id: str) -> bool:
-    """DescribeSubnets: whether EC2 shows a subnet that DeleteSubnet did not find (eventual consistency)."""
-    found = client.describe_subnets(Filters=[exactly("subnet-id", subnet_id)])["Subnets"]
-    return any(each["SubnetId"] == subnet_id for each in found)
-
-
-def _in_use(client: "EC2Client", subnet_id: str, interfaces: Sequence[_Interface], said: str) -> CloudError:
+def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], said: str) -> CloudError:
     """The error for a subnet that has interfaces; it also gets the tag by which a sweep finds it."""
-    now = written_time(clock.now())
-    tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: now})
-    texts = [*(each.text for each in interfaces[:_SHOWN]), *(["…"] if len(interfaces) > _SHOWN else [])]
+    tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: written_time(clock.now())})
+    texts = [
+        f"{nic} ({nic.status}, {nic.vm_cid or nic.description or 'no description'})" for nic in nics[:_SHOWN]
+    ]
+    texts += ["…"] if len(nics) > _SHOWN else []
     message = (
         f"Subnet '{subnet_id}' can't be deleted while it has interfaces: "
         f"{', '.join(texts) or 'EC2 did not list them'}. "
@@ -300,35 +309,56 @@ def _in_use(client: "EC2Client", subnet_id: str, interfaces: Sequence[_Interface
     return CloudError(message)
 
 
-def _interfaces(client: "EC2Client", subnet_id: str) -> list[_Interface]:
-    """DescribeNetworkInterfaces: the interfaces in a subnet; none if the call fails."""
-    by_subnet = exactly("subnet-id", subnet_id)
-    pages = client.get_paginator("describe_network_interfaces").paginate(Filters=[by_subnet])
-    found = looked_up(
-        f"the interfaces in subnet '{subnet_id}'",
-        lambda: [_interface(entry) for page in pages for entry in page["NetworkInterfaces"]],
-    )
-    return found or []
+def _nics(client: "EC2Client", subnet_id: str) -> list[Nic]:
+    """The interfaces in a subnet; none if the call fails."""
+    what = f"the interfaces in subnet '{subnet_id}'"
+    return looked_up(what, lambda: list(network_interfaces.in_subnet(client, subnet_id))) or []
 
 
-def _interface(entry: Any) -> _Interface:  # noqa: ANN401 - the SDK's typed dict, looked at by name
-    vm_cid = entry.get("Attachment", {}).get("InstanceId")
-    what = vm_cid or entry.get("Description") or "no description"
-    text = f"{entry['NetworkInterfaceId']} ({entry['Status']}, {what})"
-    return _Interface(text, vm_cid, is_managed=entry.get("RequesterManaged", False))
-
-
-def _are_staying(client: "EC2Client", interfaces: Sequence[_Interface]) -> bool:
-    """Whether an instance, or AWS for somebody, keeps one of the interfaces."""
-    if any(each.is_managed and not each.vm_cid for each in interfaces):
+def _are_staying(client: "EC2Client", nics: Sequence[Nic]) -> bool:
+    """Whether an instance that is not ending, or AWS for somebody, keeps one of the interfaces."""
+    if any(nic.is_managed and not nic.vm_cid for nic in nics):
         return True
-    vm_cids = sorted({each.vm_cid for each in interfaces if each.vm_cid})
-    parts = (vm_cids[start : start + _MOST_VALUES] for start in range(0, len(vm_cids), _MOST_VALUES))
-    return any(_is_one_alive(client, part) for part in parts)
+    vm_cids = {nic.vm_cid for nic in nics if nic.vm_cid}
+    alive = listed(
+        client,
+        "describe_instances",
+        "Reservations",
+        "instance-id",
+        vm_cids,
+        also=[exactly("instance-state-name", *_ALIVE)],
+        page=None,
+    )
+    return bool(looked_up(", ".join(sorted(vm_cids)), lambda: next(alive, None)))
 
 
-def _is_one_alive(client: "EC2Client", vm_cids: Sequence[str]) -> bool:
-    """DescribeInstances: whether one of these instances is not ending; False if EC2 does not say so."""
-    filters = [exactly("instance-id", *vm_cids), exactly("instance-state-name", *_ALIVE)]
-    found = looked_up(", ".join(vm_cids), lambda: client.describe_instances(Filters=filters)["Reservations"])
-    return bool(found)
+def _matching(client: "EC2Client", *filters: "FilterTypeDef") -> list[Subnet]:
+    pages = client.get_paginator("describe_subnets").paginate(Filters=filters)
+    return [_subnet(entry) for page in pages for entry in page["Subnets"]]
+
+
+def _subnet(entry: Any) -> Subnet:  # noqa: ANN401 - the SDK's typed dict, looked at by name
+    """Read a subnet as EC2 describes it.
+
+    It gives an interface an IPv6 address if it is IPv6-only, or assigns one on creation (EC2 API reference,
+    Subnet: Ipv6Native, AssignIpv6AddressOnCreation).
+    """
+    families = {"IPv6"} if entry.get("Ipv6Native") else {"IPv4"}
+    if entry.get("AssignIpv6AddressOnCreation"):
+        families.add("IPv6")
+    return Subnet(
+        subnet_id=entry["SubnetId"],
+        vpc_id=entry["VpcId"],
+        availability_zone=entry["AvailabilityZone"],
+        families=frozenset(families),
+        state=entry.get("State", "available"),
+        ranges=[*filter(None, [entry.get("CidrBlock")]), *_associated(entry, "Ipv6CidrBlock")],
+        free=entry.get("AvailableIpAddressCount", 0),
+        tags=tags_of(entry),
+    )
+
+
+def _associated(entry: Any, key: str) -> list[str]:  # noqa: ANN401 - the same
+    """The ranges of a VPC or a subnet, without those that it no longer has."""
+    blocks = entry.get(f"{key}AssociationSet", [])
+    return [each[key] for each in blocks if each[f"{key}State"]["State"] in {"associating", "associated"}]

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class NoRegistry:
-    """For stemcells of api_version 2 and above, which need no registry: does nothing."""
+    """The registry of stemcells of api_version 2 and above, which need no registry: does nothing."""
 
     is_used = False
     is_there = True
@@ -66,7 +66,7 @@ class NoRegistry:
 
 
 class DisabledRegistry:
-    """For stemcells that need a registry, when none is configured."""
+    """The registry of stemcells that need one, when none is configured."""
 
     is_used = True
     is_there = False

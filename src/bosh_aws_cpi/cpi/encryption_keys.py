@@ -8,9 +8,9 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.types import Encryptable
 
 _ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")

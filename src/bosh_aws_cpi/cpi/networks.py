@@ -4,19 +4,19 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from bosh_aws_cpi.aws import routes, subnets, vpcs
+from bosh_aws_cpi.aws import routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
-from bosh_aws_cpi.aws.subnets import ManagedSubnet
-from bosh_aws_cpi.aws.vpcs import Vpc
+from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan import subnets as plan
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork
@@ -70,12 +70,12 @@ class _Order(Record):
         """The tag by which a retry finds the subnet."""
         return tag_plan.CALL_TAG, self.call
 
-    def is_for(self, subnet: ManagedSubnet) -> bool:
+    def is_for(self, subnet: Subnet) -> bool:
         """Whether this request created a subnet: tags may be copied from another one, a range can't."""
         wanted = self.wish.subnet_range
-        return subnet.is_marked(self.mark) and (wanted is None or subnet.range == str(wanted))
+        return subnets.is_marked(subnet, self.mark) and (wanted is None or subnet.range == str(wanted))
 
-    def ranges(self, vpc: Vpc, existing: Sequence[ManagedSubnet], tried: Sequence[str]) -> dict[str, str]:
+    def ranges(self, vpc: Vpc, existing: Sequence[Subnet], tried: Sequence[str]) -> dict[str, str]:
         """CreateSubnet's arguments with the ranges of addresses.
 
         Args:
@@ -85,20 +85,19 @@ class _Order(Record):
         Raises:
             CloudError: The wanted range can't be used, or none is free.
         """
-        taken = [each for subnet in existing for each in (subnet.range, *subnet.ipv6_ranges) if each]
+        taken = [each for subnet in existing for each in subnet.ranges]
         wanted = self.wish.subnet_range
         start = random.Random(self.call).getrandbits(32)  # noqa: S311 - spreads subnets; not a secret
-        if wanted is None:
-            wanted = plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
-        else:
+        if wanted is not None:
             plan.check_range(wanted, vpc.ranges, [self._taken(each) for each in existing if each.range])
-        chosen = {"CidrBlock": str(wanted)}
+        free = wanted or plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
+        chosen = {"CidrBlock": str(free)}
         if self.wish.cloud_properties.ipv6:
             free = plan.free_ipv6_range(vpc.ipv6_ranges, [*taken, *tried], start)
             chosen["Ipv6CidrBlock"] = str(free)
         return chosen
 
-    def _taken(self, subnet: ManagedSubnet) -> plan.Taken:
+    def _taken(self, subnet: Subnet) -> plan.Taken:
         director = self.tags.get(tag_plan.DIRECTOR_TAG)
         is_own = director is not None and subnet.tags.get(tag_plan.DIRECTOR_TAG) == director
         is_managed = tag_plan.NETWORK_TAG in subnet.tags
@@ -126,7 +125,7 @@ def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
         CloudError: One is missing, or belongs to another VPC.
     """
     properties = wish.cloud_properties
-    vpc = vpcs.find(cloud.ec2, wish.vpc_id)
+    vpc = subnets.find_vpc(cloud.ec2, wish.vpc_id)
     if vpc is None:
         message = (
             f"network.cloud_properties.vpc_id: there is no VPC '{wish.vpc_id}'. Correct the id: the VPC "
@@ -170,7 +169,7 @@ def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
     return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
 
 
-def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> ManagedSubnet:
+def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> Subnet:
     """Find the subnet that an earlier attempt at this request created, or create one in a free range."""
     tried: list[str] = []
     is_own = False
@@ -193,7 +192,7 @@ def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> Manage
             is_own = is_own or may_be_done(error)
 
 
-def _keep_or_arm(cloud: Cloud, subnet: ManagedSubnet, undo: Undo, *, is_own: bool) -> None:
+def _keep_or_arm(cloud: Cloud, subnet: Subnet, undo: Undo, *, is_own: bool) -> None:
     """Arm the discard of a subnet that was found by its mark, if this call created it without an answer."""
     if is_own:
         undo.arm(subnet, lambda: subnets.discard(cloud.ec2, subnet.subnet_id))
@@ -201,7 +200,7 @@ def _keep_or_arm(cloud: Cloud, subnet: ManagedSubnet, undo: Undo, *, is_own: boo
         logger.info("Subnet '%s' was created by an earlier attempt at this request", subnet)
 
 
-def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Undo) -> ManagedSubnet:
+def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Undo) -> Subnet:
     zone = order.wish.cloud_properties.availability_zone
     key, value = order.mark
     tags = {**order.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}

@@ -7,7 +7,6 @@ from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Volume
-from bosh_aws_cpi.plan import snapshots as plan
 from bosh_aws_cpi.plan import tags as tag_plan
 
 
@@ -30,9 +29,9 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
     device = _device(volumes.find(cloud.ec2, disk_cid))
     mark = (tag_plan.CALL_TAG, call_id(cloud, "snapshot_disk", disk_cid, metadata))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    tags = with_common(cloud, {**plan.tags(metadata, device), **origin, mark[0]: mark[1]})
+    tags = with_common(cloud, {**tag_plan.of_snapshot(metadata, device), **origin, mark[0]: mark[1]})
     arguments = {
-        "Description": plan.description(metadata, device),
+        "Description": tag_plan.snapshot_description(metadata, device),
         **tag_plan.specifications(tags, "snapshot"),
     }
     earlier = snapshots.find_marked(cloud.ec2, mark, disk_cid) if cloud.config.request_id else None

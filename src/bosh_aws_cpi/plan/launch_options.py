@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
+from bosh_aws_cpi.model import InstanceTypeFacts
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.records import Record
 

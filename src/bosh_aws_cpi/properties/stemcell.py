@@ -8,8 +8,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, parsed
 
 OF_REGISTRATION: Final = ("imds_support", "tpm_support")
@@ -177,7 +177,7 @@ class HeavyStemcellProperties(StemcellProperties):
         return self.virtualization_type == "paravirtual"
 
     def problems(self, encryption: Encryption, now: datetime) -> Iterator[Problem]:
-        """The same; and a NitroTPM needs an AMI that boots by UEFI."""
+        """Why create_stemcell refuses the AMI's `settings`: a NitroTPM also needs boot by UEFI."""
         yield from super().problems(encryption, now)
         # EC2 user guide, NitroTPM, prerequisites: "the AMI must be configured for UEFI boot mode".
         if self.tpm_support and self.boots_by != "uefi":

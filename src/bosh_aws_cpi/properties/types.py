@@ -3,6 +3,7 @@
 Unknown keys are no error, since manifests carry keys of other versions; they are logged.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
@@ -20,10 +21,10 @@ from pydantic import (
     model_validator,
 )
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _LONGEST_NUMBER: Final = 20
 """The maximum number of digits of a wrong number that an error shows."""
 _PRICE_FLOOR: Final = Decimal("0.001")
-"""In dollars; EC2 wants more (API model, SpotMarketOptions, MaxPrice)."""
+"""A price in dollars; EC2 wants more (API model, SpotMarketOptions, MaxPrice)."""
 
 
 def _truth(value: object) -> bool:
@@ -89,7 +90,7 @@ MISSING: Final = "is missing"
 HASH_RULE: Final = "hash_rule"
 """The type of pydantic's error for a hash whose keys contradict each other: a hash as such is right."""
 _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
-"""For these, null is a value: no encryption, no key, whatever the defaults say."""
+"""Properties for which null is a value: no encryption, no key, whatever the defaults say."""
 
 
 class Problem(Record):
@@ -167,6 +168,21 @@ class Properties(BaseModel):
             for part in (field.annotation, *parts):
                 if isinstance(part, type) and issubclass(part, Properties) and key in part.model_fields:
                     yield f"{name}.{key}"
+
+
+class SentWhole(Properties):
+    """A hash that goes to EC2 whole."""
+
+    @property
+    def ec2_names(self) -> Json:
+        """The given properties under EC2's names."""
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return camel_keys({name: value for name, value in given.items() if value is not None})
+
+
+def camel_keys(options: Mapping[str, object]) -> Json:
+    """Options with EC2's names for the keys, which are in snake case."""
+    return {name.title().replace("_", ""): value for name, value in options.items()}
 
 
 class Encryptable(Properties):

@@ -64,7 +64,7 @@ class Method(Record):
     result: Callable[[Any], Any] | None = None
     """Converts the function's result to the form of V2 and later."""
     result_in_v1: Callable[[Any], Any] | None = None
-    """The same for V1, where it differs."""
+    """Converts the result to the form of V1, where that differs."""
 
 
 _VM = ("vm_cid", CID)

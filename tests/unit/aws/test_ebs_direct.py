@@ -10,8 +10,8 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError, SSLError
 
 from bosh_aws_cpi.aws import ebs_direct
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import routes
+from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.route_tables import Route, RouteTable
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Ec2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource, Survey
-from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,8 +11,9 @@ from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
-from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts, NicPlan
+from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, Market
 from bosh_aws_cpi.plan.run_instances import InstanceSpec
 from bosh_aws_cpi.plan.tokens import client_token

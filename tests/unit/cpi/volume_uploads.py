@@ -9,7 +9,7 @@ import tarfile
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource, Survey
-from bosh_aws_cpi.encryption import Encryption
+from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
     from pathlib import Path

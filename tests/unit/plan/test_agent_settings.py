@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import BlockDevices
 from bosh_aws_cpi.plan import agent_settings
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 
 MANUAL = {
     "type": "manual",
@@ -88,7 +89,8 @@ def test_name_of_the_vm() -> None:
 )
 def test_dns(networks: dict[str, Any], dns: dict[str, Any] | None) -> None:
     """The servers are those of the first manual network that has any; else null."""
-    assert agent_settings.minimal(facts(networks=networks), {})["dns"] == dns
+    settings = agent_settings.user_data(facts(networks=networks), DEVICES, {}, is_registry_used=True)
+    assert json.loads(settings)["dns"] == dns
 
 
 @pytest.mark.parametrize("filler", ["x", "ü"], ids=["ASCII", "two bytes"])

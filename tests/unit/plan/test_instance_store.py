@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts
-from bosh_aws_cpi.plan.block_devices import planned
+from bosh_aws_cpi.model import Encryption, Image, InstanceTypeFacts
+from bosh_aws_cpi.plan.block_devices import BlockDevices, planned
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import VmProperties

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
+from bosh_aws_cpi.model import InstanceTypeFacts
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, preferring_spread
 from bosh_aws_cpi.properties.vm import VmProperties
 

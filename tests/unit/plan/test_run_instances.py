@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.model import BlockDevices, InstanceTypeFacts
+from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan import run_instances
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.run_instances import InstanceSpec
 from bosh_aws_cpi.properties.vm import VmProperties

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import NotSupported
-from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.model import Encryption, Volume
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.plan.ebs import Origin
 from bosh_aws_cpi.properties.disk import DiskProperties

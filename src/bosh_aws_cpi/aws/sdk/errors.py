@@ -141,6 +141,30 @@ def _status(error: BaseException) -> int:
     return int(metadata.get("HTTPStatusCode", 0))
 
 
+def unless_missing(missing: frozenset[str], call: Callable[[], Found]) -> Found | None:
+    """Make a call about one resource; None when AWS answers with a code that says that there is none."""
+    try:
+        return call()
+    except ClientError as error:
+        if has_code(error, missing):
+            return None
+        raise
+
+
+def is_deleted(in_use: frozenset[str], missing: frozenset[str], delete: Callable[[], object]) -> bool:
+    """Make one attempt at a deletion; False when AWS answers that the resource is in use.
+
+    It is no error if the resource is already gone.
+    """
+    try:
+        unless_missing(missing, delete)
+    except ClientError as error:
+        if has_code(error, in_use):
+            return False
+        raise
+    return True
+
+
 @contextmanager
 def naming_vm(vm_cid: str) -> Iterator[None]:
     """Turn an unknown or malformed id into VMNotFound, in calls about one VM.

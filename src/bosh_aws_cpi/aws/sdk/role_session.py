@@ -35,12 +35,13 @@ _SKEW: Final = 900
 _SECRETS: Final = ("access_key", "secret_key", "token")
 _MEMBERS: Final = (*_SECRETS, "expiry_time")
 _UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"
-"""In EC2's message if it does not accept the keys. Its code, AuthFailure, also means that another account's
-AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
+"""A part of EC2's message if it does not accept the keys. Its code, AuthFailure, also means that another
+account's AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
 _IS_KEPT: Final = "signed_with_kept_credentials"
-"""In the context of a request."""
+"""A key in the context of a request: whether it is signed with kept credentials."""
 _REVOKED: Final = "explicit deny"
-"""In AWS's message if a policy denies the call, as the one does with which IAM revokes a role's sessions."""
+"""A part of AWS's message if a policy denies the call, as the one does with which IAM revokes a role's
+sessions."""
 
 
 class RoleCredentials(DeferredRefreshableCredentials):

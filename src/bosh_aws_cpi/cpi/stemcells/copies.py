@@ -8,17 +8,17 @@ reused only by a retry of the request that started it, and by a stemcell with th
 from collections.abc import Mapping
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import image_deletion, images, snapshots, tags
+from bosh_aws_cpi.aws import images, snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import settings
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Image
+from bosh_aws_cpi.model import Encryption, Image
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
 from bosh_aws_cpi.records import Record
@@ -83,7 +83,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     def create(undo: Undo) -> str:
         ami_id = undo.create(
             lambda: images.copy(cloud.ec2, arguments, own),
-            lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
+            lambda created: images.discard_copy(cloud.ec2, created, own),
         )
         return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id, patience, notice))
 
@@ -91,13 +91,13 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
 
 
 def _time_limit(cloud: Cloud) -> Json:
-    minutes = cloud.config.aws.copy_completion_minutes
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     return {"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}
 
 
 def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
     """How long to wait for a copy, and what to log; with a time limit, others of the AMI come first."""
-    minutes = cloud.config.aws.copy_completion_minutes
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     if not minutes:
         return timing.IMAGE_AVAILABLE, ""
     notice = (
@@ -109,12 +109,12 @@ def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
 
 def _earlier(
     cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]
-) -> Mapping[str, images.Marked]:
+) -> Mapping[str, Image]:
     """Earlier calls' copies, perhaps pending, that are this stemcell's by their tags; the best one first."""
     if not (stemcell or cloud.config.request_id):
         return {}
     found = images.marked(cloud.ec2, marks)
-    of_call = [each for each in found if each.is_recent and each.tags.get(tag_plan.CALL_TAG) == call]
+    of_call = [each for each in found if is_recent(each.created) and each.tags.get(tag_plan.CALL_TAG) == call]
     of_name = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
     return {each.ami_id: each for each in (*of_call, *of_name)}
 

@@ -1,17 +1,17 @@
 """create_stemcell: an existing AMI, a copy of one, or a new one from the stemcell's own image."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.stemcells import copies
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.plan import regions
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import (
     OF_REGISTRATION,
@@ -21,6 +21,8 @@ from bosh_aws_cpi.properties.stemcell import (
     path_of,
 )
 
+_PARTITIONS: Final = ("cn-", "us-gov-", "us-isob-", "us-isof-", "us-iso-", "eu-isoe-", "eusc-")
+"""Prefixes of the regions outside the partition "aws"; AMIs can't be copied between partitions."""
 STEMCELL_TAGS_SINCE = 3
 """The first contract version in which the Director passes tags in ``env``."""
 
@@ -40,15 +42,15 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
         CloudError: No AMI of the stemcell is in the region, the image is bad, or EC2 could not
             create the AMI.
     """
-    properties = StemcellProperties.parse(cloud_properties, cloud.config.aws.stemcell)
+    properties = StemcellProperties.parse(cloud_properties, cloud.config.aws.stemcell.overrides)
     own_tags = tag_plan.checked(properties.tags)
     given_tags = tag_plan.checked((env or {}).get("tags"))
-    path = path_of("kms_key_arn", cloud.config.aws.stemcell)
+    path = path_of("kms_key_arn", cloud.config.aws.stemcell.overrides)
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     warn_if_unused(properties, encryption, path)
     is_tagged_by_call = cloud.api_version >= STEMCELL_TAGS_SINCE
     if own_tags and (is_tagged_by_call or not isinstance(properties, HeavyStemcellProperties)):
-        logger.warning("%s.tags %s", path_of("tags", cloud.config.aws.stemcell), TAGS_IGNORED)
+        logger.warning("%s.tags %s", path_of("tags", cloud.config.aws.stemcell.overrides), TAGS_IGNORED)
     with naming_keys(encryption.key_text):
         if properties.settings:
             from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - not needed for a light one
@@ -67,11 +69,11 @@ def _light(
 ) -> str:
     region = cloud.config.aws.region
     source_region = region
-    if region not in properties.ami and cloud.config.aws.copies_stemcells_from_other_regions:
-        source_region = regions.nearest(properties.ami, region) or region
+    if region not in properties.ami and cloud.config.aws.stemcell.copy_from_region:
+        source_region = nearest_region(properties.ami, region) or region
     is_copied = encryption.encrypted or source_region != region
     if wrong := [name for name in properties.settings if not is_copied or name in OF_REGISTRATION]:
-        path = path_of(wrong[0], cloud.config.aws.stemcell)
+        path = path_of(wrong[0], cloud.config.aws.stemcell.overrides)
         message = (
             f"{path}.{wrong[0]} can't be set for this light stemcell, whose AMI exists already. Remove it, "
             "or use the heavy stemcell. A copy of the AMI, for which encrypted is true, can have share_with "
@@ -97,7 +99,7 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
     region = cloud.config.aws.region
     message = f"Stemcell does not contain an AMI in region {region}"
     if region not in properties.ami:
-        is_set = cloud.config.aws.copies_stemcells_from_other_regions
+        is_set = cloud.config.aws.stemcell.copy_from_region
         remedy = "" if is_set else ", set aws.stemcell.copy_from_region"
         message += (
             f". It has AMIs in {', '.join(properties.ami)}{', in other partitions' if is_set else ''}: "
@@ -108,7 +110,21 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
             f". Its AMI '{properties.ami[region]}' does not exist there, or its owner does not share it with "
             "this account: use another version of the stemcell"
         )
-        from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
-
-        message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+        message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
     return CloudError(message)
+
+
+def nearest_region(regions: Iterable[str], region: str) -> str | None:
+    """The region to copy from: in the same partition, and on the same continent if there is one.
+
+    Args:
+        regions: The regions to choose from.
+        region: The target region.
+    """
+    candidates = [name for name in regions if _partition(name) == _partition(region)]
+    continent = region.partition("-")[0]
+    return min(candidates, key=lambda name: (name.partition("-")[0] != continent, name), default=None)
+
+
+def _partition(region: str) -> str:
+    return next((prefix for prefix in _PARTITIONS if region.startswith(prefix)), "")

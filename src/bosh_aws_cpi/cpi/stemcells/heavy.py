@@ -7,7 +7,7 @@ from typing import Final
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
-from bosh_aws_cpi.aws import ebs_direct, image_deletion, images, kms_keys, snapshots
+from bosh_aws_cpi.aws import ebs_direct, images, kms_keys, snapshots
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
@@ -17,10 +17,9 @@ from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import image_file, settings, snapshot_upload, volume_upload
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.model import Encryption, gib
 from bosh_aws_cpi.plan import register_image
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
@@ -74,7 +73,7 @@ def create(
         )
         ami_id = undo.create(
             lambda: images.register(cloud.ec2, arguments),
-            lambda created: image_deletion.deregister(cloud.ec2, created),
+            lambda created: images.deregister(cloud.ec2, created),
         )
         return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id))
 
@@ -112,7 +111,7 @@ def _finish_or_discard(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
         return images.finish(cloud.ec2, ami_id)
     except images.NotCreated:
         in_turn(
-            lambda: image_deletion.deregister(cloud.ec2, ami_id),
+            lambda: images.deregister(cloud.ec2, ami_id),
             lambda: snapshots.discard(cloud.ec2, snapshot_id),
         )
         raise

@@ -12,10 +12,9 @@ from typing import Final
 from bosh_aws_cpi.cpi.stemcells.gzip_stream import MAX_RATIO, GzipStream
 from bosh_aws_cpi.cpi.stemcells.tar_image import NAME, Image, TarReader
 from bosh_aws_cpi.cpi.stemcells.unusable import Unusable, damaged
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import MIB_PER_GIB, gib
+from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
 from bosh_aws_cpi.records import Record
 
 _MIB: Final = 1 << 20

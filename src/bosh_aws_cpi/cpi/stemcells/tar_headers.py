@@ -13,7 +13,7 @@ from bosh_aws_cpi.records import Record
 RECORD: Final = 512
 """A header's length; contents are padded to a multiple of it."""
 MAX_SEGMENTS: Final = 1 << 18
-"""Of data between the holes of one image."""
+"""The maximum number of segments of data between the holes of one image."""
 MAX_SIZE: Final = 64 << 40
 """Bytes of the largest EBS volume (EBS user guide, "EBS volume constraints")."""
 _BASE_256: Final = 0x80
@@ -28,7 +28,7 @@ _IN_HEADER: Final = 4
 _IN_EXTENSION: Final = 21
 """The number of segments in a header, and in an extension (GNU tar's manual, "Basic Tar Format")."""
 _GNU: Final = b"ustar  \0"
-"""The magic and version of GNU tar's own format (the same section)."""
+"""The magic and version of GNU tar's own format (GNU tar manual, "Basic Tar Format")."""
 
 Segment = tuple[int, int]
 """Offset and length of data in an image with holes, in bytes."""

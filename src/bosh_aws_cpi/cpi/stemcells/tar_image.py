@@ -16,7 +16,7 @@ from bosh_aws_cpi.records import Record
 
 NAME: Final = "root.img"
 MAX_OTHER_MIB: Final = 256
-"""Of all that is not root.img's data: a stemcell's image contains nothing else."""
+"""The maximum size of all that is not root.img's data: a stemcell's image contains nothing else."""
 _MAX_HEADERS: Final = 1000
 _MAX_DESCRIPTION: Final = 4 << 20
 """Bytes of all extended headers and sparse maps together; this is enough for about 200,000 segments."""

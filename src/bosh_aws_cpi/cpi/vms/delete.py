@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMNotFound
@@ -10,11 +9,12 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tag_names import records_target
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from bosh_aws_cpi.recorded_targets import Target
+    from bosh_aws_cpi.aws.load_balancers import Target
 
 
 class _Before(Record):
@@ -102,7 +102,7 @@ def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
 
 
 def _deregister_addresses(cloud: Cloud, instance: Instance, before: _Before) -> None:
-    if any(map(recorded_targets.is_record, instance.tags)):
+    if any(map(records_target, instance.tags)):
         from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses  # noqa: PLC0415 - seldom needed
 
         deregister_addresses(cloud.clients, instance, before.deregistered)

@@ -5,8 +5,8 @@ from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi import recorded_targets
 from bosh_aws_cpi.aws import instances, load_balancers, network_interfaces, subnets
+from bosh_aws_cpi.aws.load_balancers import Target
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -15,7 +15,6 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.nics import description
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
-from bosh_aws_cpi.recorded_targets import Target
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.aws.sdk.clients import Clients
@@ -60,13 +59,13 @@ def _doubt(clients: "Clients", instance: Instance, target: Target) -> str | None
 def _doubt_about_terminated(
     clients: "Clients", instance: Instance, target: Target, vpc_id: str
 ) -> str | None:
-    """The same for a VM of which EC2 may not show all interfaces: no other instance may have the address."""
+    """Why a target may not be that of a VM that has lost interfaces; None if nobody else has the address."""
     try:
         address = ip_address(target.target_id)
     except ValueError:
         return "it is no address"
     for subnet in subnets.of_vpc(clients.ec2, vpc_id):
-        if any(address in ip_network(each) for each in (subnet.range, *subnet.ipv6_ranges) if each):
+        if any(address in ip_network(each) for each in subnet.ranges):
             nic = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
             if nic is None or nic.vm_cid == instance.vm_cid or _was_its(instance, nic):
                 return None
@@ -111,12 +110,12 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
 def _recorded(cloud: Cloud, instance: Instance, foreign: list[Target]) -> list[Target]:
     """The recorded targets that are the VM's own; those that may not be are added to `foreign`."""
     own: list[Target] = []
-    for target in recorded_targets.recorded(instance.tags):
+    for target in load_balancers.recorded(instance.tags):
 
-        def sort(target: Target = target) -> None:
+        def decide(target: Target = target) -> None:
             (own if is_own(cloud.clients, instance, target) else foreign).append(target)
 
-        _attempt(f"checking {target} in '{target.group_arn}'", sort)
+        _attempt(f"checking {target} in '{target.group_arn}'", decide)
     return own
 
 
@@ -170,7 +169,7 @@ def deregister_addresses(
     Raises:
         CloudError: AWS refused, or did not answer; the message says how to repeat the attempt.
     """
-    for target in recorded_targets.recorded(instance.tags):
+    for target in load_balancers.recorded(instance.tags):
         if not target.is_address or target in deregistered:
             continue
         try:

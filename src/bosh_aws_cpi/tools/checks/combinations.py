@@ -81,7 +81,7 @@ class Merged(Record):
 
     @property
     def identity(self) -> Identity:
-        """The same for all combinations that differ only in the zone's name in AWS."""
+        """What combinations that differ only in the zone's name in AWS have in common."""
         own = tuple((key, *identity(node)) for key, node in self.nodes.items() if key != _ZONE)
         return (_ZONE in self.nodes, *own, str(self.sized))
 

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.encryption import Encryption
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.model import Encryption, gib
 from bosh_aws_cpi.plan import ebs, tags
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults, persistent
 from bosh_aws_cpi.properties.disk import DiskProperties

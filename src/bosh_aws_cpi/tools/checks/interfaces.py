@@ -8,7 +8,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true
 from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
-from bosh_aws_cpi.plan import interface_options, nics, subnet_fallbacks
+from bosh_aws_cpi.plan import interface_options, nics, placement
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of
@@ -108,7 +108,7 @@ def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
     if vm.says("primary_ipv6"):
         checks.append(said(lambda: nics.with_primary_ipv6(nics.nic_plans(networks))))
     if vm.says("zone_fallback"):
-        checks.append(said(lambda: subnet_fallbacks.check_leaving(nics.nic_plans(networks)[0])))
+        checks.append(said(lambda: placement.check_leaving(nics.nic_plans(networks)[0])))
     own = vm.merged.nodes.get("security_groups")
     if own is None or (not own.has_variables and own.value == []):
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))

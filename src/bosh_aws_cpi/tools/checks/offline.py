@@ -119,7 +119,7 @@ class Files(Record):
         return cls(documents, deployed, config, aws, [*wrong, *of_sizes])
 
     def in_region(self, ec2: "Callable[[], EC2Client]") -> "Files":
-        """The same with the types that the region offers, if ``aws.vm_resources_by_region`` wants that."""
+        """These files with the types that the region offers, if ``aws.vm_resources_by_region`` wants that."""
         if not self.aws.vm_resources_by_region or not (known := self.config.sizes):
             return self
         sizes, wrong = _sizes(lambda: in_region(self.aws, ec2, known))
@@ -143,7 +143,7 @@ class Files(Record):
         yield from _of_metadata_options(aws)
         yield from disks.of_defaults(aws)
         yield from _of_stemcells(aws)
-        if aws.stemcell.get("tags") and not self.is_for_create_env:
+        if aws.stemcell.overrides.get("tags") and not self.is_for_create_env:
             remedy = "Remove aws.stemcell.tags from cpi.json"
             yield Finding(Severity.ERROR, f"aws.stemcell.tags {TAGS_IGNORED}", remedy)
         yield from [*_of_cpi_name(config)] or _of_others(config)
@@ -285,7 +285,7 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     A stemcell may have its own boot mode and key, so the rules about these give no error.
     """
     others = HeavyStemcellProperties.model_fields.keys() - {*SETTINGS, "encrypted", "kms_key_arn"}
-    given = {key: value for key, value in aws.stemcell.items() if key not in others}
+    given = {key: value for key, value in aws.stemcell.overrides.items() if key not in others}
     yield from values.of_configuration(HeavyStemcellProperties, given, "aws.stemcell", aws.region)
     properties = read_known(HeavyStemcellProperties, Document("", given).root)
     if properties is None:

@@ -57,7 +57,7 @@ class _Loader(BoundedLoader):
         try:
             value: float = getattr(self, f"construct_yaml_{kind}")(node)
         except (ValueError, KeyError) as error:
-            raise _refusal(f"a value can't be read as a {kind}", node) from error
+            raise _refusal(f"a value can't be read as !!{kind}", node) from error
         if not math.isfinite(value):
             raise _refusal("a number must be finite", node)
         return value
@@ -76,7 +76,7 @@ for _kind in _FORMLESS:
 
 
 class _NativeLoader(_Loader):
-    """The same, with the events of libyaml, which BOSH reads YAML with, in a tenth of the time.
+    """The loader with the events of libyaml, with which BOSH reads YAML, in a tenth of the time.
 
     The values are composed and counted in Python.
     """

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import threading
-import time
 from collections import Counter
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,14 +14,16 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
-from bosh_aws_cpi.cpi.stemcells.snapshot_upload import Workers, upload
+from bosh_aws_cpi.cpi.stemcells import snapshot_upload
+from bosh_aws_cpi.cpi.stemcells.snapshot_upload import upload
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.cpi.block_uploads import IN_FLIGHT, SNAPSHOT, WAIT, Ebs, Image, lay_completed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
+    from concurrent.futures import Future
 
     from bosh_aws_cpi.cpi.cloud import Cloud
     from tests.unit.conftest import Clock, Ec2, ProgramLog
@@ -67,83 +69,54 @@ def test_parallel(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPa
 def test_memory(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
     """The blocks that are read but not yet written are limited."""
     image = Image(monkeypatch, 4 * IN_FLIGHT)
-    go, waiting, collect = threading.Event(), [], Workers.collect
+    go, unwritten = threading.Event(), []
 
-    def spied(workers: Workers[Any, Any], seconds: float) -> list[Any]:
-        waiting.append((image.taken - len(ebs.blocks) if not go.is_set() else 0, workers.pending))
+    def spied(pending: Collection[Future[bytes]], *how: Any) -> Any:
+        unwritten.append(len(pending))
         go.set()
-        return collect(workers, seconds)
+        return wait(pending, *how)
 
-    monkeypatch.setattr(Workers, "collect", spied)
+    monkeypatch.setattr(snapshot_upload, "wait", spied)
     ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
     lay_completed(ec2)
     upload(cloud, image.source(), Undo())
-    assert waiting[0] == (IN_FLIGHT, IN_FLIGHT)
-    assert max(pending for _, pending in waiting) == IN_FLIGHT
+    assert unwritten[0] == max(unwritten) == IN_FLIGHT
     assert len(ebs.blocks) == 4 * IN_FLIGHT
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [
-        (
-            1,
-            [
-                "Uploaded 2 of 5 MiB, 0.5 MiB/s, 5 seconds left",
-                "Uploaded 5 of 5 MiB, 0.5 MiB/s, 0 seconds left",
-            ],
-        ),
-        (0.125, ["Uploaded 5 of 5 MiB, 4.0 MiB/s, 0 seconds left"]),
-    ],
-)
-def test_progress(
-    cloud: Cloud,
-    ec2: Ec2,
-    ebs: Ebs,
-    monkeypatch: pytest.MonkeyPatch,
-    program_log: ProgramLog,
-    seconds: float,
-    expected: list[str],
-) -> None:
+def test_progress(clock: Clock, program_log: ProgramLog) -> None:
     """The log has the progress after five seconds, at growing intervals, and at the end."""
-    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.MAX_CONNECTIONS", 0)
-    image = Image(monkeypatch, 10)
-    lay_completed(ec2)
-    ebs.before_put = lambda _: time.sleep(seconds)
-    upload(cloud, image.source(), Undo())
-    infos = [record.text for record in program_log.records if record.level == "INFO"]
-    assert infos == expected
+    progress = snapshot_upload.Progress(8)
+    for done, seconds in ((0, 4), (0, 2), (2, 3), (2, 8), (3, 3), (8, 5)):
+        clock.now += seconds
+        progress.report(done)
+    assert [record.text for record in program_log.records] == [
+        "Uploaded 0 of 4 MiB, 0.0 MiB/s",
+        "Uploaded 1 of 4 MiB, 0.1 MiB/s",
+        "Uploaded 4 of 4 MiB, 0.2 MiB/s",
+    ]
 
 
 def test_standstill(
-    cloud: Cloud,
-    ec2: Ec2,
-    ebs: Ebs,
-    clock: Clock,
-    monkeypatch: pytest.MonkeyPatch,
-    program_log: ProgramLog,
+    cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, program_log: ProgramLog
 ) -> None:
     """The progress is logged while no block is written, too."""
+    monkeypatch.setattr(snapshot_upload, "_LONGEST_WAIT", 0)
+    monkeypatch.setattr(snapshot_upload, "_FIRST_REPORT", 0)
     image = Image(monkeypatch, 10)
     go = threading.Event()
-    waits: list[float] = []
-    collect = Workers.collect
 
-    def nothing_done(workers: Workers[Any, Any], seconds: float) -> list[Any]:
-        if len(waits) == 3:
+    def spied(*how: Any) -> Any:
+        if program_log.records:
             go.set()
-            return collect(workers, WAIT)
-        waits.append(seconds)
-        clock.now += seconds
-        return []
+        return wait(*how)
 
-    monkeypatch.setattr(Workers, "collect", nothing_done)
+    monkeypatch.setattr(snapshot_upload, "wait", spied)
     lay_completed(ec2)
     ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
     upload(cloud, image.source(), Undo())
     infos = [record.text for record in program_log.records if record.level == "INFO"]
-    assert [said.split(",")[0] for said in infos] == ["Uploaded 0 of 5 MiB"] * 2 + ["Uploaded 5 of 5 MiB"]
-    assert waits == [5, 5, 5]
+    assert (infos[0], infos[-1].split(",")[0]) == ("Uploaded 0 of 5 MiB, 0.0 MiB/s", "Uploaded 5 of 5 MiB")
 
 
 def refusal(code: str) -> ClientError:
@@ -153,7 +126,7 @@ def refusal(code: str) -> ClientError:
 
 def threads_left() -> list[str]:
     """List the threads that still put blocks."""
-    return [each.name for each in threading.enumerate() if "_run" in each.name]
+    return [each.name for each in threading.enumerate() if "Pool" in each.name]
 
 
 def test_first_error(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, GroupRule
-from bosh_aws_cpi.route_tables import Route, RouteTable
+from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.tools.diagnosis.reachability import (
     EPHEMERAL,
     Remote,

@@ -272,7 +272,7 @@ class _InterfaceCreation:
     def _unanswered(self, nic_plan: NicPlan) -> Nic | None:
         """The interface whose creation was not answered."""
         wanted = set(nic_plan.addresses)
-        return next((nic for nic in self._unattached(nic_plan) if wanted <= nic.addresses), None)
+        return next((nic for nic in self._unattached(nic_plan) if wanted.issubset(nic.addresses)), None)
 
     def _discard_earlier(self, nic_plan: NicPlan) -> None:
         """Delete interfaces that an earlier call created for this VM with other arguments and did not use."""

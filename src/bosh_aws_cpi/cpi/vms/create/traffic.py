@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes, tags
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
-from bosh_aws_cpi.aws.load_balancers import TargetGroup
+from bosh_aws_cpi.aws.load_balancers import Target, TargetGroup, record_of
+from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import may_be_done
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -18,9 +19,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Vip
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.recorded_targets import Target, tags_of
 from bosh_aws_cpi.records import EMPTY, Record
-from bosh_aws_cpi.route_tables import Route, RouteTable
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -79,7 +78,7 @@ def check_tags(traffic: Traffic, tags_of_vm: Mapping[str, str]) -> None:
     Raises:
         CloudError: They are too many.
     """
-    records = tags_of(Target(group.arn, "", group.port) for group in traffic.target_groups)
+    records = record_of(Target(group.arn, "", group.port) for group in traffic.target_groups)
     tag_plan.check_for_ec2({**tags_of_vm, **records})
 
 
@@ -184,7 +183,7 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
     """The VM as a target: its id, or the first interface's primary address."""
     if not group.family:
         return Target(group.arn, instance.vm_cid, group.port)
-    address = instance.nics[0].primary_addresses.get(group.family)
+    address = instance.nics[0].primary_address(group.family)
     if address is None:
         message = (
             f"Target group '{group.arn}' has IP address type {group.family}, but the VM's first interface "
@@ -196,7 +195,7 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
 
 def _register_targets(cloud: Cloud, targets: Sequence[Target], instance: Instance, undo: Undo) -> None:
     """Register the VM; first its tags record what delete_vm could not find out."""
-    if records := tags_of(targets):
+    if records := record_of(targets):
         tags.require(cloud.ec2, instance.vm_cid, records, timing.TAGGABLE)
     for target in targets:
         _register_target(cloud, target, undo)

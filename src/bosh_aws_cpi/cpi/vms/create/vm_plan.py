@@ -3,20 +3,21 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import images, volumes
-from bosh_aws_cpi.aws import networks as aws_networks
+from bosh_aws_cpi.aws import firewalls, images, volumes
+from bosh_aws_cpi.aws import subnets as aws_subnets
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import BlockDevices, Image, InstanceTypeFacts, Nic, NicPlan, Vip
-from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, subnet_fallbacks, type_options
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan, Vip
+from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
+from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
-from bosh_aws_cpi.plan.run_instances import InstanceSpec
+from bosh_aws_cpi.plan.run_instances import InstanceSpec, TemplateVersion
 from bosh_aws_cpi.properties.network import parse_networks
 from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
@@ -24,7 +25,6 @@ from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
-    from bosh_aws_cpi.plan.launch_template import TemplateVersion
     from bosh_aws_cpi.plan.spread import SpreadGroup
     from bosh_aws_cpi.properties.vm import LaunchTemplate
 
@@ -139,7 +139,7 @@ class VmRequest(Record):
     metadata_options: Json
     """EC2's instance metadata options, in snake case."""
     tags: dict[str, str]
-    """For the instance, its volumes and its interfaces."""
+    """The tags of the instance, its volumes and its interfaces."""
 
     @property
     def gets_traffic(self) -> bool:
@@ -193,9 +193,7 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
             "again (bosh upload-stemcell --fix), or correct aws.region"
         )
         if stemcell_cid.endswith(images.LIGHT_SUFFIX):  # an AMI of the account itself is never hidden
-            from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
-
-            message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+            message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
         raise CloudError(message)
     if found.state == "disabled":
         message = (
@@ -268,8 +266,8 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     first, *_ = plans
     leaves_zone = request.properties.zone_fallback
     if leaves_zone:
-        subnet_fallbacks.check_leaving(first)
-    found = aws_networks.subnets(
+        placement.check_leaving(first)
+    found = aws_subnets.find_all(
         cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
     )
     ordered = [found[plan.subnet_id] for plan in plans]
@@ -282,20 +280,19 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     unusable_disks = [] if leaves_zone and usable else disks
     placement.check_zone(ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone)
     vpc_id = placement.one_vpc(ordered)
-    subnet_fallbacks.check(first, found, is_any_zone=leaves_zone)
+    placement.check_fallbacks(first, found, is_any_zone=leaves_zone)
     return _Place(zone, vpc_id, usable if first.fallback_subnets else {})
 
 
 def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
     """The ids of security groups; EC2 is called only if some are given by name."""
     names = [entry for entry in groups if not nics.is_group_id(entry)]
-    by_name = aws_networks.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
+    by_name = firewalls.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
 
 
 def _launch_template(cloud: Cloud, given: "LaunchTemplate") -> "TemplateVersion":
     from bosh_aws_cpi.aws import launch_templates  # noqa: PLC0415 - few VMs have one
-    from bosh_aws_cpi.plan.launch_template import TemplateVersion  # noqa: PLC0415 - the same
 
     template = TemplateVersion(*launch_templates.version(cloud.ec2, given))
     refuse(template.problems())

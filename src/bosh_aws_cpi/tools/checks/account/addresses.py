@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from bosh_aws_cpi.aws.interface_details import Held
-from bosh_aws_cpi.plan.subnets import overlap
+from bosh_aws_cpi.aws.network_interfaces import Held
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
@@ -67,7 +66,7 @@ def _of_static(use: SubnetUse, held: Sequence[Held]) -> Iterator[Finding]:
     """Static addresses that others hold: they can't also be reserved, because the Director refuses that."""
     for static in ranges_of(use.entry.get("static")):
         for each in held:
-            if any(overlap(one, each.network) for one in static.networks):
+            if any(map(each.network.overlaps, static.networks)):
                 about = f" ({each.interface.description})" if each.interface.description else ""
                 held_one = ", ".join(joined([(each.network[0], each.network[-1])]))
                 what = (
@@ -157,4 +156,4 @@ def _range(use: SubnetUse) -> AnyNetwork | None:
 
 
 def _is_in(use: SubnetUse, whole: AnyNetwork | None, held: Held) -> bool:
-    return held.interface.subnet_id == use.subnet_id and whole is not None and overlap(whole, held.network)
+    return held.interface.subnet_id == use.subnet_id and whole is not None and whole.overlaps(held.network)

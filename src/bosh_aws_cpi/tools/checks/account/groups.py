@@ -190,4 +190,4 @@ def _takes_defaults(use: SubnetUse, known: KnownSubnets) -> bool:
 
 def _uses_networks(launch: Launch, use: SubnetUse, known: KnownSubnets) -> bool:
     """Whether a combination can be deployed in a subnet, and has no groups of its own."""
-    return not launch.has(_KEY) and launch.zone in {"", known.found[use.subnet_id].zone}
+    return not launch.has(_KEY) and launch.zone in {"", known.found[use.subnet_id].availability_zone}

@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from bosh_aws_cpi.aws.subnet_details import SubnetFacts
 from bosh_aws_cpi.model import Subnet
-from bosh_aws_cpi.plan import subnet_fallbacks
+from bosh_aws_cpi.plan import placement
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of, within
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
@@ -29,9 +28,9 @@ class KnownSubnets(Record):
     """
 
     references: References
-    found: Mapping[str, SubnetFacts]
+    found: Mapping[str, Subnet]
 
-    def uses(self) -> Iterator[tuple[SubnetUse, SubnetFacts]]:
+    def uses(self) -> Iterator[tuple[SubnetUse, Subnet]]:
         """The subnets of the cloud config that exist."""
         for use in self.references.subnets:
             if (facts := self.found.get(use.subnet_id)) is not None:
@@ -40,7 +39,7 @@ class KnownSubnets(Record):
     def vpcs(self, launch: Launch | None = None) -> list[str]:
         """The VPCs of the subnets in which a combination can be deployed; of all, without one."""
         zone = launch.zone if launch is not None else ""
-        return sorted({facts.vpc_id for _, facts in self.uses() if zone in {"", facts.zone}})
+        return sorted({facts.vpc_id for _, facts in self.uses() if zone in {"", facts.availability_zone}})
 
 
 def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
@@ -60,7 +59,7 @@ def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
     yield from _of_vms(known, is_any_zone=is_any_zone)
 
 
-def _of_state(facts: SubnetFacts, node: Node) -> Iterator[Finding]:
+def _of_state(facts: Subnet, node: Node) -> Iterator[Finding]:
     if facts.state != "available":
         what = f"subnet '{facts.subnet_id}' is {facts.state}"
         yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
@@ -70,7 +69,7 @@ def _of_state(facts: SubnetFacts, node: Node) -> Iterator[Finding]:
 
 
 def _of_fallbacks(
-    use: SubnetUse, facts: SubnetFacts, known: KnownSubnets, *, is_any_zone: bool
+    use: SubnetUse, facts: Subnet, known: KnownSubnets, *, is_any_zone: bool
 ) -> Iterator[Finding]:
     """Each fallback subnet must be like the first one, by create_vm's own rule.
 
@@ -78,28 +77,21 @@ def _of_fallbacks(
     """
     for node in use.fallbacks:
         other = known.found.get(str(node.value))
-        if other is not None and (
-            what := subnet_fallbacks.difference(_subnet(facts), _subnet(other), is_any_zone=is_any_zone)
-        ):
+        if other is not None and (what := placement.difference(facts, other, is_any_zone=is_any_zone)):
             remedy = "" if "zone_fallback" in what else "Use another subnet, or remove it"
             yield Finding(Severity.ERROR, what, remedy, node.place)
 
 
 def _of_vms(known: KnownSubnets, *, is_any_zone: bool) -> Iterator[Finding]:
     """What create_vm refuses of the fallback subnets of known VMs, unless the subnets' findings say it."""
-    found = {subnet_id: _subnet(facts) for subnet_id, facts in known.found.items()}
     for vm in known.references.vms:
         plan, leaves = next(iter(vm.plans), None), vm.says("zone_fallback")
-        if plan is None or not found.keys() >= {plan.subnet_id, *plan.fallback_subnets}:
+        if plan is None or not known.found.keys() >= {plan.subnet_id, *plan.fallback_subnets}:
             continue
-        check = partial(subnet_fallbacks.check, plan, found)
+        check = partial(placement.check_fallbacks, plan, known.found)
         strict, loose = said(check), said(partial(check, is_any_zone=is_any_zone))
         if leaves is False and strict and not loose:
             yield Finding(Severity.ERROR, strict, "", vm.group.at(vm.key).place)
-
-
-def _subnet(facts: SubnetFacts) -> Subnet:
-    return Subnet(facts.subnet_id, facts.vpc_id, facts.zone, facts.families)
 
 
 def zones(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
@@ -114,10 +106,11 @@ def zones(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
     yield from _misplaced(known, missing)
 
 
-def _of_zone(use: SubnetUse, facts: SubnetFacts, missing: Collection[str]) -> Iterator[Finding]:
+def _of_zone(use: SubnetUse, facts: Subnet, missing: Collection[str]) -> Iterator[Finding]:
+    there = facts.availability_zone
     for zone, node in use.zones:
-        if zone not in {facts.zone, *missing}:
-            what = f"subnet '{facts.subnet_id}' is in zone {facts.zone}, but the az's zone is {zone}"
+        if zone not in {there, *missing}:
+            what = f"subnet '{facts.subnet_id}' is in zone {there}, but the az's zone is {zone}"
             remedy = f"Use a subnet in {zone}, or correct {node.path}"
             yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
 
@@ -145,14 +138,14 @@ def _without_subnet(launch: Launch, known: KnownSubnets) -> str:
     """Why a VM can be in none of the subnets of its az; empty if it can, or if that is not known."""
     az = launch.merged.zone
     uses = [use for use in known.references.subnets if use.serves(az)]
-    zones = {known.found[use.subnet_id].zone for use in uses if use.subnet_id in known.found}
+    zones = {known.found[use.subnet_id].availability_zone for use in uses if use.subnet_id in known.found}
     if not zones or launch.zone in zones or any(use.subnet_id not in known.found for use in uses):
         return ""
     of_az = f" of az '{name_of(az)}'" if az is not None else ""
     return f"no subnet{of_az} is in zone {launch.zone}; they are in {', '.join(sorted(zones))}"
 
 
-def _of_range(use: SubnetUse, facts: SubnetFacts) -> Iterator[Finding]:
+def _of_range(use: SubnetUse, facts: Subnet) -> Iterator[Finding]:
     """The range in the file must be that in AWS."""
     node = use.entry.get("range")
     wanted = range_of(node.value) if node is not None else None

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bosh_aws_cpi.plan.launch_template import TemplateVersion
+from bosh_aws_cpi.plan.run_instances import TemplateVersion
 from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import read_known

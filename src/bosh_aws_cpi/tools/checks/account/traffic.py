@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from bosh_aws_cpi.aws.load_balancers import Misfit
-from bosh_aws_cpi.route_tables import RouteTable
+from bosh_aws_cpi.aws.routes import RouteTable
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
 from bosh_aws_cpi.tools.checks.naming import Launch

@@ -101,7 +101,7 @@ class ManualSubnet(Subnet):
     dns: tuple[str, ...] = ()
     """Addresses of the DNS servers."""
     netmask_bits: StrictInt | None = None
-    """Of a managed network: size of the free range that the CPI chooses without a range."""
+    """Size of the free range that the CPI chooses for a managed network without a range."""
     cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
     """Subnet and security groups in AWS."""
 

@@ -26,7 +26,7 @@ EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
 _ALMOST: Final = 0.85
 """How alike "network" and "networks" are at least; `get_close_matches` asks for 0.6."""
 _SIMILAR: Final = 0.79
-"""The same of "az" and "azs"; newer versions of BOSH may have keys that are less alike."""
+"""How alike "az" and "azs" are at least; newer versions of BOSH may have keys that are less alike."""
 QUOTED: Final = "Remove the quotation marks"
 """The remedy for a quoted number or boolean."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")

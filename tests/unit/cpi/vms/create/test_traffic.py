@@ -9,10 +9,10 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.aws.load_balancers import TargetGroup
+from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
 from bosh_aws_cpi.model import AttachedNic, Instance, Vip
-from bosh_aws_cpi.route_tables import Route, RouteTable
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud

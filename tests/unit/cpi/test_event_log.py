@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.event_log import CODE
+from bosh_aws_cpi.cpi.event_log import CODE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PROCESSES, LINES = 4, 300
 WRITER = f"""
 import sys
-from bosh_aws_cpi import event_log
+from bosh_aws_cpi.cpi import event_log
 sys.stdin.readline()
 for number in range({LINES}):
     event_log._append(sys.argv[1], f"{{sys.argv[2]}} {{number}} {{'x' * 100}}\\n".encode())

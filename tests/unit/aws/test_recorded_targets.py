@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bosh_aws_cpi.recorded_targets import Target, recorded, tags_of
+from bosh_aws_cpi.aws.load_balancers import Target, record_of, recorded
 
 ARN = "arn:aws-us-gov:elasticloadbalancing:us-gov-west-1:123456789012:targetgroup/web/0123456789abcdef"
 TARGETS = [Target(ARN, "10.0.1.10", 80), Target(ARN, "i-1", 8080), Target(ARN, "2001:db8::1", 65_535)]
@@ -12,15 +12,15 @@ TARGETS = [Target(ARN, "10.0.1.10", 80), Target(ARN, "i-1", 8080), Target(ARN, "
 
 def test_recorded() -> None:
     """Recorded targets are read again, within EC2's limits for tags."""
-    tags = tags_of(TARGETS)
+    tags = record_of(TARGETS)
     assert list(recorded({"Name": "web/0", **tags})) == TARGETS
-    longest = tags_of([Target(ARN.replace("/web/", f"/{'w' * 32}/"), ":".join(["2001"] * 8), 65_535)])
+    longest = record_of([Target(ARN.replace("/web/", f"/{'w' * 32}/"), ":".join(["2001"] * 8), 65_535)])
     assert [(len(key) <= 127, len(value) <= 255) for key, value in longest.items()] == [(True, True)]
 
 
 def test_not_recorded() -> None:
     """An instance at its group's own port needs no record: ELB finds it by its id."""
-    assert tags_of([Target(ARN, "i-1")]) == {}
+    assert record_of([Target(ARN, "i-1")]) == {}
 
 
 @pytest.mark.parametrize(

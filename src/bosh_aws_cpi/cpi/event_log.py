@@ -7,6 +7,7 @@ form is checked. Only calls with ``debug.event_log`` load this module.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import stat
@@ -14,15 +15,14 @@ import time
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.call_statistics import caller
-from bosh_aws_cpi.jsontext import decode, encode
-from bosh_aws_cpi.log import redact
-from bosh_aws_cpi.records import Confidential
+from bosh_aws_cpi.jsontext import encode
+from bosh_aws_cpi.log import logger, redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, Final
 
-    from bosh_aws_cpi.call_statistics import CallStatistics
+    from bosh_aws_cpi.cpi.cloud import Cloud
 
 CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 """An error code of AWS, a name of an exception, a request id of AWS."""
@@ -32,46 +32,31 @@ _MOST_IDS: Final = 20
 _OPENING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Call(Confidential):
-    """A call that has ended."""
+def note(
+    cloud: Cloud, method: str, arguments: list[Any], response: bytes, seconds: float, *, is_delivered: bool
+) -> None:
+    """Append a call that has ended to the configured file; if that fails, a warning is logged.
 
-    method: str
-    arguments: list[Any]
-    director_uuid: str | None
-    request_id: str | None
-    response: bytes
-    is_delivered: bool
-    """Whether the caller got the response."""
-    seconds: float
-    statistics: CallStatistics
-
-
-def note(path: str, call: Call) -> None:
-    """Append a call to the file.
-
-    Raises:
-        OSError: The file can't be written, or is a link or another thing than a file.
+    Args:
+        seconds: How long the call took.
+        is_delivered: Whether the caller got the response.
     """
-    _append(path, f"{encode(_event(call), ascii_only=True)}\n".encode())
-
-
-def _event(call: Call) -> dict[str, Any]:
-    response = decode(call.response)
-    result, error = response["result"], response["error"]
-    counted = call.statistics
-    ids = caller(call.director_uuid, call.request_id)
+    config, counted = cloud.config, cloud.statistics
+    document = json.loads(response)
+    result, error = document["result"], document["error"]
+    ids = caller(config.director_uuid, config.request_id)
     ids = {name: value for name, value in ids.items() if redact(value) == value}
     now = time.time()
-    return {
+    event = {
         "time": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(now))}.{int(now % 1 * 1000):03d}Z",
-        "method": call.method,
+        "method": method,
         "director_uuid": ids.get("director"),
         "request_id": ids.get("request"),
-        "ids": _ids(call.arguments),
+        "ids": _ids(arguments),
         "result": result if isinstance(result, bool) else _ids([result]),
         "error": error["type"] if error else None,
-        "delivered": call.is_delivered,
-        "seconds": round(call.seconds, 3),
+        "delivered": is_delivered,
+        "seconds": round(seconds, 3),
         "aws": {
             "calls": dict(counted.calls),
             "retries": dict(counted.retries),
@@ -82,6 +67,11 @@ def _event(call: Call) -> dict[str, Any]:
             ],
         },
     }
+    path = str(config.debug.event_log)
+    try:
+        _append(path, f"{encode(event, ascii_only=True)}\n".encode())
+    except OSError as problem:
+        logger.warning("The event log '%s' can't be written: %s", path, problem.strerror)
 
 
 def _ids(values: Iterable[Any]) -> list[str]:
