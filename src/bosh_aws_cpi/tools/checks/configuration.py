@@ -12,7 +12,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, CPI, ignored, nearest, refused
-from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _ROUTE: Final = ("cloud_provider", "properties")
@@ -20,8 +20,6 @@ _SHOWN: Final = ".".join(_ROUTE)
 _AWS: Final = "aws."
 _SECTIONS: Final = ((), ("aws",), ("registry",), ("debug",), ("debug", "cpi"))
 """The hashes of ``cloud.properties`` whose keys are all known."""
-
-
 _CREDENTIALS: Final = frozenset(
     {"credentials_source", "access_key_id", "secret_access_key", "session_token"}
     | {"role_arn", "external_id", "session_tags"}
@@ -107,7 +105,7 @@ def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Findi
     elif given.get(key) is not None:
         section[key] = given[key]
     elif key not in _CREDENTIALS:
-        name = next(each for inner in node.variables() for each in inner.variable_names)
+        name = next(each for inner in node.variables() for each in variables_in(inner.value))
         remedy = f"{_INTERPOLATE}, or add aws.{key} to cpi.json"
         yield Finding(
             Severity.NOT_CHECKED, f"{name} is a variable: aws.{key} is not checked", remedy, node.place

@@ -85,12 +85,7 @@ class Node(Entity):
     @property
     def is_unknown(self) -> bool:
         """Whether its text, or a key of its hash, has a variable, whose value only the Director knows."""
-        return bool(self.variable_names)
-
-    @property
-    def variable_names(self) -> list[str]:
-        """The variables in its text, or in its keys, as they are written."""
-        return variables_in(self.value)
+        return bool(variables_in(self.value))
 
     def get(self, *keys: str | int) -> "Node | None":
         """A value within it; None when there is none, or null."""

@@ -77,7 +77,8 @@ def findings(node: Node, around: Node, key: str, region: str, *, is_offline: boo
     kind, noun = _IDS.get(path) or _IDS.get(key), _NAMES.get(path) or _NAMES.get(key)
     found = _ID.fullmatch(text)
     if key == "kms_key_arn":
-        if what := wrong_key(text, region):
+        if is_wrong_key(text, region):
+            what = f"'{text}' is not the ARN of a KMS key in {region}"
             yield _wrong(node, what, f"Use a key of {region}")
     elif (kind or noun) and (text.startswith("arn:") or (found is not None and found[1] != kind)):
         what = f"'{text}' is {f'the id of {_KINDS[found[1]]}' if found is not None else 'an ARN'}"
@@ -100,15 +101,10 @@ def findings(node: Node, around: Node, key: str, region: str, *, is_offline: boo
         yield _doubtful(node, f"'{text}' is not an instance type that is known", remedy)
 
 
-def wrong_key(text: str, region: str) -> str:
-    """Why EBS can't encrypt with what is named as a KMS key; empty if it perhaps can."""
+def is_wrong_key(text: str, region: str) -> bool:
+    """Whether an ARN is not that of a KMS key in the region; EBS takes other names of keys, too."""
     found = _KMS.fullmatch(text)
-    if not text.startswith("arn:") or (found is not None and found[1] == region):
-        return ""
-    is_elsewhere = found is not None
-    return f"'{text}' is " + (
-        f"a key of another region than {region}" if is_elsewhere else "not a KMS key's ARN"
-    )
+    return text.startswith("arn:") and (found is None or found[1] != region)
 
 
 def is_no_zone(text: str) -> bool:
@@ -124,17 +120,12 @@ def _is_type(name: str) -> bool:
 @cache
 def near_type(name: str) -> str:
     """The remedy for an unknown instance type: the nearest one; empty if none is near."""
-    return near(name, _types())
-
-
-@cache
-def _types() -> Collection[str]:
-    return frozenset(type_table.names())
+    return near(name, type_table.names())
 
 
 @cache
 def _sizes() -> Collection[str]:
-    return frozenset(name.partition(".")[2] for name in _types())
+    return frozenset(name.partition(".")[2] for name in type_table.names())
 
 
 def near(name: str, known: Collection[str]) -> str:

@@ -38,7 +38,7 @@ from bosh_aws_cpi.tools.checks.bosh.levels import Level
 from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes, keys_of, text_of
 from bosh_aws_cpi.tools.checks.combinations import shown
-from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.checks.identifiers import near
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import read_known, said
@@ -338,7 +338,7 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
     for node in (node for document in documents for node in document.root.variables()):
         keys = set(node.document.value) if isinstance(node.document.value, dict) else set()
         if not (_IS_MANIFEST & keys and _UNREAD & set(node.route[:_DEPTH])):
-            for name in node.variable_names:
+            for name in variables_in(node.value):
                 places.setdefault(name, []).append(node.place)
     for name, found in places.items():
         more = f", here and in {len(found) - 1} more" if len(found) > 1 else ""

@@ -58,7 +58,7 @@ class _Loader(BoundedLoader):
             value: float = getattr(self, f"construct_yaml_{kind}")(node)
         except (ValueError, KeyError) as error:
             raise _refusal(f"a value can't be read as !!{kind}", node) from error
-        if not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             raise _refusal("a number must be finite", node)
         return value
 
@@ -83,19 +83,9 @@ class _NativeLoader(_Loader):
 
     def __init__(self, content: bytes) -> None:
         super().__init__(content)
-        self._events = yaml.CSafeLoader(content)
-
-    def check_event(self, *choices: Any) -> bool:  # noqa: ANN401 - as PyYAML's
-        """Whether the next event is one of these, or any."""
-        return bool(self._events.check_event(*choices))
-
-    def peek_event(self) -> Any:  # noqa: ANN401 - as PyYAML's
-        """The next event."""
-        return self._events.peek_event()
-
-    def get_event(self) -> Any:  # noqa: ANN401 - as PyYAML's
-        """The next event, which is then the last one."""
-        return self._events.get_event()
+        events = yaml.CSafeLoader(content)
+        for name in ("check_event", "peek_event", "get_event"):
+            setattr(self, name, getattr(events, name))
 
 
 def loaded(name: str, content: bytes) -> tuple[Any, Places, list[Route]]:

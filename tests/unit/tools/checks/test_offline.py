@@ -502,7 +502,6 @@ def test_default_disks(check: Callable[..., Found]) -> None:
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
         ({"iops_per_gib": 400, "throughput": 1000}, {}, []),
         ({"iops_per_gib": 399, "throughput": 1000}, {}, ["error disk_types/default/cloud_properties"]),
-        ({"kms_key_arn": "key"}, {}, ["warning aws.default_persistent_disk.kms_key_arn"]),
         ({"kms_key_arn": "key"}, {"encrypted": True}, []),
         ({"kms_key_arn": "key", "encrypted": True}, {}, []),
     ],
@@ -536,35 +535,6 @@ def test_words_of_default_disks(
     """A type that EBS does not have, and a size over its limit, are warnings for a default, too."""
     found = [each[:2] for each in check(yaml.safe_load(OWN), **{name: disk})]
     assert found == ([("warning", f"aws.{name}.{key}")] if key else [])
-
-
-@pytest.mark.parametrize(
-    ("aws", "own", "unused"),
-    [
-        ({"default_root_disk": {"kms_key_arn": "key"}}, None, "root"),
-        ({"default_root_disk": {"kms_key_arn": "key", "encrypted": False}}, {}, "root"),
-        ({"default_root_disk": {"kms_key_arn": "key"}, "encrypted": True}, {"encrypted": False}, "root"),
-        ({"default_root_disk": {"kms_key_arn": "key"}}, {"encrypted": True}, None),
-        ({"default_root_disk": {"kms_key_arn": "key"}}, {"encrypted": "((encrypted))"}, None),
-        ({"default_root_disk": {"kms_key_arn": "key"}}, "((disk))", None),
-        ({"default_root_disk": {"kms_key_arn": "key", "encrypted": True}}, None, None),
-        ({"default_ephemeral_disk": {"kms_key_arn": "key"}}, {"encrypted": True}, "ephemeral"),
-        ({"default_ephemeral_disk": {"kms_key_arn": "key"}, "encrypted": True}, None, None),
-    ],
-)
-def test_unused_default_key(
-    check: Callable[..., Found], aws: dict[str, Any], own: Any, unused: str | None
-) -> None:
-    """A default key that encrypts no disk, because neither the default nor a VM asks for it, is a warning."""
-    whole = yaml.safe_load(OWN)
-    for entry in whole["vm_types"]:
-        entry["cloud_properties"].pop("root_disk", None)
-    whole["vm_types"][0]["cloud_properties"]["root_disk"] = own
-    found = [each for each in check(whole, **aws) if each[0] != "not checked"]
-    path = f"aws.default_{unused}_disk"
-    said = "the key has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
-    assert [(each[0], each[1]) for each in found] == ([("warning", f"{path}.kms_key_arn")] if unused else [])
-    assert not unused or said in found[0][2]
 
 
 def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:

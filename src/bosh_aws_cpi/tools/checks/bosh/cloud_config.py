@@ -9,8 +9,8 @@ from functools import cached_property
 
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, VmSize
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.bosh.models import LISTS, NETWORK_TYPES
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of
+from bosh_aws_cpi.tools.checks.bosh.models import LISTS
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 
 
@@ -104,7 +104,5 @@ def zones_of(subnet: Node) -> list[str] | None:
 
 def type_of(network: Node) -> str:
     """A network's type; empty when it isn't known."""
-    node = network.get("type")
-    if node is None:
-        return "manual"
-    return node.value if node.value in NETWORK_TYPES else ""
+    kind = network.get("type")
+    return text_of(kind) if kind is not None else "manual"

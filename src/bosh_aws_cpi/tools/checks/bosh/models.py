@@ -19,7 +19,6 @@ from bosh_aws_cpi.properties.types import Cidr, Properties, Text
 from bosh_aws_cpi.properties.vm import OTHER_SPELLINGS, MetadataOptions, VmProperties
 
 Positive = Annotated[int, Field(strict=True, ge=1)]
-NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
 ERRAND: Final = "errand"
 """The lifecycle of groups whose VMs a deployment does not create."""
 
