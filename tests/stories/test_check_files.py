@@ -188,7 +188,7 @@ def test_list_with_variables(run: Callable[..., Answer], text: str) -> None:
     answer = run(text)
     found = {each["severity"]: each["what"] for each in answer.document["findings"]}
     assert answer.returncode == 1
-    assert found["error"].startswith("is not a hash: a cloud config is a hash with azs")
+    assert found["error"].startswith("is not a hash: it must be a hash with azs")
     assert found["not checked"].startswith("((x)) is a variable")
 
 

@@ -33,9 +33,7 @@ _ANY_GROUPS: Final = ["((default_security_groups))"]
 _ROWS: Final = AwsConfig.rows
 _JOB: Final = {key: row.job_default for key, row in _ROWS.items() if row.job_default is not None}
 """What the job aws_cpi writes into cpi.json for keys that the manifest lacks."""
-_REQUIRED: Final = [key for key, row in _ROWS.items() if row.is_required_by_job]
 _INTERPOLATE: Final = "Interpolate the file first (bosh interpolate)"
-_WHY: Final = "which the job aws_cpi needs"
 
 
 def unknown_keys(properties: Json) -> Iterator[Finding]:
@@ -74,8 +72,9 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
         remedy = "Add it, with region, default_security_groups and credentials"
         return aws, [refused(whole, what, remedy, BOSH_CLI)]
     entries = {str(each.route[-1]): each for each in whole.entries() if each.value is not None}
-    missing = [key for key in _REQUIRED if key not in entries]
-    found = [refused(whole, f"has no {key}, {_WHY}", f"Add {key}", BOSH_CLI) for key in missing]
+    missing = [row.name for row in _ROWS.values() if row.is_required_by_job and row.name not in entries]
+    what = "has no {}, which the job aws_cpi needs"
+    found = [refused(whole, what.format(key), f"Add {key}", BOSH_CLI) for key in missing]
     section: Json = {"region": aws.region, **_JOB}
     if _GROUPS in entries:
         section[_GROUPS] = _ANY_GROUPS
@@ -106,10 +105,11 @@ def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Findi
         section[key] = given[key]
     elif key not in _CREDENTIALS:
         name = next(each for inner in node.variables() for each in variables_in(inner.value))
-        remedy = f"{_INTERPOLATE}, or add aws.{key} to cpi.json"
-        yield Finding(
-            Severity.NOT_CHECKED, f"{name} is a variable: aws.{key} is not checked", remedy, node.place
+        what, remedy = (
+            f"{name} is a variable: aws.{key} is not checked",
+            f"{_INTERPOLATE}, or add it to cpi.json",
         )
+        yield Finding(Severity.NOT_CHECKED, what, remedy, node.place)
 
 
 def placed(finding: Finding, document: Document) -> Finding:

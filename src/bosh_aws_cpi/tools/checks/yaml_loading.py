@@ -51,11 +51,11 @@ class _Loader(BoundedLoader):
         """The text of a date, as the bosh CLI reads it."""
         return self.construct_scalar(node)
 
-    def construct_checked(self, node: yaml.ScalarNode) -> float:
+    def construct_checked(self, node: yaml.ScalarNode) -> Any:  # noqa: ANN401 - of one of three types
         """A number or a boolean, of those that JSON has; Python's own error would quote it."""
         kind = node.tag.rpartition(":")[2]
         try:
-            value: float = getattr(self, f"construct_yaml_{kind}")(node)
+            value: Any = getattr(self, f"construct_yaml_{kind}")(node)
         except (ValueError, KeyError) as error:
             raise _refusal(f"a value can't be read as !!{kind}", node) from error
         if isinstance(value, float) and not math.isfinite(value):

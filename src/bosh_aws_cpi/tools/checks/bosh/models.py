@@ -78,7 +78,7 @@ class Subnet(Bosh):
 class DynamicSubnet(Subnet):
     """A subnet in which AWS chooses the addresses."""
 
-    prefix: StrictInt | None = None  # type: ignore[assignment]  # narrower
+    prefix: StrictInt | None = None  # type: ignore[assignment]  # the Director takes no text here
     """Prefix length, which can only be that of a single address."""
     dns: tuple[str, ...] = ()
     """Addresses of the DNS servers."""

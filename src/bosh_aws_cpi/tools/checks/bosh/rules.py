@@ -1,7 +1,6 @@
-"""What all rules of BOSH share: how the Director reads a value, and findings about values.
+"""The form of what BOSH and the CPI read: types, absent keys and unknown ones; and how BOSH reads a name.
 
-The Director's reading is that of BOSH, src/bosh-director/lib/bosh/director/validation_helper.rb: a key whose
-value is null is there, and has the wrong type; a number is as good as a string.
+A number is as good as a string for BOSH (src/bosh-director/lib/bosh/director/validation_helper.rb).
 """
 
 import re
@@ -85,7 +84,7 @@ def keys_of(
     if not isinstance(node.value, dict):
         what = "is empty" if node.value is None else "is not a hash"
         keys = ", ".join(list(keys_in(model))[:3])
-        yield refused(node, f"{what}: {_shown(model)} is a hash with {keys} and others", "", source)
+        yield refused(node, f"{what}: it must be a hash with {keys} and others", "", source)
         return
     levels = {level.node.route: level for level in Level(node, model).within(others)}
     for level in levels.values():
@@ -93,10 +92,6 @@ def keys_of(
             yield from _wrong_values(level, levels, source, others)
         if not level.node.is_unknown:
             yield from _unknown(level, source if issubclass(level.model, Bosh) else CPI)
-
-
-def _shown(model: type[Properties]) -> str:
-    return (model.__doc__ or "").rstrip(".").replace("A ", "a ", 1)
 
 
 def _wrong_values(
@@ -150,16 +145,10 @@ def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
     return f"Rename {near[0]} to {name}" if near else ""
 
 
-def _is(value: object, kind: type) -> bool:
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, kind) or (kind is str and isinstance(value, int | float))
-
-
 def text_of(node: Node | None) -> str:
     """A name: a string, or a number in its place; empty for a variable and for anything else."""
-    is_text = node is not None and _is(node.value, str) and not node.is_unknown
-    return str(node.value) if node is not None and is_text else ""
+    value = None if node is None or node.is_unknown or isinstance(node.value, bool) else node.value
+    return str(value) if isinstance(value, str | int | float) else ""
 
 
 def name_of(entry: Node) -> str:
