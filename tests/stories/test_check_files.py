@@ -276,15 +276,6 @@ def test_misplaced_option(cpi: Cpi, tmp_path: Path) -> None:
     assert "Move it into cpu_options" in said
 
 
-def test_same_file(cpi: Cpi, tmp_path: Path) -> None:
-    """A file that is given twice is one mistake of the command line."""
-    path = tmp_path / "file.yml"
-    path.write_text(OWN)
-    answer = cpi.run("check", str(path), f"{tmp_path}/./file.yml", "--offline")
-    assert (answer.returncode, answer.stdout) == (2, b"")
-    assert "is given twice: name it once" in answer.stderr
-
-
 def test_no_stemcell(run: Callable[..., Answer]) -> None:
     """A stemcell's CID that can be none is refused."""
     answer = run(OWN, arguments=("--stemcell", ""))

@@ -54,7 +54,7 @@ def test_register_refused(ec2: Ec2) -> None:
         ([("ami-1", "pending", "2026-01-02"), ("ami-2", "pending", "2026-01-01")], "ami-2"),
     ],
 )
-def test_find_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | None) -> None:
+def test_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | None) -> None:
     """A copy is found by all its tags: available ones before pending ones, then the oldest."""
     filters = [
         {"Name": "tag:a", "Values": ["1"]},
@@ -67,7 +67,8 @@ def test_find_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str 
         *({"ImageId": i, "State": state, "CreationDate": made, "Tags": tags} for i, state, made in found),
     ]
     ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=filters)
-    assert images.find_marked(ec2.client, {"b": "2", "a": "1"}) == expected
+    first = next(iter(images.marked(ec2.client, {"b": "2", "a": "1"})), None)
+    assert (first and first.ami_id) == expected
 
 
 COPY = {"Name": "copy", "SourceImageId": "ami-source", "SourceRegion": "us-west-2"}

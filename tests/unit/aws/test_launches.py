@@ -11,7 +11,7 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.aws import instances, launches
 from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, NO_CAPACITY
 from bosh_aws_cpi.errors import VMCreationFailed
-from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
+from bosh_aws_cpi.model import Instance, Nic, StateReason
 from tests.unit.aws.instance_looks import VM, entry
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def test_run(ec2: Ec2) -> None:
         devices={"/dev/xvda": "vol-1", "/dev/sdf": "vol-2", "/dev/sdg": "vol-3", "/dev/sdh": "vol-4"},
         leaving=frozenset({"vol-2", "vol-3"}),
         outliving=frozenset({"vol-1", "vol-4"}),
-        nics=[AttachedNic("eni-0", 0, "eni-attach-0"), AttachedNic("eni-1", 1, "eni-attach-1")],
+        nics=[Nic(f"eni-{n}", device_index=n, attachment_id=f"eni-attach-{n}") for n in (0, 1)],
         vpc_id="vpc-1",
         client_token="token",
         state_reason=StateReason("pending", "pending: pending"),

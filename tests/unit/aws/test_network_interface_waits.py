@@ -148,7 +148,10 @@ def lay_subnet(ec2: Ec2, *pages: list[dict[str, Any]]) -> None:
     [
         (entry("available"), Nic(ID, MAC, "available")),
         (entry("in-use", "i-1"), Nic(ID, MAC, "in-use", "i-1")),
-        (entry("in-use", Attachment={"InstanceOwnerId": "amazon-elb"}), Nic(ID, MAC, "in-use")),
+        (
+            entry("in-use", Attachment={"InstanceOwnerId": "amazon-elb"}),
+            Nic(ID, MAC, "in-use", vm_owner_id="amazon-elb"),
+        ),
         (
             entry("available", TagSet=[{"Key": "a", "Value": "1"}]),
             Nic(ID, MAC, "available", tags={"a": "1"}),

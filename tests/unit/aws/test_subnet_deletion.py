@@ -94,7 +94,7 @@ def test_shown_but_not_found(ec2: Ec2, clock: Clock) -> None:
     """When EC2 shows a subnet that DeleteSubnet does not find, the deletion is retried."""
     for code in ("InvalidSubnetID.NotFound", "InvalidSubnetId.NotFound"):
         ec2.refuses("delete_subnet", code, SubnetId=SUBNET)
-        lay_shown(ec2, {"SubnetId": SUBNET})
+        lay_shown(ec2, {"SubnetId": SUBNET, "VpcId": "vpc-1", "AvailabilityZone": "z"})
     ec2.answers("delete_subnet", SubnetId=SUBNET)
     subnets.delete(ec2.client, SUBNET)
     assert len(clock.pauses) == 2

@@ -6,21 +6,22 @@ from typing import TypeVar
 from pydantic import ValidationError
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Problem, Properties
 from bosh_aws_cpi.tools.checks.documents import Node
 
 Model = TypeVar("Model", bound=Properties)
 
 
-def read_known(model: type[Model], node: Node | None) -> Model | None:
+def read_known(model: type[Model], given: Node | Json | None) -> Model | None:
     """What is known of a hash of properties; None if one is wrong, which `keys_of` reports.
 
     Args:
         model: What they are.
-        node: The hash; None if there is none, and so no property.
+        given: The hash; None if there is none, and so no property.
     """
     try:
-        return model.model_validate(node.known() if node is not None else {})
+        return model.model_validate(given.known() if isinstance(given, Node) else given or {})
     except ValidationError:
         return None
 
