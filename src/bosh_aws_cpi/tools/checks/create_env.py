@@ -10,8 +10,7 @@ from typing import Final
 from bosh_aws_cpi.tools.checks import aws_addresses
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
-from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, hashes, keys_of, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
 from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm
@@ -43,8 +42,7 @@ def config_of(document: Document) -> CloudConfig:
 
 
 def findings(document: Document, config: CloudConfig) -> Iterator[Finding]:
-    """Check the keys, and the addresses that AWS keeps."""
-    yield from keys_of(document.root, CreateEnv, BOSH_CLI)
+    """Check the addresses that AWS keeps."""
     for group in _groups(document):
         for entry, network in Group.of(group, config).networks:
             if type_of(network) == "manual":

@@ -16,7 +16,7 @@ from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import instance_types, tags, type_options
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import Problem
-from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED, MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.models import Compilation
@@ -24,7 +24,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, identity
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
-from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
+from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read_known, said
 from bosh_aws_cpi.tools.checks.references import grouped, judged
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -50,20 +50,14 @@ def findings(
     """
     aws = aws.replaced(tags={**aws.tags, **common_tags})
     defaults, extended = disk_defaults(aws), _of_extensions(config)
-    is_wrong: dict[Identity, bool] = {}
     judged: set[Identity] = set()
     told: set[tuple[Identity, str]] = set()
     for merged in combinations:
-        for key, node in merged.nodes.items():
-            if identity(node) not in is_wrong:
-                own = list(_of_property(key, node)) if not node.is_unknown else []
-                is_wrong[identity(node)] = any(each.severity is Severity.ERROR for each in own)
-                yield from own
         if merged.is_open:
             continue
         if not merged.is_extension:
             yield from _missing(merged, extended if merged.use is None else set())
-        if merged.identity in judged or any(is_wrong[identity(node)] for node in merged.nodes.values()):
+        if merged.identity in judged or any(map(_is_wrong, merged.nodes.items())):
             continue
         judged.add(merged.identity)
         for problem in _problems(_values(merged), defaults, aws):
@@ -79,16 +73,10 @@ def _of_extensions(config: CloudConfig) -> set[str]:
     return {key for each in extensions for key in (REQUIRED if is_open(each) else properties_of(each))}
 
 
-def _of_property(key: str, node: Node) -> Iterator[Finding]:
-    """What is wrong with a property alone."""
-
-    def at(*route: str | int) -> Node:
-        return node.at(*route[1:])
-
-    known = node.known()
-    yield from read(VmProperties, {key: known}, at)[1]
-    if key == "metadata_options" and isinstance(known, dict):
-        yield from read(MetadataOptions, MetadataOptions.renamed(known), node.at)[1]
+def _is_wrong(item: tuple[str, Node]) -> bool:
+    """Whether a property has a wrong type, which is said where it stands."""
+    key, node = item
+    return not node.has_variables and read_known(VmProperties, {key: node.value}) is None
 
 
 def _missing(merged: Merged, others: set[str]) -> Iterator[Finding]:

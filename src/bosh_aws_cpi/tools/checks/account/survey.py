@@ -40,7 +40,7 @@ from bosh_aws_cpi.tools.checks.references import References, grouped
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+    from bosh_aws_cpi.aws.sdk.clients import CommandClients
     from bosh_aws_cpi.tools.checks.offline import Files
 
 
