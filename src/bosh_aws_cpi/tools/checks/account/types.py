@@ -53,8 +53,7 @@ def missing_zones(offers: Offers, launches: Iterable[Launch]) -> Iterator[Findin
         if name in offers.zones or is_no_zone(name):  # that is said without AWS
             continue
         what = f"zone '{name}' does not exist in {offers.region}, or the account can't use it"
-        known = [name.lower()] if name.lower() in offers.zones else sorted(offers.zones)
-        yield Finding(Severity.ERROR, what, f"Use {', '.join(known)}", node.place, "AWS")
+        yield Finding(Severity.ERROR, what, f"Use {', '.join(sorted(offers.zones))}", node.place, "AWS")
 
 
 def unoffered(offers: Offers, launches: Iterable[Launch]) -> Iterator[Finding]:
