@@ -18,7 +18,7 @@ from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import InstanceStatusEventTypeDef, InstanceTypeDef
+    from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
 
 def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
@@ -193,7 +193,6 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         if "Ebs" in device
     }
     attached = (nic for nic in entry.get("NetworkInterfaces", []) if "Attachment" in nic)
-    options = entry.get("MetadataOptions", {})
     return Instance(
         vm_cid=entry["InstanceId"],
         state=entry["State"]["Name"],
@@ -216,8 +215,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         ami_id=entry.get("ImageId", ""),
         age=_age(entry, answer),
         is_spot=entry.get("InstanceLifecycle") == "spot",
-        metadata_endpoint=options.get("HttpEndpoint", ""),
-        metadata_tokens=options.get("HttpTokens", ""),
+        metadata_endpoint=entry.get("MetadataOptions", {}).get("HttpEndpoint", ""),
         tags=tags_of(entry),
     )
 
@@ -248,10 +246,6 @@ def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401
     return ((clock.date_of(headers) or clock.now()) - launched).total_seconds()
 
 
-_DONE = ("[Completed]", "[Canceled]")
-"""Descriptions of events that are over begin so: EC2 still shows them for up to a week."""
-
-
 class Health(Record):
     """The status checks, each "ok", "impaired", "insufficient-data", "initializing" or "not-applicable".
 
@@ -260,14 +254,12 @@ class Health(Record):
         system: The check of AWS's host and network.
         instance: The check of the instance's own kernel and network.
         disks: The check of the attached EBS volumes.
-        events: The events that AWS has scheduled and not completed.
     """
 
     state: str
     system: str
     instance: str
     disks: str
-    events: tuple[str, ...]
 
 
 def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:
@@ -279,11 +271,6 @@ def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:
             entry.get("SystemStatus", {}).get("Status", ""),
             entry.get("InstanceStatus", {}).get("Status", ""),
             entry.get("AttachedEbsStatus", {}).get("Status", ""),
-            tuple(
-                _event(event)
-                for event in entry.get("Events", [])
-                if not event.get("Description", "").startswith(_DONE)
-            ),
         )
         for entry in answer["InstanceStatuses"]
     }
@@ -309,9 +296,3 @@ def user_data(client: "EC2Client", vm_cid: str) -> bytes:
     """DescribeInstanceAttribute for the user data; empty when there is none."""
     answer = client.describe_instance_attribute(InstanceId=vm_cid, Attribute="userData")
     return base64.b64decode(answer.get("UserData", {}).get("Value", ""))
-
-
-def _event(event: "InstanceStatusEventTypeDef") -> str:
-    begin = event.get("NotBefore")
-    when = f"not before {begin:%Y-%m-%d %H:%M} UTC" if begin else ""
-    return ", ".join(filter(None, [event.get("Code", ""), when, event.get("Description", "")]))

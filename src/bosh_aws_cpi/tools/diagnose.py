@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import Json
@@ -18,12 +18,6 @@ from bosh_aws_cpi.tools.findings import Finding
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
 console, and the routes and firewalls between it and the Director. Nothing is created or changed."""
-_EPILOG: Final = """\
-exit status:
-0: no cause was found
-1: a cause was found
-2: the command failed: bad arguments, a bad configuration, an unknown VM, or keys that AWS does not accept"""
-
 _CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
     vm_causes.status_checks,
     vm_causes.on_console,
@@ -46,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command.parser("diagnose", _DESCRIPTION, _EPILOG)
+    parser = command.parser("diagnose", _DESCRIPTION, "no cause was found", "a cause was found")
     parser.add_argument("vm", metavar="VM_CID", help="the instance's id, which `bosh vms` shows: i-…")
     parser.add_argument(
         "--director-address",
