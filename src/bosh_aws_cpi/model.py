@@ -122,8 +122,8 @@ class Nic(Record):
     status: str = ""
     vm_cid: str | None = None
     """The instance that it is attached to, of any account; None in the description of its instance."""
-    own_vm_cid: str | None = None
-    """The same, if that instance belongs to the account of the interface."""
+    vm_owner_id: str = ""
+    """The account of that instance, or AWS's name for itself: "amazon-elb"."""
     device_index: int = 0
     card_index: int = 0
     """Its network card; the device indexes of different cards are independent."""
@@ -145,6 +145,11 @@ class Nic(Record):
 
     def __str__(self) -> str:
         return self.nic_id
+
+    @property
+    def own_vm_cid(self) -> str | None:
+        """The instance that it is attached to, if that belongs to the interface's account."""
+        return self.vm_cid if self.vm_owner_id == self.owner_id else None
 
     def primary_address(self, family: str) -> str | None:
         """Its primary address of a family, "ipv4" or "ipv6"; None when it has none."""

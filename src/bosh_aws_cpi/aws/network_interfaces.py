@@ -209,7 +209,7 @@ def in_subnet(client: "EC2Client", subnet_id: str, *filters: "FilterTypeDef") ->
 
 
 def _matching(client: "EC2Client", *filters: "FilterTypeDef") -> Iterator[Nic]:
-    pages = client.get_paginator("describe_network_interfaces").paginate(Filters=filters)
+    pages = client.get_paginator("describe_network_interfaces").paginate(Filters=list(filters))
     return (from_entry(entry) for page in pages for entry in page["NetworkInterfaces"])
 
 
@@ -258,13 +258,12 @@ def with_address(client: "EC2Client", address: str) -> list[Nic]:
 def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's types; not every key is always there
     """Read an interface, as DescribeNetworkInterfaces or DescribeInstances shows it."""
     private, attachment = entry.get("PrivateIpAddresses", []), entry.get("Attachment", {})
-    is_own = attachment.get("InstanceOwnerId") == entry.get("OwnerId")
     return Nic(
         nic_id=entry["NetworkInterfaceId"],
         mac_address=entry.get("MacAddress", ""),
         status=entry.get("Status", ""),
         vm_cid=attachment.get("InstanceId"),
-        own_vm_cid=attachment.get("InstanceId") if is_own else None,
+        vm_owner_id=attachment.get("InstanceOwnerId", ""),
         device_index=attachment.get("DeviceIndex", 0),
         card_index=attachment.get("NetworkCardIndex", 0),
         attachment_id=attachment.get("AttachmentId", ""),

@@ -329,11 +329,11 @@ def _are_staying(client: "EC2Client", nics: Sequence[Nic]) -> bool:
         also=[exactly("instance-state-name", *_ALIVE)],
         page=None,
     )
-    return bool(looked_up(", ".join(sorted(vm_cids)), lambda: next(alive, None)))
+    return bool(looked_up(", ".join(sorted(vm_cids)), lambda: any(True for _ in alive)))
 
 
 def _matching(client: "EC2Client", *filters: "FilterTypeDef") -> list[Subnet]:
-    pages = client.get_paginator("describe_subnets").paginate(Filters=filters)
+    pages = client.get_paginator("describe_subnets").paginate(Filters=list(filters))
     return [_subnet(entry) for page in pages for entry in page["Subnets"]]
 
 

@@ -103,14 +103,11 @@ def _check(given: argparse.Namespace) -> int:
 
 def _account(files: "Files", stemcells: "Sequence[str]") -> "tuple[Files, Iterator[Finding]]":
     """The files as the region makes them, and what AWS says of the things that they name."""
-    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
+    from bosh_aws_cpi.aws.sdk.clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
     from bosh_aws_cpi.tools.asking import RETRIES  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account.survey import Extras, findings  # noqa: PLC0415 - as above
-    from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.survey import findings  # noqa: PLC0415 - as above
 
     clients = CommandClients(files.aws.replaced(max_retries=RETRIES), CallStatistics())
     files = files.in_region(lambda: clients.ec2)
-    references = References.of(files.config, files.uses, files.vms)
-    extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
-    return files, findings(clients, files.aws, references, extras)
+    return files, findings(clients, files, stemcells)

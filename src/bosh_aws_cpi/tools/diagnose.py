@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import Json

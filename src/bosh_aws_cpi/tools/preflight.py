@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeVar
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES

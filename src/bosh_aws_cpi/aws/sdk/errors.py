@@ -246,12 +246,6 @@ def remember_call(answer: dict[str, Any], call: Call) -> None:
         answer["Error"][CALL] = call
 
 
-def remember_uncertainty(error: BaseException) -> None:
-    """Record with an error that an earlier attempt at its call may have taken effect; see `may_be_done`."""
-    if call := call_of(error):
-        call.was_uncertain = True
-
-
 def call_of(error: BaseException) -> Call | None:
     """The call that is attached to an error; None when there is none."""
     found = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)
@@ -263,10 +257,9 @@ def described(error: BaseException) -> str:
     call = call_of(error)
     ids = ", ".join(call.ids) if call else ""
     if isinstance(error, ClientError):
-        detail = detail_of(error)
-        request_id = error.response.get("ResponseMetadata", {}).get("RequestId", "none")
+        detail, (_, request_id) = detail_of(error), identified(error)
         said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
-        about = f"request id {request_id}" + (f", for {ids}" if ids else "")
+        about = f"request id {request_id or 'none'}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
     said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""

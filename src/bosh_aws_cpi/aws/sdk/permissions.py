@@ -48,8 +48,11 @@ class Action(Record):
     @property
     def probe(self) -> dict[str, Any]:
         """The parameters of preflight's call, with placeholders."""
-        pairs = (each.partition("=") for each in self.parameters.split())
-        return {name: value or PARAMETERS[name] for name, _, value in pairs}
+        probe: dict[str, Any] = {}
+        for each in self.parameters.split():
+            name, _, value = each.partition("=")
+            probe[name] = (int(value) if value.isdecimal() else value) if value else PARAMETERS[name]
+        return probe
 
 
 class Feature(Record):
@@ -84,8 +87,6 @@ PARAMETERS: Final[Mapping[str, Any]] = {
     "AllocationId": f"eipalloc-{_NONE}",
     "AssociationId": f"aclassoc-{_NONE}",
     "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": f"snap-{_NONE}"}}],
-    "BlockIndex": 0,
-    "ChangedBlocksCount": 0,
     "CidrBlock": "192.0.2.0/24",  # which is reserved for documentation
     "DestinationCidrBlock": "192.0.2.0/24",
     "GroupName": f"{_NAME}-{_NONE}",
@@ -93,22 +94,14 @@ PARAMETERS: Final[Mapping[str, Any]] = {
     "InstanceId": f"i-{_NONE}",
     "InstanceIds": [f"i-{_NONE}"],
     "Instances": [{"InstanceId": f"i-{_NONE}"}],
-    "Ipv4PrefixCount": 1,
-    "Ipv6PrefixCount": 1,
     "LaunchPermission": {"Add": [{"UserId": "123456789012"}]},
     "LoadBalancerName": f"no-{_NAME}",
     "MapPublicIpOnLaunch": {"Value": False},
-    "MaxCount": 1,
-    "MaxItems": 1,
-    "MaxResults": 1,
-    "MinCount": 1,
     "Name": _NAME,
     "NetworkAclId": f"acl-{_NONE}",
     "NetworkInterfaceId": f"eni-{_NONE}",
-    "PageSize": 1,
     "Resources": [f"i-{_NONE}"],
     "RouteTableId": f"rtb-{_NONE}",
-    "Size": 1,
     "SnapshotId": f"snap-{_NONE}",
     "SourceDestCheck": {"Value": True},
     "SourceImageId": f"ami-{_NONE}",
@@ -151,9 +144,9 @@ _NICS: Final = "several networks"
 ACTIONS: Final[Mapping[str, Action]] = {
     # The two Assign… and ModifySubnetAttribute have no dry run: they do nothing only because the interface
     # or subnet does not exist.
-    "ec2:AssignIpv6Addresses": Action("DelegatedPrefixes", "NetworkInterfaceId Ipv6PrefixCount", _OWN_NIC),
+    "ec2:AssignIpv6Addresses": Action("DelegatedPrefixes", "NetworkInterfaceId Ipv6PrefixCount=1", _OWN_NIC),
     "ec2:AssignPrivateIpAddresses": Action(
-        "DelegatedPrefixes", "NetworkInterfaceId Ipv4PrefixCount", _OWN_NIC
+        "DelegatedPrefixes", "NetworkInterfaceId Ipv4PrefixCount=1", _OWN_NIC
     ),
     "ec2:AssociateAddress": Action(
         "ElasticIps", "AllocationId InstanceId", {"elastic-ip": ANY, **_OWN_INSTANCE, **_OWN_NIC}
@@ -243,7 +236,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:ModifySubnetAttribute": Action(
         "ManagedNetworks", "SubnetId MapPublicIpOnLaunch", _OWN_SUBNET, "`auto_assign_public_ip`"
     ),
-    "ec2:ModifyVolume": Action("ResizeUpdate", "VolumeId Size", _OWN_VOLUME),
+    "ec2:ModifyVolume": Action("ResizeUpdate", "VolumeId Size=1", _OWN_VOLUME),
     "ec2:RebootInstances": Action(BASELINE, "InstanceIds", _OWN_INSTANCE),
     "ec2:RegisterImage": Action(
         "HeavyStemcells HeavyStemcellsByVolume",
@@ -260,14 +253,14 @@ ACTIONS: Final[Mapping[str, Action]] = {
     # licences; and an interface that exists, whose tags IAM does not compare here.
     "ec2:RunInstances": Action(
         BASELINE,
-        "ImageId SubnetId MinCount MaxCount",
+        "ImageId SubnetId MinCount=1 MaxCount=1",
         {"instance": NEW, "volume": NEW, "spot-instances-request": NEW, "*": ANY},
     ),
     "ec2:StartInstances": Action(BASELINE, "InstanceIds", _OWN_INSTANCE, "`reboot_vm` of a stopped VM"),
     "ec2:TerminateInstances": Action(BASELINE, "InstanceIds", _OWN_INSTANCE),
-    "ebs:CompleteSnapshot": Action("HeavyStemcells", "SnapshotId ChangedBlocksCount", _OWN_SNAPSHOT),
+    "ebs:CompleteSnapshot": Action("HeavyStemcells", "SnapshotId ChangedBlocksCount=0", _OWN_SNAPSHOT),
     # The block itself is added: a short one would be refused before the permission is checked.
-    "ebs:PutSnapshotBlock": Action("HeavyStemcells", "SnapshotId BlockIndex", _OWN_SNAPSHOT),
+    "ebs:PutSnapshotBlock": Action("HeavyStemcells", "SnapshotId BlockIndex=0", _OWN_SNAPSHOT),
     "ebs:StartSnapshot": Action(
         "HeavyStemcells",
         unprobed="it has no dry run, and would create a snapshot",
@@ -279,9 +272,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "elasticloadbalancing:DeregisterTargets": Action(
         "LoadBalancers", "TargetGroupArn Targets", use="`lb_target_groups`"
     ),
-    "elasticloadbalancing:DescribeLoadBalancers": Action("LoadBalancers Check", "PageSize", use="`elbs`"),
+    "elasticloadbalancing:DescribeLoadBalancers": Action("LoadBalancers Check", "PageSize=1", use="`elbs`"),
     "elasticloadbalancing:DescribeTargetGroups": Action(
-        "LoadBalancers Check", "PageSize", use="`lb_target_groups`"
+        "LoadBalancers Check", "PageSize=1", use="`lb_target_groups`"
     ),
     "elasticloadbalancing:DescribeTargetHealth": Action(
         "LoadBalancers", "TargetGroupArn", use="`deregister_on_delete`"
@@ -295,7 +288,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "iam:CreateServiceLinkedRole": Action(
         "SpotRole", unprobed="AWS checks it when the account's first spot instance is launched"
     ),
-    "iam:ListInstanceProfiles": Action("Check", "MaxItems"),
+    "iam:ListInstanceProfiles": Action("Check", "MaxItems=1"),
     "iam:PassRole": Action(
         "InstanceProfiles", unprobed="AWS checks it when a VM with an instance profile is launched"
     ),
@@ -313,7 +306,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "kms:ReEncrypt*": Action(
         "Encryption", unprobed="AWS checks it when an image or a volume is copied with a key of your own"
     ),
-    "servicequotas:ListServiceQuotas": Action("Check", "ServiceCode=ec2 MaxResults"),
+    "servicequotas:ListServiceQuotas": Action("Check", "ServiceCode=ec2 MaxResults=1"),
     "sts:AssumeRole": Action("Roles"),
     "sts:TagSession": Action(
         "SessionTags", unprobed="AWS checks it when a role is assumed with aws.session_tags"
@@ -364,10 +357,7 @@ _FEATURES: Final = (
     Feature("SpotInstances", "`spot` or `spot_bid_price`"),
     Feature("VmResourcesByRegion", "`aws.vm_resources_by_region`"),
     Feature("LaunchTemplates", "`launch_template`"),
-    Feature(
-        "SourceDestCheck",
-        "`source_dest_check: false`; not needed with several networks",
-    ),
+    Feature("SourceDestCheck", "`source_dest_check: false`; not needed with several networks"),
     Feature(
         "LoadBalancers",
         "`elbs`, `lb_target_groups`; `aws.deregister_on_delete` needs all but Register…; "

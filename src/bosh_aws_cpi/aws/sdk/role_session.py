@@ -10,16 +10,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from botocore.credentials import DeferredRefreshableCredentials
 
 from bosh_aws_cpi.aws.sdk import private_files
 from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, UNAUTHORIZED
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger, redact
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL", "AWS_USE_FIPS_ENDPOINT")
 """Variables that decide which STS is asked."""
@@ -100,7 +98,7 @@ class RoleCredentials(DeferredRefreshableCredentials):
         return found
 
 
-def file_in(folder: str, config: "AwsConfig", asked: list[Any]) -> Path | None:
+def file_in(folder: str, config: AwsConfig, asked: list[Any]) -> Path | None:
     """The file for a role's credentials, whose name depends on all that decides what STS answers.
 
     Args:

@@ -42,15 +42,14 @@ class Attachment(Record):
 
     def document(self) -> Json:
         """The network as create_vm gets it."""
-        group, prefix = self.node.get("nic_group"), self.entry.get("prefix")
         values = {
             "type": self.kind,
             "ip": self.address,
-            "nic_group": text_of(group) if group is not None else None,
-            "prefix": text_of(prefix) if prefix is not None else None,
+            "nic_group": text_of(self.node.get("nic_group")),
+            "prefix": text_of(self.entry.get("prefix")),
             "cloud_properties": self.entry.value.get("cloud_properties") if self.kind != "vip" else None,
         }
-        return {key: value for key, value in values.items() if value is not None}
+        return {key: value for key, value in values.items() if value}
 
 
 class Vm(Record):

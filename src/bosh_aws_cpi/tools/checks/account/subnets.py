@@ -12,7 +12,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse
 from bosh_aws_cpi.tools.checks.reading import said
-from bosh_aws_cpi.tools.checks.references import References, named
+from bosh_aws_cpi.tools.checks.references import References, grouped, judged
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _FEW: Final = 10
@@ -43,43 +43,31 @@ class KnownSubnets(Record):
 
 
 def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
-    """Compare the cloud config's subnets with those in AWS, apart from their zones."""
+    """Compare the cloud config's subnets with those in AWS, apart from their zones.
+
+    Each fallback subnet must be like the first one, by create_vm's own rule. Its zone may be another one if
+    any VM may have ``zone_fallback``: not all VMs of a network are known.
+    """
+    is_any_zone = any(launch.has("zone_fallback") for launch in known.references.launches)
     for use in known.references.subnets:
+        first = known.found.get(use.subnet_id)
         for node in (use.node, *use.fallbacks):
             facts = known.found.get(str(node.value))
             if facts is None:
                 what = f"subnet '{node.value}' does not exist in {region}"
                 yield Finding(Severity.ERROR, what, "Use the id of one of your subnets", node.place, "AWS")
-            else:
-                yield from _of_state(facts, node)
-    is_any_zone = any(launch.has("zone_fallback") for launch in known.references.launches)
-    for use, facts in known.uses():
-        yield from _of_range(use, facts)
-        yield from _of_fallbacks(use, facts, known, is_any_zone=is_any_zone)
+                continue
+            if facts.state != "available":
+                what = f"subnet '{facts.subnet_id}' is {facts.state}"
+                yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
+            if facts.free < _FEW and facts.range:
+                what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
+                yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
+            if first is not None and (what := placement.difference(first, facts, is_any_zone=is_any_zone)):
+                yield Finding(Severity.ERROR, what, "Use another subnet, or remove it", node.place)
+        if first is not None:
+            yield from _of_range(use, first)
     yield from _of_vms(known, is_any_zone=is_any_zone)
-
-
-def _of_state(facts: Subnet, node: Node) -> Iterator[Finding]:
-    if facts.state != "available":
-        what = f"subnet '{facts.subnet_id}' is {facts.state}"
-        yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
-    if facts.free < _FEW and any(":" not in each for each in facts.ranges):
-        what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
-        yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
-
-
-def _of_fallbacks(
-    use: SubnetUse, facts: Subnet, known: KnownSubnets, *, is_any_zone: bool
-) -> Iterator[Finding]:
-    """Each fallback subnet must be like the first one, by create_vm's own rule.
-
-    The zone may be another one if any VM may have ``zone_fallback``: not all VMs of a network are known.
-    """
-    for node in use.fallbacks:
-        other = known.found.get(str(node.value))
-        if other is not None and (what := placement.difference(facts, other, is_any_zone=is_any_zone)):
-            remedy = "" if "zone_fallback" in what else "Use another subnet, or remove it"
-            yield Finding(Severity.ERROR, what, remedy, node.place)
 
 
 def _of_vms(known: KnownSubnets, *, is_any_zone: bool) -> Iterator[Finding]:
@@ -102,44 +90,30 @@ def zones(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
         missing: The zones that don't exist, which are reported as such.
     """
     for use, facts in known.uses():
-        yield from _of_zone(use, facts, missing)
-    yield from _misplaced(known, missing)
-
-
-def _of_zone(use: SubnetUse, facts: Subnet, missing: Collection[str]) -> Iterator[Finding]:
-    there = facts.availability_zone
-    for zone, node in use.zones:
-        if zone not in {there, *missing}:
-            what = f"subnet '{facts.subnet_id}' is in zone {there}, but the az's zone is {zone}"
-            remedy = f"Use a subnet in {zone}, or correct {node.path}"
-            yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
-
-
-def _misplaced(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
-    """Zones of VM types and extensions, which replace that of the az, without a subnet of the az.
-
-    A VM has one zone, and create_vm refuses subnets in another one.
-    """
-    if not known.references.knows_all_subnets:
-        return
-    for each in named(known.references.launches, _own_zone):
-        if each.node.value in missing:
-            continue
-        yield from each.findings_if_wrong(
-            lambda launch: _without_subnet(launch, known), "Remove it, or use a subnet in this zone"
-        )
+        own = facts.availability_zone
+        for zone, node in use.zones:
+            if zone not in {own, *missing}:
+                what = f"subnet '{facts.subnet_id}' is in zone {own}, but the az's zone is {zone}"
+                remedy = f"Use a subnet in {zone}, or correct {node.path}"
+                yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
+    if known.references.knows_all_subnets:
+        for node, users in grouped(known.references.launches, _own_zone):
+            if node.value not in missing:
+                remedy = "Remove it, or use a subnet in this zone"
+                yield from judged(node, users, partial(_without_subnet, known), remedy)
 
 
 def _own_zone(launch: Launch) -> list[Node]:
+    """The zone of a VM type or extension, which replaces that of the az."""
     return [node for node in launch.named("availability_zone") if node.route[0] != "azs"]
 
 
-def _without_subnet(launch: Launch, known: KnownSubnets) -> str:
-    """Why a VM can be in none of the subnets of its az; empty if it can, or if that is not known."""
+def _without_subnet(known: KnownSubnets, launch: Launch) -> str:
+    """Why a VM can be in none of the subnets of its az, since it has one zone; empty if it can."""
     az = launch.merged.zone
-    uses = [use for use in known.references.subnets if use.serves(az)]
-    zones = {known.found[use.subnet_id].availability_zone for use in uses if use.subnet_id in known.found}
-    if not zones or launch.zone in zones or any(use.subnet_id not in known.found for use in uses):
+    ids = [use.subnet_id for use in known.references.subnets if use.serves(az)]
+    zones = {known.found[each].availability_zone for each in ids if each in known.found}
+    if not zones or launch.zone in zones or not known.found.keys() >= {*ids}:
         return ""
     of_az = f" of az '{name_of(az)}'" if az is not None else ""
     return f"no subnet{of_az} is in zone {launch.zone}; they are in {', '.join(sorted(zones))}"
@@ -152,13 +126,10 @@ def _of_range(use: SubnetUse, facts: Subnet) -> Iterator[Finding]:
     if node is None or wanted is None or not facts.ranges:
         return
     there = [each for text in facts.ranges if (each := range_of(text)) is not None]
-    if wanted in there:
-        return
-    said = ", ".join(facts.ranges)
-    if any(within(wanted, whole) for whole in there):
-        what = f"{wanted} is only a part of subnet '{facts.subnet_id}', which has {said}: the netmasks differ"
-        remedy = f"Use {said}, and reserve what VMs must not get"
-        yield Finding(Severity.WARNING, what, remedy, node.place, "AWS")
-    else:
-        what = f"{wanted} is not within subnet '{facts.subnet_id}', which has {said}"
-        yield Finding(Severity.ERROR, what, f"Use {said}", node.place, "AWS")
+    if wanted not in there:
+        is_part, ranges = any(within(wanted, whole) for whole in there), ", ".join(facts.ranges)
+        relation = "only a part of" if is_part else "not within"
+        what = f"{wanted} is {relation} subnet '{facts.subnet_id}', which has {ranges}"
+        severity = Severity.WARNING if is_part else Severity.ERROR
+        remedy = f"Use {ranges}, and reserve what VMs must not get"
+        yield Finding(severity, what, remedy, node.place, "AWS")
