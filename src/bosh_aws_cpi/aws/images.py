@@ -229,9 +229,6 @@ def _image(entry: "ImageTypeDef") -> Image:
         root_gib=max((device.get("Ebs", {}).get("VolumeSize", 0) for device in roots), default=0),
         tags=tags_of(entry),
         copied_from=_origin(entry),
-        has_plain_disks=any(
-            not device["Ebs"].get("Encrypted", False) for device in devices if "Ebs" in device
-        ),
     )
 
 
