@@ -8,10 +8,12 @@ properties can't be found, because the Director drops them before.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.config import values
-from bosh_aws_cpi.config.keys import CONNECTION_OPTIONS, KEYS
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.config.cpi_config import KEYS
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.config.values import Key
@@ -21,22 +23,23 @@ ANYTHING: Json = {}
 STRING: Json = {"type": "string"}
 CERTIFICATE: Json = {"type": "certificate"}
 """A type that only the Director knows: certificates in PEM format, or an empty string."""
-KINDS: dict[Any, Json] = {
-    values.anything: ANYTHING,
-    values.flag: ANYTHING,  # only null and false are false, everything else is true
-    values.boolean: {"type": "boolean"},
-    values.string: STRING,
-    values.sendable: STRING,
-    values.role_arn: STRING,
-    values.region: STRING,
-    values.external_id: STRING,
-    values.https_url: STRING,
-    values.http_url: STRING,
+KINDS: dict[str, tuple[str, Json]] = {
+    "object": ("any", ANYTHING),
+    "str": ("string", STRING),
+    "str | None": ("string", STRING),
+    "list[str]": ("list of strings", {"type": "array", "items": STRING}),
+    "bool": ("boolean", {"type": "boolean"}),
+    "int": ("whole number", {"type": "integer"}),
+    "Json": ("object", {"type": "object"}),
+    "Mapping[str, str]": ("object", {"type": "object"}),
+    "Mapping[str, str | None]": ("object", {"type": "object"}),
+    "Stemcell": ("object", {"type": "object"}),
+}
+"""The types of keys, for the pages and for the schema, by what their kinds return."""
+LIMITS: dict[Any, Json] = {
     values.log_file: {"type": ["string", "boolean"]},  # for true, the template has the job's own path
-    values.strings: {"type": "array", "items": STRING},
-    values.whole_number: {"type": "integer", "minimum": 0},
-    values.contract_version: {"type": "integer", "minimum": 1},
-    values.json_object: {"type": "object"},
+    values.whole_number: {"minimum": 0},
+    values.contract_version: {"minimum": 1},
 }
 UNSET: Json = {"enum": [None]}
 FALSY: Json = {"enum": [None, "", False, 0, [], {}]}
@@ -45,11 +48,23 @@ BLANK: Json = {"anyOf": [UNSET, {"type": "string", "pattern": r"^\s*$"}]}
 """What means that there are no certificates of one's own."""
 
 
+def kind_of(key: Key[Any]) -> tuple[str, Json]:
+    """The type of a key, for the pages and for the schema."""
+    returned = key.kind.__annotations__["return"]
+    if returned not in KINDS:
+        sys.exit(f"KINDS of scripts/job_schema.py has no {returned}, the type of {key.path}")
+    name, schema = KINDS[returned]
+    return name, {**schema, **LIMITS.get(key.kind, {})}
+
+
 def of_key(key: Key[Any]) -> Json:
     """The schema of a property that is a key of cpi.json."""
     if key.kind is values.one_of:
         return given({"enum": [*key.choices]}, FALSY)
-    return given({"enum": [*key.choices]} if key.kind is values.optional_choice else KINDS[key.kind])
+    if key.kind is values.optional_choice:
+        return given({"enum": [*key.choices]})
+    is_any = key.kind is values.boolean and not key.is_new  # only null and false are false
+    return ANYTHING if is_any else given(kind_of(key)[1])
 
 
 def given(schema: Json, unset: Json = UNSET) -> Json:
@@ -62,7 +77,7 @@ def document() -> Json:
     whole: Json = {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}
     for path, schema in {
         **{key.path: of_key(key) for key in KEYS if key.job is None},
-        f"{CONNECTION_OPTIONS.path}.ca_cert": given(CERTIFICATE, BLANK),
+        f"{AwsConfig.connection_options.path}.ca_cert": given(CERTIFICATE, BLANK),
     }.items():
         *parents, name = path.split(".")
         section = whole

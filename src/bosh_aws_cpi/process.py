@@ -75,7 +75,7 @@ class _AwsHost:
 
     def note(self, response: bytes, seconds: float, *, is_delivered: bool) -> None:
         """Append the call to the event log, if there is one."""
-        if self._call and self._cloud and self._cloud.config.event_log:
+        if self._call and self._cloud and self._cloud.config.debug.event_log:
             from bosh_aws_cpi.cpi import event_log  # noqa: PLC0415 - few configurations have one
 
             method, arguments = self._call.method, self._call.arguments

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.config.values import boolean
 from testbed.executable import ABSENT, Answer, Cpi, config
 
 pytestmark = pytest.mark.usefixtures("warm")
@@ -157,9 +159,10 @@ def test_context_completes() -> None:
 COUNT = "a whole number, 0 or more"
 TEXTS = "a list of strings"
 TRUTH = "true or false"
-STRICT = (
-    *("deregister_on_delete", "fips", "keep_role_session", "skip_os_shutdown", "vm_resources_by_region"),
-)
+STRICT = [
+    *(key.name for key in AwsConfig.rows.values() if key.kind is boolean and key.is_new),
+    "skip_os_shutdown",
+]
 """Keys that the Ruby release never read, so that its rule of what is true does not apply to them."""
 ENDPOINT = "a host, host:port or http(s) URL"
 NO_UNDERSCORES = ENDPOINT.replace("a host", "a host without underscores", 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.config.keys import KEYS
+from bosh_aws_cpi.config.cpi_config import KEYS
 from testbed.console import BadLine, parsed
 from testbed.demo_process import Program
 from testbed.demo_text import SECRETS

@@ -125,10 +125,10 @@ def test_light_stemcell() -> None:
 @pytest.mark.parametrize(
     ("method", "arguments", "allowed", "most"),
     [
-        ("has_vm", [VM], {"botocore"}, 51),
+        ("has_vm", [VM], {"botocore"}, 53),
         ("has_disk", [DISK], {"botocore"}, 51),
         ("attach_disk", [VM, DISK], AGAINST_AWS, 60),
-        ("create_disk", [1024, {}], MAKING, 64),
+        ("create_disk", [1024, {}], MAKING, 65),
         ("create_stemcell", ["", LIGHT], MAKING, 66),
     ],
 )
@@ -158,7 +158,7 @@ def test_create_vm_without_registry(world: World, fake_aws: FakeAws) -> None:
     modules = loaded(answer)
     assert heavy(modules) <= MAKING
     assert other_methods(modules, "create_vm") == set()
-    assert len(own(modules)) <= 87, sorted(own(modules))
+    assert len(own(modules)) <= 90, sorted(own(modules))
 
 
 def test_registry_when_it_is_needed(fake_aws: FakeAws) -> None:
@@ -277,29 +277,25 @@ def test_version(bare: Callable[..., Answer], tmp_path: Path, option: str, confi
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "word"),
     [
-        (["chek"], "unknown command 'chek', did you mean 'check'?"),
-        (["chek", "/a/cpi.json", "cloud-config.yml"], "unknown command 'chek', did you mean 'check'?"),
-        (["Check", "cpi.json"], "unknown command 'Check', did you mean 'check'?"),
-        (["diagnoze", "cpi.json", "i-1"], "unknown command 'diagnoze', did you mean 'diagnose'?"),
-        (["pre-flight", "/a/cpi.json"], "unknown command 'pre-flight', did you mean 'preflight'?"),
-        (["sweeep"], "unknown command 'sweeep', did you mean 'sweep'?"),
-        (["--verison"], "unknown command '--verison', did you mean 'version'?"),
-        (["-v"], "unknown command '-v': `cpi help` lists the commands"),
-        (["info", "/a/cpi.json"], "unknown command 'info': `cpi help` lists the commands"),
-        (["--config=/a/cpi.json"], "unknown command '--config=/a/cpi.json': `cpi help` lists the commands"),
-        (["-", "/a/cpi.json"], "unknown command '-': `cpi help` lists the commands"),
-        (["ch\x1b[2Jeck", "/a/cpi.json"], "unknown command 'ch\\u001b[2Jeck', did you mean 'check'?"),
-        (["cpi.json", "check", "cloud-config.yml"], "the command comes first: cpi check CONFIG_PATH …"),
-        (["/a/cpi.json", "sweep", "--delete"], "the command comes first: cpi sweep CONFIG_PATH …"),
+        (["chek"], "chek"),
+        (["chek", "/a/cpi.json", "cloud-config.yml"], "chek"),
+        (["--verison"], "--verison"),
+        (["info", "/a/cpi.json"], "info"),
+        (["--config=/a/cpi.json"], "--config=/a/cpi.json"),
+        (["-", "/a/cpi.json"], "-"),
+        (["ch\x1b[2Jeck", "/a/cpi.json"], "ch\\u001b[2Jeck"),
+        (["cpi.json", "check", "cloud-config.yml"], "cpi.json"),
+        (["/a/cpi.json", "sweep", "--delete"], "/a/cpi.json"),
     ],
     ids=lambda each: " ".join(each).replace("\x1b", "ESC") if isinstance(each, list) else "",
 )
-def test_no_command(bare: Callable[..., Answer], arguments: list[str], said: str) -> None:
+def test_no_command(bare: Callable[..., Answer], arguments: list[str], word: str) -> None:
     """What is neither a command nor a path is refused with status 2, so that it passes no gate."""
     answer = bare(*arguments)
-    assert (answer.returncode, answer.stdout, answer.stderr) == (2, b"", f"cpi: {said}\n")
+    said = f"cpi: '{word}' is not a command: the command comes first, and `cpi help` lists all\n"
+    assert (answer.returncode, answer.stdout, answer.stderr) == (2, b"", said)
 
 
 @pytest.mark.parametrize("path", ["cpi.json", "./chek", "/a/chek", ".cpi", ""])

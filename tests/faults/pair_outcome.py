@@ -95,9 +95,7 @@ class PairOutcome(Outcome):
         unlisted = {each for each in found.keys() - self.there if not {each, *found[each]} & listed}
         if allowed := UNLISTED.get(self.case.scenario.name):
             logged = {each for each in unlisted if is_killed or each in self.answer.stderr}
-            # A refused undo may have deregistered the AMI, and names its snapshot in the log.
-            is_complete = allowed.is_complete and UNDO_FAILED not in self.answer.stderr
-            right = self.painter.complete_images() if is_complete else logged
+            right = self.painter.complete_images() if allowed.is_complete else logged
             unlisted -= {each for each in logged & right if each.startswith(allowed.prefixes)}
         others = [line for line in lines if not RESOURCE.match(line) and line not in self._partial]
         if unlisted or others:

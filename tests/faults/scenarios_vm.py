@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tests.faults.scenario import Change, Scenario
 from tests.faults.scenarios_disk import FREE, HELD, VM_WITH
 from tests.faults.scenarios_disk import VM_WITHOUT as VM
+from tests.gathering import FIRST, GATHERED
 
 if TYPE_CHECKING:
     from tests.faults.stage import Stage
@@ -26,7 +27,6 @@ SPREAD_GROUP = (
     "placement group bosh-director-bosh-1-db-etcd: spread, available "
     "[bosh_director_uuid=director, bosh_spread_group=bosh-1-db-etcd]"
 )
-LOOKING = ("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets")
 INTERFACE = ("CreateNetworkInterface", "DescribeNetworkInterfaces")
 RECORD = "bosh_target_ips_8080=ARN of ips"
 VM_IN_GROUP = f"{VM} [{RECORD} 10.0.1.4]"
@@ -168,7 +168,7 @@ VMS = (
     Scenario(
         name="create_vm",
         calls=(
-            *LOOKING,
+            *FIRST,
             "DescribeVolumes",
             "DescribeSecurityGroups",
             "RunInstances",
@@ -183,8 +183,7 @@ VMS = (
     Scenario(
         name="create_vm with everything",
         calls=(
-            *LOOKING,
-            "DescribeSecurityGroups",
+            *GATHERED,
             "DescribeTargetGroups",
             "DescribeLoadBalancers",
             "DescribeRouteTables",
@@ -227,8 +226,7 @@ VMS = (
     Scenario(
         name="create_vm in a group of addresses",
         calls=(
-            *LOOKING,
-            "DescribeSecurityGroups",
+            *GATHERED,
             "DescribeTargetGroups",
             "RunInstances",
             "DescribeInstances",
@@ -254,8 +252,7 @@ VMS = (
     Scenario(
         name="create_vm in a fallback subnet",
         calls=(
-            *LOOKING,
-            "DescribeSecurityGroups",
+            *GATHERED,
             "DescribeInstances",
             *("RunInstances",) * 2,
             "DescribeInstances",
@@ -270,8 +267,7 @@ VMS = (
     Scenario(
         name="create_vm in another zone",
         calls=(
-            *LOOKING,
-            "DescribeSecurityGroups",
+            *GATHERED,
             "DescribeInstances",
             *("RunInstances",) * 2,
             "DescribeInstances",
@@ -286,8 +282,7 @@ VMS = (
     Scenario(
         name="create_vm on spot at too low a price",
         calls=(
-            *LOOKING,
-            "DescribeSecurityGroups",
+            *GATHERED,
             "DescribeInstances",
             "RunInstances",
             "DescribeSpotInstanceRequests",
@@ -311,7 +306,7 @@ VMS = (
     Scenario(
         name="create_vm in a spread placement group",
         calls=(
-            *LOOKING,
+            *FIRST,
             "DescribePlacementGroups",
             "DescribeSecurityGroups",
             "CreatePlacementGroup",
@@ -331,7 +326,7 @@ VMS = (
     Scenario(
         name="create_vm outside of a full placement group",
         calls=(
-            *LOOKING,
+            *FIRST,
             "DescribePlacementGroups",
             "DescribeSecurityGroups",
             "DescribeInstances",
@@ -348,7 +343,7 @@ VMS = (
     Scenario(
         name="create_vm from a launch template",
         calls=(
-            *LOOKING,
+            *FIRST,
             "DescribeLaunchTemplateVersions",
             "DescribeSecurityGroups",
             "RunInstances",

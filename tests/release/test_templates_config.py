@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from bosh_aws_cpi.config import cpi_config, keys, loading
+from bosh_aws_cpi.config import cpi_config, loading
 from testbed.executable import ABSENT
 
 if TYPE_CHECKING:
@@ -54,13 +54,16 @@ AS_THEY_ARE = {"agent.mbus": "agent.mbus", "ntp": "agent.ntp"}
 """Properties that arrive unchanged in a key that has another name, or other properties too."""
 PLACES = {
     name: path.replace(".", " ")
-    for name, path in {**{key.path: key.path for key in keys.KEYS if key.job is None}, **AS_THEY_ARE}.items()
+    for name, path in {
+        **{key.path: key.path for key in cpi_config.KEYS if key.job is None},
+        **AS_THEY_ARE,
+    }.items()
 }
-COMPOSED = {name for key in keys.KEYS for name in key.job or ()} - PLACES.keys()
+COMPOSED = {name for key in cpi_config.KEYS for name in key.job or ()} - PLACES.keys()
 IN_OTHER_FILES = {
     *("aws.connection_options.ca_cert", "env.http_proxy", "env.https_proxy", "env.no_proxy"),
 }
-REQUIRED = {key.path for key in keys.KEYS if key.is_required_by_job}
+REQUIRED = {key.path for key in cpi_config.KEYS if key.is_required_by_job}
 STRINGS = sorted(PLACES.keys() - {"aws.default_security_groups", "aws.metadata_options", "ntp"})
 
 
@@ -99,7 +102,7 @@ def test_every_property_is_known(job_spec: dict[str, Any]) -> None:
     leading = PLACES.keys() | COMPOSED
     problems = [f"jobs/aws_cpi/spec lacks {name}" for name in leading - declared]
     unknown = declared - leading - IN_OTHER_FILES
-    problems += [f"{name} of jobs/aws_cpi/spec leads to no key of config/keys.py" for name in unknown]
+    problems += [f"{name} of jobs/aws_cpi/spec leads to no row of config/" for name in unknown]
     assert problems == []
     assert declared >= IN_OTHER_FILES
 
@@ -109,7 +112,7 @@ ALL = {
     **dict.fromkeys(COMPOSED, "given"),
 }
 """Everything at once; `agent.mbus` would hide the properties of NATS."""
-FROM_JOB = [key for key in keys.KEYS if key.job != ()]
+FROM_JOB = [key for key in cpi_config.KEYS if key.job != ()]
 
 
 @pytest.mark.parametrize("key", FROM_JOB, ids=lambda key: key.path)
@@ -131,7 +134,8 @@ def test_only_keys_are_rendered(render: Render) -> None:
     """All that is rendered is a key of the table."""
     rendered = set(leaves(sections(render, ALL)))
     assert {
-        f"{path} has no row in config/*_keys.py" for path in rendered - {key.path for key in keys.KEYS}
+        f"{path} has no row in the sections of config/"
+        for path in rendered - {key.path for key in cpi_config.KEYS}
     } == set()
 
 
@@ -207,7 +211,7 @@ def test_event_log(render: Render, tmp_path: Path) -> None:
     path = "/var/vcap/sys/log/aws_cpi/events.log"
     assert sections(render, {"debug.event_log": True})["debug"]["event_log"] == path
     for value, expected in ((True, path), ("/tmp/x", "/tmp/x"), (False, None)):  # noqa: S108 - only a text
-        assert parsed(render, tmp_path, {**KEYS, "debug.event_log": value}).event_log == expected
+        assert parsed(render, tmp_path, {**KEYS, "debug.event_log": value}).debug.event_log == expected
 
 
 def test_stemcell_properties_share_a_place(render: Render) -> None:
@@ -326,7 +330,7 @@ def test_program_reads_every_text(render: Render, tmp_path: Path) -> None:
     assert texts.items() <= {**vars(read.aws), **encryption}.items()
     assert read.aws.default_security_groups == [NASTY]
     assert read.aws.metadata_options == {NASTY: NASTY}
-    assert read.aws.stemcell == {"kernel_id": NASTY}
+    assert read.aws.stemcell.overrides == {"kernel_id": NASTY}
     assert read.agent == {"mbus": NASTY, "ntp": [NASTY]}
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.gathering import GATHERED
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -20,7 +22,6 @@ MIB_OF_2_GIB = 2048
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
 TAGS = {"director": "d", "deployment": "cf", "job": "router", "index": "0", "id": "1"}
 LOOK = "DescribeVolumesModifications"
-GATHERED = ["DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribeSecurityGroups"]
 MOST_ON_STDERR = 2560
 """Bytes that a call may log at the default level: the Director reads them one by one."""
 

@@ -9,6 +9,7 @@ import pytest
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at
 from testbed.reservations import reserved
+from tests.gathering import FIRST, GATHERED
 from tests.stories.operators import OTHER_DIRECTOR
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ BARE = ["<placementGroup>.*</placementGroup>", "<return>true</return>"]
 NO_TAGS = ["<tagSet>.*?</tagSet>", "<tagSet/>"]
 OVER_A_MINUTE = 50
 """Attempts with the pauses between them."""
-GATHERED = ["DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribePlacementGroups"]
+SPREADING = [*FIRST, "DescribePlacementGroups"]
 
 
 @pytest.fixture
@@ -154,7 +155,7 @@ def test_next_vm(
     have_group()
     vm_cid = spread_vm().ok()[0]
     assert fake_aws.actions() == [
-        *(*GATHERED, "DescribeSecurityGroups"),
+        *(*SPREADING, "DescribeSecurityGroups"),
         *("RunInstances", "DescribeInstances"),
     ]
     assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
@@ -205,7 +206,7 @@ def test_foreign_group(
     have_group(strategy, **tags)
     answer = spread_vm()
     assert answer.error == failure("CloudError", FOREIGN.format(problem))
-    assert fake_aws.actions() == GATHERED
+    assert fake_aws.actions() == SPREADING
 
 
 def test_foreign_group_meanwhile(
@@ -526,7 +527,7 @@ def test_preferred(
     answer = spread_vm(PREFER)
     vm_cid = answer.ok()[0]
     assert fake_aws.actions() == [
-        *(*GATHERED, "DescribeSecurityGroups", "CreatePlacementGroup"),
+        *(*SPREADING, "DescribeSecurityGroups", "CreatePlacementGroup"),
         *("DescribeInstances", "RunInstances", "DescribeInstances"),
     ]
     assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
@@ -702,8 +703,7 @@ def test_default_has_no_effect(
     answer = spread_vm(properties, env=env, executable=cpi_with(spread="prefer"))
     answer.ok()
     assert fake_aws.actions() == [
-        *GATHERED[:3],
-        *("DescribeSecurityGroups", "RunInstances", "DescribeInstances"),
+        *(*GATHERED, "RunInstances", "DescribeInstances"),
     ]
     assert warnings(answer) == []
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.killing import interrupt_at, kill_at
+from tests.gathering import GATHERED
 
 pytestmark = pytest.mark.faults
 
@@ -100,7 +101,7 @@ def test_next_subnet(
     answer = create_vm(networks=networks)
     vm_cid, shown = answer.ok()
     assert fake_aws.actions() == [
-        *("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribeSecurityGroups"),
+        *GATHERED,
         *("DescribeInstances", "RunInstances", "RunInstances", "DescribeInstances"),
     ]
     first, second = sent("RunInstances")

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.gathering import GATHERED
+
 pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
@@ -69,7 +71,7 @@ def test_other_zone(
     answer = create_vm(TYPES, networks=networks)
     vm_cid, shown = answer.ok()
     assert fake_aws.actions() == [
-        *("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets", "DescribeSecurityGroups"),
+        *GATHERED,
         *("DescribeInstances", "RunInstances", "RunInstances", "RunInstances", "DescribeInstances"),
     ]
     assert tried() == [

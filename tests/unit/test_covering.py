@@ -15,7 +15,7 @@ def covering(folder: Path, module: str) -> subprocess.CompletedProcess[str]:
     functions = {
         "aws/tags.py": {"<module>": ["all", "tags", "both"], "create": ["tags", "both"]},
         "aws/volumes.py": {"find": ["all", "both"], "delete": ["all"]},
-        "aws/vpcs.py": {"<module>": ["all"]},
+        "aws/routes.py": {"<module>": ["all"]},
     }
     record = folder / "functions.json"
     record.write_text(json.dumps(functions))

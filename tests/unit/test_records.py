@@ -100,6 +100,6 @@ def test_shown() -> None:
     assert repr(Named(1, name="a")) == "Named(x=1, y=0, name='a')"
     request = Request("info", ["arguments"], {"secret_access_key": "x"}, 2)
     assert repr(request) == "<Request>"
-    assert repr(RegistryConfig("http://u:p@h", "http://u:p@h", "u", "p")) == "<RegistryConfig>"
+    assert repr(RegistryConfig(endpoint="http://u:p@h", user="u", password="p")) == "<RegistryConfig>"
     settings = AgentSettingsInput("agent-1", {}, {"bosh": {"password": "x"}}, {}, None, "/dev/xvda")
     assert repr(settings) == "<AgentSettingsInput>"

@@ -16,7 +16,7 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator, validators
 
-from bosh_aws_cpi.config.keys import KEYS
+from bosh_aws_cpi.config.cpi_config import KEYS
 from bosh_aws_cpi.errors import InvalidCall
 from tests.stories.checked_config import GONE, WRONG_TYPES, changed, right
 from tests.stories.right_configs import RIGHT, UNKNOWN

@@ -1,12 +1,14 @@
 """What filters traffic in a VPC: security groups and network ACLs, with their rules and VPCs.
 
-`networks` finds a launch's security groups by name, and `subnets` gives a managed network its ACL.
+`subnets` gives a managed network its ACL.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import listed
+from bosh_aws_cpi.aws.sdk.filters import exactly
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
@@ -70,6 +72,24 @@ class Acl(Record):
     vpc_id: str
     subnet_ids: frozenset[str]
     rules: tuple[AclRule, ...]
+
+
+def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -> dict[str, str]:
+    """Look up security groups of a VPC by name, all with one DescribeSecurityGroups.
+
+    Returns:
+        The groups' ids, by name.
+
+    Raises:
+        CloudError: A name has no group, or more than one.
+    """
+    pages = client.get_paginator("describe_security_groups").paginate(
+        Filters=[exactly("vpc-id", vpc_id), exactly("group-name", *sorted(set(names)))]
+    )
+    found = [(group["GroupName"], group["GroupId"]) for page in pages for group in page["SecurityGroups"]]
+    return {
+        name: _only(name, [group_id for known, group_id in found if known == name], vpc_id) for name in names
+    }
 
 
 def groups_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Group]:
@@ -153,3 +173,19 @@ def _acl_rule(entry: "NetworkAclEntryTypeDef") -> AclRule:
         is_allowing=entry["RuleAction"] == "allow",
         is_egress=entry["Egress"],
     )
+
+
+def _only(name: str, group_ids: list[str], vpc_id: str) -> str:
+    if not group_ids:
+        message = (
+            f"Security group not found with name '{name}'. The subnet's VPC {vpc_id} has none of that name: "
+            "correct security_groups or aws.default_security_groups, or create the group in that VPC"
+        )
+        raise CloudError(message)
+    if len(group_ids) > 1:
+        message = (
+            f"Found multiple matching security groups with name '{name}': {', '.join(group_ids)}. "
+            "Give the id of one of them instead of the name"
+        )
+        raise CloudError(message)
+    return group_ids[0]

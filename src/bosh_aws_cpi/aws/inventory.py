@@ -30,7 +30,6 @@ class Resource(Record):
     size_gib: int = 0
     type: str = ""
     """Of a volume or an instance; the strategy of a placement group."""
-    iops: int = 0
     snapshot_ids: tuple[str, ...] = ()
     """The snapshots of an AMI."""
     is_used: bool = False
@@ -43,14 +42,9 @@ class Resource(Record):
     """The name of a placement group, or of the one that an instance is in."""
 
 
-def tagged(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
-    """List the resources with these tags."""
-    return _list(client, kind, Filters=by_tags(tags))
-
-
-def own_images(client: "EC2Client") -> list[Resource]:
-    """List all AMIs that the account owns."""
-    return _list(client, "AMI")
+def listed(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
+    """List the resources with these tags; all AMIs of the account, since any of them may use a snapshot."""
+    return _list(client, kind) if kind == "AMI" else _list(client, kind, Filters=by_tags(tags))
 
 
 def reload(client: "EC2Client", resource: Resource) -> Resource | None:
@@ -103,7 +97,6 @@ def _volume(entry: Any) -> Resource:  # noqa: ANN401
         entry["CreateTime"],
         size_gib=entry["Size"],
         type=entry["VolumeType"],
-        iops=entry.get("Iops", 0),
     )
 
 
@@ -176,13 +169,15 @@ _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDis
 """Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
 _OWN: Final = {"OwnerIds": ["self"]}
 _KINDS: Final[Mapping[Kind, _Way]] = {
-    "AMI": _Way("describe_images", "Images", "image-id", _image, arguments=_HIDDEN_TOO),
     "snapshot": _Way("describe_snapshots", "Snapshots", "snapshot-id", _snapshot, arguments=_OWN),
-    "volume": _Way("describe_volumes", "Volumes", "volume-id", _volume, 500),
-    "interface": _Way("describe_network_interfaces", "NetworkInterfaces", "network-interface-id", _interface),
-    "subnet": _Way("describe_subnets", "Subnets", "subnet-id", _subnet),
     "placement group": _Way(
         "describe_placement_groups", "PlacementGroups", "group-name", _placement_group, None
     ),
+    "AMI": _Way("describe_images", "Images", "image-id", _image, arguments=_HIDDEN_TOO),
+    "volume": _Way("describe_volumes", "Volumes", "volume-id", _volume, 500),
+    "interface": _Way("describe_network_interfaces", "NetworkInterfaces", "network-interface-id", _interface),
+    "subnet": _Way("describe_subnets", "Subnets", "subnet-id", _subnet),
     "instance": _Way("describe_instances", "Reservations", "instance-id", _instance),
 }
+KINDS: Final = tuple(_KINDS)
+"""The kinds in the order in which they are listed: what uses others comes after them."""

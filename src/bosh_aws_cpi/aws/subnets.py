@@ -1,9 +1,10 @@
-"""The subnets of managed networks: create, find, wait until available."""
+"""VPCs, their subnets, and the zones: find, create, delete."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import tags
+from bosh_aws_cpi.aws.listings import listed
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SUBNET_MISSING, SUBNET_USED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_done
@@ -19,12 +20,18 @@ from bosh_aws_cpi.aws.sdk.idempotency import (
 from bosh_aws_cpi.errors import CloudError, NetworkNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import FilterTypeDef
+    from mypy_boto3_ec2.type_defs import FilterTypeDef, SubnetTypeDef
 
+
+NOT_BLOCKED: Final = "off"
+BLOCK_INGRESS: Final = "block-ingress"
+BLOCK_BIDIRECTIONAL: Final = "block-bidirectional"
+"""The modes of VPC Block Public Access (EC2's API model, BlockPublicAccessMode)."""
 
 CREATED_TAG: Final = "bosh_created"
 """The time in UTC when the CPI called CreateSubnet: EC2 does not report when a subnet was created."""
@@ -332,3 +339,179 @@ def _is_one_alive(client: "EC2Client", vm_cids: Sequence[str]) -> bool:
     filters = [exactly("instance-id", *vm_cids), exactly("instance-state-name", *_ALIVE)]
     found = looked_up(", ".join(vm_cids), lambda: client.describe_instances(Filters=filters)["Reservations"])
     return bool(found)
+
+
+class SubnetFacts(Record):
+    """A subnet.
+
+    Attributes:
+        state: "available", or why no VM can be created in it.
+        ranges: Its ranges in CIDR notation: at most one of IPv4, and those of IPv6.
+        free: The number of its free IPv4 addresses.
+        families: Those of the addresses that it gives interfaces, as in `Subnet`.
+        block_mode: The mode of VPC Block Public Access that exclusions leave for it.
+    """
+
+    subnet_id: str
+    vpc_id: str
+    zone: str
+    state: str
+    ranges: tuple[str, ...]
+    free: int
+    families: frozenset[str] = frozenset({"IPv4"})
+    block_mode: str = NOT_BLOCKED
+
+
+def by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, SubnetFacts]:
+    """DescribeSubnets: those of these subnets that exist, by id."""
+    return {
+        each["SubnetId"]: SubnetFacts(
+            each["SubnetId"],
+            each["VpcId"],
+            each["AvailabilityZone"],
+            each.get("State", "available"),
+            tuple(_ranges(each)),
+            each.get("AvailableIpAddressCount", 0),
+            _families(each),
+            block_mode(each),
+        )
+        for each in listed(client, "describe_subnets", "Subnets", "subnet-id", ids)
+    }
+
+
+def _ranges(entry: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typed dicts
+    if entry.get("CidrBlock"):
+        yield entry["CidrBlock"]
+    for block in entry.get("Ipv6CidrBlockAssociationSet", []):
+        if block.get("Ipv6CidrBlockState", {}).get("State", "associated") == "associated":
+            yield block["Ipv6CidrBlock"]
+
+
+def find_all(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]:
+    """DescribeSubnets, by id.
+
+    Raises:
+        CloudError: EC2 does not know one of them.
+    """
+    wanted = sorted(set(subnet_ids))
+    answer = client.describe_subnets(Filters=[exactly("subnet-id", *wanted)])
+    found = {entry["SubnetId"]: _placed(entry) for entry in answer["Subnets"]}
+    missing = [subnet_id for subnet_id in wanted if subnet_id not in found]
+    if missing:
+        message = (
+            f"Subnet not found: {', '.join(missing)}. "
+            "Check subnet and subnet_fallbacks in the networks' cloud_properties"
+        )
+        raise CloudError(message)
+    return found
+
+
+def _families(entry: "SubnetTypeDef") -> frozenset[str]:
+    """The families, "IPv4" and "IPv6", of the addresses that a subnet gives an interface that names none.
+
+    An interface gets an IPv6 address if the subnet is IPv6-only, or assigns one on creation (EC2 API
+    reference, Subnet: Ipv6Native, AssignIpv6AddressOnCreation).
+    """
+    if entry.get("Ipv6Native", False):
+        return frozenset({"IPv6"})
+    return frozenset({"IPv4", "IPv6"} if entry.get("AssignIpv6AddressOnCreation", False) else {"IPv4"})
+
+
+def zones(client: "EC2Client") -> set[str]:
+    """DescribeAvailabilityZones: the region's zones that the account can use, also with restrictions."""
+    zones = client.describe_availability_zones()["AvailabilityZones"]
+    return {each["ZoneName"] for each in zones if each["State"] != "unavailable"}
+
+
+def ordinary_zones(client: "EC2Client") -> list[str]:
+    """The region's availability zones without Local and Wavelength Zones: any disk can be created there.
+
+    Raises:
+        CloudError: There is none.
+    """
+    answer = client.describe_availability_zones(
+        Filters=[exactly("state", "available"), exactly("zone-type", "availability-zone")]
+    )
+    zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
+    if not zones:
+        message = (
+            "No availability zone in the region is available for the disk. "
+            f"AWS shows none in region {client.meta.region_name}: see AWS's health dashboard"
+        )
+        raise CloudError(message)
+    return zones
+
+
+def _placed(entry: "SubnetTypeDef") -> Subnet:
+    return Subnet(entry["SubnetId"], entry["VpcId"], entry["AvailabilityZone"], _families(entry))
+
+
+class Vpc(Record):
+    """A VPC.
+
+    Attributes:
+        ranges: Its ranges of IPv4 addresses; the first is the primary one.
+        ipv6_ranges: Its ranges of IPv6 addresses.
+        owner_id: The account that owns it; its subnets may be shared with others.
+        dhcp_options_id: "dopt-…", or "default" when it has none.
+        block_mode: Its mode of VPC Block Public Access; exclusions of subnets only show in their own modes.
+    """
+
+    vpc_id: str
+    ranges: Sequence[str]
+    ipv6_ranges: Sequence[str] = ()
+    owner_id: str = ""
+    dhcp_options_id: str = "default"
+    block_mode: str = NOT_BLOCKED
+
+    @property
+    def cidrs(self) -> tuple[str, ...]:
+        """All its ranges; the first is the primary one."""
+        return (*self.ranges, *self.ipv6_ranges)
+
+
+def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
+    """DescribeVpcs for one VPC; None when EC2 does not show it."""
+    answer = client.describe_vpcs(Filters=[exactly("vpc-id", vpc_id)])
+    return next(map(_vpc, answer["Vpcs"]), None)
+
+
+def _vpc(entry: Any) -> Vpc:  # noqa: ANN401 - the SDK's typed dict, looked at by name
+    ipv4 = [entry.get("CidrBlock"), *_associated(entry, "CidrBlock")]
+    return Vpc(
+        entry["VpcId"],
+        list(dict.fromkeys(filter(None, ipv4))),
+        _associated(entry, "Ipv6CidrBlock"),
+        entry.get("OwnerId", ""),
+        entry.get("DhcpOptionsId", "default"),
+        block_mode(entry),
+    )
+
+
+def _associated(entry: Any, key: str) -> list[str]:  # noqa: ANN401
+    """The ranges that can be used."""
+    blocks = entry.get(f"{key}AssociationSet", [])
+    return [each[key] for each in blocks if each[f"{key}State"]["State"] == "associated"]
+
+
+def block_mode(entry: Any) -> str:  # noqa: ANN401
+    """The mode of VPC Block Public Access of a VPC or a subnet, as EC2 describes it."""
+    return str(entry.get("BlockPublicAccessStates", {}).get("InternetGatewayBlockMode", NOT_BLOCKED))
+
+
+def has_dns(client: "EC2Client", vpc_id: str) -> bool:
+    """DescribeVpcAttribute: whether the VPC's own DNS server, Amazon's, answers (enableDnsSupport)."""
+    answer = client.describe_vpc_attribute(VpcId=vpc_id, Attribute="enableDnsSupport")
+    return answer["EnableDnsSupport"].get("Value", True)
+
+
+def dns_servers(client: "EC2Client", dhcp_options_id: str) -> tuple[str, ...]:
+    """DescribeDhcpOptions: the DNS servers that DHCP tells the VM, "AmazonProvidedDNS" or addresses."""
+    answer = client.describe_dhcp_options(Filters=[exactly("dhcp-options-id", dhcp_options_id)])
+    return tuple(
+        value["Value"]
+        for options in answer["DhcpOptions"]
+        for configuration in options.get("DhcpConfigurations", [])
+        if configuration["Key"] == "domain-name-servers"
+        for value in configuration.get("Values", [])
+    )

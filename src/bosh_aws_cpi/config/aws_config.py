@@ -1,5 +1,6 @@
-"""The ``aws`` section of the configuration, with the request's context merged over it.
+"""The section ``aws`` of the configuration: one row per key, and what the keys mean together.
 
+`make docs` writes docs/configuration.md, docs/job.md, the job's spec and its template from the rows.
 Pure, as all of the package but `config.loading` is.
 """
 
@@ -8,82 +9,334 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.config import keys
-from bosh_aws_cpi.config.values import region, string, wrong_type
+from bosh_aws_cpi.config import values
+from bosh_aws_cpi.config.values import Key, Section
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from typing import Final, Literal, TypeVar
+    from collections.abc import Mapping
+    from typing import Any, Final, Literal
 
-    from bosh_aws_cpi.config.keys import CredentialsSource, StemcellUpload
-    from bosh_aws_cpi.config.values import Key
     from bosh_aws_cpi.jsontext import Json
 
-    _T = TypeVar("_T")
+    CredentialsSource = Literal["static", "env_or_profile"]
+    StemcellUpload = Literal["ebs_direct", "volume"]
 
-_NOT_OF_STEMCELLS: Final = {"copy_completion_minutes", "copy_from_region"}
-"""Keys of `aws.stemcell` that are not cloud properties."""
-ENDPOINTS: Final = {
-    "ec2": keys.EC2_ENDPOINT,
-    "elb": keys.ELB_ENDPOINT,
-    "elbv2": keys.ELB_ENDPOINT,
-    "sts": keys.STS_ENDPOINT,
-    "ebs": keys.EBS_ENDPOINT,
-    "iam": keys.IAM_ENDPOINT,
-    "kms": keys.KMS_ENDPOINT,
-    "service-quotas": keys.SERVICE_QUOTAS_ENDPOINT,
-}
-"""The keys of the endpoints, by botocore's service name."""
+_OF_STEMCELL: Final = "The stemcell's cloud property of that name, in place of its own."
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
 
 
-class AwsConfig(Record):
-    """The ``aws`` section. Endpoints carry a scheme; None means the SDK's own resolution."""
+class Stemcell(Section, path="aws.stemcell"):
+    """The section ``aws.stemcell``."""
 
-    max_retries: int
-    region: str
-    endpoints: Mapping[str, str]
-    """Endpoint URL by botocore's service name."""
-    dualstack: bool
-    fips: bool
-    ca_cert: str | None
-    """CA certificates in PEM format, in place of those that BOSH_CA_CERT_FILE names."""
-    credentials_source: CredentialsSource
-    access_key_id: str | None
-    secret_access_key: str | None
-    session_token: str | None
-    role_arn: str | None
-    external_id: str | None
-    session_tags: Mapping[str, str]
-    """Tags of the session of the role."""
-    keep_role_session: bool
-    default_key_name: str | None
-    default_iam_instance_profile: str | None
-    default_security_groups: Sequence[str]
-    encryption: Encryption
-    default_root_disk: Json
-    default_ephemeral_disk: Json
-    default_persistent_disk: Json
-    metadata_options: Json
-    stemcell: Json
-    fast_path_delete: bool
-    deregister_on_delete: bool
-    skip_os_shutdown: bool | None
-    """Whether VMs that say nothing of it end without their shutdown; None: no VM does."""
-    spread: Literal["prefer"] | None
-    """The default of the VMs' property ``spread``."""
-    stemcell_upload: StemcellUpload
-    copies_stemcells_from_other_regions: bool
-    copy_completion_minutes: int | None
-    """Within how many minutes the AMI of a light stemcell is copied; None for no limit."""
-    enable_describe_instance_types: bool
-    vm_resources_families: Sequence[str]
-    vm_resources_by_region: bool
-    tags: Mapping[str, str]
-    """Tags for everything that the CPI creates."""
+    overrides: Json
+    """What is merged over every stemcell's cloud properties: all but the two keys that are none."""
+
+    kernel_id = Key(
+        values.anything,
+        "Kernel image (aki-...) for stemcells, in place of the stemcell's own.",
+    )
+    deprecate_at = Key(values.anything, _OF_STEMCELL, is_new=True)
+    share_with = Key(values.anything, _OF_STEMCELL, is_new=True)
+    imds_support = Key(values.anything, _OF_STEMCELL, is_new=True)
+    tpm_support = Key(values.anything, _OF_STEMCELL, is_new=True)
+    copy_from_region = Key(
+        values.boolean,
+        "If a light stemcell has no AMI for the region, copy one from another region of the same partition.",
+        default=False,
+        is_new=True,
+    )
+    copy_completion_minutes: Key[int | None] = Key(
+        values.optional_choice,
+        "Copy the AMI of a light stemcell within 15, 30 or 45 minutes (a time-based copy, for which AWS "
+        "charges by the GiB). Default: no time limit.",
+        choices=(
+            15,
+            30,
+            45,
+        ),  # AWS takes 15 minutes to 48 hours; create_stemcell waits for several such copies
+        is_new=True,
+    )
+
+
+def _stemcell(value: object, key: Key[Any]) -> Stemcell:
+    given = values.json_object(value, key)
+    others = {Stemcell.copy_from_region.name, Stemcell.copy_completion_minutes.name}
+    overrides = {name: each for name, each in given.items() if name not in others}
+    return Stemcell.read(given, overrides=overrides)
+
+
+def _connection_options(value: object, key: Key[Any]) -> Mapping[str, str | None]:
+    options = values.json_object(value, key)
+    if unknown := sorted(options.keys() - {"ca_cert"}):
+        what = f"has the unknown key '{unknown[0]}': it can only have ca_cert"
+        raise values.wrong(key, what)
+    given = options.get("ca_cert")
+    if given is not None and not isinstance(given, str):
+        raise values.wrong_type(f"{key.shown}.ca_cert", "a string", given)
+    return {"ca_cert": given if given and given.strip() else None}
+
+
+def _tags(value: object, key: Key[Any]) -> Mapping[str, str]:
+    if not (given := values.json_object(value, key)):
+        return {}
+    from bosh_aws_cpi.config import tags  # noqa: PLC0415 - few configurations have tags
+
+    return tags.of_session(given) if key is AwsConfig.session_tags else tags.of_resources(given)
+
+
+class AwsConfig(Section, path="aws"):
+    """The section ``aws``, with the request's context merged over it."""
+
+    # Calls to AWS: region, credentials, role, endpoints, certificates, retries.
+
+    region = Key(
+        values.region,
+        "AWS region. If it is missing and both `ec2_endpoint` and `elb_endpoint` are set, it comes from "
+        "AWS_REGION in the environment, or from the host name of `ec2_endpoint`.",
+        is_required=True,
+        is_required_by_job=True,
+        example="us-east-1",
+    )
+    credentials_source: Key[CredentialsSource] = Key(
+        values.one_of,
+        "`static` uses the keys below. `env_or_profile` uses the environment, web identity, or the profile "
+        "of the container or instance that the CPI runs on; the keys below must not be set.",
+        default="static",
+        choices=("static", "env_or_profile"),
+        job_default="static",
+    )
+    access_key_id = Key(
+        values.sendable,
+        "Access key, required for `static`. An empty string counts as missing.",
+        is_secret=True,
+    )
+    secret_access_key = Key(
+        values.sendable,
+        "Secret key, required for `static`. An empty string counts as missing.",
+        is_secret=True,
+    )
+    session_token = Key(values.sendable, "Session token for `static` with temporary keys.", is_secret=True)
+    role_arn = Key(
+        values.role_arn, "ARN of the role to assume through STS, with the credentials of either source."
+    )
+    external_id = Key(
+        values.external_id,
+        "The external id that the trust policy of the role demands. Needs `role_arn`.",
+        is_new=True,
+    )
+    session_tags = Key(
+        _tags,
+        "Tags of the role's session, for policies that compare `aws:PrincipalTag`, and for CloudTrail. "
+        "Needs `role_arn`, and `sts:TagSession` in the role's trust policy.",
+        is_new=True,
+        example={"director": "production"},
+    )
+    keep_role_session = Key(
+        values.boolean,
+        "Keep the role's credentials for later calls until 15 minutes before they expire, where the job "
+        "runs on a Director's VM: in a folder in memory that only its user can access. `false` calls STS "
+        "each time.",
+        default=True,
+        is_new=True,
+    )
+    ec2_endpoint = Key(
+        values.https_url,
+        "EC2 endpoint as host, host:port or URL (default scheme https). Default: the region's endpoint.",
+        example="ec2.us-east-1.amazonaws.com",
+    )
+    elb_endpoint = Key(
+        values.https_url,
+        "The same for Elastic Load Balancing (classic load balancers and target groups).",
+        example="elasticloadbalancing.us-east-1.amazonaws.com",
+    )
+    ebs_endpoint = Key(values.https_url, "The same for the EBS direct APIs.", is_new=True)
+    sts_endpoint = Key(values.https_url, "The same for STS.", is_new=True)
+    iam_endpoint = Key(values.https_url, "The same for IAM, which only commands call.", is_new=True)
+    kms_endpoint = Key(values.https_url, "The same for KMS, which only commands call.", is_new=True)
+    service_quotas_endpoint = Key(
+        values.https_url,
+        "The same for Service Quotas, which only commands call.",
+        is_new=True,
+    )
+    dualstack = Key(
+        values.boolean,
+        "Use the dual-stack (IPv4 and IPv6) endpoints; no effect on an endpoint that is set explicitly.",
+        default=False,
+        job_default=False,
+    )
+    fips = Key(
+        values.boolean,
+        "Use endpoints with FIPS 140 validated cryptography; no effect on an endpoint that is set "
+        "explicitly.",
+        default=False,
+        is_new=True,
+    )
+    connection_options = Key(
+        _connection_options,
+        "`ca_cert`: CA certificates in PEM format for connections to AWS, in place of those in the file "
+        "that BOSH_CA_CERT_FILE names. For CPI configs; the job has `aws.connection_options.ca_cert` "
+        "instead.",
+        job=(),
+        is_new=True,
+    )
+    max_retries = Key(
+        values.whole_number,
+        "Maximum number of retries of an AWS call after an AWS fault or a connection failure. Separately, "
+        "the CPI retries throttled calls for five minutes. 0 turns both off, except in waits and deletions.",
+        is_required=True,
+        job_default=8,
+    )
+
+    # Resources: VMs, disks, sizes, stemcells, tags, and their deletion.
+
+    default_security_groups = Key(
+        values.strings,
+        "Names or ids of security groups for VMs that have none in the cloud config.",
+        is_required_by_job=True,
+        example=["bosh"],
+    )
+    default_key_name = Key(
+        values.string, "Name of the SSH key pair for VMs that specify none.", example="bosh"
+    )
+    default_iam_instance_profile = Key(
+        values.string, "Name of the instance profile for VMs that specify none."
+    )
+    encrypted = Key(
+        values.boolean,
+        "Encrypt ephemeral and persistent disks and copies of stemcells. A resource's own property takes "
+        "precedence, even if it is false or null.",
+        default=False,
+        job_default=False,
+    )
+    kms_key_arn = Key(
+        values.string,
+        "KMS key for encryption. Default: the account's default key for EBS. A resource's own property "
+        "takes precedence.",
+        example="arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000",
+    )
+    default_root_disk = Key(
+        values.json_object,
+        "Defaults for the root disks of VMs, with the keys of the cloud property `root_disk`: `size`, "
+        "`type`, `iops`, `throughput`, `encrypted`, `kms_key_arn`. A VM's own keys take precedence, key by "
+        "key.",
+        is_new=True,
+        example={"type": "gp3", "iops": 4000, "encrypted": True},
+    )
+    default_ephemeral_disk = Key(
+        values.json_object,
+        "The same for `ephemeral_disk`. `encrypted` and `kms_key_arn` take precedence over those of `aws`.",
+        is_new=True,
+        example={"size": 20480},
+    )
+    default_persistent_disk = Key(
+        values.json_object,
+        "Defaults for persistent disks: `type`, `iops`, `iops_per_gib`, `throughput`, `encrypted`, "
+        "`kms_key_arn`. A disk's own keys take precedence, key by key. `encrypted` and `kms_key_arn` take "
+        "precedence over those of `aws`.",
+        is_new=True,
+        example={"type": "gp3", "iops_per_gib": 10},
+    )
+    metadata_options = Key(
+        values.json_object,
+        "EC2 instance metadata options for every VM, in snake case. A VM's own options take precedence, key "
+        "by key.",
+        example={"http_endpoint": "enabled", "http_tokens": "required"},
+    )
+    enable_describe_instance_types = Key(
+        values.boolean,
+        "Get instance type data from EC2 (ec2:DescribeInstanceTypes). `false` uses a built-in table, which "
+        "lacks instance types that are newer than this release.",
+        default=True,
+        job_default=True,
+    )
+    vm_resources_families = Key(
+        values.strings,
+        "Families of instance types that the CPI chooses from for a manifest's `vm_resources`: the type "
+        "that suffices and is cheapest by an estimate (one vCPU costs as much as 10 GiB of memory); of "
+        "several, that of the family that is named first. Default: the Ruby release's list of T2, C5, M5 "
+        "and R5.",
+        is_new=True,
+        example=["t3", "m7i", "c7i", "r7i"],
+    )
+    vm_resources_by_region = Key(
+        values.boolean,
+        "For a manifest's `vm_resources`, choose only among the types that the region offers "
+        "(ec2:DescribeInstanceTypeOfferings, once a day). If EC2 does not say which, choose as without this "
+        "key.",
+        default=False,
+        is_new=True,
+    )
+    stemcell_upload: Key[StemcellUpload] = Key(
+        values.one_of,
+        "How to upload heavy stemcells: `ebs_direct`, or `volume`, through a volume attached to the CPI's "
+        "own VM. The CPI also uses `volume` if it runs on EC2 and may not use the EBS direct APIs.",
+        default="ebs_direct",
+        choices=("ebs_direct", "volume"),
+        is_new=True,
+    )
+    tags = Key(
+        _tags,
+        "Tags for everything that the CPI creates: VMs, their interfaces and disks, snapshots, AMIs, "
+        "managed subnets. The tags of the manifest, the Director and the CPI take precedence.",
+        is_new=True,
+        example={"cost-center": "4711"},
+    )
+    fast_path_delete = Key(
+        values.boolean,
+        "delete_vm and delete_disk set the tag `Name` to `to be deleted` and return without waiting until "
+        "the resource is gone.",
+        default=False,
+    )
+    deregister_on_delete = Key(
+        values.boolean,
+        "delete_vm first deregisters the VM from its target groups and classic load balancers, and waits up "
+        "to 330 seconds for connections to drain. With `fast_path_delete` it does not wait.",
+        default=False,
+        is_new=True,
+    )
+    skip_os_shutdown: Key[bool | None] = Key(
+        values.optional_choice,
+        "Whether delete_vm terminates VMs without waiting for their operating system to shut down, unless "
+        "they have disks that outlive them. A VM's own `skip_os_shutdown` takes precedence, but has no "
+        "effect if this key is not set: `false` means those VMs only. If set, delete_vm looks at the VM "
+        "first.",
+        choices=(True, False),
+        is_new=True,
+        example=True,
+    )
+    spread: Key[Literal["prefer", False] | None] = Key(
+        values.optional_choice,
+        "`prefer`: VMs of instance groups that say nothing of `spread` run on racks of their own as long as "
+        "EC2 has room for that. `spread: false` exempts a VM. Default, and `false` here: no such "
+        "preference.",
+        choices=("prefer", False),
+        is_new=True,
+        example="prefer",
+    )
+    stemcell = Key(
+        _stemcell,
+        "Overrides the cloud properties of every stemcell, except for `copy_from_region` and "
+        "`copy_completion_minutes`.",
+        job=(),
+    )
+
+    @property
+    def endpoints(self) -> Mapping[str, str]:
+        """The endpoints' URLs by botocore's service name; without one, the SDK's own resolution applies."""
+        found = {service: getattr(self, key.name) for service, key in ENDPOINTS.items()}
+        return {service: url for service, url in found.items() if url}
+
+    @property
+    def ca_cert(self) -> str | None:
+        """CA certificates in PEM format, in place of those that BOSH_CA_CERT_FILE names."""
+        return self.connection_options["ca_cert"]
+
+    @property
+    def encryption(self) -> Encryption:
+        """The default encryption of ephemeral and persistent disks and of copies of stemcells."""
+        return Encryption(self.encrypted, self.kms_key_arn, AwsConfig.kms_key_arn.path)
 
     @property
     def looks_at_deleted_vms(self) -> bool:
@@ -95,122 +348,64 @@ class AwsConfig(Record):
         return f"<AwsConfig of {self.region}>"
 
 
+ENDPOINTS: Final = {
+    "ec2": AwsConfig.ec2_endpoint,
+    "elb": AwsConfig.elb_endpoint,
+    "elbv2": AwsConfig.elb_endpoint,
+    "sts": AwsConfig.sts_endpoint,
+    "ebs": AwsConfig.ebs_endpoint,
+    "iam": AwsConfig.iam_endpoint,
+    "kms": AwsConfig.kms_endpoint,
+    "service-quotas": AwsConfig.service_quotas_endpoint,
+}
+"""The keys of the endpoints, by botocore's service name."""
+
+
 def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
-    """Parse the section, with the request's context merged over it."""
-    _check_required(merged, environ)
-    stemcell = keys.STEMCELL.read(merged)
-    return AwsConfig(
-        credentials_source=_credentials_source(merged),
-        max_retries=keys.MAX_RETRIES.read(merged),
-        region=_region(merged, environ) or "",
-        endpoints=_endpoints(merged),
-        dualstack=keys.DUALSTACK.read(merged),
-        fips=keys.FIPS.read(merged),
-        ca_cert=_ca_cert(merged),
-        access_key_id=keys.ACCESS_KEY_ID.read(merged),
-        secret_access_key=keys.SECRET_ACCESS_KEY.read(merged),
-        session_token=keys.SESSION_TOKEN.read(merged),
-        role_arn=keys.ROLE_ARN.read(merged),
-        external_id=_of_role(merged, keys.EXTERNAL_ID),
-        session_tags=_tags(_of_role(merged, keys.SESSION_TAGS), are_of_session=True),
-        keep_role_session=keys.KEEP_ROLE_SESSION.read(merged),
-        default_key_name=keys.DEFAULT_KEY_NAME.read(merged),
-        default_iam_instance_profile=keys.DEFAULT_IAM_INSTANCE_PROFILE.read(merged),
-        default_security_groups=keys.DEFAULT_SECURITY_GROUPS.read(merged),
-        encryption=Encryption(
-            keys.ENCRYPTED.read(merged),
-            keys.KMS_KEY_ARN.read(merged),
-            keys.KMS_KEY_ARN.path,
-        ),
-        default_root_disk=keys.DEFAULT_ROOT_DISK.read(merged),
-        default_ephemeral_disk=keys.DEFAULT_EPHEMERAL_DISK.read(merged),
-        default_persistent_disk=keys.DEFAULT_PERSISTENT_DISK.read(merged),
-        metadata_options=keys.METADATA_OPTIONS.read(merged),
-        stemcell={key: value for key, value in stemcell.items() if key not in _NOT_OF_STEMCELLS},
-        stemcell_upload=keys.STEMCELL_UPLOAD.read(merged),
-        copies_stemcells_from_other_regions=keys.STEMCELL_COPY_FROM_REGION.read(stemcell),
-        copy_completion_minutes=keys.STEMCELL_COPY_COMPLETION_MINUTES.read(stemcell),
-        fast_path_delete=keys.FAST_PATH_DELETE.read(merged),
-        deregister_on_delete=keys.DEREGISTER_ON_DELETE.read(merged),
-        skip_os_shutdown=keys.SKIP_OS_SHUTDOWN.read(merged),
-        spread=keys.SPREAD.read(merged) or None,
-        enable_describe_instance_types=keys.ENABLE_DESCRIBE_INSTANCE_TYPES.read(merged),
-        vm_resources_families=keys.VM_RESOURCES_FAMILIES.read(merged),
-        vm_resources_by_region=keys.VM_RESOURCES_BY_REGION.read(merged),
-        tags=_tags(keys.TAGS.read(merged)),
-    )
+    """Read the section.
 
+    Args:
+        merged: The section, with the request's context merged over it.
+        environ: The process's environment; only AWS_REGION is read.
 
-def _ca_cert(merged: Json) -> str | None:
-    options = keys.CONNECTION_OPTIONS.read(merged)
-    name = keys.CONNECTION_OPTIONS.shown
-    if unknown := sorted(options.keys() - {"ca_cert"}):
-        message = (
-            f"configuration parameter {name} has the unknown key '{unknown[0]}': it can only have ca_cert"
-        )
-        raise not_correct(message)
-    given = options.get("ca_cert")
-    if given is not None and not isinstance(given, str):
-        raise wrong_type(f"{name}.ca_cert", "a string", given)
-    return given if given and given.strip() else None
-
-
-def _of_role(merged: Json, key: Key[_T]) -> _T:
-    """The value of a key that has a meaning only together with ``role_arn``."""
-    value = key.read(merged)
-    if value and not keys.ROLE_ARN.read(merged):
-        message = f"configuration parameter {key.shown} needs aws.role_arn"
-        raise not_correct(message)
-    return value
-
-
-def _tags(given: Json, *, are_of_session: bool = False) -> Mapping[str, str]:
-    if not given:
-        return {}
-    from bosh_aws_cpi.config import tags  # noqa: PLC0415 - few configurations have tags
-
-    return tags.of_session(given) if are_of_session else tags.of_resources(given)
-
-
-def _check_required(merged: Json, environ: Mapping[str, str]) -> None:
-    missing = []
-    if keys.MAX_RETRIES.given(merged) is None:
-        missing.append("aws:max_retries")
-    if not _region(merged, environ):
-        missing.append("aws:region, or aws:ec2_endpoint and aws:elb_endpoint")
+    Raises:
+        InvalidCall: A key has a wrong value, is missing, or contradicts another one; the message names it.
+    """
+    region = _region(merged, environ)
+    missing = [] if merged.get("max_retries") is not None else ["aws:max_retries"]
+    missing += [] if region else ["aws:region, or aws:ec2_endpoint and aws:elb_endpoint"]
     if missing:
         message = f"missing configuration parameters > {', '.join(missing)}"
         raise not_correct(message)
-
-
-def _credentials_source(merged: Json) -> CredentialsSource:
-    given = keys.CREDENTIALS_SOURCE.given(merged)
-    own_keys = (keys.ACCESS_KEY_ID.read(merged), keys.SECRET_ACCESS_KEY.read(merged))
-    if isinstance(given, str) and given and given not in keys.CREDENTIALS_SOURCE.choices:
-        choices = " or ".join(keys.CREDENTIALS_SOURCE.choices)
-        message = f"Unknown credentials_source {given}. It must be {choices}"
+    source, choices = merged.get("credentials_source"), AwsConfig.credentials_source.choices
+    if isinstance(source, str) and source and source not in choices:
+        message = f"Unknown credentials_source {source}. It must be {' or '.join(choices)}"
         raise not_correct(message)
-    source = keys.CREDENTIALS_SOURCE.read(merged)
-    if source == "static" and not all(own_keys):
+    config = AwsConfig.read({**merged, "region": region})
+    own_keys = (config.access_key_id, config.secret_access_key)
+    if config.credentials_source == "static" and not all(own_keys):
         message = "Must use access_key_id and secret_access_key with static credentials_source"
         raise not_correct(message)
-    if source == "env_or_profile" and any(own_keys):
+    if config.credentials_source == "env_or_profile" and any(own_keys):
         message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
         raise not_correct(message)
-    return source
+    for key in (AwsConfig.external_id, AwsConfig.session_tags):
+        if getattr(config, key.name) and not config.role_arn:
+            message = f"configuration parameter {key.shown} needs aws.role_arn"
+            raise not_correct(message)
+    return config
 
 
-def _region(merged: Json, environ: Mapping[str, str]) -> str | None:
+def _region(merged: Json, environ: Mapping[str, str]) -> str:
     """The region; if only the endpoints are set, it comes from AWS_REGION or EC2's host name."""
-    given = keys.REGION.read(merged)
-    ec2_endpoint = string(keys.EC2_ENDPOINT.given(merged), keys.EC2_ENDPOINT)
-    if given or not (ec2_endpoint and string(keys.ELB_ENDPOINT.given(merged), keys.ELB_ENDPOINT)):
+    key: Key[str] = AwsConfig.region
+    given = key.read(merged)
+    ec2, elb = (
+        values.string(merged.get(each.name), each)
+        for each in (AwsConfig.ec2_endpoint, AwsConfig.elb_endpoint)
+    )
+    if given or not (ec2 and elb):
         return given
-    host = re.match(_EC2_HOST, ec2_endpoint)
-    of_environment = keys.REGION.replaced(path=f"{keys.REGION.path} (AWS_REGION)")
-    return region(environ.get("AWS_REGION"), of_environment) or (host.group(1) if host else None)
-
-
-def _endpoints(merged: Json) -> dict[str, str]:
-    given = {service: key.read(merged) for service, key in ENDPOINTS.items()}
-    return {service: endpoint for service, endpoint in given.items() if endpoint}
+    host = re.match(_EC2_HOST, ec2)
+    of_environment = key.replaced(path=f"{key.path} (AWS_REGION)")
+    return values.region(environ.get("AWS_REGION"), of_environment) or (host[1] if host else "")

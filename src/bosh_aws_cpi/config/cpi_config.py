@@ -7,50 +7,112 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.config import aws_config, keys
-from bosh_aws_cpi.config.values import Key, string, sub_object
+from bosh_aws_cpi.config import aws_config, values
+from bosh_aws_cpi.config.aws_config import AwsConfig, Stemcell
+from bosh_aws_cpi.config.values import Key, Section
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
 from bosh_aws_cpi.jsontext import encode, is_integer
-from bosh_aws_cpi.records import Confidential, Record
+from bosh_aws_cpi.log import LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Final
 
-    from bosh_aws_cpi.config.aws_config import AwsConfig
     from bosh_aws_cpi.jsontext import Json
 
-_OF_CALLERS = frozenset({"director_uuid", "request_id", "vm"})
-"""The keys of the context that are not of ``aws``."""
-_DIRECTOR_UUID = Key("context.director_uuid", string, "The Director's id.")
+_LONGEST_NAME = 64
+MAX_API_VERSION = 3
+"""The newest contract version that `info` announces."""
 
 
-class RegistryConfig(Confidential):
-    """Where the registry is; even the endpoint may contain a password."""
+class Context(Section, path="context"):
+    """The keys of a request's context that are not of ``aws``."""
 
-    endpoint: str
-    """The URL as configured. The agent gets it unchanged, often with its own user and password."""
-    base_url: str
-    """The same URL, with a scheme."""
-    user: str | None
-    password: str | None
+    director_uuid = Key(values.string, "The Director's id.")
+    request_id = Key(values.anything, "The request's id; a test or a person may omit both ids.")
+    vm = Key(values.anything, "What the Director knows of the VM: the version of its stemcell.")
 
 
-class CpiConfig(Record):
+class Agent(Section, path="agent"):
+    """The keys of the section ``agent`` that come from properties of the job."""
+
+    mbus = Key(
+        values.anything,
+        "The agents' message bus, as a URL.",
+        job=("agent.mbus", "agent.nats.address", "nats.address", "nats.port", "nats.user", "nats.password"),
+        is_secret=True,
+    )
+    ntp = Key(values.anything, "The VMs' time servers.", job=("ntp",))
+
+
+class RegistryConfig(Section, path="registry"):
+    """Where the registry is; the agent gets ``endpoint`` as it is, often with its own user and password."""
+
+    endpoint = Key(
+        values.endpoint,
+        "Registry as host, host:port or URL (default scheme http), for stemcells of api_version 1.",
+        job=("registry.username", "registry.password", "registry.host", "registry.port"),
+        is_secret=True,
+    )
+    user = Key(values.string, "The registry's user.", job=("registry.username",))
+    password = Key(values.string, "The registry's password.", job=("registry.password",), is_secret=True)
+
+    @property
+    def base_url(self) -> str:
+        """The endpoint with a scheme."""
+        return values.with_scheme(self.endpoint or "", "http")
+
+    def __repr__(self) -> str:
+        """No value, because even the endpoint may contain a password."""
+        return "<RegistryConfig>"
+
+
+class DebugCpi(Section, path="debug.cpi"):
+    """The section ``debug.cpi``."""
+
+    api_version = Key(
+        values.contract_version,
+        "The highest contract version that `info` announces. Current Directors and bosh CLIs reject version "
+        "1.",
+        default=MAX_API_VERSION,
+        choices=tuple(range(1, MAX_API_VERSION + 1)),
+    )
+    log_level = Key(
+        values.one_of,
+        "`debug`, `info`, `warn` or `error`; `debug` logs every AWS call, without secrets.",
+        default="info",
+        choices=tuple(LEVELS),
+        is_new=True,
+    )
+
+
+class Debug(Section, path="debug"):
+    """The section ``debug``."""
+
+    event_log = Key(
+        values.log_file,
+        "The absolute path of a file that gets one line of JSON for each call, without secrets. The job's "
+        "property may be `true`: /var/vcap/sys/log/aws_cpi/events.log. Default: no such file.",
+        is_new=True,
+        example=True,
+    )
+
+
+class CpiConfig(Section):
     """The whole configuration of a call."""
 
+    agent = Key(
+        values.json_object,
+        "Copied unchanged into every VM's agent settings: mbus, ntp, blobstore and others.",
+        job=(),
+    )
     aws: AwsConfig
-    agent: Json
-    """Copied unchanged into every VM's agent settings."""
     registry: RegistryConfig | None
-    supported_api_version: int
-    """The contract version that `info` announces; a request may use a higher one."""
-    log_level: str
-    event_log: str | None
-    """The path of the event log; None if there is none."""
+    debug: Debug
+    debug_cpi: DebugCpi
     director_uuid: str | None
     request_id: str | None
-    """Identifies the request, with the Director's UUID; a test or a person may omit both."""
+    """Identifies the request, with the Director's UUID."""
     stemcell: object
     """The context's ``vm.stemcell.api_version``, unchecked, or 1; see `stemcell_api_version`."""
     is_stemcell_given: bool
@@ -75,22 +137,22 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
         InvalidCall: A key has a wrong value, or is missing; the message names it.
     """
     properties = cloud_properties(document, path)
-    merged = {**sub_object(properties, "aws"), **context}
-    if not keys.IN_AWS & merged.keys():
+    merged = {**values.sub_object(properties, "aws"), **context}
+    if not AwsConfig.rows.keys() & merged.keys():
         message = f"missing configuration parameters > aws: '{path}' has none in cloud.properties.aws"
         raise not_correct(message)
     stemcell = _stemcell(merged)
-    debug = sub_object(properties, "debug")
-    debug_cpi = sub_object(debug, "cpi", "debug:cpi")
-    return CpiConfig(
+    debug = values.sub_object(properties, "debug")
+    registry = RegistryConfig.read(values.sub_object(properties, "registry"))
+    request_id = context.get("request_id")
+    return CpiConfig.read(
+        properties,
         aws=aws_config.parse(merged, environ),
-        agent=keys.AGENT.read(properties),
-        registry=_registry(sub_object(properties, "registry")),
-        supported_api_version=keys.DEBUG_API_VERSION.read(debug_cpi),
-        log_level=keys.DEBUG_LOG_LEVEL.read(debug_cpi),
-        event_log=keys.DEBUG_EVENT_LOG.read(debug),
-        director_uuid=_DIRECTOR_UUID.read(context),
-        request_id=_request_id(context),
+        registry=registry if registry.endpoint else None,
+        debug=Debug.read(debug),
+        debug_cpi=DebugCpi.read(values.sub_object(debug, "cpi", "debug:cpi")),
+        director_uuid=Context.director_uuid.read(context),
+        request_id=request_id if isinstance(request_id, str) and request_id else None,
         stemcell=stemcell.get("api_version", 1),
         is_stemcell_given="api_version" in stemcell,
     )
@@ -119,13 +181,12 @@ def unknown_keys(document: object, context: Json) -> set[str]:
     for name in ("cloud", "properties", "aws"):
         with_section = with_section.get(name) if isinstance(with_section, dict) else None
     section = with_section if isinstance(with_section, dict) else {}
-    return {*section, *context} - keys.IN_AWS - _OF_CALLERS
+    return {*section, *context} - AwsConfig.rows.keys() - Context.rows.keys()
 
 
-def _request_id(context: Json) -> str | None:
-    """The Director's request id; None unless it is a non-empty string."""
-    given = context.get("request_id")
-    return given if isinstance(given, str) and given else None
+def is_name(key: str) -> bool:
+    """Whether an unknown key may be shown: YAML reads `secret_access_key:SECRET` as one key."""
+    return key.isascii() and key.isidentifier() and len(key) <= _LONGEST_NAME
 
 
 def stemcell_api_version(value: object) -> int:
@@ -141,21 +202,13 @@ def stemcell_api_version(value: object) -> int:
     return value
 
 
-def _registry(section: Json) -> RegistryConfig | None:
-    endpoint = string(keys.REGISTRY_ENDPOINT.given(section), keys.REGISTRY_ENDPOINT)
-    base_url = keys.REGISTRY_ENDPOINT.read(section)
-    if not (endpoint and base_url):
-        return None
-    return RegistryConfig(
-        endpoint=endpoint,
-        base_url=base_url,
-        user=keys.REGISTRY_USER.read(section),
-        password=keys.REGISTRY_PASSWORD.read(section),
-    )
-
-
 def _stemcell(merged: Json) -> Json:
     """The context's ``vm.stemcell``; empty if it is missing."""
     vm = merged.get("vm")
     stemcell = vm.get("stemcell") if isinstance(vm, dict) else None
     return stemcell if isinstance(stemcell, dict) else {}
+
+
+_SECTIONS: Final = (AwsConfig, Stemcell, CpiConfig, Agent, RegistryConfig, DebugCpi, Debug)
+KEYS: Final[tuple[Key[Any], ...]] = tuple(key for section in _SECTIONS for key in section.rows.values())
+"""All keys of cpi.json, in the order of the pages."""

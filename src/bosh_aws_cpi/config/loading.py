@@ -12,7 +12,8 @@ import time
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import jsontext, log
-from bosh_aws_cpi.config import cpi_config, keys
+from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import Unknown
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ _PATIENCE: Final = 60
 _SIMILAR: Final = 0.6
 """How near to a known key an unknown one of the file must be, for the known one to be proposed."""
 _NEAR: Final = 0.8
-"""The same in the context, whose other keys are a Director's."""
+"""How near one of the context must be, whose other keys are a Director's."""
 _MOST_SHOWN: Final = 20
 """The maximum number of unknown keys that a warning names."""
 _SECRETS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
@@ -54,11 +55,11 @@ def load(path: str, context: Json) -> CpiConfig:
 
 
 def parsed(document: object, context: Json, path: str) -> CpiConfig:
-    """The same, with the file's content."""
+    """Read a configuration file's content, and mask its secrets and the environment's in the log."""
     environment = {f"secret {name}": os.environ[name] for name in _SECRETS if name in os.environ}
     log.redact.learn([document, environment])
     settings = cpi_config.parse(document, context, os.environ, path)
-    log.set_level(settings.log_level)
+    log.set_level(settings.debug_cpi.log_level)
     return settings
 
 
@@ -73,9 +74,9 @@ def tell_unknown(document: object, context: Json) -> None:
     from difflib import get_close_matches  # noqa: PLC0415 - few configurations have unknown keys
 
     shown = []
-    named = sorted(filter(keys.is_name, unknown))
+    named = sorted(filter(cpi_config.is_name, unknown))
     for key in named[:_MOST_SHOWN]:
-        near = get_close_matches(key, keys.IN_AWS, n=1, cutoff=_NEAR if key in context else _SIMILAR)
+        near = get_close_matches(key, AwsConfig.rows, n=1, cutoff=_NEAR if key in context else _SIMILAR)
         if near or key not in context:
             shown.append(f"aws.{key}" + (f" (did you mean {near[0]}?)" if near else ""))
     if unknown - {*named, *context}:

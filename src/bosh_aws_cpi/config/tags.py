@@ -17,7 +17,7 @@ _OF_EC2: Final = (127, 255)
 A longer one is an error here; `plan.tags` cuts others, as the Ruby release does.
 """
 _OF_STS: Final = (128, 256)
-"""The same for a session (API model of STS, tagKeyType, tagValueType)."""
+"""The longest key and value of a session's tag (API model of STS, tagKeyType, tagValueType)."""
 _ALLOWED_BY_STS: Final = r"[\w .:/=+@-]*"
 """Letters, digits, spaces and these (the same model)."""
 _RESERVED: Final = ("aws:", "bosh_")

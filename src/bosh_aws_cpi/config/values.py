@@ -11,7 +11,7 @@ from bosh_aws_cpi.records import Generic, Record, T
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any, Final
+    from typing import Any, ClassVar, Final, Self, overload
 
     from bosh_aws_cpi.jsontext import Json
 
@@ -26,11 +26,9 @@ _LONGEST_NAME: Final = 253  # RFC 1035, 2.3.4: 255 octets, with the length of ea
 
 
 class Key(Record, Generic[T]):
-    """A key of cpi.json."""
+    """A key of cpi.json: a class attribute of its `Section`."""
 
-    path: str
-    """Its dotted place below ``cloud.properties``."""
-    kind: Callable[[object, Key[T]], T]
+    kind: Callable[[object, Key[Any]], T]
     """Checks and converts its value: a function of this module."""
     description: str
     """One sentence, for the pages and the job's spec."""
@@ -42,7 +40,7 @@ class Key(Record, Generic[T]):
     is_secret: bool = False
     """Whether logs must not show it."""
     is_new: bool = False
-    """Whether the Ruby release lacks it."""
+    """Whether the Ruby CPI does not read it."""
     job: tuple[str, ...] | None = None
     """The properties of the job that it comes from; None if that is just the one of the same name."""
     is_required_by_job: bool = False
@@ -51,15 +49,26 @@ class Key(Record, Generic[T]):
     """The default in the job's spec; without one, the job omits the key or sets it to null."""
     example: object = None
     """For the job's spec."""
+    path: str = ""
+    """Its dotted place below ``cloud.properties``; its section sets it."""
+
+    if TYPE_CHECKING:  # an attribute of a section's class is the key, one of a section is the key's value
+
+        @overload
+        def __get__(self, section: None, kind: type) -> Self: ...
+        @overload
+        def __get__(self, section: Section, kind: type) -> T: ...
+        def __get__(self, section: Section | None, kind: type) -> object: ...
+
+    @property
+    def name(self) -> str:
+        """The last part of its path."""
+        return self.path.rpartition(".")[2]
 
     @property
     def shown(self) -> str:
         """Its name in messages: with colons, as the Ruby release writes it, unless the key is new."""
         return self.path if self.is_new else self.path.replace(".", ":")
-
-    def given(self, section: Json) -> object:
-        """Return the key's value in a section of cpi.json, unchecked; None when it is absent."""
-        return section.get(self.path.rpartition(".")[2])
 
     def read(self, section: Json) -> T:
         """Return the key's value in a section of cpi.json, checked and converted.
@@ -67,7 +76,38 @@ class Key(Record, Generic[T]):
         Raises:
             InvalidCall: The value is of another kind; the message names the key.
         """
-        return self.kind(section.get(self.path.rpartition(".")[2], self.default), self)
+        return self.kind(section.get(self.name, self.default), self)
+
+
+class Section(Record):
+    """A hash of cpi.json: its class has a `Key` for each key, whose value is the section's attribute.
+
+    The class's ``rows`` are these keys by name, in the order of the pages.
+    """
+
+    if TYPE_CHECKING:  # an annotation that is executed would be a field
+        rows: ClassVar[dict[str, Key[Any]]]
+
+    def __init_subclass__(cls, path: str = "") -> None:
+        super().__init_subclass__()
+        cls.rows = {name: each for name, each in vars(cls).items() if isinstance(each, Key)}
+        for name, key in cls.rows.items():
+            key.__dict__["path"] = f"{path}.{name}" if path else name
+        cls._fields = (*dict.fromkeys([*cls._fields, *cls.rows]),)
+        cls._known |= cls.rows.keys()
+
+    @classmethod
+    def read(cls, section: Json, **others: object) -> Self:
+        """Read the values of all keys.
+
+        Args:
+            section: The hash.
+            others: The fields that are no keys.
+
+        Raises:
+            InvalidCall: A value is of another kind; the message names the key.
+        """
+        return cls(**{name: key.read(section) for name, key in cls.rows.items()}, **others)
 
 
 def sub_object(parent: Json, key: str, name: str | None = None) -> Json:
@@ -83,25 +123,25 @@ def sub_object(parent: Json, key: str, name: str | None = None) -> Json:
     return _object(parent.get(key), name or key)
 
 
-def anything(value: object, _: Key[object]) -> object:
+def anything(value: object, _: Key[Any]) -> object:
     """Return a value unchanged: it is checked elsewhere, or by the agent."""
     return value
 
 
-def string(value: object, key: Key[str | None]) -> str | None:
+def string(value: object, key: Key[Any]) -> str | None:
     """A string; None for null and the empty string."""
     if value is not None and not isinstance(value, str):
         raise wrong_type(key.shown, "a string", value)
     return value or None
 
 
-def sendable(value: object, key: Key[str | None]) -> str | None:
+def sendable(value: object, key: Key[Any]) -> str | None:
     """A string that the headers of a request can carry; None for null and the empty string."""
     given = string(value, key)
     if given is None or is_sendable(given):
         return given
     remedy = "write the value on one line (in YAML without |), without typographic quotation marks"
-    raise _wrong(key, f"has {UNSENDABLE}: {remedy}")
+    raise wrong(key, f"has {UNSENDABLE}: {remedy}")
 
 
 UNSENDABLE: Final = "a space, a line break or another character that is not printable ASCII"
@@ -112,42 +152,42 @@ def is_sendable(text: str) -> bool:
     return re.fullmatch("[!-~]+", text) is not None
 
 
-def role_arn(value: object, key: Key[str | None]) -> str | None:
+def role_arn(value: object, key: Key[Any]) -> str | None:
     """The ARN of a role, which may have a path; None for null and the empty string."""
     given = sendable(value, key)
     if given is None or re.fullmatch(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+", given):
         return given
-    raise _wrong(key, "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")
+    raise wrong(key, "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")
 
 
-def region(value: object, key: Key[str | None]) -> str | None:
-    """A region, perhaps a new one, but no zone; None for null and the empty string."""
-    given = sendable(value, key)
-    if given is None or not re.fullmatch(r"[a-z]+(-[a-z]+)+-\d+[a-z]", given):
-        return given
-    raise _wrong(key, f"must be a region: '{given}' is a zone of {given[:-1]}")
+def region(value: object, key: Key[Any]) -> str:
+    """A region, perhaps a new one, but no zone; empty for null."""
+    given = sendable(value, key) or ""
+    if re.fullmatch(r"[a-z]+(-[a-z]+)+-\d+[a-z]", given):
+        raise wrong(key, f"must be a region: '{given}' is a zone of {given[:-1]}")
+    return given
 
 
-def log_file(value: object, key: Key[str | None]) -> str | None:
+def log_file(value: object, key: Key[Any]) -> str | None:
     """An absolute path; None for null, false and the empty string."""
     if value is None or value is False or value == "":
         return None
     if not isinstance(value, str):
         raise wrong_type(key.shown, "an absolute path", value)
     if not value.startswith("/"):
-        raise _wrong(key, "must be an absolute path")
+        raise wrong(key, "must be an absolute path")
     return value
 
 
-def external_id(value: object, key: Key[str | None]) -> str | None:
+def external_id(value: object, key: Key[Any]) -> str | None:
     """An external id as STS takes it (API model, externalIdType); None for null and the empty string."""
     given = string(value, key)
     if given is None or re.fullmatch(r"[A-Za-z0-9_+=,.@:/-]{2,1224}", given):
         return given
-    raise _wrong(key, "must have 2 to 1224 letters, digits and _+=,.@:/-")
+    raise wrong(key, "must have 2 to 1224 letters, digits and _+=,.@:/-")
 
 
-def strings(value: object, key: Key[list[str]]) -> list[str]:
+def strings(value: object, key: Key[Any]) -> list[str]:
     """A list of strings; null means an empty list."""
     if value is None:
         return []
@@ -156,19 +196,14 @@ def strings(value: object, key: Key[list[str]]) -> list[str]:
     return value
 
 
-def flag(value: object, _: Key[bool]) -> bool:
-    """A flag by Ruby's rule: only null and false are false."""
+def boolean(value: object, key: Key[Any]) -> bool:
+    """True or false; null counts as false, and for a key that the Ruby CPI reads, all else as true."""
+    if key.is_new and not (value is None or isinstance(value, bool)):
+        raise wrong_type(key.shown, "true or false", value)
     return is_true(value)
 
 
-def boolean(value: object, key: Key[bool]) -> bool:
-    """True or false, for a key that the Ruby release never read; null counts as false."""
-    if not (value is None or isinstance(value, bool)):
-        raise wrong_type(key.shown, "true or false", value)
-    return bool(value)
-
-
-def whole_number(value: object, key: Key[int]) -> int:
+def whole_number(value: object, key: Key[Any]) -> int:
     """A whole number, 0 or more."""
     if not is_integer(value) or value < 0:
         raise wrong_type(key.shown, "a whole number, 0 or more", value)
@@ -185,7 +220,7 @@ def optional_choice(value: object, key: Key[T]) -> T | None:
     *others, last = (each if isinstance(each, str) else encode(each) for each in key.choices)
     expected = f"{', '.join(others)} or {last}" if others else last
     if is_integer(value):
-        raise _wrong(key, f"must be {expected}, got {value}")
+        raise wrong(key, f"must be {expected}, got {value}")
     raise wrong_type(key.shown, expected, value)
 
 
@@ -210,33 +245,36 @@ def one_of(value: object, key: Key[T]) -> T:
     raise wrong_type(key.shown, expected, given)
 
 
-def json_object(value: object, key: Key[Json]) -> Json:
+def json_object(value: object, key: Key[Any]) -> Json:
     """An object; null means an empty one."""
     return _object(value, key.shown)
 
 
-def https_url(value: object, key: Key[str | None]) -> str | None:
-    """An endpoint as a URL, with https when it has no scheme; None for null and an empty string.
+def https_url(value: object, key: Key[Any]) -> str | None:
+    """An endpoint of AWS as a URL, with https when it has no scheme; None for null and an empty string.
 
-    It is AWS's, so its host has no underscore: the SDK refuses it (botocore.utils.is_valid_endpoint_url).
+    Its host has no underscore, because the SDK refuses it (botocore.utils.is_valid_endpoint_url).
     """
-    return _url(value, key, "https", "_")
+    given = _endpoint(value, key, "_")
+    return with_scheme(given, "https") if given else None
 
 
-def http_url(value: object, key: Key[str | None]) -> str | None:
-    """The same, with http; its host may have an underscore."""
-    return _url(value, key, "http", "")
+def endpoint(value: object, key: Key[Any]) -> str | None:
+    """An endpoint as it is given, host, host:port or URL; None for null and an empty string."""
+    return _endpoint(value, key, "")
 
 
-def _url(value: object, key: Key[str | None], scheme: str, refused: str) -> str | None:
-    endpoint = string(value, key)
-    if endpoint is None:
-        return None
-    full = endpoint if "://" in endpoint else f"{scheme}://{endpoint}"
-    if not (full.isprintable() and _is_url(full, refused)):
-        host = "a host" + (" without underscores" if refused and refused in full else "")
-        raise _wrong(key, f"must be {host}, host:port or http(s) URL")
-    return full
+def with_scheme(given: str, scheme: str) -> str:
+    """An endpoint as a URL."""
+    return given if "://" in given else f"{scheme}://{given}"
+
+
+def _endpoint(value: object, key: Key[Any], refused: str) -> str | None:
+    given = string(value, key)
+    if given and not (given.isprintable() and _is_url(with_scheme(given, "http"), refused)):
+        host = "a host" + (" without underscores" if refused and refused in given else "")
+        raise wrong(key, f"must be {host}, host:port or http(s) URL")
+    return given
 
 
 def _object(value: object, name: str) -> Json:
@@ -267,7 +305,12 @@ def _is_ipv6(text: str) -> bool:
     return True
 
 
-def _wrong(key: Key[Any], what: str) -> InvalidCall:
+def wrong(key: Key[Any], what: str) -> InvalidCall:
+    """The error for a wrong value.
+
+    Args:
+        what: A predicate whose subject is the key.
+    """
     return not_correct(f"configuration parameter {key.shown} {what}")
 
 

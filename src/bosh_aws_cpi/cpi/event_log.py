@@ -67,7 +67,7 @@ def note(
             ],
         },
     }
-    path = str(config.event_log)
+    path = str(config.debug.event_log)
     try:
         _append(path, f"{encode(event, ascii_only=True)}\n".encode())
     except OSError as problem:

@@ -15,7 +15,7 @@ def info(cloud: Cloud) -> Json:
     """Return the stemcell formats and the contract version that this CPI supports (contract: info)."""
     return {
         "stemcell_formats": list(STEMCELL_FORMATS),
-        "api_version": cloud.config.supported_api_version,
+        "api_version": cloud.config.debug_cpi.api_version,
     }
 
 

@@ -4,13 +4,12 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from bosh_aws_cpi.aws import routes, subnets, vpcs
+from bosh_aws_cpi.aws import routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
-from bosh_aws_cpi.aws.subnets import ManagedSubnet
-from bosh_aws_cpi.aws.vpcs import Vpc
+from bosh_aws_cpi.aws.subnets import ManagedSubnet, Vpc
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -126,7 +125,7 @@ def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
         CloudError: One is missing, or belongs to another VPC.
     """
     properties = wish.cloud_properties
-    vpc = vpcs.find(cloud.ec2, wish.vpc_id)
+    vpc = subnets.find_vpc(cloud.ec2, wish.vpc_id)
     if vpc is None:
         message = (
             f"network.cloud_properties.vpc_id: there is no VPC '{wish.vpc_id}'. Correct the id: the VPC "

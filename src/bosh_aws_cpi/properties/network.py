@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
-from bosh_aws_cpi.properties.types import Problem, Properties, Text, Truth, parsed
+from bosh_aws_cpi.properties.types import Problem, Properties, SentWhole, Text, Truth, parsed
 
 DELEGATED_LENGTHS: Final = {4: 28, 6: 80}
 """The one length of prefix that EC2 delegates to an interface, by version of IP."""
@@ -23,7 +23,7 @@ class EnaExpress(Properties):
     """`true`: UDP uses it, too. Needs `enabled: true`."""
 
 
-class ConnectionTracking(Properties):
+class ConnectionTracking(SentWhole):
     """``connection_tracking``: EC2's time-outs of idle connections, in snake case.
 
     The ranges are those of EC2's API model, ConnectionTrackingSpecificationRequest.

@@ -3,6 +3,7 @@
 Unknown keys are no error, since manifests carry keys of other versions; they are logged.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
@@ -167,6 +168,21 @@ class Properties(BaseModel):
             for part in (field.annotation, *parts):
                 if isinstance(part, type) and issubclass(part, Properties) and key in part.model_fields:
                     yield f"{name}.{key}"
+
+
+class SentWhole(Properties):
+    """A hash that goes to EC2 whole."""
+
+    @property
+    def ec2_names(self) -> Json:
+        """The given properties under EC2's names."""
+        given = {name: getattr(self, name) for name in type(self).model_fields}
+        return camel_keys({name: value for name, value in given.items() if value is not None})
+
+
+def camel_keys(options: Mapping[str, object]) -> Json:
+    """Options with EC2's names for the keys, which are in snake case."""
+    return {name.title().replace("_", ""): value for name, value in options.items()}
 
 
 class Encryptable(Properties):

@@ -12,6 +12,7 @@ from bosh_aws_cpi.properties.types import (
     Price,
     Problem,
     Properties,
+    SentWhole,
     Text,
     Truth,
     parsed,
@@ -33,7 +34,7 @@ State = Literal["enabled", "disabled"]
 """The words of EC2's API model: AmdSevSnpSpecification, NestedVirtualizationSpecification."""
 
 
-class CpuOptions(Properties):
+class CpuOptions(SentWhole):
     """``cpu_options``: EC2's CPU options, in snake case."""
 
     core_count: Count | None = None
@@ -54,7 +55,7 @@ class CpuOptions(Properties):
             yield Problem("cpu_options", text)
 
 
-class CreditSpecification(Properties):
+class CreditSpecification(SentWhole):
     """``credit_specification``: how a burstable type pays for its CPU; the bare word will do."""
 
     cpu_credits: str | None = None
@@ -125,7 +126,7 @@ OTHER_SPELLINGS = {"http_protocol_ipv_6": "http_protocol_ipv6"}
 """The spelling in the Ruby release of an option of `metadata_options`, and the one in EC2's style."""
 
 
-class MetadataOptions(Properties):
+class MetadataOptions(SentWhole):
     """EC2's instance metadata options, in snake case."""
 
     http_endpoint: str | None = None

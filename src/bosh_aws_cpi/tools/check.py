@@ -59,7 +59,6 @@ def _parser() -> argparse.ArgumentParser:
         "--strict", action="store_true", help="fail (status 1) on warnings and on what is not checked, too"
     )
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 
 
@@ -100,8 +99,8 @@ def _check(given: argparse.Namespace) -> int:
     )
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
-    command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
-    return status(found, is_strict=given.strict)
+    shown = command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
+    return shown or status(found, is_strict=given.strict)
 
 
 def _account(files: "Files", stemcells: "Sequence[str]") -> "tuple[Files, Iterator[Finding]]":

@@ -1,15 +1,17 @@
 """Runs an operator's command, and turns its errors into messages and an exit status."""
 
 import argparse
+import os
+import re
+import sys
 from collections.abc import Callable, Iterable
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json, encode
-from bosh_aws_cpi.tools.command_line import failed, write
-from bosh_aws_cpi.tools.terminal import Screen
+from bosh_aws_cpi.tools.command_line import failed, written
 
 
 class _Parser(argparse.ArgumentParser):
@@ -37,38 +39,30 @@ def parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
     )
     help_ = "the CPI's configuration file, cpi.json; - for stdin"
     created.add_argument("config", metavar="CONFIG_PATH", help=help_)
+    created.add_argument("--json", action="store_true", help="print one JSON document")
     return created
 
 
 def run(
     parser: argparse.ArgumentParser, arguments: list[str], body: Callable[[argparse.Namespace], int]
 ) -> int:
-    """Run a command with its arguments; see `carried_out`.
+    """Run a command; an error of the configuration or of AWS becomes one line on stderr.
+
+    As in a call, a signal ends it only at a safe point, and only the first signal counts.
 
     Args:
         parser: From `parser`, with the command's own arguments.
         arguments: Those that follow the command's name.
         body: Gets the arguments, and returns the exit status.
-    """
-    given = parser.parse_args(arguments)
-    return carried_out(lambda: body(given))
-
-
-def carried_out(body: Callable[[], int]) -> int:
-    """Run a command's body; an error of the configuration or of AWS becomes one line on stderr.
-
-    As in a call, a signal ends it only at a safe point, and only the first signal counts.
-
-    Args:
-        body: Returns the exit status.
 
     Returns:
         The body's exit status, or `command_line.FAILED`.
     """
+    given = parser.parse_args(arguments)
     log.start()
     try:
         interrupts.start()
-        status = body()
+        status = body(given)
         interrupts.close()
     except interrupts.Interrupted as interruption:
         return failed(str(interruption))
@@ -83,14 +77,29 @@ def carried_out(body: Callable[[], int]) -> int:
     return status
 
 
-def show(document: Json, lines: Iterable[str], *, as_json: bool) -> None:
+_COLOURED: Final = {
+    "1;31": r"^error(?=: )|(?<=  )(?:MISSING|failed|not certain)\b|\bFAILS(?=: )|^NOT READY\b|^INCOMPLETE\b",
+    "33": r"^warning(?=: )|(?<=  )(?:NO VERDICT|stray|left to you.*)$",
+    "35": r"^not checked(?=: )|(?<=  )not checkable$",
+    "36": r"^note(?=: )",
+}
+"""The program's own words that a terminal shows in a colour, by the colour's number (ECMA-48, "SGR")."""
+
+
+def show(document: Json, lines: Iterable[str], *, as_json: bool) -> int:
     """Write a report to stdout: the only place where a command does.
 
     Args:
         document: The report for scripts; its secrets are masked here.
         lines: The report for people, without secrets. Foreign text can't break the lines.
         as_json: Whether to write the document.
+
+    Returns:
+        0, or the exit status if nothing can be written.
     """
-    shown = [log.redact(encode(document))] if as_json else lines
-    screen = Screen()
-    write("".join(f"{screen.shown(line)}\n" for line in shown))
+    shown = [log.printable(line) for line in ([log.redact(encode(document))] if as_json else lines)]
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()
+    if is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+        for colour, words in _COLOURED.items():
+            shown = [re.sub(words, rf"\033[{colour}m\g<0>\033[0m", line) for line in shown]
+    return written("".join(f"{line}\n" for line in shown))

@@ -2,12 +2,10 @@
 
 import os
 import sys
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Final
 
 from bosh_aws_cpi import VERSION, log
-from bosh_aws_cpi.errors import CloudError
 
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
@@ -37,18 +35,19 @@ def carried_out(arguments: list[str]) -> int | None:
         The exit status; None for wrong arguments that a caller of methods may have passed, and which are
         answered by a response.
     """
-    word = arguments[0] if arguments else ""
+    word, *others = arguments or [""]
     if word in COMMANDS:
-        return int(import_module(f"bosh_aws_cpi.tools.{word}").main(arguments[1:]))
+        return int(import_module(f"bosh_aws_cpi.tools.{word}").main(others))
     if word in {"-h", "--help", "help"}:
-        return _written(_USAGE)
+        return written(_USAGE)
     if word in {"--version", "version"}:
-        return _written(f"bosh-aws-cpi {VERSION}\n")
+        return written(f"bosh-aws-cpi {VERSION}\n")
     if not arguments and os.isatty(_STDIN):
         sys.stderr.write(_USAGE)
         return FAILED
-    if problem := _problem(word, arguments):
-        return failed(problem)
+    is_path = not word or "/" in word or "." in word or (not others and os.access(word, os.F_OK))
+    if word.startswith("-") or not is_path or not set(COMMANDS).isdisjoint(others):
+        return failed(f"'{word}' is not a command: the command comes first, and `cpi help` lists all")
     return None
 
 
@@ -59,38 +58,18 @@ def failed(message: str) -> int:
     return FAILED
 
 
-def write(text: str) -> None:
-    """Write to stdout at once. A reader that is gone, as with `| head`, is no error.
+def written(text: str) -> int:
+    """Write to stdout at once, and return the exit status.
 
-    Raises:
-        CloudError: Stdout is closed or full.
+    A reader that is gone, as with `| head`, is no error.
     """
     if sys.stdout is None:
-        raise CloudError("can't write to stdout: it is closed")
+        return failed("can't write to stdout: it is closed")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
-        return
+        pass
     except OSError as error:
-        raise CloudError(f"can't write to stdout: {error.strerror}") from None
-
-
-def _written(text: str) -> int:
-    try:
-        write(text)
-    except CloudError as error:
-        return failed(error.message)
+        return failed(f"can't write to stdout: {error.strerror}")
     return 0
-
-
-def _problem(word: str, arguments: list[str]) -> str:
-    """What is wrong with arguments that have no command in the first place; empty if they are paths."""
-    if arguments[1:] == [] and not word.startswith("-") and os.access(word, os.F_OK):
-        return ""
-    if not word or (not word.startswith("-") and ("/" in word or "." in word)):
-        misplaced = next((each for each in arguments if each in COMMANDS), None)
-        return f"the command comes first: cpi {misplaced} CONFIG_PATH …" if misplaced else ""
-    near = get_close_matches(word.lstrip("-").lower(), [*COMMANDS, "help", "version"], n=1)
-    advice = f", did you mean '{near[0]}'?" if near else ": `cpi help` lists the commands"
-    return f"unknown command '{word}'{advice}"

@@ -1,13 +1,19 @@
 """`cpi diagnose CONFIG_PATH VM_CID`: says why a VM does not answer, the likeliest cause first; read-only."""
 
 import argparse
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address
 from typing import Final
 
+from bosh_aws_cpi import log
+from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
-from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.findings import document, status
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.tools import command, findings
+from bosh_aws_cpi.tools.diagnosis import console, gathering, network_causes, vm_causes
+from bosh_aws_cpi.tools.diagnosis.facts import Facts
+from bosh_aws_cpi.tools.findings import Finding
 
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
@@ -17,6 +23,21 @@ exit status:
 0: no cause was found
 1: a cause was found
 2: the command failed: bad arguments, a bad configuration, an unknown VM, or keys that AWS does not accept"""
+
+_CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
+    vm_causes.status_checks,
+    vm_causes.on_console,
+    vm_causes.metadata,
+    vm_causes.user_data,
+    network_causes.director,
+    network_causes.servers,
+    network_causes.notes,
+)
+"""The VM itself, its settings, the network from near to far, notes."""
+_NEXT: Final = (
+    "No error was found from outside. The agent's log is on the VM: /var/vcap/bosh/log/current "
+    '(docs/diagnose.md, "Look into the VM")'
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -34,7 +55,6 @@ def _parser() -> argparse.ArgumentParser:
         help="the Director's address, by default the one in the agent's mbus; for a VM of bosh create-env "
         "the address of the machine that runs it",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     return parser
 
 
@@ -46,16 +66,62 @@ def _address(text: str) -> str:
 
 
 def _diagnose(given: argparse.Namespace) -> int:
-    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --help needs no SDK
-    from bosh_aws_cpi.tools.diagnosis import causes, gathering, report  # noqa: PLC0415
-
     config = load(given.config, {})
     statistics = CallStatistics()
     details = gathering.details(CommandClients(config.aws, statistics).ec2, config, given.vm)
     # Only the first call must succeed; all others are left out if AWS does not answer at once.
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
     facts = gathering.gather(without_retries, config, details, given.director_address or "")
-    found = causes.of(facts)
-    told = document(found, report.document(facts))
-    command.show(told, report.lines(facts, found), as_json=given.json)
-    return status(found)
+    found = causes(facts)
+    told = findings.document(found, document(facts))
+    shown = command.show(told, lines(facts, found), as_json=given.json)
+    return shown or findings.status(found)
+
+
+def causes(facts: Facts) -> list[Finding]:
+    """The causes that apply: errors first, else in the order of likelihood.
+
+    Nothing else is said of an instance that is gone: it has neither network nor user data.
+    """
+    found = list(vm_causes.state(facts))
+    if not facts.details.instance.is_ending:
+        found += [finding for cause in _CAUSES for finding in cause(facts)]
+    return findings.ordered([*found, *facts.not_checked])
+
+
+def document(facts: Facts) -> Json:
+    """What the report tells apart from the findings; unknown values are null."""
+    instance, settings = facts.details.instance, facts.settings
+    return {
+        "vm": {
+            "id": instance.vm_cid,
+            "state": instance.state,
+            "type": instance.instance_type,
+            "zone": instance.availability_zone,
+        },
+        "director_address": facts.remote or None,
+        "user_data": settings
+        and {
+            "size": settings.size,
+            "mbus": settings.mbus and str(settings.mbus),
+            "blobstore": settings.blobstore and str(settings.blobstore),
+            "registry": settings.registry and str(settings.registry),
+            "dns": list(settings.dns),
+            "ntp": list(settings.ntp),
+        },
+        "console": console.lines(facts.console or "")[-console.LAST_LINES :],
+    }
+
+
+def lines(facts: Facts, found: Sequence[Finding]) -> list[str]:
+    """The report for people: the findings, the VM, and the console's last lines."""
+    told = document(facts)
+    vm = told["vm"]
+    mbus = f"; mbus {facts.mbus}" if facts.mbus else ""
+    closing = f"{vm['id']}: {vm['state']}, {vm['type']}, {vm['zone'] or 'no zone'}{mbus}"
+    shown = [f"  {log.redact(line)}" for line in told["console"]]
+    return [
+        *findings.lines(found, closing),
+        *([] if findings.status(found) else [_NEXT]),
+        *(["", "The console's last lines:", *shown] if shown else []),
+    ]

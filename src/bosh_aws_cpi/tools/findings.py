@@ -7,7 +7,6 @@ from typing import Final
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import counted, redact
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.terminal import CYAN, MAGENTA, RED, YELLOW, Line
 
 
 class Severity(Enum):
@@ -21,14 +20,6 @@ class Severity(Enum):
     """Good to know."""
     NOT_CHECKED = "not checked"
     """It could not be looked at; the remedy says how it can be."""
-
-
-_COLOURS: Final = {
-    Severity.ERROR: RED,
-    Severity.WARNING: YELLOW,
-    Severity.NOTE: CYAN,
-    Severity.NOT_CHECKED: MAGENTA,
-}
 
 
 class Place(Record):
@@ -121,20 +112,15 @@ def status(findings: Iterable[Finding], *, is_strict: bool = False) -> int:
     return int(any(each.severity in failing for each in findings))
 
 
-def lines(findings: Sequence[Finding], closing: str) -> list[Line]:
+def lines(findings: Sequence[Finding], closing: str) -> list[str]:
     """The report for people: a line for each finding, and a last line with their numbers."""
     counts = ", ".join(_count(severity, findings) for severity in Severity)
-    return [*map(_line, findings), Line(redact(f"{counts}. {closing}"))]
+    return [*map(str, findings), redact(f"{counts}. {closing}")]
 
 
 def document(findings: Iterable[Finding], more: Json) -> Json:
     """The report for scripts: ``findings``, and what else the command tells."""
     return {**more, "findings": [each.document() for each in findings]}
-
-
-def _line(finding: Finding) -> Line:
-    word = finding.severity.value
-    return Line(str(finding), word, _COLOURS[finding.severity], under=len(f"{word}: "))
 
 
 def _count(severity: Severity, findings: Sequence[Finding]) -> str:

@@ -5,23 +5,34 @@ The report is one document, as JSON or as text; the exit status follows from it.
 
 import argparse
 from collections import defaultdict
-from collections.abc import Collection
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final, Literal, TypeVar
 
+from botocore import xform_name
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.probes import SERVICES
-from bosh_aws_cpi.tools.terminal import MAGENTA, RED, YELLOW, Line
+from bosh_aws_cpi.tools.asking import RETRIES, Asker, NoAnswer, of_aws, other_keys, speaks_of_keys
+from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, Probe, probes
 
-if TYPE_CHECKING:
-    from bosh_aws_cpi.tools.examination import Examined
-
-Document = dict[str, Any]
 _WIDTH: Final = max(map(len, FEATURES)) + 4
-_COLOURS: Final = {"MISSING": RED, "NO VERDICT": YELLOW, "not checkable": MAGENTA}
-"""Those of a feature's state."""
+Result = TypeVar("Result", bound=Mapping[str, Any])
+State = Literal["allowed", "missing", "not checkable", "no verdict"]
+"""Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
+
+_NO_SUCH_ID: Final = ("NotFound", "Malformed", "InvalidID", "InvalidAMIID.Unavailable")
+"""How the codes for an id that does not exist end."""
 _DESCRIPTION: Final = """\
 Check whether the CPI can use AWS: credentials, region, endpoints and each permission in docs/iam-policy.json.
 Nothing is created or changed."""
@@ -33,6 +44,39 @@ The exit status depends on {BASELINE} and the features that --feature names:
 2: the check failed: bad arguments, a bad configuration, or keys that AWS does not accept"""
 
 
+class Verdict(Record):
+    """Whether an action is allowed; if not, with the reason."""
+
+    state: State
+    why: str = ""
+
+
+_ALLOWED: Final = Verdict("allowed")
+_FAILS: Final = Verdict("not checkable", "its endpoint fails")
+
+
+class Examined(Record):
+    """The results of all calls.
+
+    Attributes:
+        account: The account's id; empty when it is not known.
+        caller: The ARN of the keys' user or role; empty when it is not known.
+        region: The configured region.
+        zones: Its availability zones that are available.
+        endpoints: Each service's endpoint, by the SDK's name of the service.
+        problems: The problems with services' endpoints, by the SDK's name; services that answer have none.
+        verdicts: The verdicts, by the action's name in IAM.
+    """
+
+    account: str
+    caller: str
+    region: str
+    zones: tuple[str, ...]
+    endpoints: Mapping[str, str]
+    problems: Mapping[str, str]
+    verdicts: Mapping[str, Verdict]
+
+
 def main(arguments: list[str]) -> int:
     """Check, and print a report."""
     return command.run(_parser(), arguments, _check)
@@ -40,7 +84,6 @@ def main(arguments: list[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = command.parser("preflight", _DESCRIPTION, _EPILOG)
-    parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument(
         "--feature",
         metavar="NAME",
@@ -53,16 +96,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(given: argparse.Namespace) -> int:
-    from bosh_aws_cpi.tools.examination import examine  # noqa: PLC0415 - --help needs no SDK
-
     config = load(given.config, {}).aws
-    report = document(examine(config), given.feature, config.role_arn)
-    shown = (line.replaced(redact(line)) for line in lines(report))
-    command.show(report, shown, as_json=given.json)
-    return status(report)
+    report = document(_Examination(config).results(), given.feature, config.role_arn)
+    shown = command.show(report, map(redact, lines(report)), as_json=given.json)
+    return shown or int(not report["is_ready"])
 
 
-def document(examined: "Examined", chosen: Collection[str], role_arn: str | None) -> Document:
+def document(examined: Examined, chosen: Collection[str], role_arn: str | None) -> Json:
     """The report as a JSON document.
 
     Args:
@@ -76,19 +116,12 @@ def document(examined: "Examined", chosen: Collection[str], role_arn: str | None
     """
     features = [_feature(name, examined, is_needed=name == BASELINE or name in chosen) for name in FEATURES]
     needed = [each for each in features if each["is_needed"]]
-    asked = {service for each in needed for service in _services(each["name"])}
-    endpoints = [
-        {
-            "service": service,
-            "url": url,
-            "is_needed": service in asked,
-            "problem": examined.problems.get(service),
-        }
-        for service, url in examined.endpoints.items()
-    ]
-    wrong = [each for each in needed if each["missing"] or each["no_verdict"]]
+    prefixes = {action.partition(":")[0] for each in needed for action in FEATURES[each["name"]].actions}
+    asked = {service for prefix in prefixes for service in SERVICES.get(prefix, ())}
+    problems = examined.problems
     return {
-        "is_ready": not wrong and not any(each["is_needed"] and each["problem"] for each in endpoints),
+        "is_ready": asked.isdisjoint(problems)
+        and not any(each["missing"] or each["no_verdict"] for each in needed),
         "unverified": len(_together(needed, "not_checkable") | _together(needed, "no_verdict")),
         "credentials": {
             "account": examined.account or None,
@@ -96,27 +129,30 @@ def document(examined: "Examined", chosen: Collection[str], role_arn: str | None
             "role_arn": role_arn,
         },
         "region": {"name": examined.region, "zones": list(examined.zones)},
-        "endpoints": endpoints,
+        "endpoints": [
+            {"service": name, "url": url, "is_needed": name in asked, "problem": problems.get(name)}
+            for name, url in examined.endpoints.items()
+        ],
         "features": features,
     }
 
 
-def _feature(name: str, examined: "Examined", *, is_needed: bool) -> Document:
-    verdicts = {action: examined.verdicts[action] for action in FEATURES[name].actions}
-    by_state: dict[str, list[str]] = defaultdict(list)
-    for action, verdict in verdicts.items():
-        by_state[verdict.state].append(action)
+def _feature(name: str, examined: Examined, *, is_needed: bool) -> Json:
+    def reasons(state: State) -> dict[str, str]:
+        verdicts = {action: examined.verdicts[action] for action in FEATURES[name].actions}
+        return {action: verdict.why for action, verdict in verdicts.items() if verdict.state == state}
+
     return {
         "name": name,
         "is_needed": is_needed,
-        "allowed": by_state["allowed"],
-        "missing": by_state["missing"],
-        "no_verdict": {action: verdicts[action].why for action in by_state["no verdict"]},
-        "not_checkable": {action: verdicts[action].why for action in by_state["not checkable"]},
+        "allowed": list(reasons("allowed")),
+        "missing": list(reasons("missing")),
+        "no_verdict": reasons("no verdict"),
+        "not_checkable": reasons("not checkable"),
     }
 
 
-def _together(features: list[Document], key: str) -> set[str]:
+def _together(features: list[Json], key: str) -> set[str]:
     """The actions of several features under this key, without duplicates."""
     return {action for each in features for action in each[key]}
 
@@ -126,62 +162,37 @@ def _services(name: str) -> set[str]:
     return {service for prefix in prefixes for service in SERVICES.get(prefix, ())}
 
 
-def status(report: Document) -> int:
-    """The exit status."""
-    return 0 if report["is_ready"] else 1
-
-
-def lines(report: Document) -> list[Line]:
+def lines(report: Json) -> list[str]:
     """The report for a person."""
-    return [*_opening(report), Line(""), *_features(report), Line(""), _summary(report)]
-
-
-def _opening(report: Document) -> list[Line]:
     credentials, region = report["credentials"], report["region"]
-    who = "unknown: STS did not name the account"
-    if credentials["arn"]:
-        who = f"account {credentials['account']}, {credentials['arn']}"
-    shown = [("Credentials", who)]
+    who = f"account {credentials['account']}, {credentials['arn']}"
+    shown = [_entry("Credentials", who if credentials["arn"] else "unknown: STS did not name the account")]
     if credentials["role_arn"]:
-        shown.append(("Role", f"{credentials['role_arn']} was assumed"))
-    shown.append(("Region", f"{region['name']}: {', '.join(region['zones']) or 'its zones are unknown'}"))
-    return [*(_entry(*each) for each in shown), *map(_endpoint, report["endpoints"])]
-
-
-def _entry(name: str, text: str, word: str = "", colour: str = "") -> Line:
-    return Line(f"{name:<{_WIDTH}}{text}", word, colour, at=_WIDTH, under=_WIDTH)
-
-
-def _endpoint(each: Document) -> Line:
-    name = f"Endpoint {each['service']}"
-    if not each["problem"]:
-        return _entry(name, f"{each['url']} answers")
-    idle = "" if each["is_needed"] else " (no needed feature calls it)"
-    return _entry(name, f"{each['url']} FAILS{idle}: {each['problem']}", "FAILS", RED)
-
-
-def _features(report: Document) -> list[Line]:
-    shown = [Line("Permissions (* is needed)")]
+        shown.append(_entry("Role", f"{credentials['role_arn']} was assumed"))
+    zones = ", ".join(region["zones"]) or "its zones are unknown"
+    shown.append(_entry("Region", f"{region['name']}: {zones}"))
+    for each in report["endpoints"]:
+        answer = f"FAILS: {each['problem']}" if each["problem"] else "answers"
+        shown.append(_entry(f"Endpoint {each['service']}", f"{each['url']} {answer}"))
+    shown += ["", "Permissions (* is needed)"]
     for each in report["features"]:
-        mark = "* " if each["is_needed"] else "  "
-        state = _state(each)
-        shown.append(_entry(f"{mark}{each['name']}", state, state, _COLOURS.get(state, "")))
+        shown.append(_entry(f"{'*' if each['is_needed'] else ' '} {each['name']}", _state(each)))
         if each["missing"]:
-            shown.append(_detail("missing", ", ".join(each["missing"])))
-        shown += [
-            _detail(key.replace("_", " "), f"{', '.join(actions)}: {why}")
-            for key in ("no_verdict", "not_checkable")
-            for why, actions in _by_reason(each[key]).items()
-        ]
-    return shown
+            shown.append(f"      missing: {', '.join(each['missing'])}")
+        for key in ("no_verdict", "not_checkable"):
+            reasons: dict[str, list[str]] = defaultdict(list)
+            for action, why in each[key].items():
+                reasons[why].append(action)
+            head = key.replace("_", " ")
+            shown += [f"      {head}: {', '.join(actions)}: {why}" for why, actions in reasons.items()]
+    return [*shown, "", _summary(report)]
 
 
-def _detail(head: str, text: str) -> Line:
-    label = f"      {head}: "
-    return Line(f"{label}{text}", under=len(label))
+def _entry(name: str, text: str) -> str:
+    return f"{name:<{_WIDTH}}{text}"
 
 
-def _state(each: Document) -> str:
+def _state(each: Json) -> str:
     if each["missing"]:
         return "MISSING"
     if each["no_verdict"]:
@@ -191,26 +202,120 @@ def _state(each: Document) -> str:
     return "ok"
 
 
-def _by_reason(actions: dict[str, str]) -> dict[str, list[str]]:
-    reasons: dict[str, list[str]] = {}
-    for action, why in actions.items():
-        reasons.setdefault(why, []).append(action)
-    return reasons
-
-
-def _summary(report: Document) -> Line:
+def _summary(report: Json) -> str:
     needed = [each for each in report["features"] if each["is_needed"]]
-    names = ", ".join(each["name"] for each in needed)
-    failing = [each["service"] for each in report["endpoints"] if each["is_needed"] and each["problem"]]
     wrong = {
         "missing": sorted(_together(needed, "missing")),
         "no verdict": sorted(_together(needed, "no_verdict")),
-        "endpoints that fail": failing,
+        "endpoints that fail": [
+            each["service"] for each in report["endpoints"] if each["is_needed"] and each["problem"]
+        ],
     }
     parts = [f"{what}: {', '.join(which)}" for what, which in wrong.items() if which]
     if report["unverified"]:
         count = len({action for each in needed for action in FEATURES[each["name"]].actions})
         parts.append(f"not verified: {report['unverified']} of the {count} needed actions")
     verdict = "Ready" if report["is_ready"] else "NOT READY"
-    text = f"{verdict} for {names}: {'; '.join(parts) or 'nothing is missing'}"
-    return Line(text, verdict, "" if report["is_ready"] else RED)
+    names = ", ".join(each["name"] for each in needed)
+    return f"{verdict} for {names}: {'; '.join(parts) or 'nothing is missing'}"
+
+
+class _Examination:
+    """The calls, one after the other; a service that fails to answer once is not called again."""
+
+    def __init__(self, config: AwsConfig) -> None:
+        self._config = config
+        self._clients = CommandClients(config.replaced(max_retries=RETRIES), CallStatistics())
+        self._problems: dict[str, str] = {}
+        self._asker = Asker(config)
+
+    def results(self) -> Examined:
+        """Call AWS once for each action that can be checked; nothing is created or changed.
+
+        Raises:
+            CloudError: There are no keys, AWS does not accept them, the role can't be assumed, or EC2 fails
+                to list the zones for a reason other than a missing permission.
+        """
+        config = self._config
+        owner, _ = self._ask("sts", self._clients.sts.get_caller_identity)
+        account, caller = (owner["Account"], owner["Arn"]) if owner else ("", "")
+        zones, zones_verdict = self._zones()
+        known = {
+            **{action: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()},
+            "ec2:DescribeAvailabilityZones": zones_verdict,
+            # Otherwise the first call would have failed.
+            "sts:AssumeRole": _ALLOWED
+            if config.role_arn
+            else Verdict("not checkable", "no aws.role_arn is set"),
+        }
+        if not config.enable_describe_instance_types:
+            why = "not needed: aws.enable_describe_instance_types is false"
+            known["ec2:DescribeInstanceTypes"] = Verdict("not checkable", why)
+        found = probes(config.region, zones[0] if zones else f"{config.region}a", caller)
+        actions = sorted({action for feature in FEATURES.values() for action in feature.actions})
+        verdicts = {action: known.get(action) or self._verdict(found.get(action)) for action in actions}
+        services = [service for names in SERVICES.values() for service in names]
+        endpoints = {service: self._client(service).meta.endpoint_url for service in services}
+        return Examined(account, caller, config.region, tuple(zones), endpoints, self._problems, verdicts)
+
+    def _zones(self) -> tuple[list[str], Verdict]:
+        """The zones. This call is not a dry run, because its answer is needed."""
+        answer, verdict = self._ask("ec2", self._clients.ec2.describe_availability_zones)
+        if verdict.state not in {"allowed", "missing"} and "ec2" not in self._problems:
+            raise CloudError(f"EC2 does not list the zones of region '{self._config.region}': {verdict.why}")
+        found = answer["AvailabilityZones"] if answer else []
+        return sorted(zone["ZoneName"] for zone in found if zone["State"] == "available"), verdict
+
+    def _verdict(self, probe: Probe | None) -> Verdict:
+        if probe is None:
+            return Verdict("not checkable", "STS does not name the account")
+        if probe.service in self._problems:
+            return _FAILS
+        _, verdict = self._ask(probe.service, lambda: self._call(probe), probe.permitted)
+        return verdict
+
+    def _client(self, service: str) -> Any:  # noqa: ANN401 - one of several types
+        return getattr(self._clients, service.replace("-", "_"))
+
+    def _call(self, probe: Probe) -> Any:  # noqa: ANN401 - each operation has its own answer
+        client = self._client(probe.service)
+        members = client.meta.service_model.operation_model(probe.operation).input_shape.members
+        dry_run = {"DryRun": True} if "DryRun" in members else {}
+        return getattr(client, xform_name(probe.operation))(**probe.parameters, **dry_run)
+
+    def _ask(
+        self, service: str, call: Callable[[], Result], permitted: frozenset[str] = frozenset()
+    ) -> tuple[Result | None, Verdict]:
+        """Call once; return AWS's answer, unless it is an error, and the verdict."""
+        answer = self._asker.attempt(service, lambda: of_aws(call()))
+        if not isinstance(answer, NoAnswer):
+            return answer, _ALLOWED
+        error, problem = answer.error, answer.problem
+        if not problem:
+            if not isinstance(error, ClientError):
+                return None, Verdict("no verdict", described(error))
+            if service == "ec2" or not speaks_of_keys(error):
+                return None, judged(error, permitted)
+            problem = other_keys(service, error)
+        self._problems[service] = problem
+        return None, _FAILS
+
+
+def judged(error: ClientError, permitted: frozenset[str]) -> Verdict:
+    """The verdict for an error.
+
+    EC2 does not promise to check the permission before it looks up an id, so its "not found" proves
+    nothing.
+
+    Args:
+        error: AWS's error.
+        permitted: The codes that the service answers only after it has checked the permission.
+    """
+    code = code_of(error)
+    if code == "DryRunOperation" or code in permitted:
+        return _ALLOWED
+    if code in UNAUTHORIZED:
+        return Verdict("missing", code)
+    if code.endswith(_NO_SUCH_ID):
+        return Verdict("not checkable", f"answered with {code}, which proves nothing")
+    return Verdict("no verdict", f"answered with {code}")

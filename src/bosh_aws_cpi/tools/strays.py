@@ -4,7 +4,7 @@ Certainty comes before completeness: a resource that BOSH may still know, or tha
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
 from functools import cached_property
@@ -13,7 +13,7 @@ from typing import Final
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.sdk.idempotency import RECENT, parsed_time, written_time
+from bosh_aws_cpi.aws.sdk.idempotency import parsed_time, written_time
 from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import nics, spread
 from bosh_aws_cpi.plan.tags import (
@@ -35,6 +35,12 @@ SEEN_TAG: Final = "bosh_sweep_seen"
 
 Manifests are written before EC2 chooses the id, so no tag in them can be a mark.
 """
+_MARKED: Final[frozenset[Kind]] = frozenset({"interface", "placement group"})
+"""The kinds whose age only the mark of an earlier sweep shows."""
+_ENDING: Final = frozenset({"shutting-down", "terminated"})
+_UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
+_HOUR: Final = 3600
+_DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
 
 
 def mark(resource: Resource, now: datetime) -> dict[str, str]:
@@ -42,39 +48,10 @@ def mark(resource: Resource, now: datetime) -> dict[str, str]:
     return {SEEN_TAG: f"{written_time(now)} {resource.resource_id}"}
 
 
-def first_seen(resource: Resource) -> datetime | None:
+def _first_seen(resource: Resource) -> datetime | None:
     """When a sweep first saw a resource; None without a mark for this resource."""
     text, _, resource_id = resource.tags.get(SEEN_TAG, "").partition(" ")
     return parsed_time(text) if resource_id == resource.resource_id else None
-
-
-def twins(snapshots: Iterable[Resource]) -> Iterator[tuple[Resource, str]]:
-    """Each disk snapshot that has a twin, with the reason for the report.
-
-    The Director's request ids repeat, so snapshots with the same id of the call are twins only if they were
-    taken within the time in which a call takes an earlier snapshot for its own.
-    """
-    taken = defaultdict(list)
-    for snapshot in snapshots:
-        if CALL_TAG in snapshot.tags and not {STEMCELL_TAG, SOURCE_TAG} & snapshot.tags.keys():
-            taken[snapshot.tags[CALL_TAG]].append(snapshot)
-    for equal in taken.values():
-        for snapshot in equal:
-            others = (each.resource_id for each in equal if _is_twin(snapshot, each))
-            if twin := next(others, None):
-                yield snapshot, f"perhaps taken twice: {twin} is of an equal snapshot_disk"
-
-
-def _is_twin(one: Resource, other: Resource) -> bool:
-    if one is other or one.created is None or other.created is None:
-        return False
-    return abs(one.created - other.created) < RECENT
-
-
-_ENDING: Final = frozenset({"shutting-down", "terminated"})
-_UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
-_HOUR: Final = 3600
-_DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
 
 
 class Removal(Enum):
@@ -89,22 +66,47 @@ class Removal(Enum):
     """Only by a person, because it may not be a stray."""
 
 
+class Outcome(Enum):
+    """What became of a stray, in the words of the report."""
+
+    STRAY = "stray"
+    UNKNOWN = "age unknown"
+    YOUNG = "too young"
+    LEFT = "left to you"
+    LEFT_DISK = "left to you: name it with --disk"
+    LEFT_INSTANCE = "left to you: name it with --instance"
+    MARKED = "marked"
+    REMOVED = "removed"
+    GONE = "gone"
+    SPARED = "spared"
+    FAILED = "failed"
+    NOT_CERTAIN = "not certain"
+    """The run was interrupted during the deletion."""
+
+
 class Stray(Record):
-    """A resource that nothing uses any more."""
+    """A resource that nothing uses any more, and what the run did with it."""
 
     resource: Resource
     why: str
     removal: Removal
     since: datetime | None
     """When it was created, or first seen as a stray; None when that is not known."""
-    is_marked: bool = False
-    """Whether `since` is the time of the mark that a sweep writes, as for its whole kind."""
-    images: tuple[str, ...] = ()
-    """For a snapshot: the AMIs that use it, which are strays themselves."""
+    outcome: Outcome = Outcome.NOT_CERTAIN
+    error: str | None = None
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether `since` is the time of the mark that a sweep writes, as for its whole kind."""
+        return self.resource.kind in _MARKED
 
     def age(self, now: datetime) -> float | None:
         """The age in hours; None when that is not known."""
         return None if self.since is None else max(0.0, (now - self.since).total_seconds() / _HOUR)
+
+
+_Verdict = tuple[str, Removal] | None
+"""Why a resource is a stray, and what it takes to delete it; None unless it certainly is one."""
 
 
 class Inventory(Record):
@@ -125,28 +127,24 @@ class Inventory(Record):
         own = [each for each in self.resources if each.tags.get(DIRECTOR_TAG) == self.director]
         return {kind: [each for each in own if each.kind == kind] for kind in _JUDGES}
 
-    @cached_property
-    def agents(self) -> frozenset[str]:
-        """The agents whose instance exists."""
-        alive = (each for each in self.own["instance"] if each.state not in _ENDING)
-        return frozenset(each.tags.get(AGENT_TAG, "") for each in alive)
-
-    @property
-    def looked_at(self) -> dict[Kind, int]:
-        """The number of resources, by kind."""
-        return {kind: len(resources) for kind, resources in self.own.items()}
-
     def strays(self) -> list[Stray]:
         """List the strays, in the order in which they can be deleted."""
         judged = map(self.judge, chain.from_iterable(self.own.values()))
-        perhaps = (Stray(each, why, Removal.HAND, each.created) for each, why in twins(self.own["snapshot"]))
-        return [*(stray for stray in judged if stray is not None), *perhaps]
+        return [stray for stray in judged if stray is not None]
 
     def judge(self, resource: Resource) -> Stray | None:
         """Judge a resource: return it as a stray, or None unless it certainly is one."""
         if resource.tags.get(DIRECTOR_TAG) != self.director:
             return None
-        return _JUDGES[resource.kind](resource, self)
+        verdict = _JUDGES[resource.kind](resource, self)
+        since = _first_seen(resource) if resource.kind in _MARKED else resource.created
+        return None if verdict is None else Stray(resource, *verdict, since)
+
+    @cached_property
+    def agents(self) -> frozenset[str]:
+        """The agents whose instance exists."""
+        alive = (each for each in self.own["instance"] if each.state not in _ENDING)
+        return frozenset(each.tags.get(AGENT_TAG, "") for each in alive)
 
     @cached_property
     def users(self) -> Mapping[str, Sequence[Resource]]:
@@ -171,79 +169,71 @@ class Inventory(Record):
     @cached_property
     def groups_in_use(self) -> frozenset[str]:
         """The placement groups that have an instance."""
-        there = (each for each in self.own["instance"] if each.state != "terminated")
-        return frozenset(each.group for each in there)
+        return frozenset(each.group for each in self.own["instance"] if each.state != "terminated")
 
 
-def _image(image: Resource, there: Inventory) -> Stray | None:
+def _image(image: Resource, there: Inventory) -> _Verdict:
     if not {STEMCELL_TAG, SOURCE_TAG} & image.tags.keys():
         return None
     if image.state in _UNUSABLE:
-        return Stray(
-            image, f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE, image.created
-        )
-    unsaid = not there.snapshots_without_ami.isdisjoint(image.snapshot_ids)
-    if image.state == "available" and unsaid:
-        why = "perhaps of an interrupted create_stemcell"
-        return Stray(image, why, Removal.HAND, image.created)
-    return None
+        return f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE
+    if image.state != "available" or there.snapshots_without_ami.isdisjoint(image.snapshot_ids):
+        return None
+    return "perhaps of an interrupted create_stemcell", Removal.HAND
 
 
-def _snapshot(snapshot: Resource, there: Inventory) -> Stray | None:
+def _snapshot(snapshot: Resource, there: Inventory) -> _Verdict:
+    """Judge a snapshot of a stemcell; a snapshot of a disk has neither tag, or others too.
+
+    A stemcell that was finished may be known to the Director, which can no longer use it without its AMI.
+    """
     tags = snapshot.tags
-    is_stemcells = SOURCE_TAG in tags or (STEMCELL_TAG in tags and CALL_TAG not in tags)
-    is_finished = AMI_TAG in tags and snapshot.is_for_image
-    if not is_stemcells or is_finished or DISK_METADATA & tags.keys():
+    if SOURCE_TAG not in tags and (STEMCELL_TAG not in tags or CALL_TAG in tags):
         return None
-    if tags.get(SOURCE_TAG) in there.sources_being_copied:
+    if DISK_METADATA & tags.keys() or tags.get(SOURCE_TAG) in there.sources_being_copied:
         return None
-    users = there.users.get(snapshot.resource_id, [])
-    judged = [there.judge(user) for user in users]
-    if any(user is None or user.removal is not Removal.DELETE for user in judged):
+    users = map(there.judge, there.users.get(snapshot.resource_id, ()))
+    if any(user is None or user.removal is not Removal.DELETE for user in users):
         return None
-    times = [each.created for each in (snapshot, *users) if each.created is not None]
-    why, removal = "of a stemcell that has no AMI", Removal.DELETE
-    if not snapshot.is_for_image:  # of an upload through a volume, or a disk's
-        why, removal = "perhaps of a stemcell that has no AMI", Removal.HAND
-    return Stray(snapshot, why, removal, max(times, default=None), images=tuple(u.resource_id for u in users))
-
-
-def _volume(volume: Resource, there: Inventory) -> Stray | None:
-    if volume.state != "available":
-        return None
-    why = _purpose(volume, there)
-    return None if why is None else Stray(volume, why, Removal.DISK, volume.created)
+    if snapshot.is_for_image and AMI_TAG not in tags:
+        return "of a stemcell that has no AMI", Removal.DELETE
+    return "perhaps of a stemcell that has no AMI", Removal.HAND
 
 
 _LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bosh instances --details"
 """EC2 does not show whether the Director got update_disk's answer, and so which of the two it knows."""
 
 
-def _purpose(volume: Resource, there: Inventory) -> str | None:
-    """What a volume may be for, which only its tags say; None if the Director may know it."""
+def _volume(volume: Resource, there: Inventory) -> _Verdict:
+    """Judge a volume; only its tags say what it may be for."""
     tags = volume.tags
-    if copy_id := tags.get(REPLACED_BY_TAG):
-        return f"replaced by {copy_id}, {_LOOK_FIRST}"
-    if (DISK_METADATA if CALL_TAG in tags else _DISK_ONLY) & tags.keys():
+    if volume.state != "available":
         return None
-    if source_id := tags.get(REPLACES_TAG):
-        return f"a copy of {source_id} without the Director's tags, {_LOOK_FIRST}"
-    if CALL_TAG in tags:
-        return "a disk without the Director's tags"
-    if STEMCELL_TAG in tags:
-        return "perhaps of a stemcell's upload"
-    return None if _lost_agent(volume, there) is None else "perhaps of a VM that is gone"
+    if copy_id := tags.get(REPLACED_BY_TAG):
+        why = f"replaced by {copy_id}, {_LOOK_FIRST}"
+    elif (DISK_METADATA if CALL_TAG in tags else _DISK_ONLY) & tags.keys():  # the Director may know it
+        return None
+    elif source_id := tags.get(REPLACES_TAG):
+        why = f"a copy of {source_id} without the Director's tags, {_LOOK_FIRST}"
+    elif CALL_TAG in tags:
+        why = "a disk without the Director's tags"
+    elif STEMCELL_TAG in tags:
+        why = "perhaps of a stemcell's upload"
+    elif _lost_agent(volume, there) is not None:
+        why = "perhaps of a VM that is gone"
+    else:
+        return None
+    return why, Removal.DISK
 
 
-def _interface(interface: Resource, there: Inventory) -> Stray | None:
+def _interface(interface: Resource, there: Inventory) -> _Verdict:
     """Judge an interface; its description shows whether this program created it for the agent."""
     agent = _lost_agent(interface, there)
     if interface.state != "available" or agent is None:
         return None
-    why, removal = "perhaps of a VM that is gone", Removal.HAND
     if interface.description == nics.description(there.director, agent):
-        why, removal = "of a VM that is gone", Removal.DELETE
-    return Stray(interface, why, removal, first_seen(interface), is_marked=True)
+        return "of a VM that is gone", Removal.DELETE
+    return "perhaps of a VM that is gone", Removal.HAND
 
 
 def _lost_agent(resource: Resource, there: Inventory) -> str | None:
@@ -252,21 +242,17 @@ def _lost_agent(resource: Resource, there: Inventory) -> str | None:
     return None if agent in there.agents else agent
 
 
-def _subnet(subnet: Resource, there: Inventory) -> Stray | None:
-    del there
+def _subnet(subnet: Resource, _there: Inventory) -> _Verdict:
     if NETWORK_TAG not in subnet.tags:
         return None
     if DELETE_FAILED_TAG in subnet.tags:
-        use = ", and it has interfaces" if subnet.is_used else ""
-        why = f"delete_network failed{use}: the Director has forgotten it"
-    elif subnet.is_used:
+        return "delete_network failed: the Director has forgotten it", Removal.HAND
+    if subnet.is_used:
         return None
-    else:
-        why = "perhaps of a managed network that the Director has forgotten"
-    return Stray(subnet, why, Removal.HAND, subnet.created)
+    return "perhaps of a managed network that the Director has forgotten", Removal.HAND
 
 
-def _placement_group(group: Resource, there: Inventory) -> Stray | None:
+def _placement_group(group: Resource, there: Inventory) -> _Verdict:
     """Judge a spread placement group, whose creation time does not show how long it has been unused.
 
     Its name and strategy show whether create_vm made it. EC2 deletes no group that has an instance, whoever
@@ -276,18 +262,16 @@ def _placement_group(group: Resource, there: Inventory) -> Stray | None:
     is_ours = (group.group, group.type) == (wanted.name, spread.STRATEGY)
     if not is_ours or group.group in there.groups_in_use:
         return None
-    why = f"of instance group {group.tags[SPREAD_TAG]}, which has no VMs"
-    return Stray(group, why, Removal.DELETE, first_seen(group), is_marked=True)
+    return f"of instance group {group.tags[SPREAD_TAG]}, which has no VMs", Removal.DELETE
 
 
-def _instance(instance: Resource, there: Inventory) -> Stray | None:
-    del there
+def _instance(instance: Resource, _there: Inventory) -> _Verdict:
     if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
-    return Stray(instance, "perhaps of an interrupted create_vm", Removal.INSTANCE, instance.created)
+    return "perhaps of an interrupted create_vm", Removal.INSTANCE
 
 
-_JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
+_JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], _Verdict]]] = {
     "AMI": _image,
     "snapshot": _snapshot,
     "volume": _volume,
@@ -296,19 +280,6 @@ _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], Stray | None]]] = {
     "placement group": _placement_group,
     "instance": _instance,
 }
-
-
-class Action(Enum):
-    """What a run does with a stray, in the words of the report."""
-
-    LIST = "stray"
-    UNKNOWN = "age unknown"
-    YOUNG = "too young"
-    LOOK = "left to you"
-    ASK = "left to you: name it with --disk"
-    ASK_INSTANCE = "left to you: name it with --instance"
-    MARK = "marked"
-    REMOVE = "removed"
 
 
 class Wish(Record):
@@ -323,21 +294,23 @@ class Wish(Record):
     """The ids of the instances that may be deleted too, whatever their age."""
 
 
-_LEFT_TO_PEOPLE: Final = {Removal.HAND: Action.LOOK, Removal.INSTANCE: Action.ASK_INSTANCE}
+_LEFT: Final = {
+    Removal.HAND: Outcome.LEFT,
+    Removal.DISK: Outcome.LEFT_DISK,
+    Removal.INSTANCE: Outcome.LEFT_INSTANCE,
+}
 
 
-def action(stray: Stray, wish: Wish, now: datetime) -> Action:
-    """Decide what to do with a stray."""
-    age = stray.age(now)
-    if age is None and stray.is_marked:
-        return Action.MARK if wish.delete else Action.UNKNOWN
-    is_due = age is not None and age >= wish.older_than
-    if stray.removal is Removal.INSTANCE and stray.resource.resource_id in wish.instances:
-        return Action.REMOVE
-    if not is_due:  # it may belong to a call that is still running
-        return Action.UNKNOWN if age is None else Action.YOUNG
-    if stray.removal in _LEFT_TO_PEOPLE:
-        return _LEFT_TO_PEOPLE[stray.removal]
-    if stray.removal is Removal.DISK and stray.resource.resource_id not in wish.disks:
-        return Action.ASK
-    return Action.REMOVE if wish.delete else Action.LIST
+def wanted(stray: Stray, wish: Wish, now: datetime) -> Outcome:
+    """Decide what shall become of a stray."""
+    age, resource_id = stray.age(now), stray.resource.resource_id
+    if stray.removal is Removal.INSTANCE and resource_id in wish.instances:
+        return Outcome.REMOVED
+    if age is None:
+        return Outcome.MARKED if stray.is_marked and wish.delete else Outcome.UNKNOWN
+    if age < wish.older_than:  # it may belong to a call that is still running
+        return Outcome.YOUNG
+    if stray.removal is Removal.DELETE:
+        return Outcome.REMOVED if wish.delete else Outcome.STRAY
+    is_named = stray.removal is Removal.DISK and resource_id in wish.disks
+    return Outcome.REMOVED if is_named else _LEFT[stray.removal]

@@ -2,27 +2,43 @@
 
 import argparse
 import math
-from collections.abc import Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import interrupts, log
-from bosh_aws_cpi.aws import inventory
+from bosh_aws_cpi.aws import (
+    images,
+    instances,
+    inventory,
+    network_interfaces,
+    placement_groups,
+    snapshots,
+    tags,
+    volumes,
+)
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
+from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.plan.tags import of_origin
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.deletion import Run
-from bosh_aws_cpi.tools.strays import Inventory, Wish
-from bosh_aws_cpi.tools.sweep_report import NEEDLESS, Report
+from bosh_aws_cpi.tools.strays import Inventory, Outcome, Removal, Stray, Wish, mark, wanted
+from bosh_aws_cpi.tools.sweep_report import Report
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
+_NO_STRAY: Final = (
+    "not a stray of this Director: it must exist, have the Director's UUID as a tag, be unused, and lack the "
+    "tags of set_disk_metadata and set_vm_metadata"
+)
+_WENT: Final = frozenset({Outcome.REMOVED, Outcome.GONE})
 _DESCRIPTION: Final = """\
 List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
 _EPILOG: Final = """\
@@ -32,94 +48,75 @@ exit status:
 2: the command failed: bad arguments, a bad configuration, or an error of AWS"""
 _OPTIONAL: Final[tuple[Kind, ...]] = ("snapshot", "placement group")
 """The kinds that some policies do not allow to be listed."""
-_BASELINE: Final[tuple[Kind, ...]] = ("volume", "interface", "subnet", "instance")
-"""The other kinds, without AMIs."""
 
 
 def main(arguments: list[str]) -> int:
     """List the strays of one Director, and delete them with ``--delete``."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
-    for option, named in (("--disk", given.disk), ("--instance", given.instance)):
-        if named and not given.delete:
-            parser.error(f"{option} has no effect without --delete: give both")
-    if given.delete and 0 < given.older_than < 1:
-        parser.error(
-            "with --delete, --older-than must be 0, or at least 1, because a retried call reuses resources "
-            "of the last 30 minutes; 0 includes all ages, and is safe only while no other call runs"
-        )
-    return command.carried_out(lambda: _sweep(given))
+    return command.run(_parser(), arguments, _sweep)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = command.parser("sweep", _DESCRIPTION, _EPILOG)
     parser.add_argument(
-        "--director", required=True, type=_uuid, metavar="UUID", help="the Director that owns the resources"
+        "--director",
+        required=True,
+        type=str.strip,
+        metavar="UUID",
+        help="the Director that owns the resources",
     )
     parser.add_argument(
         "--older-than",
         default=24.0,
-        type=_hours,
+        type=float,
         metavar="HOURS",
         help="the minimum age of a stray; 24 by default",
     )
     parser.add_argument(
         "--delete", action="store_true", help="delete the strays, except unnamed disks and instances"
     )
-    parser.add_argument(
-        "--disk",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="with --delete: delete this disk too, if it is a stray; may be repeated",
-    )
-    parser.add_argument(
-        "--instance",
-        action="append",
-        default=[],
-        metavar="ID",
-        help="with --delete: delete this instance too, of any age, if it is a stray; may be repeated",
-    )
-    parser.add_argument("--json", action="store_true", help="write one JSON document instead of the table")
+    for option, what in (("--disk", "disk"), ("--instance", "instance, of any age,")):
+        parser.add_argument(
+            option,
+            action="append",
+            default=[],
+            metavar="ID",
+            help=f"with --delete: delete this {what} too, if it is a stray; may be repeated",
+        )
     return parser
 
 
-def _uuid(text: str) -> str:
-    if not text.strip():
-        raise argparse.ArgumentTypeError("the director's UUID must not be empty; `bosh env` shows it")
-    return text.strip()
-
-
-def _hours(text: str) -> float:
-    try:
-        hours = float(text)
-    except ValueError:
-        hours = math.nan
-    if not 0 <= hours < math.inf:
-        raise argparse.ArgumentTypeError(f"not a number of hours, 0 or more: '{text}'")
-    return hours
-
-
 def _sweep(given: argparse.Namespace) -> int:
+    if not given.director or not 0 <= given.older_than < math.inf:
+        raise CloudError(
+            "--director must be the UUID that `bosh env` shows, and --older-than a number of hours, 0 or more"
+        )
+    if (given.disk or given.instance) and not given.delete:
+        raise CloudError("--disk and --instance have no effect without --delete: give both")
+    if given.delete and 0 < given.older_than < 1:
+        raise CloudError(
+            "with --delete, --older-than must be 0, or at least 1, because a retried call reuses resources "
+            "of the last 30 minutes; 0 includes all ages, and is safe only while no other call runs"
+        )
     config = load(given.config, {}).aws
     clients = Clients(config, CallStatistics())
     there, not_listed = _look(clients.ec2, given.director)
-    if not any(there.looked_at.values()):
+    if not any(there.own.values()):
         log.logger.warning(
             "No resource has the tag of director '%s': the UUID, region (%s) or account may be wrong",
             given.director,
             config.region,
         )
     wish = Wish(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
-    report = Report(there, config.region, wish, clock.began(), not_listed)
+    run = _Run(clients, there, wish, clock.began(), [])
+    is_complete = False
     try:
-        Run(clients, there, wish, report.now).carry_out(report.rows)
-        report.is_complete = True
+        run.carry_out()
+        is_complete = True
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
-        shown = (line.replaced(log.redact(line)) for line in report.lines())
-        command.show(report.document(), shown, as_json=given.json)
-    return report.status
+        report = Report(there, config.region, wish, run.now, not_listed, run.strays, is_complete)
+        shown = command.show(report.document(), map(log.redact, report.lines()), as_json=given.json)
+    return shown or report.status
 
 
 def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
@@ -128,28 +125,103 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     The instances come last. So an instance that is launched in the meantime is listed, and its interfaces and
     volumes don't count as strays.
     """
-    tags = of_origin(director)
     found: list[Resource] = []
     not_listed: list[Kind] = []
-    for kind in _OPTIONAL:
-        listed = _permitted(client, kind, tags)
-        found += listed or []
-        not_listed += [kind] if listed is None else []
-    found += inventory.own_images(client)
-    for kind in _BASELINE:
-        found += inventory.tagged(client, kind, tags)
+    for kind in inventory.KINDS:
+        try:
+            found += inventory.listed(client, kind, of_origin(director))
+        except client.exceptions.ClientError as error:
+            if kind not in _OPTIONAL or not has_code(error, UNAUTHORIZED):
+                raise
+            log.logger.warning("%ss are left out: %s", kind.capitalize(), described(error))
+            not_listed.append(kind)
     return Inventory(director, found), not_listed
 
 
-def _permitted(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource] | None:
-    """The resources of a kind; None without the permission to list them."""
-    try:
-        return inventory.tagged(client, kind, tags)
-    except client.exceptions.ClientError as error:
-        if not has_code(error, UNAUTHORIZED):
-            raise
-        level = log.INFO if kind in NEEDLESS else log.WARNING
-        log.logger.log(
-            level, "%ss are left out: no permission to list them: %s", kind.capitalize(), described(error)
-        )
-        return None
+class _Run(Record):
+    """One run of the command.
+
+    Attributes:
+        clients: The AWS clients.
+        there: All resources at its start.
+        wish: The operator's options.
+        now: The time of its start.
+        strays: The strays so far with their outcomes, which are right even after an interruption.
+    """
+
+    clients: Clients
+    there: Inventory
+    wish: Wish
+    now: datetime
+    strays: list[Stray]
+
+    def carry_out(self) -> None:
+        """Do with each stray what the operator wishes."""
+        for stray in self.there.strays():
+            self.strays.append(stray)
+            self.strays[-1] = self._treated(stray)
+        listed = {stray.resource.resource_id for stray in self.strays}
+        for each in sorted((self.wish.disks | self.wish.instances) - listed):
+            is_disk = each in self.wish.disks
+            resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
+            removal = Removal.DISK if is_disk else Removal.INSTANCE
+            self.strays.append(Stray(resource, "named by you", removal, None, Outcome.FAILED, _NO_STRAY))
+
+    def _treated(self, stray: Stray) -> Stray:
+        """Carry out what is wanted; an error becomes the stray's, and the run continues."""
+        outcome = wanted(stray, self.wish, self.now)
+        try:
+            if outcome is Outcome.MARKED:
+                tags.require(self.clients.ec2, stray.resource.resource_id, mark(stray.resource, self.now))
+            elif outcome is Outcome.REMOVED:
+                outcome = self._delete(stray)
+        except (*FAILURES, BoshError) as error:
+            said = error.message if isinstance(error, BoshError) else described(error)
+            return stray.replaced(outcome=Outcome.FAILED, error=said)
+        return stray.replaced(outcome=outcome)
+
+    def _delete(self, stray: Stray) -> Outcome:
+        """Delete a stray if it still is one."""
+        users = {image.resource_id for image in self.there.users.get(stray.resource.resource_id, ())}
+        deleted = {each.resource.resource_id for each in self.strays if each.outcome in _WENT}
+        if not users <= deleted:
+            return Outcome.SPARED
+        fresh = inventory.reload(self.clients.ec2, stray.resource)
+        if fresh is None:
+            return Outcome.GONE
+        judged = self.there.judge(fresh)
+        if judged is None or wanted(judged, self.wish, self.now) is not Outcome.REMOVED:
+            return Outcome.SPARED
+        log.logger.info("Deleting %s '%s'", fresh.kind, fresh.resource_id)
+        is_deleted = _is_deleted(self.clients, fresh, next(iter(users), None))
+        return Outcome.REMOVED if is_deleted else Outcome.SPARED
+
+
+def _is_deleted(clients: Clients, resource: Resource, ami_id: str | None) -> bool:
+    """Delete a resource, of which there is no kind `subnet`; False when it has come into use.
+
+    Args:
+        clients: The AWS clients.
+        resource: The resource.
+        ami_id: For a snapshot: the AMI that was deregistered before.
+    """
+    ec2, resource_id = clients.ec2, resource.resource_id
+    match resource.kind:
+        case "AMI":
+            images.deregister(ec2, resource_id)
+        case "snapshot":
+            return snapshots.delete(ec2, resource_id, ami_id)
+        case "volume":  # without a retry: a volume in use is not a stray
+            if not volumes.delete_idle(ec2, resource_id):
+                return False
+            volumes.wait_until_deleted(ec2, resource_id)
+        case "interface":
+            return network_interfaces.delete_unattached(ec2, resource_id)
+        case "placement group":
+            return placement_groups.delete_unused(ec2, resource.group)
+        case "instance":  # wait until it has released its addresses, also in target groups
+            instances.terminate(ec2, resource_id)
+            instances.wait_until_terminated(
+                ec2, resource_id, lambda ended: deregister_addresses(clients, ended)
+            )
+    return True

@@ -1,6 +1,6 @@
 """The report of `cpi sweep`: a table for people, or one JSON document for scripts. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
@@ -9,53 +9,19 @@ from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import counted, printable
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.strays import Action, Inventory, Stray, Wish
-from bosh_aws_cpi.tools.terminal import MAGENTA, RED, YELLOW, Line
+from bosh_aws_cpi.tools.strays import Inventory, Outcome, Stray, Wish
 
-_PER_GIB: Final = {
-    "gp2": 0.10,
-    "gp3": 0.08,
-    "io1": 0.125,
-    "io2": 0.125,
-    "sc1": 0.015,
-    "st1": 0.045,
-    "standard": 0.05,
-}
-"""The list price in us-east-1, in US dollars per GiB and month, by volume type."""
-_PER_IOPS: Final = 0.065
-"""The price per provisioned IOPS of io1 and io2."""
-_BY_IOPS: Final = frozenset({"io1", "io2"})
+_PER_GIB: Final = {"gp2": 0.10, "gp3": 0.08, "sc1": 0.015, "st1": 0.045, "standard": 0.05}
+"""The list price in us-east-1, in US dollars per GiB and month, of volume types without provisioned IOPS."""
 _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
+_LEAVE_NOTHING: Final = frozenset({Outcome.REMOVED, Outcome.GONE, Outcome.SPARED})
+_ASK_NOBODY: Final = _LEAVE_NOTHING | {Outcome.MARKED, Outcome.UNKNOWN, Outcome.YOUNG}
+_HEAD: Final = ("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME")
 
 
-NEEDLESS: Final[frozenset[Kind]] = frozenset({"placement group"})
-"""The kinds that need not be listed: a Director without the property has none. The table names them."""
-_LISTING: Final[Mapping[Kind, str]] = {
-    "snapshot": "ec2:DescribeSnapshots",
-    "placement group": "ec2:DescribePlacementGroups",
-}
-"""The permissions of the kinds that some policies do not allow to be listed."""
-GONE: Final = "gone"
-SPARED: Final = "spared"
-FAILED: Final = "failed"
-NOT_CERTAIN: Final = "not certain"
-"""The outcome when the run was interrupted during the deletion."""
-_LEAVE_NOTHING: Final = frozenset({Action.REMOVE.value, GONE, SPARED})
-_ASK_NOBODY: Final = _LEAVE_NOTHING | {Action.MARK.value, Action.UNKNOWN.value, Action.YOUNG.value}
-
-
-class Row(Record):
-    """A stray and its outcome."""
-
-    stray: Stray
-    outcome: str
-    """An action's value, or one of the constants above."""
-    error: str | None = None
-
-
-class Report:
-    """The report of one run; it grows during the run.
+class Report(Record):
+    """The report of one run.
 
     Args:
         there: What is there.
@@ -63,40 +29,43 @@ class Report:
         wish: What the operator asked for.
         now: The time by AWS's clock.
         not_listed: The kinds that could not be listed.
+        strays: The strays with their outcomes.
+        is_complete: Whether the run reached its end.
     """
 
-    def __init__(
-        self, there: Inventory, region: str, wish: Wish, now: datetime, not_listed: Sequence[Kind] = ()
-    ) -> None:
-        self.there = there
-        self.region = region
-        self.wish = wish
-        self.now = now
-        self.not_listed = not_listed
-        self.rows: list[Row] = []
-        self.is_complete = False
-        """Whether the run reached its end."""
-
-    @property
-    def _lacks_kinds(self) -> bool:
-        """Whether a kind could not be listed of which there may be strays."""
-        return not NEEDLESS.issuperset(self.not_listed)
+    there: Inventory
+    region: str
+    wish: Wish
+    now: datetime
+    not_listed: Sequence[Kind]
+    strays: Sequence[Stray]
+    is_complete: bool
 
     @property
     def status(self) -> int:
-        """The exit status: 1 when something is left to do, or a kind could not be listed."""
-        return int(self._lacks_kinds or any(row.outcome not in _ASK_NOBODY for row in self.rows))
+        """The exit status: 1 when something is left to do, or the stemcells' snapshots could not be listed.
 
-    def lines(self) -> list[Line]:
+        A Director without spread placement groups needs no permission to list placement groups.
+        """
+        return int(
+            "snapshot" in self.not_listed or any(each.outcome not in _ASK_NOBODY for each in self.strays)
+        )
+
+    def lines(self) -> list[str]:
         """The table for people, and its summary."""
-        unlisted = [
-            Line(f"{kind}s: not listed. Allow {_LISTING[kind]} to list them", "not listed", MAGENTA)
-            for kind in self.not_listed
+        counts = [
+            f"{kind}s not permitted" if kind in self.not_listed else counted(len(own), kind)
+            for kind, own in self.there.own.items()
         ]
-        return [*self._table(), *unlisted, *self._closing()]
+        return [
+            *(self._table() if self.strays else [f"No strays of director {self.there.director}"]),
+            f"Looked at in {self.region}: {', '.join(counts)}",
+            *([] if self.is_complete else ["INCOMPLETE: the run was interrupted"]),
+        ]
 
     def document(self) -> Json:
         """The report for scripts."""
+        own = self.there.own.items()
         return {
             "director": self.there.director,
             "region": self.region,
@@ -104,60 +73,50 @@ class Report:
             "delete": self.wish.delete,
             "disks": sorted(self.wish.disks),
             "instances": sorted(self.wish.instances),
-            "looked_at": {kind: count for kind, count in self._looked_at() if count is not None},
+            "looked_at": {kind: len(found) for kind, found in own if kind not in self.not_listed},
             "not_listed": list(self.not_listed),
             "is_complete": self.is_complete,
-            "strays": [self._entry(row) for row in self.rows],
+            "strays": [self._entry(each) for each in self.strays],
         }
 
-    def _table(self) -> list[Line]:
-        if not self.rows:
-            seen = ", but some kinds of resources could not be listed" if self._lacks_kinds else ""
-            return [Line(f"No strays of director {self.there.director}{seen}")]
-        head = ("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME")
-        lines = [head, *(self._cells(row) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        padded = ["  ".join(map(str.ljust, line, widths)).rstrip() for line in lines]
-        second, last = widths[0] + 2, sum(widths[:-1]) + 2 * len(widths[:-1])
-        coloured = (
-            Line(text, row.outcome, _colour(row.outcome), at=last, under=second)
-            for text, row in zip(padded[1:], self.rows, strict=True)
-        )
-        return [Line(padded[0], under=second), *coloured, Line(""), Line(self._sum())]
+    def _table(self) -> list[str]:
+        rows = [_HEAD, *map(self._cells, self.strays)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        left = [each for each in self.strays if each.outcome not in _LEAVE_NOTHING]
+        return [
+            *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
+            "",
+            f"{len(self.strays)} listed, {len(left)} left",
+        ]
 
-    def _cells(self, row: Row) -> tuple[str, ...]:
-        stray, resource = row.stray, row.stray.resource
-        outcome = f"{row.outcome}: {row.error}" if row.error else row.outcome
-        age = _age_text(stray, self.now)
-        cells = (resource.kind, resource.resource_id, age, _cost_text(resource), stray.why, outcome)
+    def _cells(self, stray: Stray) -> tuple[str, ...]:
+        resource, price = stray.resource, monthly(stray.resource)
+        size = f"{resource.size_gib} GiB" if resource.size_gib else ""
+        bound = "at most " if resource.kind == "snapshot" else ""
+        cost = [
+            " ".join(filter(None, [size, resource.type])),
+            "" if price is None else f"{bound}${price:.2f}",
+        ]
+        outcome = f"{stray.outcome.value}: {stray.error}" if stray.error else stray.outcome.value
+        cells = (
+            resource.kind,
+            resource.resource_id,
+            self._age(stray),
+            ", ".join(filter(None, cost)),
+            stray.why,
+            outcome,
+        )
         return tuple(map(printable, cells))  # before they are aligned
 
-    def _sum(self) -> str:
-        left = [row for row in self.rows if row.outcome not in _LEAVE_NOTHING]
-        price = sum(monthly(row.stray.resource) or 0 for row in left)
-        return (
-            f"{len(self.rows)} listed, {len(left)} left. Volumes and snapshots that are left cost about "
-            f"${price:.2f} a month: an estimate from list prices in us-east-1, without the disks of instances"
-        )
+    def _age(self, stray: Stray) -> str:
+        hours = stray.age(self.now)
+        if hours is None:
+            return "unknown"
+        text = f"{hours:.1f} h" if hours < _SHOWN_IN_HOURS else f"{hours / 24:.0f} days"
+        return f"seen {text} ago" if stray.is_marked else text
 
-    def _closing(self) -> list[Line]:
-        counts = [
-            f"{kind}s not permitted" if count is None else counted(count, kind)
-            for kind, count in self._looked_at()
-        ]
-        looked = Line(f"Looked at in {self.region}: {', '.join(counts)}")
-        word = "INCOMPLETE"
-        return [looked, *([] if self.is_complete else [Line(f"{word}: the run was interrupted", word, RED)])]
-
-    def _looked_at(self) -> list[tuple[Kind, int | None]]:
-        """The number of resources of each kind; None for a kind that could not be listed."""
-        return [
-            (kind, None if kind in self.not_listed else count) for kind, count in self.there.looked_at.items()
-        ]
-
-    def _entry(self, row: Row) -> Json:
-        stray, resource = row.stray, row.stray.resource
-        age, price = stray.age(self.now), monthly(resource)
+    def _entry(self, stray: Stray) -> Json:
+        resource, age, price = stray.resource, stray.age(self.now), monthly(stray.resource)
         return {
             "kind": resource.kind,
             "id": resource.resource_id,
@@ -168,8 +127,8 @@ class Report:
             "type": resource.type or None,
             "usd_per_month": None if price is None else round(price, 2),
             "removal": stray.removal.value,
-            "outcome": row.outcome,
-            "error": row.error,
+            "outcome": stray.outcome.value,
+            "error": stray.error,
         }
 
 
@@ -178,38 +137,5 @@ def monthly(resource: Resource) -> float | None:
 
     A snapshot's cost depends on the size of its data, which is at most the size of its volume.
     """
-    if resource.kind == "volume":
-        iops = resource.iops if resource.type in _BY_IOPS else 0
-        per_gib = _PER_GIB.get(resource.type)
-        return None if per_gib is None else resource.size_gib * per_gib + iops * _PER_IOPS
-    return resource.size_gib * _PER_SNAPSHOT_GIB if resource.kind == "snapshot" else None
-
-
-def _colour(outcome: str) -> str:
-    if outcome in {FAILED, NOT_CERTAIN}:
-        return RED
-    return "" if outcome in _ASK_NOBODY else YELLOW
-
-
-def _cost_text(resource: Resource) -> str:
-    said: Mapping[Kind, str] = {
-        "AMI": "its snapshot's",
-        "instance": f"{resource.state} {resource.type}",
-        "interface": "holds an address",
-        "placement group": "free of charge",
-        "subnet": "free of charge",
-    }
-    if resource.kind in said or not resource.size_gib:
-        return said.get(resource.kind, "unknown")
-    price = monthly(resource)
-    size = " ".join(filter(None, [f"{resource.size_gib} GiB", resource.type]))
-    bound = "at most " if resource.kind == "snapshot" else ""
-    return size if price is None else f"{size}, {bound}${price:.2f}"
-
-
-def _age_text(stray: Stray, now: datetime) -> str:
-    hours = stray.age(now)
-    if hours is None:
-        return "unknown"
-    text = f"{hours:.1f} h" if hours < _SHOWN_IN_HOURS else f"{hours / 24:.0f} days"
-    return f"seen {text} ago" if stray.is_marked else text
+    per_gib = _PER_SNAPSHOT_GIB if resource.kind == "snapshot" else _PER_GIB.get(resource.type)
+    return None if per_gib is None or not resource.size_gib else resource.size_gib * per_gib

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import capacity
+from bosh_aws_cpi.aws import subnets
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Ec2
@@ -15,4 +15,4 @@ def test_zones(ec2: Ec2) -> None:
     states = ("available", "constrained", "impaired", "information", "unavailable")
     zones = [{"ZoneName": state, "State": state} for state in states]
     ec2.answers("describe_availability_zones", {"AvailabilityZones": zones})
-    assert capacity.zones(ec2.client) == {*states} - {"unavailable"}
+    assert subnets.zones(ec2.client) == {*states} - {"unavailable"}

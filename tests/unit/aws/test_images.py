@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import image_deletion, images
+from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image
@@ -143,7 +143,7 @@ def test_discard(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
     lay(ec2, entry(), last)
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
-    image_deletion.delete(ec2.client, AMI)
+    images.delete(ec2.client, AMI)
     assert len(clock.pauses) == 1
 
 
@@ -156,7 +156,7 @@ def test_discard_with_snapshots_in_use(ec2: Ec2, clock: Clock) -> None:
     ec2.refuses("delete_snapshot", IN_USE, SnapshotId="snap-1")
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     ec2.refuses("delete_snapshot", "InvalidSnapshot.NotFound", SnapshotId="snap-2")
-    image_deletion.delete(ec2.client, AMI)
+    images.delete(ec2.client, AMI)
     assert len(clock.pauses) == 2
 
 
@@ -166,7 +166,7 @@ def test_discard_what_goes_meanwhile(ec2: Ec2) -> None:
     ec2.refuses("deregister_image", "InvalidAMIID.Unavailable", **DEREGISTER)
     lay(ec2, GONE)
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
-    image_deletion.delete(ec2.client, AMI)
+    images.delete(ec2.client, AMI)
 
 
 def snapshots_left(
@@ -192,7 +192,7 @@ def test_discard_what_is_gone(ec2: Ec2, program_log: ProgramLog) -> None:
     """An AMI that is already gone is logged, and is no error."""
     lay(ec2, GONE)
     snapshots_left(ec2)
-    image_deletion.delete(ec2.client, AMI)
+    images.delete(ec2.client, AMI)
     assert [record.text for record in program_log.records] == [f"AMI '{AMI}' is already gone"]
 
 
@@ -202,7 +202,7 @@ def test_discard_what_was_half_deleted(ec2: Ec2) -> None:
     snapshots_left(ec2, "snap-1", "snap-2", by_tag=("snap-2", "snap-3"))
     for number in (1, 2, 3):
         ec2.answers("delete_snapshot", SnapshotId=f"snap-{number}")
-    image_deletion.delete(ec2.client, AMI)
+    images.delete(ec2.client, AMI)
 
 
 def test_discard_refused(ec2: Ec2) -> None:
@@ -210,7 +210,7 @@ def test_discard_refused(ec2: Ec2) -> None:
     lay(ec2, entry("available", "snap-1"))
     ec2.refuses("deregister_image", "UnauthorizedOperation", **DEREGISTER)
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        image_deletion.delete(ec2.client, AMI)
+        images.delete(ec2.client, AMI)
 
 
 def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
@@ -222,7 +222,7 @@ def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:
     ec2.answers("create_tags", Resources=["snap-1"], Tags=[{"Key": "bosh_ami", "Value": AMI}])
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
     with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        image_deletion.delete(ec2.client, AMI)
+        images.delete(ec2.client, AMI)
 
 
 def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
@@ -233,7 +233,7 @@ def test_discard_copy(ec2: Ec2, clock: Clock) -> None:
     lay(ec2, GONE)
     snapshots_left(ec2, "snap-1", own=["snap-1"])
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
-    image_deletion.discard_copy(ec2.client, AMI, OWN)
+    images.discard_copy(ec2.client, AMI, OWN)
     assert len(clock.pauses) == 1
 
 
@@ -245,7 +245,7 @@ def test_discard_copy_that_is_shown(ec2: Ec2) -> None:
     ec2.answers("delete_snapshot", SnapshotId="snap-1")
     snapshots_left(ec2, own=["snap-1", "snap-2"])
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
-    image_deletion.discard_copy(ec2.client, AMI, OWN)
+    images.discard_copy(ec2.client, AMI, OWN)
 
 
 def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
@@ -254,7 +254,7 @@ def test_discard_copy_that_may_not_be_described(ec2: Ec2) -> None:
     ec2.answers("deregister_image", **DEREGISTER)
     lay(ec2, GONE)
     snapshots_left(ec2, own=[])
-    image_deletion.discard_copy(ec2.client, AMI, OWN)
+    images.discard_copy(ec2.client, AMI, OWN)
 
 
 def test_discard_copy_whose_snapshots_may_not_be_listed(ec2: Ec2) -> None:
@@ -266,7 +266,7 @@ def test_discard_copy_whose_snapshots_may_not_be_listed(ec2: Ec2) -> None:
     filters = [{"Name": "description", "Values": [f"Copied for DestinationAmi {AMI} *"]}]
     ec2.refuses("describe_snapshots", "UnauthorizedOperation", OwnerIds=["self"], Filters=filters)
     with pytest.raises(CloudError, match=f"Snapshots of AMI '{AMI}' with the tag bosh_call=c-1 may be left"):
-        image_deletion.discard_copy(ec2.client, AMI, OWN)
+        images.discard_copy(ec2.client, AMI, OWN)
 
 
 @pytest.mark.parametrize("is_copy", [True, False], ids=["copy", "stemcell"])
@@ -279,7 +279,7 @@ def test_discard_what_may_not_be_waited_for(ec2: Ec2, *, is_copy: bool) -> None:
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
     if is_copy:
         snapshots_left(ec2, own=[])
-    remove = partial(image_deletion.discard_copy, own_tags=OWN) if is_copy else image_deletion.delete
+    remove = partial(images.discard_copy, own_tags=OWN) if is_copy else images.delete
     with pytest.raises(ClientError, match="DescribeImages") as caught:
         remove(ec2.client, AMI)
     assert "UnauthorizedOperation" in str(caught.value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import image_deletion, images
+from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.test_images import AMI, DEREGISTER, GONE, entry, lay, snapshots_left
 
@@ -147,7 +147,7 @@ def test_copy_whose_snapshots_went(ec2: Ec2) -> None:
     lay(ec2, GONE)
     snapshots_left(ec2, "snap-1", "snap-2", own=[])
     ec2.answers("delete_snapshot", SnapshotId="snap-2")
-    image_deletion.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
+    images.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
 
 
 def test_deregister(ec2: Ec2, clock: Clock) -> None:
@@ -155,5 +155,5 @@ def test_deregister(ec2: Ec2, clock: Clock) -> None:
     ec2.refuses("deregister_image", GONE, ImageId=AMI)
     ec2.answers("deregister_image", ImageId=AMI)
     lay(ec2, entry(), GONE)
-    image_deletion.deregister(ec2.client, AMI)
+    images.deregister(ec2.client, AMI)
     assert len(clock.pauses) == 2

@@ -44,7 +44,7 @@ SHOWN: list[tuple[Any, str, dict[str, Any], str, dict[str, Any], Resource]] = [
         PAGE_OF_VOLUMES,
         "Volumes",
         {**VOLUME, "Iops": 3000, "Tags": TAGS},
-        Resource("volume", "vol-1", "available", READ, THEN, size_gib=8, type="gp3", iops=3000),
+        Resource("volume", "vol-1", "available", READ, THEN, size_gib=8, type="gp3"),
     ),
     (
         "snapshot",
@@ -128,20 +128,20 @@ def test_pages(
     expected: Resource,
 ) -> None:
     """Everything that carries the tags is listed, on whichever page it is, in the largest pages there are."""
-    asked = {**arguments, "Filters": BY_TAG}
+    asked = arguments if kind == "AMI" else {**arguments, "Filters": BY_TAG}
     ec2.answers(operation, {name: [shown], "NextToken": "more"}, **asked)
     ec2.answers(operation, {name: [], "NextToken": "still more"}, **asked, NextToken="more")
     ec2.answers(operation, {name: [shown]}, **asked, NextToken="still more")
-    assert inventory.tagged(ec2.client, kind, READ) == [expected, expected]
+    assert inventory.listed(ec2.client, kind, READ) == [expected, expected]
 
 
 def test_little_said(ec2: Ec2) -> None:
-    """Resources without tags, iops or date are listed, too."""
+    """Resources without tags or date are listed, too."""
     ec2.answers("describe_volumes", {"Volumes": [VOLUME]}, **PAGE_OF_VOLUMES, Filters=BY_TAG)
     ec2.answers("describe_images", {"Images": [{"ImageId": "ami-1", "State": "failed"}]}, **OWN)
-    (volume,) = inventory.tagged(ec2.client, "volume", READ)
-    assert (volume.tags, volume.iops) == ({}, 0)
-    assert inventory.own_images(ec2.client) == [Resource("AMI", "ami-1", "failed", {}, None)]
+    (volume,) = inventory.listed(ec2.client, "volume", READ)
+    assert volume.tags == {}
+    assert inventory.listed(ec2.client, "AMI", READ) == [Resource("AMI", "ami-1", "failed", {}, None)]
 
 
 @pytest.mark.parametrize("shown", [[VOLUME], []])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.aws import networks
+from bosh_aws_cpi.aws import firewalls, subnets
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Subnet
 
@@ -24,7 +24,7 @@ def lay_subnets(ec2: Ec2, *found: str) -> None:
 def test_subnets(ec2: Ec2) -> None:
     """Subnets are asked for together, each once."""
     lay_subnets(ec2, "subnet-1", "subnet-2")
-    found = networks.subnets(ec2.client, ["subnet-2", "subnet-1", "subnet-2"])
+    found = subnets.find_all(ec2.client, ["subnet-2", "subnet-1", "subnet-2"])
     assert found == {name: Subnet(name, "vpc-1", "z") for name in ("subnet-1", "subnet-2")}
 
 
@@ -42,7 +42,7 @@ def test_addresses_of_a_subnet(ec2: Ec2, more: dict[str, bool], families: set[st
     entry = {"SubnetId": "subnet-1", "VpcId": "vpc-1", "AvailabilityZone": "z", **more}
     filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}]
     ec2.answers("describe_subnets", {"Subnets": [entry]}, Filters=filters)
-    assert networks.subnets(ec2.client, ["subnet-1"])["subnet-1"].families == families
+    assert subnets.find_all(ec2.client, ["subnet-1"])["subnet-1"].families == families
 
 
 def lay_groups(ec2: Ec2, *pages: list[tuple[str, str]]) -> None:
@@ -58,7 +58,7 @@ def lay_groups(ec2: Ec2, *pages: list[tuple[str, str]]) -> None:
 def test_security_groups(ec2: Ec2) -> None:
     """All names are looked up in the VPC by one request, page after page."""
     lay_groups(ec2, [("b", "sg-2")], [("a", "sg-1")])
-    found = networks.security_group_ids(ec2.client, "vpc-1", ["b", "a", "b"])
+    found = firewalls.security_group_ids(ec2.client, "vpc-1", ["b", "a", "b"])
     assert found == {"a": "sg-1", "b": "sg-2"}
 
 
@@ -72,7 +72,7 @@ def test_zones(ec2: Ec2, names: list[str]) -> None:
     answer = {"AvailabilityZones": [{"ZoneName": name} for name in names]}
     ec2.answers("describe_availability_zones", answer, Filters=filters)
     if names:
-        assert networks.ordinary_zones(ec2.client) == ["us-east-1a", "us-east-1b"]
+        assert subnets.ordinary_zones(ec2.client) == ["us-east-1a", "us-east-1b"]
     else:
         with pytest.raises(CloudError, match="No availability zone in the region is available"):
-            networks.ordinary_zones(ec2.client)
+            subnets.ordinary_zones(ec2.client)

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from bosh_aws_cpi.aws import type_offers
+from bosh_aws_cpi.aws import instance_types
 from bosh_aws_cpi.aws.sdk import private_files
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ def test_broken_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: s
     """A broken file counts as none: EC2 is asked, and its answer replaces the file."""
     monkeypatch.setattr(private_files, "folder", lambda: tmp_path)
     found = iter([frozenset({"a.b"}), frozenset({"c.d"})])
-    monkeypatch.setattr(type_offers, "_ask", lambda _client, _names: next(found))
-    assert type_offers.offered(AWS, Mock, NAMES) == frozenset({"a.b"})
+    monkeypatch.setattr(instance_types, "_ask_offers", lambda _client, _names: next(found))
+    assert instance_types.offered(AWS, Mock, NAMES) == frozenset({"a.b"})
     (file,) = tmp_path.iterdir()
     file.write_text(content)
-    assert type_offers.offered(AWS, Mock, NAMES) == frozenset({"c.d"})
+    assert instance_types.offered(AWS, Mock, NAMES) == frozenset({"c.d"})
     assert json.loads(file.read_bytes())[1] == ["c.d"]
-    assert type_offers.offered(AWS, Mock, NAMES) == frozenset({"c.d"})
+    assert instance_types.offered(AWS, Mock, NAMES) == frozenset({"c.d"})

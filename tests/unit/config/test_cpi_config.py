@@ -62,19 +62,18 @@ def test_defaults() -> None:
         "default_ephemeral_disk": {},
         "default_persistent_disk": {},
         "metadata_options": {},
-        "stemcell": {},
         "fast_path_delete": False,
         "deregister_on_delete": False,
         "skip_os_shutdown": None,
         "spread": None,
         "tags": {},
         "stemcell_upload": "ebs_direct",
-        "copies_stemcells_from_other_regions": False,
         "enable_describe_instance_types": True,
     }
     assert {name: getattr(parsed.aws, name) for name in expected} == expected
     assert (parsed.agent, parsed.registry) == ({}, None)
-    assert (parsed.supported_api_version, parsed.log_level, parsed.stemcell) == (3, "info", 1)
+    assert (parsed.aws.stemcell.overrides, parsed.aws.stemcell.copy_from_region) == ({}, False)
+    assert (parsed.debug_cpi.api_version, parsed.debug_cpi.log_level, parsed.stemcell) == (3, "info", 1)
 
 
 @pytest.mark.parametrize(
@@ -104,23 +103,12 @@ def test_defaults() -> None:
         ("kms_key_arn", "arn:k", "encryption", DEFAULT_KEY.replaced(kms_key_arn="arn:k")),
         ("metadata_options", {"http_tokens": "required"}, "metadata_options", {"http_tokens": "required"}),
         ("metadata_options", None, "metadata_options", {}),
-        ("stemcell", {"kernel_id": "aki-1"}, "stemcell", {"kernel_id": "aki-1"}),
-        ("stemcell", {"disk": 1, "copy_from_region": True}, "stemcell", {"disk": 1}),
-        ("stemcell", None, "stemcell", {}),
-        *(
-            ("stemcell", {"copy_from_region": given}, "copies_stemcells_from_other_regions", given is True)
-            for given in (True, False, None)
-        ),
-        ("stemcell", None, "copies_stemcells_from_other_regions", False),
         *(("stemcell_upload", given, "stemcell_upload", "ebs_direct") for given in ("ebs_direct", None, "")),
         ("stemcell_upload", "volume", "stemcell_upload", "volume"),
         ("fast_path_delete", True, "fast_path_delete", True),
         ("deregister_on_delete", True, "deregister_on_delete", True),
         *(("skip_os_shutdown", given, "skip_os_shutdown", given) for given in (True, False, None)),
-        *(
-            ("spread", given, "spread", read)
-            for given, read in (("prefer", "prefer"), (False, None), (None, None))
-        ),
+        *(("spread", given, "spread", given) for given in ("prefer", False, None)),
         ("enable_describe_instance_types", False, "enable_describe_instance_types", False),
         ("enable_describe_instance_types", None, "enable_describe_instance_types", False),
         ("credentials_source", None, "credentials_source", "static"),
@@ -136,6 +124,21 @@ def test_aws_section(key: str, value: object, attribute: str, expected: object) 
     """Each key of the aws section says one thing, from the file as from the context."""
     assert getattr(parse({key: value}).aws, attribute) == expected
     assert getattr(parse(context={key: value}).aws, attribute) == expected
+
+
+@pytest.mark.parametrize(
+    ("stemcell", "overrides", "is_copied"),
+    [
+        ({"kernel_id": "aki-1"}, {"kernel_id": "aki-1"}, False),
+        ({"disk": 1, "copy_from_region": True, "copy_completion_minutes": 15}, {"disk": 1}, True),
+        *(({"copy_from_region": given}, {}, False) for given in (False, None)),
+        (None, {}, False),
+    ],
+)
+def test_stemcell(stemcell: object, overrides: dict[str, Any], *, is_copied: bool) -> None:
+    """All but two keys of aws.stemcell are for the stemcells' cloud properties, known or not."""
+    read = parse({"stemcell": stemcell}).aws.stemcell
+    assert (read.overrides, read.copy_from_region) == (overrides, is_copied)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +183,8 @@ def test_no_region(aws: dict[str, Any], environ: dict[str, str]) -> None:
 def test_registry_endpoint(endpoint: str, base_url: str) -> None:
     """The registry's endpoint is kept as it was configured, for the agent, and beside that has a scheme."""
     registry = parse(registry={"endpoint": endpoint}).registry
-    assert registry == cpi_config.RegistryConfig(endpoint, base_url, None, None)
+    assert registry is not None
+    assert (registry.endpoint, registry.base_url) == (endpoint, base_url)
 
 
 def test_other_sections() -> None:
@@ -191,8 +195,8 @@ def test_other_sections() -> None:
         debug={"cpi": {"log_level": "debug"}},
     )
     assert parsed.agent == {"mbus": "nats://m", "ntp": []}
-    assert parsed.registry == cpi_config.RegistryConfig("h:1", "http://h:1", "u", None)
-    assert parsed.log_level == "debug"
+    assert parsed.registry == cpi_config.RegistryConfig(endpoint="h:1", user="u", password=None)
+    assert parsed.debug_cpi.log_level == "debug"
     assert parse(registry={"endpoint": "", "user": "u"}).registry is None
     assert parse(agent=None, registry=None, debug=None).agent == {}
 

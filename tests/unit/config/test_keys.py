@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.config import cpi_config, keys, values
-from bosh_aws_cpi.config.keys import KEYS
+from bosh_aws_cpi.config import cpi_config, values
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.config.cpi_config import KEYS
 from bosh_aws_cpi.errors import InvalidCall
 from bosh_aws_cpi.redact import Redactor
 from testbed.cloud import ROOT
@@ -19,9 +20,9 @@ LEAST: dict[str, Any] = {
     "registry": {"endpoint": "http://h"},
 }
 SECRET = "hunter2-hunter2"
-TEMPLATE = (ROOT / "jobs/aws_cpi/templates/cpi.json.erb").read_text()
-OF_A_KIND: dict[Any, Any] = {values.anything: "something", values.flag: True}
-"""For the kinds that take any value: one that changes what the parser returns."""
+STORIES = "\n".join(
+    path.read_text() for name in ("contract", "stories") for path in (ROOT / "tests" / name).glob("*.py")
+)
 
 
 def configuration(path: str, value: object) -> dict[str, Any]:
@@ -62,15 +63,22 @@ def refusal(properties: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
 def test_read(key: values.Key[Any]) -> None:
-    """The parser reads each key: it refuses one of another kind by its name, or returns what it says."""
-    section = "aws" if key.path.startswith("aws.") else "cpi"
-    unread = f"config/{section}_config.py does not read {key.path}"
-    if key.kind in OF_A_KIND:
-        without = parsed(configuration(key.path, None))
-        assert parsed(configuration(key.path, OF_A_KIND[key.kind])) != without, unread
-        return
+    """The parser reads each key: it refuses a value of another kind by the key's name."""
+    takes_any = key.kind is values.anything or (key.kind is values.boolean and not key.is_new)
     said = refusal(configuration(key.path, 1.5))
-    assert f"configuration parameter {key.shown} must be" in said, unread
+    assert takes_any or f"configuration parameter {key.shown} must be" in said
+
+
+OWN = [key for key in KEYS if key.is_new and key.kind is not values.https_url]
+"""Our own keys, without the endpoints: a test of the console takes them all."""
+
+
+@pytest.mark.parametrize("key", OWN, ids=lambda key: key.path)
+def test_has_a_story(key: values.Key[Any]) -> None:
+    """Each key of our own is in a story."""
+    assert re.search(rf"\b{key.name}\b", STORIES), (
+        f"no file in tests/stories or tests/contract has {key.path}"
+    )
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
@@ -91,25 +99,9 @@ def test_default(key: values.Key[Any]) -> None:
         assert parsed(absent(key.path)) == parsed(configuration(key.path, key.default))
 
 
-@pytest.mark.parametrize("key", [key for key in KEYS if key.job is None], ids=lambda key: key.path)
-def test_template(key: values.Key[Any]) -> None:
-    """The job's template names each key of its own; the release tests render it."""
-    name = key.path.rpartition(".")[2]
-    is_found = re.search(rf"\b{name}\b", TEMPLATE) is not None
-    assert is_found, f"jobs/aws_cpi/templates/cpi.json.erb does not render {key.path}"
-
-
-def test_no_key_of_the_template_is_unknown() -> None:
-    """A call never warns of what the job's template writes into cpi.json, or of any row of the table."""
-    section = TEMPLATE.partition("\naws = {")[2].partition("agent = {")[0]
-    written = set(re.findall(r'"(\w+)" =>|, "(\w+)"|aws\["(\w+)"\]', section))
-    names = {name for groups in written for name in groups if name}
-    assert len(names) > 25
-    assert names - keys.IN_AWS == {
-        *("kernel_id", "copy_from_region", "copy_completion_minutes"),
-        *("deprecate_at", "share_with", "imds_support", "tpm_support"),
-    }
-    whole = {"cloud": {"properties": {"aws": dict.fromkeys(keys.IN_AWS)}}}
+def test_unknown_keys() -> None:
+    """No key of the table is unknown, and none of a request's context."""
+    whole = {"cloud": {"properties": {"aws": dict.fromkeys(AwsConfig.rows)}}}
     assert cpi_config.unknown_keys(whole, {"director_uuid": "", "request_id": "", "vm": {}}) == set()
     assert cpi_config.unknown_keys(whole, {"regoin": ""}) == {"regoin"}
     assert cpi_config.unknown_keys([], {}) == set()
@@ -117,7 +109,7 @@ def test_no_key_of_the_template_is_unknown() -> None:
 
 def test_drained_targets() -> None:
     """The time that a drained target is waited for is the one that the text gives."""
-    assert f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds" in keys.DEREGISTER_ON_DELETE.description
+    assert f"up to {timing.TARGETS_DRAINED.seconds:.0f} seconds" in AwsConfig.deregister_on_delete.description
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)

@@ -24,7 +24,10 @@ def run(ec2: Ec2, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     """Return a function that runs the sweep and lists the kind and outcome of each stray."""
     monkeypatch.setattr(sweep, "load", lambda _path, _context: SimpleNamespace(aws=AWS))
     monkeypatch.setattr(sweep, "Clients", lambda _aws, _statistics: SimpleNamespace(ec2=ec2.client))
-    monkeypatch.setattr("bosh_aws_cpi.tools.command.carried_out", lambda body: body())
+    monkeypatch.setattr(
+        "bosh_aws_cpi.tools.command.run",
+        lambda parser, arguments, body: body(parser.parse_args(arguments)),
+    )
 
     def carry_out(*more: str) -> list[tuple[str, str]]:
         sweep.main(["cpi.json", "--director", DIRECTOR, "--delete", *more])

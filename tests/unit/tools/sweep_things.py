@@ -12,7 +12,7 @@ from bosh_aws_cpi.tools.sweep_report import Report
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from bosh_aws_cpi.tools.sweep_report import Row
+    from bosh_aws_cpi.tools.strays import Stray
 
     Run = Callable[..., list[tuple[str, str]]]
 
@@ -49,7 +49,7 @@ def thing(
 
 
 def report(
-    *rows: Row,
+    *strays: Stray,
     wish: Wish | None = None,
     there: Sequence[Resource] = (),
     not_listed: Sequence[Kind] = (),
@@ -57,10 +57,7 @@ def report(
     region: str = "eu-west-1",
 ) -> Report:
     """Return the report of a run."""
-    inventory = Inventory(DIRECTOR, there)
-    made = Report(inventory, region, wish or Wish(), NOW, not_listed)
-    made.rows, made.is_complete = list(rows), is_complete
-    return made
+    return Report(Inventory(DIRECTOR, there), region, wish or Wish(), NOW, not_listed, strays, is_complete)
 
 
 def tags(director: str = DIRECTOR, **more: str) -> list[dict[str, str]]:

@@ -20,8 +20,8 @@ from bosh_aws_cpi.tools.asking import (
     refused_role,
     speaks_of_keys,
 )
-from bosh_aws_cpi.tools.examination import judged
 from bosh_aws_cpi.tools.findings import Severity
+from bosh_aws_cpi.tools.preflight import judged
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud

@@ -10,7 +10,7 @@ import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools import preflight
-from bosh_aws_cpi.tools.examination import Examined, Verdict
+from bosh_aws_cpi.tools.preflight import Examined, Verdict
 from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
 
 NEEDED = len(FEATURES[BASELINE].actions)
@@ -92,7 +92,7 @@ def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: lis
     """The report says "ready" if no needed permission is missing and the needed endpoints answer."""
     report = preflight.document(found(problems, **states), chosen, None)
     assert preflight.lines(report)[-1] == ending
-    assert preflight.status(report) == (0 if ending.startswith("Ready") else 1)
+    assert report["is_ready"] is ending.startswith("Ready")
 
 
 def test_actions_are_grouped_by_reason() -> None:

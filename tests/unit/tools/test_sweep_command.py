@@ -27,27 +27,41 @@ def test_fault_of_the_program(
     assert "hunter2" not in said.err
 
 
+@pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--director", " "], "the director's UUID must not be empty"),
-        (["--director", "d", "--older-than", "-1"], "not a number of hours, 0 or more: '-1'"),
-        (["--director", "d", "--older-than", "nan"], "not a number of hours, 0 or more: 'nan'"),
-        (["--director", "d", "--older-than", "inf"], "not a number of hours, 0 or more: 'inf'"),
-        (["--director", "d", "--older-than", "a day"], "not a number of hours, 0 or more: 'a day'"),
-        (["--director", "d", "--disk", "vol-1"], "--disk has no effect without --delete: give both"),
-        (["--director", "d", "--instance", "i-1"], "--instance has no effect without --delete: give both"),
+        (["--director", " "], "--director must be the UUID that `bosh env` shows"),
+        (["--director", "d", "--older-than", "-1"], "--older-than a number of hours, 0 or more"),
+        (["--director", "d", "--older-than", "nan"], "--older-than a number of hours, 0 or more"),
+        (["--director", "d", "--older-than", "inf"], "--older-than a number of hours, 0 or more"),
+        (["--director", "d", "--disk", "vol-1"], "have no effect without --delete: give both"),
+        (["--director", "d", "--instance", "i-1"], "have no effect without --delete: give both"),
         (
             ["--director", "d", "--delete", "--older-than", "0.5"],
             "with --delete, --older-than must be 0, or at least 1",
         ),
-        (["--director", "d", "--del"], "unrecognized arguments: --del"),
     ],
 )
-def test_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Wrong arguments are refused with the reason; options can't be abbreviated."""
+def test_arguments(arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Options that contradict each other are refused with the reason, before anything is read."""
+    assert sweep.main(["cpi.json", *arguments]) == 2
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert said in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--older-than", "a day"], "invalid float value: 'a day'"),
+        (["--del"], "unrecognized arguments: --del"),
+    ],
+)
+def test_unreadable_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Wrong arguments are refused; options can't be abbreviated."""
     with pytest.raises(SystemExit) as ended:
-        sweep.main(["cpi.json", *arguments])
+        sweep.main(["cpi.json", "--director", "d", *arguments])
     printed = capsys.readouterr()
     assert (ended.value.code, printed.out) == (2, "")
     assert said in printed.err

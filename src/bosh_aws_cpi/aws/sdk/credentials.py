@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.credentials import (
     AssumeRoleCredentialFetcher,
@@ -21,13 +21,10 @@ from botocore.utils import FileWebIdentityTokenLoader
 from bosh_aws_cpi import connections
 from bosh_aws_cpi.aws.sdk import call_hooks, data
 from bosh_aws_cpi.call_statistics import CallStatistics
-from bosh_aws_cpi.config.keys import ROLE_ARN
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import UNSENDABLE, is_sendable, role_arn
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import redact
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
 """The variable that names the folder for credentials of a role."""
@@ -228,7 +225,10 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
             InvalidCall: The environment names no role with it.
             CloudError: The file can't be read.
         """
-        role_arn(os.environ.get("AWS_ROLE_ARN"), ROLE_ARN.replaced(path="AWS_ROLE_ARN"))
+        role_arn(
+            os.environ.get("AWS_ROLE_ARN"),
+            AwsConfig.role_arn.replaced(path="AWS_ROLE_ARN"),
+        )
         try:
             token: str = super().__call__()
         except (OSError, ValueError) as error:

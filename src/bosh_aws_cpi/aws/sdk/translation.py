@@ -6,7 +6,7 @@ from typing import Final
 from botocore.exceptions import BotoCoreError, ClientError, SSLError
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, Row, row_of
+from bosh_aws_cpi.aws.sdk.error_codes import ROWS, Kind, Row, row_of
 from bosh_aws_cpi.aws.sdk.errors import (
     CERTIFICATES,
     call_of,

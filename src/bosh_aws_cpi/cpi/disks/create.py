@@ -4,7 +4,7 @@ import random
 import uuid
 from collections.abc import Mapping
 
-from bosh_aws_cpi.aws import instances, networks, volumes
+from bosh_aws_cpi.aws import instances, subnets, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
@@ -105,4 +105,4 @@ def _zone(cloud: Cloud, vm_cid: str | None, call: str) -> str:
     """The VM's zone, or a random one, which is the same for a retry."""
     if vm_cid:
         return instances.find_alive(cloud.ec2, vm_cid).availability_zone
-    return random.Random(call).choice(networks.ordinary_zones(cloud.ec2))  # noqa: S311 - spreads disks, no secret
+    return random.Random(call).choice(subnets.ordinary_zones(cloud.ec2))  # noqa: S311 - spreads disks, no secret

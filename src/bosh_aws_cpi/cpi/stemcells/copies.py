@@ -8,7 +8,7 @@ reused only by a retry of the request that started it, and by a stemcell with th
 from collections.abc import Mapping
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import image_deletion, images, tags
+from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
@@ -68,7 +68,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         )
     all_tags = {**cloud.config.aws.tags, **wanted_tags, **origin, **stemcell, **own}
     tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # including the tag that is added later
-    minutes = cloud.config.aws.copy_completion_minutes
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     arguments = {
         "Name": f"Copied from SourceAMI {source.ami_id}",
         "SourceImageId": source.ami_id,
@@ -81,7 +81,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     def create(undo: Undo) -> str:
         ami_id = undo.create(
             lambda: images.copy(cloud.ec2, arguments, own),
-            lambda created: image_deletion.discard_copy(cloud.ec2, created, own),
+            lambda created: images.discard_copy(cloud.ec2, created, own),
         )
         return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id, patience, notice))
 
@@ -90,7 +90,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
 
 def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
     """How long to wait for a copy, and what to log; with a time limit, others of the AMI come first."""
-    minutes = cloud.config.aws.copy_completion_minutes
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     if not minutes:
         return timing.IMAGE_AVAILABLE, ""
     notice = (

@@ -40,15 +40,15 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
         CloudError: No AMI of the stemcell is in the region, the image is bad, or EC2 could not
             create the AMI.
     """
-    properties = StemcellProperties.parse(cloud_properties, cloud.config.aws.stemcell)
+    properties = StemcellProperties.parse(cloud_properties, cloud.config.aws.stemcell.overrides)
     own_tags = tag_plan.checked(properties.tags)
     given_tags = tag_plan.checked((env or {}).get("tags"))
-    path = path_of("kms_key_arn", cloud.config.aws.stemcell)
+    path = path_of("kms_key_arn", cloud.config.aws.stemcell.overrides)
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     warn_if_unused(properties, encryption, path)
     is_tagged_by_call = cloud.api_version >= STEMCELL_TAGS_SINCE
     if own_tags and (is_tagged_by_call or not isinstance(properties, HeavyStemcellProperties)):
-        logger.warning("%s.tags %s", path_of("tags", cloud.config.aws.stemcell), TAGS_IGNORED)
+        logger.warning("%s.tags %s", path_of("tags", cloud.config.aws.stemcell.overrides), TAGS_IGNORED)
     with naming_keys(encryption.key_text):
         if properties.settings:
             from bosh_aws_cpi.cpi.stemcells import settings  # noqa: PLC0415 - not needed for a light one
@@ -67,11 +67,11 @@ def _light(
 ) -> str:
     region = cloud.config.aws.region
     source_region = region
-    if region not in properties.ami and cloud.config.aws.copies_stemcells_from_other_regions:
+    if region not in properties.ami and cloud.config.aws.stemcell.copy_from_region:
         source_region = regions.nearest(properties.ami, region) or region
     is_copied = encryption.encrypted or source_region != region
     if wrong := [name for name in properties.settings if not is_copied or name in OF_REGISTRATION]:
-        path = path_of(wrong[0], cloud.config.aws.stemcell)
+        path = path_of(wrong[0], cloud.config.aws.stemcell.overrides)
         message = (
             f"{path}.{wrong[0]} can't be set for this light stemcell, whose AMI exists already. Remove it, "
             "or use the heavy stemcell. A copy of the AMI, for which encrypted is true, can have share_with "
@@ -97,7 +97,7 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
     region = cloud.config.aws.region
     message = f"Stemcell does not contain an AMI in region {region}"
     if region not in properties.ami:
-        is_set = cloud.config.aws.copies_stemcells_from_other_regions
+        is_set = cloud.config.aws.stemcell.copy_from_region
         remedy = "" if is_set else ", set aws.stemcell.copy_from_region"
         message += (
             f". It has AMIs in {', '.join(properties.ami)}{', in other partitions' if is_set else ''}: "
@@ -108,7 +108,5 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
             f". Its AMI '{properties.ami[region]}' does not exist there, or its owner does not share it with "
             "this account: use another version of the stemcell"
         )
-        from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
-
-        message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+        message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
     return CloudError(message)

@@ -1,6 +1,6 @@
 """delete_stemcell."""
 
-from bosh_aws_cpi.aws import image_deletion
+from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.log import logger
@@ -19,4 +19,4 @@ def delete_stemcell(cloud: Cloud, stemcell_cid: str) -> None:
     if stemcell_cid.endswith(LIGHT_SUFFIX):
         logger.info("Stemcell '%s' is a light stemcell: its AMI is not deleted", stemcell_cid)
         return
-    image_deletion.delete(cloud.ec2, stemcell_cid)
+    images.delete(cloud.ec2, stemcell_cid)

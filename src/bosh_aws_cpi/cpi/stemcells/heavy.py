@@ -8,7 +8,7 @@ from typing import Final
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
-from bosh_aws_cpi.aws import ebs_direct, image_deletion, images, kms_keys, snapshots
+from bosh_aws_cpi.aws import ebs_direct, images, kms_keys, snapshots
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
@@ -73,7 +73,7 @@ def create(
         )
         ami_id = undo.create(
             lambda: images.register(cloud.ec2, arguments),
-            lambda created: image_deletion.deregister(cloud.ec2, created),
+            lambda created: images.deregister(cloud.ec2, created),
         )
         return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id))
 
@@ -100,7 +100,7 @@ def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
                 return images.finish(cloud.ec2, each.ami_id)
             except images.NotCreated:
                 in_turn(
-                    partial(image_deletion.deregister, cloud.ec2, each.ami_id),
+                    partial(images.deregister, cloud.ec2, each.ami_id),
                     partial(snapshots.discard, cloud.ec2, snapshot_id),
                 )
                 raise

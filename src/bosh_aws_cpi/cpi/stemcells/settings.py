@@ -1,6 +1,6 @@
 """create_stemcell: settings of an AMI that the CPI creates; few stemcells have any."""
 
-from bosh_aws_cpi.aws import image_settings
+from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.log import logger
@@ -15,7 +15,7 @@ def check(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) 
     Raises:
         CloudError: One is impossible.
     """
-    overrides = cloud.config.aws.stemcell
+    overrides = cloud.config.aws.stemcell.overrides
     found = properties.problems(encryption, clock.now())
     refuse(each.replaced(text=f"{path_of(each.key, overrides)}.{each.text}") for each in found)
     if properties.share_with and encryption.encrypted:
@@ -30,8 +30,8 @@ def check(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) 
 def applied(cloud: Cloud, properties: StemcellProperties, ami_id: str) -> str:
     """Give an AMI that is available its settings; returns its id."""
     if properties.deprecate_at:
-        image_settings.deprecate(cloud.ec2, ami_id, properties.deprecate_at)
+        images.deprecate(cloud.ec2, ami_id, properties.deprecate_at)
     if properties.share_with:
         logger.info("Sharing AMI '%s' with %s", ami_id, ", ".join(properties.share_with))
-        image_settings.share(cloud.ec2, ami_id, properties.share_with)
+        images.share(cloud.ec2, ami_id, properties.share_with)
     return ami_id

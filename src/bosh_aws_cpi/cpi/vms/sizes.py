@@ -43,7 +43,7 @@ def in_region(
     Raises:
         CloudError: The region offers none of them.
     """
-    from bosh_aws_cpi.aws.type_offers import offered  # noqa: PLC0415 - loads botocore
+    from bosh_aws_cpi.aws.instance_types import offered  # noqa: PLC0415 - loads botocore
 
     names = offered(aws, ec2, [size.name for size in sizes])
     return sizes if names is None else vm_sizes.among(sizes, names, aws.region)

@@ -4,19 +4,16 @@ create-env renders the job aws_cpi from ``cloud_provider.properties`` of its man
 defaults are what its CPI reads (bosh-cli, installation/manifest/parser.go; jobs/aws_cpi). Pure.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import Final
 
-from bosh_aws_cpi.config import aws_config, keys
+from bosh_aws_cpi.config import aws_config, cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, refused, unknown_key, unlike
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.config.values import Key
 
 _ROUTE: Final = ("cloud_provider", "properties")
 _SHOWN: Final = ".".join(_ROUTE)
@@ -25,28 +22,17 @@ _SECTIONS: Final = ((), ("aws",), ("registry",), ("debug",), ("debug", "cpi"))
 """The hashes of ``cloud.properties`` whose keys are all known."""
 
 
-def _names(rows: "Iterable[Key[Any]]") -> frozenset[str]:
-    return frozenset(row.path.rpartition(".")[2] for row in rows)
-
-
-_CREDENTIALS: Final = _names(
-    (
-        keys.CREDENTIALS_SOURCE,
-        keys.ACCESS_KEY_ID,
-        keys.SECRET_ACCESS_KEY,
-        keys.SESSION_TOKEN,
-        keys.ROLE_ARN,
-        keys.EXTERNAL_ID,
-        keys.SESSION_TAGS,
-    )
+_CREDENTIALS: Final = frozenset(
+    {"credentials_source", "access_key_id", "secret_access_key", "session_token"}
+    | {"role_arn", "external_id", "session_tags"}
 )
 """What belongs together: keys of one place with the role of another one are none."""
-_WAYS: Final = _names((*aws_config.ENDPOINTS.values(), keys.CONNECTION_OPTIONS))
+_WAYS: Final = frozenset({"connection_options", *(key.name for key in aws_config.ENDPOINTS.values())})
 """How AWS is reached from here."""
-_GROUPS: Final = keys.DEFAULT_SECURITY_GROUPS.path.removeprefix(_AWS)
+_GROUPS: Final = "default_security_groups"
 _ANY_GROUPS: Final = ["((default_security_groups))"]
 """Some groups, which only the one who interpolates the manifest knows."""
-_ROWS: Final = {row.path.removeprefix(_AWS): row for row in keys.KEYS if row.path.startswith(_AWS)}
+_ROWS: Final = AwsConfig.rows
 _JOB: Final = {key: row.job_default for key, row in _ROWS.items() if row.job_default is not None}
 """What the job aws_cpi writes into cpi.json for keys that the manifest lacks."""
 _REQUIRED: Final = [key for key, row in _ROWS.items() if row.is_required_by_job]
@@ -61,13 +47,13 @@ def unknown_keys(properties: Json) -> Iterator[Finding]:
         known = sorted(
             {
                 row.path.removeprefix(start).partition(".")[0]
-                for row in keys.KEYS
+                for row in cpi_config.KEYS
                 if row.path.startswith(start)
             }
         )
         for entry in node.entries() if node is not None and isinstance(node.value, dict) else ():
             key = str(entry.route[-1])
-            if key not in known and keys.is_name(key):
+            if key not in known and cpi_config.is_name(key):
                 yield unknown_key(entry, key, known, "CPI").replaced(place=Place(f"{start}{key}"))
             elif key not in known:
                 what = "has a key that is not a name, and is ignored"
@@ -133,8 +119,8 @@ def _with_groups(aws: AwsConfig, section: Json) -> AwsConfig:
 
 def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Finding]:
     """Enter a key of the manifest into the section; in place of a variable, the value of cpi.json."""
-    if key not in keys.IN_AWS:
-        yield unknown_key(node, key, sorted(keys.IN_AWS), "CPI")
+    if key not in _ROWS:
+        yield unknown_key(node, key, sorted(_ROWS), "CPI")
     elif not node.has_variables:
         try:
             _ROWS[key].read({key: node.value})

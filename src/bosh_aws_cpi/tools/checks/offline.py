@@ -141,7 +141,7 @@ class Files(Record):
         yield from _of_metadata_options(aws)
         yield from disks.of_defaults(aws)
         yield from _of_stemcells(aws)
-        if aws.stemcell.get("tags") and not self.is_for_create_env:
+        if aws.stemcell.overrides.get("tags") and not self.is_for_create_env:
             remedy = "Remove aws.stemcell.tags from cpi.json"
             yield Finding(Severity.ERROR, f"aws.stemcell.tags {TAGS_IGNORED}", remedy)
         yield from [*_of_cpi_name(config)] or _of_others(config)
@@ -282,7 +282,7 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     A stemcell may have its own boot mode and key, so the rules about these give no error.
     """
     others = HeavyStemcellProperties.model_fields.keys() - {*SETTINGS, "encrypted", "kms_key_arn"}
-    given = {key: value for key, value in aws.stemcell.items() if key not in others}
+    given = {key: value for key, value in aws.stemcell.overrides.items() if key not in others}
     yield from of_configuration(HeavyStemcellProperties, given, "aws.stemcell")
     properties, _ = read(HeavyStemcellProperties, given, Document("", given).root.at)
     if properties is None:

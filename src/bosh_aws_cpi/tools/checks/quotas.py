@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from bosh_aws_cpi.aws.capacity import Reservation
+from bosh_aws_cpi.aws.instance_types import Reservation
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.findings import Finding, Severity
 

@@ -1,17 +1,23 @@
 """What `cpi diagnose` knows about a VM, and from which it derives the causes. Pure."""
 
 from collections.abc import Iterable, Mapping
-from datetime import datetime
 from ipaddress import ip_address, ip_network
 from typing import Final
 
 from bosh_aws_cpi.aws.firewalls import Acl, Group
-from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.interface_details import Interface
+from bosh_aws_cpi.aws.instances import Details, Health
+from bosh_aws_cpi.aws.network_interfaces import Interface
 from bosh_aws_cpi.aws.routes import Route, RouteTable
-from bosh_aws_cpi.aws.vpcs import BLOCK_BIDIRECTIONAL, BLOCK_INGRESS, NOT_BLOCKED, Vpc
-from bosh_aws_cpi.records import EMPTY, Record
-from bosh_aws_cpi.tools.diagnosis.reachability import Remote, is_within, route_to, table_of
+from bosh_aws_cpi.aws.subnets import Vpc
+from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.diagnosis.reachability import (
+    Remote,
+    Traffic,
+    groups_allow,
+    is_within,
+    route_to,
+    table_of,
+)
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
 
@@ -23,26 +29,22 @@ _RESOLVER: Final = 2
 
 
 class Side(Record):
-    """One end of a connection within AWS, with what filters and routes its traffic; None if not known.
-
-    Attributes:
-        block_mode: The mode of VPC Block Public Access that remains for its subnet.
-        is_excluded_for_egress: Whether the subnet has an exclusion allow-egress. By EC2's API model it lets
-            packets out through an internet gateway; by scenario 6 of the VPC user guide's advanced example it
-            doesn't.
-    """
+    """One end of a connection within AWS, with what filters and routes its traffic; None if not known."""
 
     interface: Interface
     groups: tuple[Group, ...] | None
     acl: Acl | None
     table: RouteTable | None
-    block_mode: str = NOT_BLOCKED
-    is_excluded_for_egress: bool = False
 
     @property
     def groups_text(self) -> str:
         """The ids and names of its security groups."""
         return ", ".join(f"{group.group_id} ({group.name})" for group in self.groups or ())
+
+    def lets(self, traffic: Traffic, remote: Remote, *, is_out: bool) -> bool:
+        """Whether its security groups let traffic through; they do if they are not known."""
+        rules = [rule for each in self.groups or () for rule in (each.egress if is_out else each.ingress)]
+        return self.groups is None or groups_allow(rules, traffic, remote)
 
     def address_like(self, other: str) -> str:
         """Its first address of the IP version that another address has; empty when it has none."""
@@ -57,47 +59,25 @@ class Side(Record):
         """The route of its subnet for an address; None also when the routes are not known."""
         return route_to(self.table, address) if self.table else None
 
-    def forwarder_id(self, address: str) -> str:
-        """The id of the network interface that the route for an address leads to; empty for other targets."""
-        route = self.route_to(address)
-        return str(route.target.get("NetworkInterfaceId", "")) if route and not route.is_blackhole else ""
 
+def side(
+    interface: Interface,
+    groups: Mapping[str, Group] | None,
+    acls: Iterable[Acl] | None,
+    tables: Iterable[RouteTable] | None,
+) -> Side:
+    """An interface with its groups, its subnet's network ACL and its subnet's route table.
 
-class Network(Record):
-    """Security groups, network ACLs and route tables of both ends; None for what could not be looked at.
-
-    Attributes:
-        block_modes: The mode of VPC Block Public Access, by subnet; a subnet that nothing blocks may be
-            missing.
-        vpc_mode: The mode of the VM's VPC.
+    The groups count only if all are known. In a shared VPC, another account's are not; some interfaces of
+    AWS, such as those of load balancers, have none.
     """
-
-    groups: dict[str, Group] | None
-    acls: list[Acl] | None
-    tables: list[RouteTable] | None
-    block_modes: Mapping[str, str] = EMPTY
-    vpc_mode: str = NOT_BLOCKED
-
-    def side(self, interface: Interface) -> Side:
-        """An interface with its groups, its subnet's network ACL and its subnet's route table."""
-        mode = self.block_modes.get(interface.subnet_id, NOT_BLOCKED)
-        return Side(
-            interface,
-            self._groups(interface),
-            next((acl for acl in self.acls or () if interface.subnet_id in acl.subnet_ids), None),
-            table_of(self.tables or (), interface.vpc_id, interface.subnet_id),
-            mode,
-            (self.vpc_mode, mode) == (BLOCK_BIDIRECTIONAL, BLOCK_INGRESS),
-        )
-
-    def _groups(self, interface: Interface) -> tuple[Group, ...] | None:
-        """An interface's groups; None unless all of them are known.
-
-        In a shared VPC, another account's groups are not; some interfaces of AWS, such as those of load
-        balancers, have none.
-        """
-        known, ids = self.groups or {}, interface.group_ids
-        return tuple(known[each] for each in ids) if ids and known.keys() >= set(ids) else None
+    known, ids = groups or {}, interface.group_ids
+    return Side(
+        interface,
+        tuple(known[each] for each in ids) if ids and known.keys() >= set(ids) else None,
+        next((acl for acl in acls or () if interface.subnet_id in acl.subnet_ids), None),
+        table_of(tables or (), interface.vpc_id, interface.subnet_id),
+    )
 
 
 class Facts(Record):
@@ -105,7 +85,6 @@ class Facts(Record):
 
     Attributes:
         details: The instance.
-        now: When AWS was asked.
         health: The instance's state and status checks.
         console: The console's text, without secrets.
         settings: The agent settings in user data.
@@ -117,17 +96,12 @@ class Facts(Record):
         peer: The interface of the other side, if it is in the same account.
         holders: All interfaces that have the other side's address.
         peer_health: The state and status checks of the other side's instance.
-        forwarder: The interface that the route to the other side leads through, such as a NAT instance's.
         vpc: The VM's VPC.
         has_dns: Whether the VPC's own DNS server answers.
-        dns_servers: The DNS servers in the VPC's DHCP options.
-        has_document: Whether the registry has a document for the VM; None if the agent needs none.
-        registry: The endpoint of the registry in the configuration.
         not_checked: Findings about what could not be looked at.
     """
 
     details: Details
-    now: datetime | None = None
     health: Health | None = None
     console: str | None = None
     settings: AgentSettings | None = None
@@ -138,12 +112,8 @@ class Facts(Record):
     peer: Side | None = None
     holders: tuple[Interface, ...] | None = None
     peer_health: Health | None = None
-    forwarder: Interface | None = None
     vpc: Vpc | None = None
     has_dns: bool | None = None
-    dns_servers: tuple[str, ...] | None = None
-    has_document: bool | None = None
-    registry: Address | None = None
     not_checked: tuple[Finding, ...] = ()
 
     @property

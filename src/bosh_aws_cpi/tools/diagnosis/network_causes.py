@@ -1,17 +1,12 @@
-"""The causes in the network: which connections a VM needs, and what stops them; DNS, NAT. Pure."""
+"""The causes in the network: which connections a VM needs, and what stops them; DNS. Pure."""
 
 from collections.abc import Iterator
-from typing import Final
 
-from bosh_aws_cpi.aws.routes import Route
-from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_in_vpc, is_of_amazon
+from bosh_aws_cpi.tools.diagnosis.facts import Facts, is_in_vpc, is_of_amazon
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, is_meant, outbound
-from bosh_aws_cpi.tools.diagnosis.reachability import Traffic, is_blocked, is_internet
-from bosh_aws_cpi.tools.diagnosis.settings import Address, is_ip
+from bosh_aws_cpi.tools.diagnosis.reachability import Traffic
+from bosh_aws_cpi.tools.diagnosis.settings import is_ip
 from bosh_aws_cpi.tools.findings import Finding, Severity
-
-_SSH: Final = 22
-_OF_AMAZON: Final = "AmazonProvidedDNS"
 
 
 def director(facts: Facts) -> Iterator[Finding]:
@@ -36,52 +31,28 @@ def director(facts: Facts) -> Iterator[Finding]:
             yield from _peer(facts)
         path = Path(traffic, "the Director's message bus (NATS)", Severity.ERROR)
         yield from outbound(path, facts.vm, facts.remote, facts.peer)
-        yield from _forwarder(facts)
-
-
-def registry(facts: Facts) -> Iterator[Finding]:
-    """The connection to the registry, from which the agents of old stemcells read their settings.
-
-    `bosh create-env` has its own registry, which the VM reaches through an SSH tunnel from the operator's
-    machine (its cloud_provider.ssh_tunnel).
-    """
-    if facts.vm is None or facts.settings is None or not facts.settings.is_minimal:
-        return
-    server = facts.settings.registry
-    if facts.is_inbound and server is not None and server.is_on_vm:
-        path = Path(Traffic("tcp", _SSH), "the SSH tunnel to the registry", Severity.ERROR)
-        yield from inbound(path, facts.vm, facts.remote, facts.peer)
-    yield from _server(facts, server, "the registry")
-
-
-def blobstore(facts: Facts) -> Iterator[Finding]:
-    """The connection to a blobstore: the agent answers without it, but can't install packages."""
-    if facts.settings is not None:
-        yield from _server(facts, facts.settings.blobstore, "the blobstore")
-
-
-def _server(facts: Facts, server: Address | None, name: str) -> Iterator[Finding]:
-    """The connection to a server, usually on the Director; one on the VM itself is left out."""
-    vm = facts.vm
-    if vm is None or server is None or server.is_on_vm:
-        return
-    peer = facts.peer if server.host == facts.remote else None
-    path = Path(Traffic("tcp", server.port), name, Severity.ERROR)
-    yield from outbound(path, vm, server.host if is_ip(server.host) else "", peer)
 
 
 def servers(facts: Facts) -> Iterator[Finding]:
-    """The connections to DNS and NTP servers, without which names or certificates may fail."""
-    if facts.vm is None or facts.settings is None:
+    """The connections to the other servers in the settings, without which an agent answers, or not.
+
+    An old stemcell's agent reads its settings from the registry. Without a blobstore no packages can be
+    installed; without DNS and NTP servers names or certificates may fail.
+    """
+    vm, settings = facts.vm, facts.settings
+    if vm is None or settings is None:
         return
-    for names, port, what in (
-        (facts.settings.dns, 53, "a DNS server"),
-        (facts.settings.ntp, 123, "an NTP server"),
-    ):
+    registry = settings.registry if settings.is_minimal else None
+    for server, name in ((registry, "the registry"), (settings.blobstore, "the blobstore")):
+        if server is not None and not server.is_on_vm:
+            peer = facts.peer if server.host == facts.remote else None
+            path = Path(Traffic("tcp", server.port), name, Severity.ERROR)
+            yield from outbound(path, vm, server.host if is_ip(server.host) else "", peer)
+    for names, port, what in ((settings.dns, 53, "a DNS server"), (settings.ntp, 123, "an NTP server")):
         for host in names:
             if not is_of_amazon(facts, host):
                 path = Path(Traffic("udp", port), what, Severity.WARNING)
-                yield from outbound(path, facts.vm, host if is_ip(host) else "", None)
+                yield from outbound(path, vm, host if is_ip(host) else "", None)
 
 
 def _holder(facts: Facts) -> Iterator[Finding]:
@@ -142,28 +113,10 @@ def _peer(facts: Facts) -> Iterator[Finding]:
         yield Finding(Severity.ERROR, what, "Reboot it, stop and start it, or recreate it", source="AWS")
 
 
-def _forwarder(facts: Facts) -> Iterator[Finding]:
-    """A NAT instance or a firewall on the way, which drops what it should forward."""
-    nic = facts.forwarder
-    if nic is not None and nic.drops_foreign:
-        yield Finding(
-            Severity.ERROR,
-            f"The route to {facts.remote} leads through network interface {nic.nic_id}, which drops foreign "
-            "packets: its source/destination check is on",
-            f"Switch it off: aws ec2 modify-network-interface-attribute --network-interface-id {nic.nic_id} "
-            "--no-source-dest-check",
-            source="AWS",
-        )
-
-
 def notes(facts: Facts) -> Iterator[Finding]:
     """What a healthy VM may have, but one that does not answer may suffer from."""
     yield from _addressee(facts)
-    yield from _behind_nat(facts)
     yield from _dns(facts)
-    yield from _dhcp_options(facts)
-    yield from _names(facts)
-    yield from _forwarding(facts)
 
 
 def _addressee(facts: Facts) -> Iterator[Finding]:
@@ -190,8 +143,8 @@ def _dns(facts: Facts) -> Iterator[Finding]:
     """DNS that is disabled in the VPC: a VM that asks Amazon's DNS server gets no answer."""
     if facts.has_dns is not False:
         return
-    is_default = not facts.dns_servers or _OF_AMAZON in facts.dns_servers
-    is_asked = is_default and (not facts.settings or not facts.settings.dns or _asks_amazon(facts))
+    servers = facts.settings.dns if facts.settings else ()
+    is_asked = not servers or any(is_of_amazon(facts, host) for host in servers)
     is_mbus = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
     worst = Severity.ERROR if is_mbus else Severity.WARNING
     yield Finding(
@@ -200,88 +153,3 @@ def _dns(facts: Facts) -> Iterator[Finding]:
         "Enable it, or give the VM other DNS servers",
         source="AWS",
     )
-
-
-def _dhcp_options(facts: Facts) -> Iterator[Finding]:
-    """DHCP options that do not name Amazon's DNS server."""
-    servers = facts.dns_servers
-    if servers == ():
-        yield Finding(
-            Severity.NOTE,
-            "The VPC's DHCP options have no DNS servers",
-            "Give the networks DNS servers (dns), or use DHCP options with domain-name-servers",
-            source="AWS",
-        )
-    elif servers and _OF_AMAZON not in servers:
-        yield Finding(
-            Severity.NOTE,
-            f"The VPC's DHCP options name their own DNS servers: {', '.join(servers)}",
-            "Check that they answer",
-            source="AWS",
-        )
-
-
-def _names(facts: Facts) -> Iterator[Finding]:
-    """NTP servers and blobstores by name are usually outside the VPC, which needs a way out."""
-    vm, settings = facts.vm, facts.settings
-    if vm is None or vm.table is None or settings is None:
-        return
-    if any(_leads_out(route, vm) for route in vm.table.routes):
-        return
-    store = settings.blobstore
-    # A gateway endpoint, as of S3, is the target of a route with a prefix list.
-    has_endpoint = any("VpcEndpointId" in route.target for route in vm.table.routes)
-    if store is not None and not is_ip(store.host) and not has_endpoint:
-        yield Finding(
-            Severity.NOTE,
-            f"The blobstore {store.host} may be outside the VPC, and the VM has no way there",
-            "Add a NAT gateway, or for S3 a VPC endpoint",
-            source="AWS",
-        )
-    names = [host for host in settings.ntp if not is_ip(host)]
-    if names:
-        yield Finding(
-            Severity.NOTE,
-            f"The NTP server {names[0]} may be in the internet, and the VM has no way there",
-            "Use 169.254.169.123, Amazon's NTP server, or add a NAT gateway",
-            source="AWS",
-        )
-
-
-def _leads_out(route: Route, vm: Side) -> bool:
-    """Whether a VM reaches the internet by a route; by an internet gateway it needs a public address."""
-    if route.destination not in {"0.0.0.0/0", "::/0"} or route.is_blackhole:
-        return False
-    if is_blocked(route, vm.block_mode):
-        return False
-    return bool(vm.interface.public) or route.destination == "::/0" or not is_internet(route)
-
-
-def _behind_nat(facts: Facts) -> Iterator[Finding]:
-    """A Director that sees a NAT gateway's address, which only another call could tell."""
-    route = facts.vm.route_to(facts.remote) if facts.vm and facts.peer and facts.remote else None
-    if route is not None and "NatGatewayId" in route.target:
-        yield Finding(
-            Severity.NOTE,
-            f"The VM reaches the Director through NAT gateway {route.target['NatGatewayId']}: the Director's "
-            "rules were not compared",
-            "Check that they let the NAT gateway's public address in",
-            source="AWS",
-        )
-
-
-def _forwarding(facts: Facts) -> Iterator[Finding]:
-    """A route through an instance that forwards packets, such as a NAT instance."""
-    nic_id = facts.vm.forwarder_id(facts.remote) if facts.vm and facts.remote else ""
-    if nic_id and not (facts.forwarder is not None and facts.forwarder.drops_foreign):
-        checks = "" if facts.forwarder else "its source/destination check is off, and that "
-        yield Finding(
-            Severity.NOTE,
-            f"The route to {facts.remote} leads through network interface {nic_id}",
-            f"Check that {checks}its instance runs and forwards packets",
-            source="AWS",
-        )
-
-
-def _asks_amazon(facts: Facts) -> bool:
-    return any(is_of_amazon(facts, host) for host in facts.settings.dns) if facts.settings else False

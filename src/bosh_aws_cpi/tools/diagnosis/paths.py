@@ -5,7 +5,6 @@ from ipaddress import ip_address
 from typing import Final
 
 from bosh_aws_cpi.aws.routes import Route, RouteTable
-from bosh_aws_cpi.aws.vpcs import BLOCK_BIDIRECTIONAL
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.reachability import (
@@ -13,10 +12,6 @@ from bosh_aws_cpi.tools.diagnosis.reachability import (
     Remote,
     Traffic,
     acl_share,
-    egress,
-    groups_allow,
-    ingress,
-    is_blocked,
     is_internet,
     route_to,
 )
@@ -28,7 +23,6 @@ _CONNECTIONS: Final = frozenset({"VpcPeeringConnectionId", "TransitGatewayId", "
 """The targets of routes that both VPCs can share."""
 _INTERNET: Final = "8.8.8.8"
 """An address outside of AWS."""
-_OR_MODE: Final = "or have the VPC's owner change the mode (ModifyVpcBlockPublicAccessOptions)"
 _STATELESS: Final = "Network ACLs are stateless, so answers need a rule of their own"
 
 
@@ -62,9 +56,7 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
     if address in vm.interface.addresses:
         return
     peer_groups, destination = _private_groups(peer, address), address or ANYBODY
-    if vm.groups is not None and not groups_allow(
-        egress(vm.groups), path.traffic, Remote(address, peer_groups)
-    ):
+    if not vm.lets(path.traffic, Remote(address, peer_groups), is_out=True):
         yield path.finding(
             f"The security groups of the VM, {vm.groups_text}, let no {path.traffic} out to {destination}, "
             f"for {path.name}",
@@ -75,16 +67,12 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
         return
     yield from _acl(path, vm, "VM", address, is_client=True)
     if vm.table is not None and address:
-        yield from _route(path, vm, vm.table, address, is_client=True)
+        yield from _route(path, vm, vm.table, address)
     if peer is not None and (source := _as_seen(vm, address, peer)) is not None:
         far = path if is_meant(vm, address, peer) else path.replaced(severity=Severity.WARNING)
         yield from _acl(far, peer, "Director", source.address, is_client=False)
         yield from _into_peer(far, peer, source)
         yield from _way_back(far, vm, peer, source.address)
-    if peer is not None and address in peer.interface.public and peer.table is not None:
-        way_in = route_to(peer.table, _INTERNET)
-        if way_in is not None and is_internet(way_in):
-            yield from _public_access(path, peer, "Director", way_in, is_client=False)
 
 
 def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[Finding]:
@@ -97,7 +85,7 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
         peer: As in `outbound`.
     """
     source, groups = address or ANYBODY, _private_groups(peer, address)
-    if vm.groups is not None and not groups_allow(ingress(vm.groups), path.traffic, Remote(address, groups)):
+    if not vm.lets(path.traffic, Remote(address, groups), is_out=False):
         yield path.finding(
             f"The security groups of the VM, {vm.groups_text}, let no {path.traffic} in from {source}, for "
             f"{path.name}",
@@ -109,15 +97,13 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
     if vm.table is None:
         return
     if address:
-        yield from _route(path.replaced(name="the other side"), vm, vm.table, address, is_client=False)
-    elif vm.interface.public and not is_internet(route := route_to(vm.table, _INTERNET)):
+        yield from _route(path.replaced(name="the other side"), vm, vm.table, address)
+    elif vm.interface.public and not is_internet(route_to(vm.table, _INTERNET)):
         yield path.finding(
             f"The VM has the public address {vm.interface.public[0]}, but route table {vm.table.table_id} of "
             f"its subnet {vm.interface.subnet_id} has no route to an internet gateway",
             "Route 0.0.0.0/0 to an internet gateway, or use the VM's private address",
         )
-    elif vm.interface.public and route is not None:
-        yield from _public_access(path, vm, "VM", route, is_client=False)
 
 
 def is_meant(vm: Side, address: str, peer: Side) -> bool:
@@ -172,7 +158,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
     )
 
 
-def _route(path: Path, vm: Side, table: RouteTable, address: str, *, is_client: bool) -> Iterator[Finding]:
+def _route(path: Path, vm: Side, table: RouteTable, address: str) -> Iterator[Finding]:
     """The route table of the VM's subnet, and whether the VM can use its route."""
     route = route_to(table, address)
     text = f"Route table {table.table_id} of the VM's subnet {vm.interface.subnet_id}"
@@ -191,11 +177,8 @@ def _route(path: Path, vm: Side, table: RouteTable, address: str, *, is_client: 
             "gone (a black hole)",
             "Point the route to a target that exists",
         )
-    else:
-        if is_internet(route) and ":" not in address:
-            yield from _internet(path, vm, route, address)
-        if ip_address(address).is_global:
-            yield from _public_access(path, vm, "VM", route, is_client=is_client)
+    elif is_internet(route) and ":" not in address:
+        yield from _internet(path, vm, route, address)
 
 
 def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Finding]:
@@ -216,34 +199,9 @@ def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Find
         )
 
 
-def _public_access(path: Path, side: Side, whose: str, route: Route, *, is_client: bool) -> Iterator[Finding]:
-    """VPC Block Public Access, which overrides routes to the internet.
-
-    It counts for the subnet of a NAT gateway rather than for the subnets behind it.
-    """
-    mode, target = side.block_mode, next(iter(map(str, route.target.values())), "")
-    text = f"VPC Block Public Access (mode {mode}) of the {whose}'s subnet {side.interface.subnet_id}"
-    if is_blocked(route, mode):
-        kind = "egress-only internet" if "EgressOnlyInternetGatewayId" in route.target else "internet"
-        remedy = f"Exclude the subnet or its VPC from it (mode allow-bidirectional), {_OR_MODE}"
-        at = f"the packets for {path.name} at {kind} gateway {target}"
-        if is_client and side.is_excluded_for_egress:
-            what = f"{text} may drop {at}: AWS's documents disagree about exclusions with mode allow-egress"
-            yield path.replaced(severity=Severity.WARNING).finding(what, remedy)
-        else:
-            yield path.finding(f"{text} drops {at}, whatever the routes say", remedy)
-    elif "NatGatewayId" in route.target and mode == BLOCK_BIDIRECTIONAL:
-        yield path.replaced(severity=Severity.WARNING).finding(
-            f"{text} drops the packets for {path.name} at NAT gateway {target}, unless the NAT gateway's "
-            "subnet is excluded, which was not looked at",
-            "Exclude the NAT gateway's subnet from it (mode allow-egress, or if that does not help "
-            f"allow-bidirectional), {_OR_MODE}",
-        )
-
-
 def _into_peer(path: Path, peer: Side, source: Remote) -> Iterator[Finding]:
     """The security groups of the other side, the Director."""
-    if peer.groups is None or groups_allow(ingress(peer.groups), path.traffic, source):
+    if peer.lets(path.traffic, source, is_out=False):
         return
     yield path.finding(
         f"The security groups of the Director, {peer.groups_text}, let no {path.traffic} in from the VM, "

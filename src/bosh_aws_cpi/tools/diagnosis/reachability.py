@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
 from typing import Final, Literal
 
-from bosh_aws_cpi.aws.firewalls import ALL, Acl, AclRule, Group, GroupRule
+from bosh_aws_cpi.aws.firewalls import ALL, Acl, AclRule, GroupRule
 from bosh_aws_cpi.aws.routes import Route, RouteTable
-from bosh_aws_cpi.aws.vpcs import BLOCK_BIDIRECTIONAL, NOT_BLOCKED
 from bosh_aws_cpi.records import Record
 
 EPHEMERAL: Final = (32768, 60999)
@@ -60,17 +59,6 @@ def route_to(table: RouteTable, address: str) -> Route | None:
     """
     matching = [route for route in table.routes if is_within(address, route.destination)]
     return max(matching, key=lambda route: int(route.destination.partition("/")[2]), default=None)
-
-
-def is_blocked(route: Route, mode: str) -> bool:
-    """Whether VPC Block Public Access of a route's own subnet blocks it.
-
-    Any mode but off blocks internet gateways, in both directions; for an exclusion allow-egress the sources
-    disagree, see `Side.is_excluded_for_egress`. Only block-bidirectional blocks egress-only internet gateways
-    (VPC user guide, "VPC BPA basics" and scenario 3 of the advanced example).
-    """
-    is_egress_only = "EgressOnlyInternetGatewayId" in route.target
-    return mode == BLOCK_BIDIRECTIONAL if is_egress_only else mode != NOT_BLOCKED and is_internet(route)
 
 
 def is_internet(route: Route | None) -> bool:
@@ -139,13 +127,3 @@ def _concerns(rule: AclRule, protocol: str, address: str) -> bool:
 def _is_allowed(rules: Iterable[AclRule], port: int) -> bool:
     """Whether the first rule for a port allows it; the rules of an ACL for all protocols have no ports."""
     return next((rule.is_allowing for rule in rules if rule.ports[0] <= port <= rule.ports[1]), False)
-
-
-def ingress(groups: Iterable[Group]) -> list[GroupRule]:
-    """The rules for incoming traffic of several groups."""
-    return [rule for group in groups for rule in group.ingress]
-
-
-def egress(groups: Iterable[Group]) -> list[GroupRule]:
-    """The rules for outgoing traffic of several groups."""
-    return [rule for group in groups for rule in group.egress]

@@ -1,7 +1,6 @@
 """The agent's settings in user data: what an agent needs, without passwords. Pure."""
 
 from collections.abc import Iterator
-from datetime import datetime
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -9,7 +8,6 @@ from urllib.parse import urlsplit
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.diagnosis import certificates
 
 _BUSES: Final = frozenset({"nats", "https"})
 """What bosh-agent connects to, or serves (`handler_provider.go`)."""
@@ -58,7 +56,6 @@ class AgentSettings(Record):
         ntp: Addresses or names of NTP servers.
         registry: The registry's endpoint; None when the settings name none.
         gateway: The VM's own address on the network of its default gateway; empty when none is named.
-        expiries: When the message bus's certificates expire, with their keys in env.bosh.mbus.cert.
     """
 
     size: int
@@ -70,7 +67,6 @@ class AgentSettings(Record):
     ntp: tuple[str, ...] = ()
     registry: Address | None = None
     gateway: str = ""
-    expiries: tuple[tuple[str, datetime], ...] = ()
 
 
 def read(user_data: bytes) -> AgentSettings:
@@ -121,7 +117,6 @@ def _of_document(size: int, document: Json) -> AgentSettings:
         ntp=_texts(bosh.get("ntp") or document.get("ntp")),
         registry=address(endpoint),
         gateway=next(_gateways(_object(document, "networks")), ""),
-        expiries=tuple(_expiries(_object(_object(bosh, "mbus"), "cert"))),
     )
 
 
@@ -130,13 +125,6 @@ def _blobstore(store: Json) -> Address | None:
     if store.get("provider") == "s3" and not options.get("endpoint"):
         return address(options.get("host") or f"https://{_S3}")
     return address(options.get("endpoint"))
-
-
-def _expiries(texts: Json) -> Iterator[tuple[str, datetime]]:
-    for key in ("ca", "certificate"):
-        end = certificates.expiry_of(texts.get(key))
-        if end is not None:
-            yield key, end
 
 
 def _problem(document: Json, mbus: Address | None, *, is_minimal: bool, has_endpoint: bool) -> str:

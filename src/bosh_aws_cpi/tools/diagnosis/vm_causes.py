@@ -1,7 +1,6 @@
 """The causes within a VM: its state, checks, metadata, user data, registry. Pure."""
 
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Final
 
 from bosh_aws_cpi.aws import launches
@@ -80,17 +79,6 @@ def status_checks(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def events(facts: Facts) -> Iterator[Finding]:
-    """Events that AWS has scheduled for the instance."""
-    for event in facts.health.events if facts.health is not None else ():
-        yield Finding(
-            Severity.WARNING,
-            f"AWS has scheduled an event for the instance: {event}".rstrip("."),
-            "Recreate the VM before that, or expect it to be unavailable then",
-            source="AWS",
-        )
-
-
 def on_console(facts: Facts) -> list[Finding]:
     """Errors on the console."""
     return [] if facts.console is None else console.findings(facts.console)
@@ -99,23 +87,13 @@ def on_console(facts: Facts) -> list[Finding]:
 def metadata(facts: Facts) -> Iterator[Finding]:
     """Instance metadata, from which the agent reads user data.
 
-    Stemcells use IMDSv2 since May 2022 (cloudfoundry/bosh-linux-stemcell-builder, commit 86bb00e0: TokenPath
-    in agent.json); one that needs the registry may be older. A hop limit of 1, the lowest that EC2 accepts,
-    suffices, because the agent does not run in a container.
+    A hop limit of 1, the lowest that EC2 accepts, suffices: the agent does not run in a container.
     """
     if facts.details.metadata_endpoint == "disabled":
         yield Finding(
             Severity.ERROR,
             "Instance metadata is disabled (HttpEndpoint), so the agent can't read its settings",
             "Set metadata_options.http_endpoint to enabled, and recreate the VM",
-            source="AWS",
-        )
-    is_old = facts.settings is not None and facts.settings.is_minimal
-    if is_old and facts.details.metadata_tokens == "required":
-        yield Finding(
-            Severity.WARNING,
-            "Instance metadata requires IMDSv2 tokens, which stemcells before May 2022 don't use",
-            "Set metadata_options.http_tokens to optional, or use a newer stemcell",
             source="AWS",
         )
 
@@ -127,47 +105,4 @@ def user_data(facts: Facts) -> Iterator[Finding]:
             Severity.ERROR,
             facts.settings.problem,
             "Recreate the VM with `bosh recreate` or `bosh cck`; check the CPI's agent and registry sections",
-        )
-
-
-def certificates(facts: Facts) -> Iterator[Finding]:
-    """Certificates in the settings that have expired, as in cloudfoundry/bosh issue 2307.
-
-    The Director issues client certificates for two years, and replaces those of running agents
-    (cloudfoundry/bosh, nats_client_cert_generator.rb, update_instance_settings_step.rb): one that was valid
-    at the launch may not matter.
-    """
-    age = facts.details.instance.age
-    if facts.settings is None or facts.now is None or age is None:
-        return
-    launched = facts.now - timedelta(seconds=age)
-    for key, end in facts.settings.expiries:
-        if end > facts.now:
-            continue
-        yield Finding(
-            Severity.ERROR if end < launched else Severity.WARNING,
-            f"The message bus's certificate in the agent settings (env.bosh.mbus.cert.{key}) expired on "
-            f"{end:%Y-%m-%d}",
-            "Rotate the Director's NATS certificates (bosh.io/docs/nats-ca-rotation), then recreate the VM",
-            source="Director",
-        )
-
-
-def registry(facts: Facts) -> Iterator[Finding]:
-    """The registry, from which the agents of old stemcells read their settings."""
-    if facts.has_document is False:
-        yield Finding(
-            Severity.ERROR,
-            "The registry has no settings for this VM, and the agent needs them",
-            "Recreate the VM",
-        )
-    settings, configured = facts.settings, facts.registry
-    if settings is None or settings.registry is None or configured is None or not settings.is_minimal:
-        return
-    if (settings.registry.host, settings.registry.port) != (configured.host, configured.port):
-        yield Finding(
-            Severity.WARNING,
-            f"The VM reads its settings from the registry at {settings.registry}, and the configuration has "
-            f"another one, {configured}",
-            "Recreate the VM, or correct registry.endpoint",
         )

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from bosh_aws_cpi.aws import type_offers
+from bosh_aws_cpi.aws import instance_types
 from bosh_aws_cpi.aws.instance_types import TypeCache
 from bosh_aws_cpi.aws.sdk import ca_bundle
 from bosh_aws_cpi.aws.sdk.data import loader
@@ -35,7 +35,7 @@ def types() -> Any:
 
 def offers() -> Any:
     """Read which types a region offers."""
-    return type_offers.offered(AWS, Mock, ["a.b"])
+    return instance_types.offered(AWS, Mock, ["a.b"])
 
 
 def model() -> Any:
@@ -74,7 +74,7 @@ def test_damaged(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[[], Any], damage: Callable[[Path], None]
 ) -> None:
     """A damaged cache file counts as missing, and is replaced."""
-    monkeypatch.setattr(type_offers, "_ask", lambda *_: frozenset({"a.b"}))
+    monkeypatch.setattr(instance_types, "_ask_offers", lambda *_: frozenset({"a.b"}))
     expected = use()
     (file,) = (own_cache / "bosh-aws-cpi").iterdir()
     damage(file)

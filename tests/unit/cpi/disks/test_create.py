@@ -13,7 +13,6 @@ from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.aws.sdk.timing import LOST_SEEN
 from bosh_aws_cpi.cpi.disks.create import create_disk
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Encryption
 from tests.unit.aws.timing_script import refusal
 from tests.unit.cpi.volume_makings import ATTACHED, GONE, LOST, TAGGED, ZONES, Ebs
 
@@ -97,7 +96,7 @@ def test_used_disk(ebs: Ebs, ask: Callable[..., str], became: dict[str, Any] | E
 def test_other_arguments(ebs: Ebs, ask: Callable[..., str], cloud: Cloud) -> None:
     """So it is when EC2 knows the token with other arguments: the configuration was changed in between."""
     ask()
-    aws = cloud.config.aws.replaced(encryption=Encryption(encrypted=True))
+    aws = cloud.config.aws.replaced(encrypted=True)
     cloud.config = cloud.config.replaced(aws=aws)
     assert ask() == "vol-1"
     assert_its_own(ebs)

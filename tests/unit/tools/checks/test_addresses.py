@@ -6,7 +6,7 @@ from ipaddress import ip_address, ip_network
 
 import pytest
 
-from bosh_aws_cpi.aws.interface_details import Held, from_entry
+from bosh_aws_cpi.aws.network_interfaces import Held, from_entry
 from bosh_aws_cpi.tools.checks.account.addresses import is_of_director, joined, without
 
 

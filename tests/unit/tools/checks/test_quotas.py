@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bosh_aws_cpi.aws.capacity import Reservation
+from bosh_aws_cpi.aws.instance_types import Reservation
 from bosh_aws_cpi.tools.checks import quotas
 from bosh_aws_cpi.tools.checks.quotas import OPEN, Demand, InstanceKind
 from bosh_aws_cpi.tools.findings import Severity

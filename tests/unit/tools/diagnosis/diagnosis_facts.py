@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.instance_details import Details, Health
-from bosh_aws_cpi.aws.interface_details import Interface
+from bosh_aws_cpi.aws.instances import Details, Health
+from bosh_aws_cpi.aws.network_interfaces import Interface
 from bosh_aws_cpi.aws.routes import Route, RouteTable
-from bosh_aws_cpi.aws.vpcs import Vpc
+from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.instance_details import Details, Health
+from bosh_aws_cpi.aws.instances import Details, Health
 from bosh_aws_cpi.aws.routes import Route, RouteTable
-from bosh_aws_cpi.aws.vpcs import Vpc
+from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance, StateReason
 from bosh_aws_cpi.tools import findings
 from bosh_aws_cpi.tools.diagnosis import causes, report, settings

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import images, volumes
-from bosh_aws_cpi.aws import networks as aws_networks
+from bosh_aws_cpi.aws import firewalls, images, volumes
+from bosh_aws_cpi.aws import subnets as aws_subnets
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError
@@ -194,9 +194,7 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
             "again (bosh upload-stemcell --fix), or correct aws.region"
         )
         if stemcell_cid.endswith(images.LIGHT_SUFFIX):  # an AMI of the account itself is never hidden
-            from bosh_aws_cpi.aws import allowed_images  # noqa: PLC0415 - only for this error
-
-            message = ". ".join(filter(None, [message, allowed_images.hint(cloud.ec2)]))
+            message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
         raise CloudError(message)
     if found.state == "disabled":
         message = (
@@ -270,7 +268,7 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     leaves_zone = request.properties.zone_fallback
     if leaves_zone:
         subnet_fallbacks.check_leaving(first)
-    found = aws_networks.subnets(
+    found = aws_subnets.find_all(
         cloud.ec2, [each for plan in plans for each in (plan.subnet_id, *plan.fallback_subnets)]
     )
     ordered = [found[plan.subnet_id] for plan in plans]
@@ -290,7 +288,7 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
 def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
     """The ids of security groups; EC2 is called only if some are given by name."""
     names = [entry for entry in groups if not nics.is_group_id(entry)]
-    by_name = aws_networks.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
+    by_name = firewalls.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from bosh_aws_cpi.aws.interface_details import Held
+from bosh_aws_cpi.aws.network_interfaces import Held
 from bosh_aws_cpi.plan.subnets import overlap
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from bosh_aws_cpi.aws.capacity import ACTIVE, Host, Reservation
+from bosh_aws_cpi.aws.instance_types import ACTIVE, Host, Reservation
 from bosh_aws_cpi.tools.checks.account.named_things import absent
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.references import Named

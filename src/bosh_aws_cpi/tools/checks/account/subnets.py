@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from bosh_aws_cpi.aws.subnet_details import SubnetFacts
+from bosh_aws_cpi.aws.subnets import SubnetFacts
 from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan import subnet_fallbacks
 from bosh_aws_cpi.records import Record

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import (
-    capacity,
     firewalls,
     images,
-    interface_details,
+    instance_types,
     kms_keys,
     launch_templates,
     lookups,
+    network_interfaces,
     routes,
     snapshots,
-    subnet_details,
 )
+from bosh_aws_cpi.aws import subnets as aws_subnets
 from bosh_aws_cpi.aws.images import of_stemcell
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.jsontext import Json
@@ -119,14 +119,14 @@ class _Survey:
     def networks(self, extras: Extras) -> Iterator[Finding]:
         """Subnets, and what must be in their VPCs."""
         ids = {str(node.value) for use in self._references.subnets for node in (use.node, *use.fallbacks)}
-        found = self._ec2("subnets", lambda ec2: subnet_details.by_id(ec2, ids)) if ids else {}
+        found = self._ec2("subnets", lambda ec2: aws_subnets.by_id(ec2, ids)) if ids else {}
         known = subnets.KnownSubnets(self._references, found or {})
         if found is not None:
             yield from subnets.findings(known, self._aws.region)
             self._known = known
         uses = addresses.manual(known)
         taken = {use.subnet_id for use in uses}
-        held = self._ec2("addresses", lambda ec2: interface_details.held(ec2, taken)) if taken else None
+        held = self._ec2("addresses", lambda ec2: network_interfaces.held(ec2, taken)) if taken else None
         yield from addresses.findings(uses, held or [], is_for_create_env=extras.is_for_create_env)
         yield from self._groups(known)
         yield from self._traffic(known)
@@ -182,9 +182,9 @@ class _Survey:
         if not names:
             return
         yield from self._offers(names)
-        details: dict[str, capacity.TypeDetails] = {}
+        details: dict[str, instance_types.TypeDetails] = {}
         if self._aws.enable_describe_instance_types:
-            details = self._ec2("instance types", lambda ec2: capacity.types(ec2, names)) or {}
+            details = self._ec2("instance types", lambda ec2: instance_types.types(ec2, names)) or {}
         facts = {name: details[name].facts if name in details else tabled_facts(name) for name in names}
         known = {name: each for name, each in facts.items() if each is not None}
         yield from self._unfit(known, extras)
@@ -194,7 +194,7 @@ class _Survey:
     def _offers(self, names: Collection[str]) -> Iterator[Finding]:
         """The zones, and the instance types that they offer."""
         launches = self._references.launches
-        offered = self._ec2("offers of instance types", lambda ec2: capacity.offers(ec2, names))
+        offered = self._ec2("offers of instance types", lambda ec2: instance_types.offers(ec2, names))
         if offered is not None:
             offers = types.Offers(self._aws.region, offered, self._zones({zone for _, zone in offered}))
             self._missing_zones = values(offers.missing_zones(launches))
@@ -206,17 +206,17 @@ class _Survey:
         yield from subnets.zones(self._known, self._missing_zones) if self._known is not None else ()
 
     @cached_property
-    def _reservations(self) -> dict[str, capacity.Reservation] | None:
+    def _reservations(self) -> dict[str, instance_types.Reservation] | None:
         """All capacity reservations, by id; None if they could not be looked up."""
-        found: dict[str, capacity.Reservation] | None = self._ec2(
-            "capacity reservations", capacity.reservations
+        found: dict[str, instance_types.Reservation] | None = self._ec2(
+            "capacity reservations", instance_types.reservations
         )
         return found
 
     def _quotas(self, demand: quotas.Demand, vcpus: Mapping[str, int]) -> Iterator[Finding]:
         """Quotas; reservations of other accounts are looked up only if something is to be said."""
         service_quotas = self._clients.service_quotas
-        limits = self.asker.ask("quotas", lambda: capacity.quotas(service_quotas), "service-quotas")
+        limits = self.asker.ask("quotas", lambda: instance_types.quotas(service_quotas), "service-quotas")
         if limits is None:
             return
         found = list(quotas.findings(demand, vcpus, limits.values))
@@ -232,7 +232,7 @@ class _Survey:
         """The zones that the account can use; EC2 is asked only if a zone offers none of the types."""
         if {launch.zone for launch in self._references.launches} <= {*offering, ""}:
             return offering
-        return self._ec2("zones", capacity.zones) or set()
+        return self._ec2("zones", aws_subnets.zones) or set()
 
     def _unfit(self, facts: Mapping[str, InstanceTypeFacts], extras: Extras) -> Iterator[Finding]:
         """What create_vm refuses of types, by EC2's data where that differs from the built-in table."""
@@ -283,7 +283,7 @@ class _Survey:
             there = self._reservations
             yield from reserved_capacity.reservations(found, there) if there is not None else ()
         if found := self._chosen("dedicated_host", "id"):
-            there = self._ec2("Dedicated Hosts", capacity.hosts)
+            there = self._ec2("Dedicated Hosts", instance_types.hosts)
             yield from reserved_capacity.hosts(found, there) if there is not None else ()
         for key in ("capacity_reservation", "dedicated_host"):
             for each in self._chosen(key, "resource_group_arn", "market"):

@@ -6,7 +6,7 @@ The levels are those of `models`, and of the cloud properties in them.
 from collections.abc import Iterator
 from typing import Final
 
-from bosh_aws_cpi.config.keys import KEYS
+from bosh_aws_cpi.config.cpi_config import KEYS
 from bosh_aws_cpi.properties.types import Properties, Route
 from bosh_aws_cpi.tools.checks.bosh.models import AnyFile, keys_in
 from bosh_aws_cpi.tools.checks.documents import Node

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from typing import TYPE_CHECKING
 
@@ -10,20 +9,13 @@ import botocore.session
 import pytest
 from botocore.retries.standard import ThrottledRetryableChecker
 
-from bosh_aws_cpi.aws.sdk import error_codes, error_table
-from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, row_of
+from bosh_aws_cpi.aws.sdk import error_codes
+from bosh_aws_cpi.aws.sdk.error_codes import ROWS, WORDS, Kind, Row, row_of
 from tests.unit.called_operations import calls, operation_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OTHERWISE = {
-    "InvalidID": Kind.MISSING,
-    "InvalidParameterValue": Kind.INVALID,
-    "TagLimitExceeded": Kind.QUOTA,
-    "Unsupported": Kind.INVALID,
-}
-"""Codes that stand in a set because of what one call says with them; the rows say what all others do."""
 DOCUMENTED = ("elb", "elbv2", "ebs", "sts")
 """The services whose errors the SDK's data lists, operation by operation; EC2's it does not."""
 
@@ -34,44 +26,11 @@ def test_size() -> None:
     assert {row.kind for row in ROWS.values()} == set(Kind)
 
 
-KINDS = {
-    "shortages": (error_codes.NO_CAPACITY - error_codes.QUOTA_REACHED, Kind.BUSY),
-    "faults": (error_codes.AT_FAULT, Kind.BUSY),
-    "full subnets": (error_codes.SUBNET_FULL, Kind.BUSY),
-    "throttled": (error_codes.THROTTLED & set(ROWS), Kind.BUSY),
-    "quotas": (error_codes.QUOTA_REACHED, Kind.QUOTA),
-    "unauthorized": (error_codes.UNAUTHORIZED, Kind.DENIED),
-    "instances": (error_codes.INSTANCE_MISSING, Kind.VM_GONE),
-    "volumes": (error_codes.VOLUME_MISSING, Kind.DISK_GONE),
-    "images": (error_codes.IMAGE_MISSING, Kind.MISSING),
-    "snapshots": (error_codes.SNAPSHOT_MISSING, Kind.MISSING),
-    "interfaces": (error_codes.NIC_MISSING, Kind.MISSING),
-    "used volumes": (error_codes.VOLUME_IN_USE, Kind.STATE),
-    "used interfaces": (error_codes.NIC_IN_USE, Kind.STATE),
-    "tags": (error_codes.TAG_REFUSED, Kind.INVALID),
-}
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_operational_sets(name: str) -> None:
-    """What the program acts upon by itself is told as just that, when it is told."""
-    codes, kind = KINDS[name]
-    assert sorted(codes - ROWS.keys()) == [], f"codes of {name} that aws/sdk/error_table.py has no row for"
-    found = {code: ROWS[code].kind for code in codes}
-    assert found == {code: OTHERWISE.get(code, kind) for code in codes}
-
-
-ROOMLESS = error_codes.NO_CAPACITY | error_codes.AT_FAULT | error_codes.SUBNET_FULL
-OTHER_ROOM = {"InsufficientVolumeCapacity", "InsufficientAddressCapacity"}
-"""Codes about something else than the room for an instance."""
-
-
 def test_codes_without_capacity() -> None:
-    """The program acts upon each code of the group "No capacity" that RunInstances answers."""
-    group = inspect.getsource(error_table).partition("# No capacity")[2].partition("    # ")[0]
-    codes = set(re.findall(r'^    "(\S+)": Row', group, re.MULTILINE))
-    assert len(codes) > 10
-    assert sorted(codes - ROOMLESS - OTHER_ROOM) == [], "in no set of aws/sdk/error_codes.py"
+    """If another instance type may help, the program acts upon the code at a launch."""
+    helped = {code for code, row in ROWS.items() if "instance_type_fallbacks" in row.remedy}
+    assert helped
+    assert helped <= error_codes.NO_CAPACITY | error_codes.RESERVATION_CLOSED
 
 
 OF_OTHERS = {
@@ -136,27 +95,15 @@ def test_exceptions_of_the_families() -> None:
     assert row_of("Quantum") is None
 
 
-def test_gone() -> None:
-    """Only what says that an instance or volume does not exist is taken as that: callers go on then.
-
-    EC2's InvalidInstanceID without an ending is about instances with several network interfaces.
-    """
-    assert {code for code, row in ROWS.items() if row.kind is Kind.VM_GONE} == error_codes.INSTANCE_MISSING
-    gone = {code for code, row in ROWS.items() if row.kind is Kind.DISK_GONE}
-    assert gone == error_codes.VOLUME_MISSING - set(OTHERWISE)
-
-
 def test_missing_sooner_or_later() -> None:
     """What may be unknown for a moment is missing after that."""
     kinds = {ROWS[code].kind for code in error_codes.NOT_FOUND_YET}
     assert kinds == {Kind.VM_GONE, Kind.DISK_GONE, Kind.MISSING}
-    assert set(ROWS) >= error_codes.TOKEN_SPENT
 
 
-@pytest.mark.parametrize("code", ROWS)
-def test_remedy(code: str) -> None:
+@pytest.mark.parametrize("row", dict.fromkeys([*ROWS.values(), *WORDS.values()]), ids=lambda row: row.remedy)
+def test_remedy(row: Row) -> None:
     """A remedy reads as a sentence without its full stop, and names an action where one is to be allowed."""
-    row = ROWS[code]
     first = row.remedy.split()[0]
     assert first[0].islower() or first.isupper()
     assert not re.search(r"[.;:,\s]$|\s\s|\n", row.remedy)
