@@ -103,12 +103,12 @@ def _full_blocks(tar: TarReader, image: Image, block_size: int) -> Iterator[tupl
     """The blocks that are not all zeros; holes take no time."""
     zeros = bytes(block_size)
     for index, parts in groupby(tar.data(image, block_size), lambda part: part[0] // block_size):
-        found = bytearray()
+        block = bytearray()
         for offset, part in parts:
-            found += bytes(offset % block_size - len(found)) + part
-        block = bytes(found).ljust(block_size, b"\0")
+            block += bytes(offset % block_size - len(block)) + part
+        block += bytes(block_size - len(block))
         if block != zeros:
-            yield index, block
+            yield index, bytes(block)
 
 
 def _zeros(length: int) -> Iterator[bytes]:
