@@ -77,19 +77,6 @@ def subnet_tags(lab: Lab) -> Seen:
     )
 
 
-@TRIALS.of("public-access-shown")
-def public_access(lab: Lab) -> Seen:
-    """Read the modes of VPC Block Public Access of the VPC and of its subnets, none of which is excluded."""
-    of_vpc = [{"Name": "vpc-id", "Values": [lab.network.vpc_id]}]
-    entries = [
-        *lab.ec2.describe_vpcs(Filters=of_vpc)["Vpcs"],
-        *lab.ec2.describe_subnets(Filters=of_vpc)["Subnets"],
-    ]
-    modes = {each.get("BlockPublicAccessStates", {}).get("InternetGatewayBlockMode") for each in entries}
-    is_known = modes <= {"off", "block-ingress", "block-bidirectional"}
-    return Seen(is_known and len(modes) == 1, ", ".join(sorted(map(str, modes))))
-
-
 @TRIALS.of("subnet-in-use")
 def subnet_in_use(lab: Lab) -> Seen:
     """Delete a subnet with interfaces."""

@@ -32,7 +32,7 @@ _STDERR: Final = 2
 PATIENCE: Final = 5.0
 """How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""
 _LAST_PATIENCE: Final = 1.0
-"""The same, at the process's end, to tell how many lines were dropped."""
+"""How many seconds it waits for the reader at its end, to tell how many lines were dropped."""
 
 redact: Final = Redactor()
 """The process's only redactor: all log lines and errors go through it."""

@@ -82,6 +82,7 @@ class Image(Record):
     copied_from: tuple[str, str] | None = None
     """The id and the region of the AMI that it was copied from; None for another AMI, and some old ones."""
     tags: Mapping[str, str] = EMPTY
+    created: datetime | None = None
 
 
 class InstanceTypeFacts(Record):
@@ -111,18 +112,46 @@ class InstanceTypeFacts(Record):
     """The launch options that it does not support, as far as known."""
 
 
-class AttachedNic(Record):
-    """A network interface in the description of its instance."""
+class Nic(Record):
+    """A network interface as EC2 shows it, alone or in the description of its instance."""
 
     nic_id: str
-    device_index: int
-    attachment_id: str
+    mac_address: str = ""
+    status: str = ""
+    vm_cid: str | None = None
+    """The instance that it is attached to, of any account; None in the description of its instance."""
+    vm_owner_id: str = ""
+    """The account of that instance, or AWS's name for itself: "amazon-elb"."""
+    device_index: int = 0
     card_index: int = 0
     """Its network card; the device indexes of different cards are independent."""
-    addresses: frozenset[str] = frozenset()
-    """Its IPv4 and IPv6 addresses."""
-    primary_addresses: Mapping[str, str] = EMPTY
-    """Its primary address by family, "ipv4" or "ipv6"; a family that it has no address of is missing."""
+    attachment_id: str = ""
+    addresses: Sequence[str] = ()
+    """Its private IPv4 addresses and its IPv6 addresses, of each family the primary one first."""
+    public: Sequence[str] = ()
+    """Its public IPv4 addresses; each belongs to a private one."""
+    prefixes: Sequence[str] = ()
+    """The prefixes that are delegated to it."""
+    group_ids: Sequence[str] = ()
+    subnet_id: str = ""
+    vpc_id: str = ""
+    owner_id: str = ""
+    is_managed: bool = False
+    """Whether AWS manages it for somebody, such as the owner of a load balancer."""
+    tags: Mapping[str, str] = EMPTY
+    description: str = ""
+
+    def __str__(self) -> str:
+        return self.nic_id
+
+    @property
+    def own_vm_cid(self) -> str | None:
+        """The instance that it is attached to, if that belongs to the interface's account."""
+        return self.vm_cid if self.vm_owner_id == self.owner_id else None
+
+    def primary_address(self, family: str) -> str | None:
+        """Its primary address of a family, "ipv4" or "ipv6"; None when it has none."""
+        return next((each for each in self.addresses if (":" in each) == (family == "ipv6")), None)
 
 
 class StateReason(Record):
@@ -147,10 +176,10 @@ class Instance(Record):
     """The ids of the volumes that are being detached."""
     outliving: frozenset[str] = frozenset()
     """The ids of the volumes that stay when it is terminated."""
-    nics: Sequence[AttachedNic] = ()
+    nics: Sequence[Nic] = ()
     """Its network interfaces, by device index."""
     vpc_id: str | None = None
-    """None for a terminated instance."""
+    """The VPC of the instance; None for a terminated one."""
     virtualization_type: str = "hvm"
     client_token: str | None = None
     """The token of the RunInstances that launched it."""
@@ -160,6 +189,8 @@ class Instance(Record):
     age: float | None = None
     """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
     is_spot: bool = False
+    metadata_endpoint: str = ""
+    """"enabled" or "disabled"; empty when EC2 does not show it."""
     tags: Mapping[str, str] = EMPTY
 
     def __str__(self) -> str:
@@ -201,13 +232,28 @@ class Volume(Record):
 
 
 class Subnet(Record):
-    """A subnet of a VPC."""
+    """A subnet of a VPC as EC2 shows it."""
 
     subnet_id: str
     vpc_id: str
     availability_zone: str
     families: frozenset[str] = frozenset({"IPv4"})
     """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
+    state: str = "available"
+    """EC2's state; a VM can be created only in an "available" subnet."""
+    ranges: Sequence[str] = ()
+    """Its ranges in CIDR notation: at most one of IPv4, and then those of IPv6."""
+    free: int = 0
+    """The number of its free IPv4 addresses."""
+    tags: Mapping[str, str] = EMPTY
+
+    def __str__(self) -> str:
+        return self.subnet_id
+
+    @property
+    def range(self) -> str:
+        """Its range of IPv4; empty for an IPv6-only subnet."""
+        return next((each for each in self.ranges if ":" not in each), "")
 
 
 class NicPlan(Record):
@@ -249,22 +295,3 @@ class Vip(Record):
     """The device index of the interface that gets it."""
     card_index: int = 0
     """The network card of that interface."""
-
-
-class Nic(Record):
-    """A network interface as EC2 shows it."""
-
-    nic_id: str
-    mac_address: str
-    status: str
-    vm_cid: str | None = None
-    """The instance that it is attached to."""
-    addresses: frozenset[str] = frozenset()
-    """Its IPv4 and IPv6 addresses."""
-    prefixes: frozenset[str] = frozenset()
-    """The prefixes that are delegated to it."""
-    tags: Mapping[str, str] = EMPTY
-    description: str = ""
-
-    def __str__(self) -> str:
-        return self.nic_id

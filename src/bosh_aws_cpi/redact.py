@@ -23,7 +23,8 @@ _SECRET_NAME = re.compile(
     r"|(^|[_-])(cert|key|ca|auth)$"
     r"|^access_key"
 )
-"""For names without upper case; to compile a pattern that ignores it takes longer."""
+"""What makes a name a secret's, for names without upper case; to compile a pattern that ignores it takes
+longer."""
 _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
 _OF_AWS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
 """Parameters of AWS's calls whose names sound like secrets, but are none."""

@@ -9,7 +9,7 @@ VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"}
 DISK_METADATA: Final = frozenset(
     {"attached_at", "director", "instance_id", "instance_index", "instance_name"}
 )
-"""Tags of set_disk_metadata, likewise."""
+"""Tags of set_disk_metadata, which always writes some of these."""
 
 OWN: Final = frozenset(
     {

@@ -9,7 +9,7 @@ import pytest
 
 from acceptance import assumptions
 from acceptance.trials import trials
-from bosh_aws_cpi.aws.sdk.error_codes import ROWS
+from bosh_aws_cpi.aws.sdk.error_table import ROWS
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (ROOT / "src/bosh_aws_cpi", ROOT)

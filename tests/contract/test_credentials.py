@@ -303,31 +303,19 @@ def test_unprintable_keys_of_the_environment(relay: Relay, end: str) -> None:
 
 
 CLOCK = "Set the clock of the machine that runs the CPI, or renew the keys"
-NO_ZONE = "have an Expiration without a time zone. It must end with Z or an offset"
 
 
-@pytest.mark.parametrize(
-    ("expiration", "said"),
-    [("2001-02-03T04:05:06Z", CLOCK), ("2101-02-03T04:05:06", NO_ZONE), ("2001-02-03T04:05:06", NO_ZONE)],
-)
 @pytest.mark.parametrize("source", ["container", "environment"])
-def test_time_of_expiry(relay: Relay, source: str, expiration: str, said: str) -> None:
-    """Keys that have expired when they arrive, or whose expiration has no zone, are blamed on the clock."""
+def test_time_of_expiry(relay: Relay, source: str) -> None:
+    """Keys that have expired when they arrive are blamed on the clock."""
+    expiration = "2001-02-03T04:05:06Z"
     env = {**ENVIRONMENT, "AWS_CREDENTIAL_EXPIRATION": expiration}
     with Container(json.dumps({**imds.credentials(), "Expiration": expiration}).encode()) as server:
         if source == "container":
             env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
         answer = from_source(relay, env).call("has_disk", DISK)
-    failed(answer, "AWS credentials can't be used: those of", said)
+    failed(answer, "AWS credentials had expired when they arrived", CLOCK)
     assert relay.requests == []
-
-
-def test_metadata_without_zone(relay: Relay) -> None:
-    """So are those of the instance profile whose expiration has no zone."""
-    with Imds() as server:
-        keys = {**imds.credentials(), "Expiration": "2101-02-03T04:05:06"}
-        server.documents[imds.CREDENTIALS + imds.ROLE] = json.dumps(keys)
-        failed(from_source(relay, server.environment).call("has_disk", DISK), "those of iam-role", NO_ZONE)
 
 
 @pytest.mark.parametrize("source", ["assume-role", "assume-role-with-web-identity"])
@@ -340,7 +328,7 @@ def test_clock_ahead(relay: Relay, tmp_path: Path, source: str) -> None:
         aws |= {"credentials_source": "env_or_profile"}
     command = [*shifted.COMMAND, str(tmp_path / "ahead")]
     answer = Cpi(config(relay.url, **aws), env=web_identity(tmp_path), command=command).call("has_disk", DISK)
-    failed(answer, f"those of {source} had expired when they arrived", CLOCK)
+    failed(answer, "AWS credentials had expired when they arrived", CLOCK)
     assert {call.action for call in relay.calls} <= {"AssumeRole", "AssumeRoleWithWebIdentity"}
 
 
@@ -456,5 +444,5 @@ def test_role_refused(relay: Relay, fake_aws: FakeAws) -> None:
 def test_role_without_credentials(relay: Relay) -> None:
     """A role can't be assumed with no keys at all."""
     answer = from_source(relay, {}, role_arn=ROLE_ARN).call("has_disk", DISK)
-    failed(answer, "No AWS credentials found", ROLE_ARN, KEYS_REMEDY)
+    failed(answer, "No AWS credentials found", KEYS_REMEDY)
     assert relay.requests == []

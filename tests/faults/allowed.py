@@ -1,4 +1,4 @@
-"""What a request may come to beside what its fault asks for, each with its reason: the whole list.
+"""Results of a request that its fault does not explain, each with the reason why it is right: the whole list.
 
 The tables are by scenario.
 """

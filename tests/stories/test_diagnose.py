@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from testbed.executable import ABSENT, MBUS_PASSWORD, Cpi, config
-from testbed.registry import PASSWORD, USER, Registry
 from tests.stories.operators import failed
 from tests.stories.vm_and_director import (
     AGENT,
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 OUTSIDE = "52.1.2.3"
 PANIC = "[    1.234] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)"
 READS = {
-    "DescribeDhcpOptions",
     "DescribeInstanceAttribute",
     "DescribeInstanceStatus",
     "DescribeInstances",
@@ -63,7 +61,7 @@ def test_healthy(pair: VmAndDirector) -> None:
     }
     actions = pair.fake_aws.actions()
     assert len(actions) == len(set(actions))
-    assert set(actions) == READS - {"DescribeDhcpOptions"}  # the VPC has none
+    assert set(actions) == READS
 
 
 def test_text(pair: VmAndDirector) -> None:
@@ -201,11 +199,6 @@ BROKEN: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
         "Start it",
     ),
     "idle Director's interface": (leave_interface, "is attached to no instance", "Recreate the Director"),
-    "certificate": (
-        lambda pair: pair.has_certificate("ca", days=-30),
-        "certificate in the agent settings (env.bosh.mbus.cert.ca) expired on",
-        "bosh.io/docs/nats-ca-rotation",
-    ),
     "name without DNS": (disable_dns, "DNS is disabled in the VPC (enableDnsSupport)", "Enable it"),
     "VM's group, message bus by name": (
         shut_in_with_name,
@@ -342,105 +335,6 @@ def test_peered_vpc(pair: VmAndDirector) -> None:
     assert (group["severity"], "let no tcp 4222 in" in group["what"]) == ("error", True)
 
 
-def behind_nat(pair: VmAndDirector) -> None:
-    """Route the VM's traffic through a NAT gateway."""
-    pair.route_to_nat()
-
-
-def in_public(pair: VmAndDirector) -> None:
-    """Put the VM into a public subnet, with a public address."""
-    internet(pair)
-    pair.publish(pair.vm_cid)
-
-
-@pytest.mark.parametrize(
-    ("lay", "mode", "severity", "what", "remedy"),
-    [
-        (in_public, "block-ingress", "error", "at internet gateway igw-", "allow-bidirectional"),
-        (in_public, "block-bidirectional", "error", "at internet gateway igw-", "allow-bidirectional"),
-        (behind_nat, "block-bidirectional", "warning", "at NAT gateway nat-", "the NAT gateway's subnet"),
-    ],
-)
-def test_public_access(
-    pair: VmAndDirector, lay: Callable[..., None], mode: str, severity: str, what: str, remedy: str
-) -> None:
-    """VPC Block Public Access overrides the route to a Director in the internet."""
-    lay(pair)
-    pair.block_public_access(mode)
-    first = next(
-        each for each in pair.findings("--director-address", OUTSIDE) if each["severity"] == severity
-    )
-    assert first["what"].startswith(f"VPC Block Public Access (mode {mode}) ")
-    assert what in first["what"]
-    assert remedy in first["remedy"]
-    assert "ModifyVpcBlockPublicAccessOptions" in first["remedy"]
-
-
-def test_public_access_to_the_director(pair: VmAndDirector) -> None:
-    """It also blocks the way in to a Director that the VM reaches by its public address."""
-    table_id = pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
-    pair.publish(pair.vm_cid)
-    pair.ec2.associate_route_table(RouteTableId=table_id, SubnetId=pair.world.subnet_ids[1])
-    pair.block_public_access("block-ingress", "allow-bidirectional")
-    (error,) = [
-        each
-        for each in pair.findings("--director-address", pair.publish(pair.director))
-        if each["severity"] == "error" and "VPC Block Public Access" in each["what"]
-    ]
-    assert f"the Director's subnet {pair.world.subnet_ids[1]}" in error["what"]
-
-
-def test_excluded_for_egress(pair: VmAndDirector) -> None:
-    """Whether an exclusion allow-egress opens an internet gateway is not known: it is only a warning."""
-    in_public(pair)
-    pair.block_public_access("block-bidirectional", "allow-egress")
-    (found,) = [
-        each
-        for each in pair.findings("--director-address", OUTSIDE)
-        if "VPC Block Public Access" in each["what"] and "at internet gateway" in each["what"]
-    ]
-    assert (found["severity"], "AWS's documents disagree" in found["what"]) == ("warning", True)
-
-
-def test_director_behind_nat(pair: VmAndDirector) -> None:
-    """A NAT gateway lets nothing in anyway, so the mode of the Director's subnet says nothing about it."""
-    pair.route_to_nat()
-    (table,) = pair.ec2.describe_route_tables(
-        Filters=[{"Name": "association.subnet-id", "Values": [pair.world.subnet_id]}]
-    )["RouteTables"]
-    pair.ec2.associate_route_table(RouteTableId=table["RouteTableId"], SubnetId=pair.world.subnet_ids[1])
-    pair.block_public_access("block-bidirectional", "allow-bidirectional")
-    found = pair.findings("--director-address", pair.publish(pair.director))
-    assert not [each for each in found if "VPC Block Public Access" in each["what"]]
-
-
-def test_unknown_exclusions(pair: VmAndDirector) -> None:
-    """If AWS does not tell whether the subnet is excluded, nothing is said about it."""
-    in_public(pair)
-    pair.block_public_access("block-ingress")
-    error = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
-    pair.fake_aws.rule(action="DescribeSubnets", error=error)
-    found = pair.findings("--director-address", OUTSIDE)
-    assert {each["severity"] for each in found} == {"note", "not checked"}
-    assert found[-1]["remedy"] == "Allow ec2:DescribeSubnets"
-
-
-@pytest.mark.parametrize("mode", [["block-ingress"], ["block-bidirectional", "allow-egress"]], ids=len)
-@pytest.mark.parametrize("address", ["", OUTSIDE], ids=["from-anywhere", "from-an-address"])
-def test_public_access_of_create_env(
-    pair: VmAndDirector, create_env: Cpi, address: str, mode: list[str]
-) -> None:
-    """It also keeps out the machine that runs `bosh create-env`, which no exclusion for egress lets in."""
-    pair.admit(pair.vm_group, 6868, IpRanges=[{"CidrIp": "0.0.0.0/0"}])
-    pair.has_settings(CREATE_ENV)
-    in_public(pair)
-    pair.block_public_access(*mode)
-    arguments = ["--director-address", address] if address else []
-    first, *_ = pair.findings(*arguments, cpi=create_env)
-    assert first["what"].startswith("VPC Block Public Access (mode block-ingress) ")
-    assert first["severity"] == "error"
-
-
 @pytest.fixture
 def create_env(fake_aws: FakeAws) -> Cpi:
     """Return the executable as `bosh create-env` configures it."""
@@ -501,16 +395,14 @@ def test_servers(pair: VmAndDirector) -> None:
 
 
 def test_servers_by_name(pair: VmAndDirector) -> None:
-    """An NTP server with a name may need a way out; a message bus with a name can't be checked."""
-    agent = {**BY_NAME, "ntp": ["0.pool.ntp.org"]}
-    cpi = Cpi(config(pair.fake_aws.endpoint, agent=agent))
+    """The way to a message bus with a name can't be checked."""
+    cpi = Cpi(config(pair.fake_aws.endpoint, agent={**BY_NAME, "ntp": ["0.pool.ntp.org"]}))
     vm_cid = pair.create_vm(cpi, ip="10.0.1.11")
-    note, not_checked = pair.findings(cpi=cpi, vm_cid=vm_cid)
-    assert (note["severity"], "0.pool.ntp.org" in note["what"]) == ("note", True)
+    (not_checked,) = pair.findings(cpi=cpi, vm_cid=vm_cid)
     assert not_checked["severity"] == "not checked"
     assert "'director.example' is a name" in not_checked["what"]
     assert "--director-address" in not_checked["remedy"]
-    assert pair.findings("--director-address", DIRECTOR, cpi=cpi, vm_cid=vm_cid) == [note]
+    assert pair.findings("--director-address", DIRECTOR, cpi=cpi, vm_cid=vm_cid) == []
 
 
 def test_dns_of_the_vpc(pair: VmAndDirector) -> None:
@@ -521,54 +413,10 @@ def test_dns_of_the_vpc(pair: VmAndDirector) -> None:
     assert (finding["severity"], "enableDnsSupport" in finding["what"]) == ("note", True)
 
 
-@pytest.mark.parametrize(
-    ("configuration", "what"),
-    [
-        ({"Key": "domain-name-servers", "Values": ["10.9.0.8"]}, "their own DNS servers: 10.9.0.8"),
-        ({"Key": "domain-name", "Values": ["example"]}, "have no DNS servers"),
-        ({"Key": "domain-name-servers", "Values": ["AmazonProvidedDNS"]}, None),
-    ],
-)
-def test_dhcp_options(pair: VmAndDirector, configuration: dict[str, Any], what: str | None) -> None:
-    """DHCP options without Amazon's DNS server are a note."""
-    answer = pair.ec2.create_dhcp_options(DhcpConfigurations=[configuration])
-    options_id = answer["DhcpOptions"]["DhcpOptionsId"]
-    pair.ec2.associate_dhcp_options(DhcpOptionsId=options_id, VpcId=pair.world.vpc_id)
-    found = pair.findings()
-    assert [each["severity"] for each in found] == (["note"] if what else [])
-    assert all(what in each["what"] for each in found if what)
-
-
-def test_appliance(pair: VmAndDirector) -> None:
-    """An instance that forwards packets must not drop them: its source/destination check must be off."""
-    nic_id = pair.world.instance(pair.director)["NetworkInterfaces"][0]["NetworkInterfaceId"]
-    pair.route("10.9.0.0/16", NetworkInterfaceId=nic_id)
-    first, *_ = pair.findings("--director-address", "10.9.0.5")
-    assert first["severity"] == "error"
-    assert f"through network interface {nic_id}, which drops foreign packets" in first["what"]
-    assert f"--network-interface-id {nic_id} --no-source-dest-check" in first["remedy"]
-    pair.ec2.modify_network_interface_attribute(NetworkInterfaceId=nic_id, SourceDestCheck={"Value": False})
-    found = pair.findings("--director-address", "10.9.0.5")
-    assert {each["severity"] for each in found} == {"note"}
-    assert f"through network interface {nic_id}" in found[-1]["what"]
-    assert "its instance runs and forwards packets" in found[-1]["remedy"]
-
-
-def test_events_and_checks(pair: VmAndDirector) -> None:
-    """A scheduled event is a warning unless it is completed; unfinished status checks are a note."""
+def test_unfinished_checks(pair: VmAndDirector) -> None:
+    """Unfinished status checks are a note."""
     pair.has_status("system", "initializing")
-    events = "".join(
-        f"<item><code>{code}</code><description>{text}</description>"
-        "<notBefore>2026-12-01T10:00:00.000Z</notBefore></item>"
-        for code, text in (("instance-retirement", "degraded"), ("system-reboot", "[Completed] reboot"))
-    )
-    pair.fake_aws.rule(
-        action="DescribeInstanceStatus",
-        replace=[["</instanceId>", f"</instanceId><eventsSet>{events}</eventsSet>"]],
-    )
-    event, note = pair.findings()
-    assert event["severity"] == "warning"
-    assert "an event for the instance: instance-retirement, not before 2026-12-01 10:00 UTC" in event["what"]
+    (note,) = pair.findings()
     assert (note["severity"], "not complete" in note["what"]) == ("note", True)
 
 
@@ -639,57 +487,15 @@ def test_console_of_an_old_type(pair: VmAndDirector) -> None:
     assert pair.fake_aws.actions().count("GetConsoleOutput") == 2
 
 
-def test_registry(pair: VmAndDirector, registry: Registry) -> None:
-    """The agent of an old stemcell needs its settings in the registry."""
-    section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-    cpi = Cpi(config(pair.fake_aws.endpoint, agent=AGENT, registry=section))
-    vm_cid = pair.create_vm(cpi, stemcell=1, ip="10.0.1.11")
-    pair.ec2.modify_instance_metadata_options(InstanceId=vm_cid, HttpTokens="optional")
-    assert pair.findings(cpi=cpi, vm_cid=vm_cid) == []
-    registry.documents.clear()
-    (missing,) = pair.findings(cpi=cpi, vm_cid=vm_cid)
-    assert "The registry has no settings for this VM" in missing["what"]
-    registry.answer(500)
-    (unclear,) = pair.findings(cpi=cpi, vm_cid=vm_cid)
-    assert (unclear["severity"], "HTTP 500" in unclear["what"]) == ("not checked", True)
-    (unknown,) = pair.findings(vm_cid=vm_cid)
-    assert (unknown["severity"], "the configuration has none" in unknown["what"]) == ("not checked", True)
-    assert PASSWORD not in pair.diagnose(cpi=cpi, vm_cid=vm_cid).stdout.decode()
-
-
-def test_registry_of_an_old_agent(pair: VmAndDirector, registry: Registry) -> None:
-    """An old agent may lack IMDSv2, and its registry may be another one than the configured one."""
-    section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-    cpi = Cpi(config(pair.fake_aws.endpoint, agent=AGENT, registry=section))
-    vm_cid = pair.create_vm(cpi, stemcell=1, ip="10.0.1.11")
-    pair.ec2.modify_instance_metadata_options(InstanceId=vm_cid, HttpTokens="required")
-    with Registry() as other:
-        other.documents[vm_cid] = json.dumps({})
-        section = {"endpoint": other.endpoint, "user": USER, "password": PASSWORD}
-        cpi = Cpi(config(pair.fake_aws.endpoint, agent=AGENT, registry=section))
-        tokens, elsewhere = pair.findings(cpi=cpi, vm_cid=vm_cid)
-    assert "IMDSv2" in tokens["what"]
-    assert "another one" in elsewhere["what"]
-    assert {tokens["severity"], elsewhere["severity"]} == {"warning"}
-    pair.has_user_data(b'{"networks":{"a":{}}}')
-    assert "neither an agent id nor the registry" in pair.findings(cpi=cpi, vm_cid=vm_cid)[0]["what"]
-
-
 @pytest.mark.parametrize("action", sorted(READS - {"DescribeInstances"}))
 def test_refused(pair: VmAndDirector, action: str) -> None:
     """A lookup that the policy does not allow is named and left out; the others are made."""
-    options = pair.ec2.create_dhcp_options(
-        DhcpConfigurations=[{"Key": "domain-name-servers", "Values": ["AmazonProvidedDNS"]}]
-    )["DhcpOptions"]
-    pair.ec2.associate_dhcp_options(DhcpOptionsId=options["DhcpOptionsId"], VpcId=pair.world.vpc_id)
     error = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
     pair.fake_aws.rule(action=action, error=error)
     (finding,) = pair.findings()
     assert finding["severity"] == "not checked"
     assert finding["remedy"] == f"Allow ec2:{action}"
-    assert set(pair.fake_aws.actions()) == (
-        READS - {"DescribeDhcpOptions"} if action == "DescribeVpcs" else READS
-    )
+    assert set(pair.fake_aws.actions()) == READS
 
 
 def test_actions(pair: VmAndDirector) -> None:

@@ -24,25 +24,6 @@ def public(pair: VmAndDirector) -> str:
     return OUTSIDE
 
 
-def excluded(pair: VmAndDirector) -> str:
-    """Exclude that subnet from VPC Block Public Access."""
-    pair.block_public_access("block-bidirectional", "allow-bidirectional")
-    return public(pair)
-
-
-def blocked_inward(pair: VmAndDirector) -> str:
-    """Let VPC Block Public Access block ingress, and route the VM's traffic through a NAT gateway."""
-    pair.block_public_access("block-ingress")
-    pair.route_to_nat()
-    return OUTSIDE
-
-
-def blocked_elsewhere(pair: VmAndDirector) -> str:
-    """Enable VPC Block Public Access, with the Director in the same VPC."""
-    pair.block_public_access("block-bidirectional")
-    return DIRECTOR
-
-
 def private(pair: VmAndDirector) -> str:
     """Route the VM's traffic through a NAT gateway, with the Director in the same VPC."""
     pair.route_to_nat()
@@ -122,9 +103,6 @@ def strict_acls(pair: VmAndDirector) -> str:
 
 HEALTHY: list[Callable[[VmAndDirector], str]] = [
     public,
-    excluded,
-    blocked_inward,
-    blocked_elsewhere,
     private,
     through_nat,
     by_own_public_address,

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from testbed.executable import MBUS_PASSWORD, SECRETS, Cpi, config
 
@@ -42,15 +38,6 @@ AGENT = {
 }
 CREATE_ENV = {"mbus": f"https://mbus:{MBUS_PASSWORD}@0.0.0.0:6868", "ntp": ["169.254.169.123"]}
 ENV = {"bosh": {"mbus": {"cert": {"private_key": PRIVATE_KEY}}}}
-
-
-def certificate(days: int) -> str:
-    """Write a certificate in PEM that expires in so many days, a year after its begin."""
-    end = datetime.now(UTC) + timedelta(days=days)
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "default.nats-ca.bosh-internal")])
-    key = ec.generate_private_key(ec.SECP256R1())
-    builder = x509.CertificateBuilder(name, name, key.public_key(), 1, end - timedelta(days=365), end)
-    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM).decode()
 
 
 @pytest.fixture
@@ -189,14 +176,6 @@ class VmAndDirector:
         shown = [f"<gatewayId>{gateway}</gatewayId>", "<natGatewayId>nat-0123456789abcdef0</natGatewayId>"]
         self.fake_aws.rule(action="DescribeRouteTables", replace=[shown])
 
-    def block_public_access(self, mode: str, exclusion: str = "") -> None:
-        """Have VPC Block Public Access in the region, with an exclusion for the VM's subnet."""
-        self.ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode=mode)
-        if exclusion:
-            self.ec2.create_vpc_block_public_access_exclusion(
-                SubnetId=self.world.subnet_id, InternetGatewayExclusionMode=exclusion
-            )
-
     def transit_gateway(self) -> str:
         """Create a transit gateway."""
         return str(self.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"])
@@ -261,11 +240,6 @@ class VmAndDirector:
     def has_settings(self, agent: dict[str, Any]) -> None:
         """Have EC2 show the user data of a VM whose agent section is this one."""
         self.has_user_data(json.dumps({"agent_id": "a", "networks": {"a": {}}, **agent}).encode())
-
-    def has_certificate(self, key: str, days: int) -> None:
-        """Have EC2 show settings with a certificate that expires in so many days."""
-        cert = {key: certificate(days)}
-        self.has_settings({**AGENT, "env": {"bosh": {"mbus": {"cert": cert}}}})
 
     def has_reason(self, state: str, message: str) -> None:
         """Have EC2 show this state of the VM, and this reason."""

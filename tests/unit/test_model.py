@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.routes import Route, RouteTable
-from bosh_aws_cpi.model import AttachedNic, Encryption, Instance, NicPlan, gib
+from bosh_aws_cpi.model import Encryption, Instance, Nic, NicPlan, gib
 
 
 @pytest.mark.parametrize(("mib", "expected"), [(1, 1), (1023, 1), (1024, 1), (1025, 2), (102400, 100)])
@@ -50,7 +50,7 @@ def test_instance_states(state: str, *, gone: bool, ending: bool) -> None:
 
 def test_interface_of_an_instance() -> None:
     """An instance's interface is found by its device index."""
-    nics = [AttachedNic("eni-1", 0, "eni-attach-1"), AttachedNic("eni-2", 1, "eni-attach-2")]
+    nics = [Nic("eni-1"), Nic("eni-2", device_index=1)]
     instance = Instance("i-1", "running", "m5.large", "z", {}, nics=nics)
     assert [instance.nic_at(0), instance.nic_at(1)] == ["eni-1", "eni-2"]
 

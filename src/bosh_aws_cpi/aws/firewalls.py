@@ -3,7 +3,7 @@
 `subnets` gives a managed network its ACL.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import listed
@@ -100,11 +100,6 @@ def groups_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Group]:
 def groups_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Group]:
     """DescribeSecurityGroups: those of these groups that exist, by id."""
     return {each.group_id: each for each in _groups(client, "group-id", ids)}
-
-
-def groups_by_name(client: "EC2Client", names: Collection[str]) -> list[Group]:
-    """DescribeSecurityGroups: those with one of these names, in all VPCs."""
-    return [each for each in _groups(client, "group-name", names) if each.name in names]
 
 
 def group_associations(client: "EC2Client", ids: Iterable[str]) -> dict[tuple[str, str], str]:

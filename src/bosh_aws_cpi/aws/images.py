@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.aws import snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.cleanup import in_turn
-from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING, NOT_FOUND_YET, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, code_of, described, has_code, looked_up
+from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, code_of, described, has_code, looked_up, unless_missing
 from bosh_aws_cpi.aws.sdk.filters import beginning, by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
     create_once,
     has_tags,
-    is_recent,
     parsed_time,
     tags_of,
 )
@@ -23,11 +22,10 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image
-from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import ImageTypeDef, LaunchPermissionTypeDef
+    from mypy_boto3_ec2.type_defs import ImageTypeDef
 
 
 _FAILED = frozenset({"failed", "error", "invalid", "deregistered", "disabled"})
@@ -75,7 +73,7 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
     return create_once(
         f"a copy of AMI '{arguments['SourceImageId']}'",
         lambda: client.copy_image(**arguments)["ImageId"],
-        lambda: find_marked(client, marks),
+        lambda: next((image.ami_id for image in marked(client, marks)), None),
     )
 
 
@@ -108,37 +106,12 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
     return [(entry["ImageId"], entry.get("ImageLocation", "")) for entry in answer["Images"]]
 
 
-class Marked(Record):
-    """An AMI of this account that was found by its tags."""
-
-    ami_id: str
-    tags: Mapping[str, str]
-    snapshot_ids: Sequence[str]
-    """Those of its block devices; none while a copy is pending."""
-    is_recent: bool
-    """Whether an earlier, killed attempt at the current request may have created it."""
-
-
-def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Marked]:
+def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Image]:
     """DescribeImages: the account's AMIs with all of these tags, available ones before pending ones."""
     states = exactly("state", "available", "pending")
     answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
     found = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
-    return [
-        Marked(
-            entry["ImageId"],
-            tags_of(entry),
-            _snapshots(entry),
-            is_recent(parsed_time(entry.get("CreationDate", ""))),
-        )
-        for entry in found
-        if has_tags(entry, marks)
-    ]
-
-
-def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> str | None:
-    """The account's first AMI with all of these tags; None when there is none."""
-    return next((each.ami_id for each in marked(client, marks)), None)
+    return [_image(entry) for entry in found if has_tags(entry, marks)]
 
 
 def wait_until_available(
@@ -155,13 +128,7 @@ def wait_until_available(
     window = timing.VisibilityWindow()
 
     def probe() -> Image:
-        entry = describe(client, ami_id)
-        if entry is None and window.is_lost:
-            message = f"AMI '{ami_id}' is gone"
-            raise NotCreated(message)
-        if entry is None:
-            raise timing.NotYet("not visible yet")
-        window.was_seen = True
+        entry = window.shown(describe(client, ami_id), NotCreated(f"AMI '{ami_id}' is gone"))
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
@@ -207,69 +174,55 @@ def note_snapshots(client: "EC2Client", image: Image) -> None:
 
 def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
     """DescribeImages' entry for an AMI, even a deprecated or disabled one; None when EC2 does not know it."""
-    try:
-        found = client.describe_images(ImageIds=[ami_id], IncludeDeprecated=True, IncludeDisabled=True)[
-            "Images"
-        ]
-    except client.exceptions.ClientError as error:
-        if has_code(error, IMAGE_MISSING):
-            return None
-        raise
+    which: Any = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
+    found = unless_missing(IMAGE_MISSING, lambda: client.describe_images(**which)["Images"])
     return found[0] if found else None
 
 
 def _image(entry: "ImageTypeDef") -> Image:
     devices = entry.get("BlockDeviceMappings", [])
-    roots = [device for device in devices if device.get("DeviceName") == entry.get("RootDeviceName")]
+    disks = [device["Ebs"] for device in devices if "Ebs" in device]
+    root_name = entry.get("RootDeviceName", "")
+    root: Any = next((each.get("Ebs", {}) for each in devices if each.get("DeviceName") == root_name), {})
+    source, region = entry.get("SourceImageId"), entry.get("SourceImageRegion")
+    was_instance = bool(entry.get("SourceInstanceId"))  # EC2 shows a source for CreateImage, too
     return Image(
         ami_id=entry["ImageId"],
         state=entry["State"],
-        root_device_name=entry.get("RootDeviceName", ""),
+        root_device_name=root_name,
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         architecture=entry.get("Architecture", ""),
         block_device_names=[device["DeviceName"] for device in devices],
-        snapshot_ids=_snapshots(entry),
-        is_encrypted=any(device.get("Ebs", {}).get("Encrypted", False) for device in roots),
-        root_gib=max((device.get("Ebs", {}).get("VolumeSize", 0) for device in roots), default=0),
+        snapshot_ids=[disk["SnapshotId"] for disk in disks if disk.get("SnapshotId")],
+        is_encrypted=root.get("Encrypted", False),
+        root_gib=root.get("VolumeSize", 0),
         tags=tags_of(entry),
-        copied_from=_origin(entry),
+        copied_from=(source, region) if source and region and not was_instance else None,
+        created=parsed_time(entry.get("CreationDate", "")),
     )
-
-
-def _snapshots(entry: "ImageTypeDef") -> list[str]:
-    disks = (device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", []))
-    return [disk["SnapshotId"] for disk in disks if disk.get("SnapshotId")]
-
-
-def _origin(entry: "ImageTypeDef") -> tuple[str, str] | None:
-    """The id and the region of the AMI that an AMI was copied from: EC2 shows both for CreateImage, too."""
-    if entry.get("SourceInstanceId"):
-        return None
-    source, region = entry.get("SourceImageId"), entry.get("SourceImageRegion")
-    return (source, region) if source and region else None
 
 
 def deprecate(client: "EC2Client", ami_id: str, at: str) -> None:
     """EnableImageDeprecation: from that time on, in ISO 8601, EC2 marks an AMI as deprecated."""
-    _once_found(ami_id, lambda: client.enable_image_deprecation(ImageId=ami_id, DeprecateAt=at))
+    timing.once_visible(
+        f"AMI '{ami_id}'", lambda: client.enable_image_deprecation(ImageId=ami_id, DeprecateAt=at)
+    )
 
 
 def share(client: "EC2Client", ami_id: str, others: Sequence[str]) -> None:
     """ModifyImageAttribute: let others launch an AMI; it is no error if they already may."""
-    added = [_permission(each) for each in dict.fromkeys(others)]
-    _once_found(
-        ami_id, lambda: client.modify_image_attribute(ImageId=ami_id, LaunchPermission={"Add": added})
+    permission: Any = {"Add": [{_kind_of(each): each} for each in dict.fromkeys(others)]}
+    timing.once_visible(
+        f"AMI '{ami_id}'",
+        lambda: client.modify_image_attribute(ImageId=ami_id, LaunchPermission=permission),
     )
 
 
-def _permission(other: str) -> "LaunchPermissionTypeDef":
+def _kind_of(other: str) -> str:
+    """The kind of an account's id, or of an ARN, in a launch permission."""
     if ":organization/" in other:
-        return {"OrganizationArn": other}
-    return {"OrganizationalUnitArn": other} if ":ou/" in other else {"UserId": other}
-
-
-def _once_found(ami_id: str, call: Callable[[], object]) -> None:
-    timing.patiently(timing.VISIBLE, f"AMI '{ami_id}' to be found", NOT_FOUND_YET, call)
+        return "OrganizationArn"
+    return "OrganizationalUnitArn" if ":ou/" in other else "UserId"
 
 
 def allowed_images_hint(client: "EC2Client") -> str:
@@ -347,7 +300,7 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
         CloudError: The deletion is not certain. The deletion of every snapshot that was found was tried.
         ClientError: The same.
     """
-    image = _shown(client, ami_id)
+    image = looked_up(f"the snapshots of AMI '{ami_id}'", lambda: find(client, ami_id))
     if image and any(image.tags.get(key, value) != value for key, value in own_tags.items()):
         logger.warning("AMI '%s' is not deleted: another call has adopted it", ami_id)
         return
@@ -406,15 +359,6 @@ def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the 
         if code_of(error) != "UnknownParameter":
             raise
         return client.deregister_image(ImageId=ami_id)
-
-
-def _shown(client: "EC2Client", ami_id: str) -> Image | None:
-    """An AMI; None when EC2 does not show it, or the lookup fails: the AMI is deleted anyway."""
-    try:
-        return find(client, ami_id)
-    except FAILURES as error:
-        logger.warning("Could not look up the snapshots of AMI '%s': %s", ami_id, described(error))
-        return None
 
 
 def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:

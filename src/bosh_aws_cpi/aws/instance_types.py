@@ -1,7 +1,7 @@
 """EC2's facts about instance types, where it offers them, and what the account may launch."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from hashlib import sha256
 from math import inf
 from pathlib import Path
@@ -68,18 +68,9 @@ def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
         raise TypeError(*kept)
     values = {**kept, **{name: _set(kept, name) for name in _SETS}}
     facts = InstanceTypeFacts(**values)
-    types = {
-        "name": str,
-        "ebs_optimized": str,
-        **dict.fromkeys(_SETS, frozenset),
-        "store_disks": int,
-        "store_gib": int,
-        "max_ebs_attachments": int,
-        "memory_mib": int,
-        "network_cards": int,
-    }
+    like = InstanceTypeFacts("", ebs_needs_nvme_path=False)
     for name in _NAMES:
-        if type(getattr(facts, name)) is not types.get(name, bool):
+        if type(getattr(facts, name)) is not type(getattr(like, name)):
             raise TypeError(name)
     return facts
 
@@ -226,8 +217,6 @@ _PAGE_OF_TYPES: Final = 100
 _PAGE_OF_HOSTS: Final = 500
 _PAGE_OF_QUOTAS: Final = 100
 """AWS's maximum page sizes, where they are smaller than EC2's usual one."""
-_ACCOUNT: Final = 4
-"""The part of an ARN that is the account's id."""
 ACTIVE: Final = "active"
 """The state of a reservation that takes launches."""
 
@@ -247,37 +236,11 @@ class Reservation(Record):
     instance_type: str
     tenancy: str
     """Either "default" or "dedicated"."""
-    total: int
-    """How many instances it holds capacity for."""
     free: int
     """How many more instances it takes."""
     market: str
     """EC2's market type for launches in it, "capacity-block" or "interruptible-capacity-reservation"; empty
     for an ordinary one."""
-    owner: str
-    """The id of the account that has created it, and perhaps shares it with others."""
-    is_open: bool
-    """Whether launches that match it use it without naming it."""
-
-
-class Quotas(Record):
-    """The account's quotas of EC2."""
-
-    values: Mapping[str, float]
-    """By their names; those of instances are in vCPUs."""
-    account: str
-    """The account's id; empty if AWS did not say it."""
-
-    def shared(self, reservations: Mapping[str, Reservation]) -> dict[str, Reservation]:
-        """The active reservations of other accounts; they count against their owner's quotas.
-
-        EC2 user guide, "Shared Capacity Reservations", instance limits.
-        """
-        return {
-            name: each
-            for name, each in reservations.items()
-            if each.state == ACTIVE and self.account and each.owner not in {"", self.account}
-        }
 
 
 class Host(Record):
@@ -332,11 +295,8 @@ def reservations(client: "EC2Client") -> dict[str, Reservation]:
             each.get("AvailabilityZone", ""),
             each.get("InstanceType", ""),
             each.get("Tenancy", "default"),
-            each.get("TotalInstanceCount", 0),
             each.get("AvailableInstanceCount", 0),
             _market(each),
-            each.get("OwnerId", ""),
-            each.get("InstanceMatchCriteria") == "open",
         )
         for each in entries(client, "describe_capacity_reservations", "CapacityReservations")
     }
@@ -361,10 +321,10 @@ def hosts(client: "EC2Client") -> dict[str, Host]:
     }
 
 
-def quotas(client: "ServiceQuotasClient") -> Quotas:
-    """ListServiceQuotas of EC2; a quota without an applied value is not among them."""
-    listed_ones = entries(client, "list_service_quotas", "Quotas", page=_PAGE_OF_QUOTAS, ServiceCode="ec2")
-    found = [each for each in listed_ones if "Value" in each]
-    arns = (each.get("QuotaArn", "").split(":") for each in found)
-    account = next((parts[_ACCOUNT] for parts in arns if len(parts) > _ACCOUNT), "")
-    return Quotas({each["QuotaName"]: each["Value"] for each in found}, account)
+def quotas(client: "ServiceQuotasClient") -> dict[str, float]:
+    """ListServiceQuotas of EC2, by name; a quota without an applied value is not among them.
+
+    Those of instances are in vCPUs.
+    """
+    found = entries(client, "list_service_quotas", "Quotas", page=_PAGE_OF_QUOTAS, ServiceCode="ec2")
+    return {each["QuotaName"]: each["Value"] for each in found if "Value" in each}

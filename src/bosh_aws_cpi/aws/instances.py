@@ -2,24 +2,23 @@
 
 import base64
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import network_interfaces
-from bosh_aws_cpi.aws.network_interfaces import Interface
 from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SHUTDOWN_NOT_SKIPPED, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.error_codes import SHUTDOWN_NOT_SKIPPED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_vm
 from bosh_aws_cpi.aws.sdk.filters import by_tags
 from bosh_aws_cpi.aws.sdk.idempotency import has_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import AttachedNic, Instance, StateReason
+from bosh_aws_cpi.model import Instance, StateReason
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import InstanceStatusEventTypeDef, InstanceTypeDef
+    from mypy_boto3_ec2.type_defs import InstanceTypeDef
 
 
 def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
@@ -44,21 +43,12 @@ def find(client: "EC2Client", vm_cid: str) -> Instance:
     Raises:
         VMNotFound: EC2 does not know it.
     """
-    return from_entry(*describe(client, vm_cid))
-
-
-def describe(client: "EC2Client", vm_cid: str) -> "tuple[InstanceTypeDef, Any]":
-    """DescribeInstances for one instance: the instance as EC2 describes it, and the answer.
-
-    Raises:
-        VMNotFound: EC2 does not know it.
-    """
     with naming_vm(vm_cid):
         answer = client.describe_instances(InstanceIds=[vm_cid])
     found = [entry for reservation in answer["Reservations"] for entry in reservation["Instances"]]
     if not found:
         raise VMNotFound(vm_cid)
-    return found[0], answer
+    return from_entry(found[0], answer)
 
 
 def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
@@ -90,26 +80,16 @@ def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False)
     Raises:
         VMNotFound: EC2 does not know it.
     """
+    skip: Any = {"SkipOsShutdown": True} if skips_shutdown else {}
     with naming_vm(vm_cid):
-        if not (skips_shutdown and _terminate_at_once(client, vm_cid)):
+        try:
+            client.terminate_instances(InstanceIds=[vm_cid], **skip)
+        except client.exceptions.ClientError as error:
+            if not (skips_shutdown and has_code(error, SHUTDOWN_NOT_SKIPPED)):
+                raise
+            why = "EC2 refused to skip the shutdown of instance '%s'; its termination takes longer: %s"
+            logger.warning(why, vm_cid, described(error))
             client.terminate_instances(InstanceIds=[vm_cid])
-
-
-def _terminate_at_once(client: "EC2Client", vm_cid: str) -> bool:
-    """TerminateInstances without the operating system's shutdown; False if EC2 refuses to skip that."""
-    try:
-        client.terminate_instances(InstanceIds=[vm_cid], SkipOsShutdown=True)
-    except client.exceptions.ClientError as error:
-        if not has_code(error, SHUTDOWN_NOT_SKIPPED):
-            raise
-        said = described(error)
-        logger.warning(
-            "EC2 refused to skip the shutdown of instance '%s'; its termination takes longer: %s",
-            vm_cid,
-            said,
-        )
-        return False
-    return True
 
 
 def wait_until_terminated(
@@ -163,10 +143,8 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
 
 def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
     """Switch off an instance's source/destination check; EC2 accepts this only for a single interface."""
-    timing.patiently(
-        timing.VISIBLE,
-        f"instance '{vm_cid}' to become visible",
-        NOT_FOUND_YET,
+    timing.once_visible(
+        f"instance '{vm_cid}'",
         lambda: client.modify_instance_attribute(InstanceId=vm_cid, SourceDestCheck={"Value": False}),
     )
 
@@ -209,41 +187,27 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         entry: The instance.
         answer: The answer of DescribeInstances or RunInstances that contains it.
     """
+    volumes = {
+        device["DeviceName"]: device["Ebs"]
+        for device in entry.get("BlockDeviceMappings", [])
+        if "Ebs" in device
+    }
+    attached = (nic for nic in entry.get("NetworkInterfaces", []) if "Attachment" in nic)
     return Instance(
         vm_cid=entry["InstanceId"],
         state=entry["State"]["Name"],
         instance_type=entry["InstanceType"],
         availability_zone=entry.get("Placement", {}).get("AvailabilityZone", ""),
-        devices={
-            device["DeviceName"]: device["Ebs"]["VolumeId"]
-            for device in entry.get("BlockDeviceMappings", [])
-            if "Ebs" in device
-        },
+        devices={name: volume["VolumeId"] for name, volume in volumes.items()},
         leaving=frozenset(
-            device["Ebs"]["VolumeId"]
-            for device in entry.get("BlockDeviceMappings", [])
-            if device.get("Ebs", {}).get("Status") in {"detaching", "detached"}
+            volume["VolumeId"]
+            for volume in volumes.values()
+            if volume.get("Status") in {"detaching", "detached"}
         ),
         outliving=frozenset(
-            device["Ebs"]["VolumeId"]
-            for device in entry.get("BlockDeviceMappings", [])
-            if "Ebs" in device and not device["Ebs"].get("DeleteOnTermination")
+            volume["VolumeId"] for volume in volumes.values() if not volume.get("DeleteOnTermination")
         ),
-        nics=sorted(
-            (
-                AttachedNic(
-                    nic_id=nic["NetworkInterfaceId"],
-                    device_index=nic["Attachment"]["DeviceIndex"],
-                    attachment_id=nic["Attachment"]["AttachmentId"],
-                    card_index=nic["Attachment"].get("NetworkCardIndex", 0),
-                    addresses=frozenset(_addresses(nic)),
-                    primary_addresses=dict(_primary(nic)),
-                )
-                for nic in entry.get("NetworkInterfaces", [])
-                if "Attachment" in nic
-            ),
-            key=lambda nic: nic.device_index,
-        ),
+        nics=sorted(map(network_interfaces.from_entry, attached), key=lambda nic: nic.device_index),
         vpc_id=entry.get("VpcId") or None,
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         client_token=entry.get("ClientToken"),
@@ -251,20 +215,9 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         ami_id=entry.get("ImageId", ""),
         age=_age(entry, answer),
         is_spot=entry.get("InstanceLifecycle") == "spot",
+        metadata_endpoint=entry.get("MetadataOptions", {}).get("HttpEndpoint", ""),
         tags=tags_of(entry),
     )
-
-
-def _primary(nic: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - one of the SDK's typed dicts
-    if nic.get("PrivateIpAddress"):
-        yield "ipv4", nic["PrivateIpAddress"]
-    for each in nic.get("Ipv6Addresses", [])[:1]:
-        yield "ipv6", each["Ipv6Address"]
-
-
-def _addresses(nic: Any) -> Iterator[str]:  # noqa: ANN401 - one of the SDK's typed dicts
-    yield from (each["PrivateIpAddress"] for each in nic.get("PrivateIpAddresses", []))
-    yield from (each["Ipv6Address"] for each in nic.get("Ipv6Addresses", []))
 
 
 _SAID: Final = re.compile(r"((?:Client|Server)\.[\w.]+)(?::|$)")
@@ -293,26 +246,6 @@ def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401
     return ((clock.date_of(headers) or clock.now()) - launched).total_seconds()
 
 
-_DONE = ("[Completed]", "[Canceled]")
-"""Descriptions of events that are over begin so: EC2 still shows them for up to a week."""
-
-
-class Details(Record):
-    """What DescribeInstances shows of an instance.
-
-    Attributes:
-        instance: Its state, type and zone.
-        interfaces: Its network interfaces, by device index.
-        metadata_endpoint: "enabled" or "disabled"; empty when EC2 does not show it.
-        metadata_tokens: "required" or "optional"; empty when EC2 does not show it.
-    """
-
-    instance: Instance
-    interfaces: tuple[Interface, ...]
-    metadata_endpoint: str
-    metadata_tokens: str
-
-
 class Health(Record):
     """The status checks, each "ok", "impaired", "insufficient-data", "initializing" or "not-applicable".
 
@@ -321,35 +254,12 @@ class Health(Record):
         system: The check of AWS's host and network.
         instance: The check of the instance's own kernel and network.
         disks: The check of the attached EBS volumes.
-        events: The events that AWS has scheduled and not completed.
     """
 
     state: str
     system: str
     instance: str
     disks: str
-    events: tuple[str, ...]
-
-
-def details(client: "EC2Client", vm_cid: str) -> Details:
-    """DescribeInstances for one instance, even a terminated one.
-
-    Raises:
-        VMNotFound: EC2 does not know it.
-    """
-    entry, answer = describe(client, vm_cid)
-    nics = (
-        network_interfaces.from_entry(nic)
-        for nic in entry.get("NetworkInterfaces", [])
-        if nic.get("SubnetId")
-    )
-    options = entry.get("MetadataOptions", {})
-    return Details(
-        from_entry(entry, answer),
-        tuple(sorted(nics, key=lambda nic: nic.device_index)),
-        options.get("HttpEndpoint", ""),
-        options.get("HttpTokens", ""),
-    )
 
 
 def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:
@@ -361,7 +271,6 @@ def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:
             entry.get("SystemStatus", {}).get("Status", ""),
             entry.get("InstanceStatus", {}).get("Status", ""),
             entry.get("AttachedEbsStatus", {}).get("Status", ""),
-            tuple(_event(event) for event in entry.get("Events", []) if _is_due(event)),
         )
         for entry in answer["InstanceStatuses"]
     }
@@ -387,13 +296,3 @@ def user_data(client: "EC2Client", vm_cid: str) -> bytes:
     """DescribeInstanceAttribute for the user data; empty when there is none."""
     answer = client.describe_instance_attribute(InstanceId=vm_cid, Attribute="userData")
     return base64.b64decode(answer.get("UserData", {}).get("Value", ""))
-
-
-def _is_due(event: "InstanceStatusEventTypeDef") -> bool:
-    return not event.get("Description", "").startswith(_DONE)
-
-
-def _event(event: "InstanceStatusEventTypeDef") -> str:
-    begin = event.get("NotBefore")
-    when = f"not before {begin:%Y-%m-%d %H:%M} UTC" if begin else ""
-    return ", ".join(filter(None, [event.get("Code", ""), when, event.get("Description", "")]))

@@ -26,10 +26,11 @@ class Resource(Record):
     state: str
     tags: Mapping[str, str]
     created: datetime | None
-    """None for an interface and a placement group: EC2 does not report it. For a subnet: from its tag."""
+    """When it was created, for a subnet by its tag; None if EC2 does not report it: interfaces, placement
+    groups."""
     size_gib: int = 0
     type: str = ""
-    """Of a volume or an instance; the strategy of a placement group."""
+    """The type of a volume or an instance; the strategy of a placement group."""
     snapshot_ids: tuple[str, ...] = ()
     """The snapshots of an AMI."""
     is_used: bool = False
@@ -37,7 +38,7 @@ class Resource(Record):
     is_for_image: bool = False
     """Whether EC2 shows that a snapshot was made for an AMI."""
     description: str = ""
-    """Of an interface."""
+    """An interface's description."""
     group: str = ""
     """The name of a placement group, or of the one that an instance is in."""
 

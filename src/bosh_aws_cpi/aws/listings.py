@@ -1,9 +1,12 @@
 """Listings for operators' commands, in as few calls as possible."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk.filters import exactly
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2.type_defs import FilterTypeDef
 
 _MOST_VALUES: Final = 200
 """EC2's maximum number of values in one filter (EC2 user guide, "List and filter using the CLI and API")."""
@@ -43,6 +46,7 @@ def listed(
     key: str,
     name: str,
     values: Iterable[str],
+    also: Sequence["FilterTypeDef"] = (),
     **more: Any,  # noqa: ANN401
 ) -> Iterator[Any]:
     """The entries of a listing that have one of some values.
@@ -55,9 +59,10 @@ def listed(
         key: As in `entries`.
         name: The filter.
         values: The wanted values.
+        also: Other filters.
         more: As in `entries`: other parameters, and the page size.
     """
     wanted = sorted(set(values))
     for start in range(0, len(wanted), _MOST_VALUES):
         part = [exactly(name, *wanted[start : start + _MOST_VALUES])]
-        yield from entries(client, operation, key, Filters=part, **more)
+        yield from entries(client, operation, key, Filters=[*part, *also], **more)

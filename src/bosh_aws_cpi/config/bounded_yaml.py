@@ -7,7 +7,8 @@ import yaml
 from bosh_aws_cpi.jsontext import MAX_DEPTH
 
 _LONGEST_NUMBER: Final = 300
-"""In characters. YAML's base 60 (1:30:00) takes longer with each digit, and overflows beyond this."""
+"""The maximum length of a number, in characters. YAML's base 60 (1:30:00) takes longer with each digit, and
+overflows beyond this."""
 _NUMBERS: Final = frozenset({"tag:yaml.org,2002:float", "tag:yaml.org,2002:int"})
 
 

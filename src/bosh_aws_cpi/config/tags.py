@@ -19,7 +19,7 @@ A longer one is an error here; `plan.tags` cuts others, as the Ruby release does
 _OF_STS: Final = (128, 256)
 """The longest key and value of a session's tag (API model of STS, tagKeyType, tagValueType)."""
 _ALLOWED_BY_STS: Final = r"[\w .:/=+@-]*"
-"""Letters, digits, spaces and these (the same model)."""
+"""Letters, digits, spaces and these characters (API model of STS, tagKeyType)."""
 _RESERVED: Final = ("aws:", "bosh_")
 
 

@@ -48,7 +48,7 @@ class Key(Record, Generic[T]):
     job_default: object = None
     """The default in the job's spec; without one, the job omits the key or sets it to null."""
     example: object = None
-    """For the job's spec."""
+    """An example of its value, for the job's spec."""
     path: str = ""
     """Its dotted place below ``cloud.properties``; its section sets it."""
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from bosh_aws_cpi.aws import routes, subnets
@@ -9,13 +10,14 @@ from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
-from bosh_aws_cpi.aws.subnets import ManagedSubnet, Vpc
+from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan import subnets as plan
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork
@@ -42,9 +44,9 @@ def create_network(cloud: Cloud, network: Json) -> list[Any]:
             call created is deleted.
     """
     wish = ManagedNetwork.parse(network)
-    order = _Order(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
+    request = _Request(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
     vpc = _checked_vpc(cloud, wish)
-    return undoing(cloud.undo, lambda undo: _create(cloud, order, vpc, undo))
+    return undoing(cloud.undo, lambda undo: _create(cloud, request, vpc, undo))
 
 
 def delete_network(cloud: Cloud, subnet_id: str) -> None:
@@ -57,7 +59,7 @@ def delete_network(cloud: Cloud, subnet_id: str) -> None:
     subnets.delete(cloud.ec2, subnet_id)
 
 
-class _Order(Record):
+class _Request(Record):
     """The network to create, with the id of the call and the subnet's tags."""
 
     wish: ManagedNetwork
@@ -69,12 +71,12 @@ class _Order(Record):
         """The tag by which a retry finds the subnet."""
         return tag_plan.CALL_TAG, self.call
 
-    def is_for(self, subnet: ManagedSubnet) -> bool:
+    def is_for(self, subnet: Subnet) -> bool:
         """Whether this request created a subnet: tags may be copied from another one, a range can't."""
         wanted = self.wish.subnet_range
-        return subnet.is_marked(self.mark) and (wanted is None or subnet.range == str(wanted))
+        return subnets.is_marked(subnet, self.mark) and (wanted is None or subnet.range == str(wanted))
 
-    def ranges(self, vpc: Vpc, existing: Sequence[ManagedSubnet], tried: Sequence[str]) -> dict[str, str]:
+    def ranges(self, vpc: Vpc, existing: Sequence[Subnet], tried: Sequence[str]) -> dict[str, str]:
         """CreateSubnet's arguments with the ranges of addresses.
 
         Args:
@@ -84,20 +86,19 @@ class _Order(Record):
         Raises:
             CloudError: The wanted range can't be used, or none is free.
         """
-        taken = [each for subnet in existing for each in (subnet.range, *subnet.ipv6_ranges) if each]
+        taken = [each for subnet in existing for each in subnet.ranges]
         wanted = self.wish.subnet_range
         start = random.Random(self.call).getrandbits(32)  # noqa: S311 - spreads subnets; not a secret
-        if wanted is None:
-            wanted = plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
-        else:
+        if wanted is not None:
             plan.check_range(wanted, vpc.ranges, [self._taken(each) for each in existing if each.range])
-        chosen = {"CidrBlock": str(wanted)}
+        free = wanted or plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
+        chosen = {"CidrBlock": str(free)}
         if self.wish.cloud_properties.ipv6:
             free = plan.free_ipv6_range(vpc.ipv6_ranges, [*taken, *tried], start)
             chosen["Ipv6CidrBlock"] = str(free)
         return chosen
 
-    def _taken(self, subnet: ManagedSubnet) -> plan.Taken:
+    def _taken(self, subnet: Subnet) -> plan.Taken:
         director = self.tags.get(tag_plan.DIRECTOR_TAG)
         is_own = director is not None and subnet.tags.get(tag_plan.DIRECTOR_TAG) == director
         is_managed = tag_plan.NETWORK_TAG in subnet.tags
@@ -155,9 +156,9 @@ def _check_vpc(key: str, identifier: str, found: str | None, vpc: Vpc) -> None:
         raise CloudError(message)
 
 
-def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
-    ec2, properties = cloud.ec2, order.wish.cloud_properties
-    subnet = _find_or_create(cloud, order, vpc, undo)
+def _create(cloud: Cloud, request: _Request, vpc: Vpc, undo: Undo) -> list[Any]:
+    ec2, properties = cloud.ec2, request.wish.cloud_properties
+    subnet = _find_or_create(cloud, request, vpc, undo)
     subnets.wait_until_available(ec2, subnet.subnet_id)
     if properties.route_table:
         subnets.use_route_table(ec2, subnet.subnet_id, properties.route_table)
@@ -169,22 +170,25 @@ def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
     return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
 
 
-def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> ManagedSubnet:
+def _find_or_create(cloud: Cloud, request: _Request, vpc: Vpc, undo: Undo) -> Subnet:
     """Find the subnet that an earlier attempt at this request created, or create one in a free range."""
     tried: list[str] = []
     is_own = False
     while True:
         existing = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
-        earlier = next((each for each in existing if order.is_for(each)), None)
+        earlier = next((each for each in existing if request.is_for(each)), None)
         if earlier is not None:
-            _keep_or_arm(cloud, earlier, undo, is_own=is_own)
+            if is_own:  # this call created it without an answer
+                undo.arm(earlier, partial(subnets.discard, cloud.ec2, earlier.subnet_id))
+            else:  # the Director may already have its id
+                logger.info("Subnet '%s' was created by an earlier attempt at this request", earlier)
             return earlier
-        ranges = order.ranges(vpc, existing, tried)
+        ranges = request.ranges(vpc, existing, tried)
         try:
-            return _new_subnet(cloud, order, ranges, undo)
+            return _new_subnet(cloud, request, ranges, undo)
         except cloud.ec2.exceptions.ClientError as error:
-            chosen = [each for each in ranges.values() if each != order.wish.range]
-            is_wanted = order.wish.range is not None and order.wish.range in str(error)
+            chosen = [each for each in ranges.values() if each != request.wish.range]
+            is_wanted = request.wish.range is not None and request.wish.range in str(error)
             if not (has_code(error, RANGE_TAKEN) and chosen) or is_wanted or len(tried) >= _MAX_TAKEN:
                 raise
             logger.info("Trying another range: %s", described(error))
@@ -192,25 +196,17 @@ def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> Manage
             is_own = is_own or may_be_done(error)
 
 
-def _keep_or_arm(cloud: Cloud, subnet: ManagedSubnet, undo: Undo, *, is_own: bool) -> None:
-    """Arm the discard of a subnet that was found by its mark, if this call created it without an answer."""
-    if is_own:
-        undo.arm(subnet, lambda: subnets.discard(cloud.ec2, subnet.subnet_id))
-    else:  # the Director may already have its id
-        logger.info("Subnet '%s' was created by an earlier attempt at this request", subnet)
-
-
-def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Undo) -> ManagedSubnet:
-    zone = order.wish.cloud_properties.availability_zone
-    key, value = order.mark
-    tags = {**order.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}
+def _new_subnet(cloud: Cloud, request: _Request, ranges: Mapping[str, str], undo: Undo) -> Subnet:
+    zone = request.wish.cloud_properties.availability_zone
+    key, value = request.mark
+    tags = {**request.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}
     arguments = {
-        "VpcId": order.wish.vpc_id,
+        "VpcId": request.wish.vpc_id,
         **ranges,
         **({"AvailabilityZone": zone} if zone else {}),
         **tag_plan.specifications(tags, "subnet"),
     }
     return undo.create(
-        lambda: subnets.create(cloud.ec2, arguments, order.mark),
+        lambda: subnets.create(cloud.ec2, arguments, request.mark),
         lambda created: subnets.discard(cloud.ec2, created.subnet_id),
     )

@@ -55,27 +55,17 @@ def full(facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, st
     }
 
 
-def minimal(facts: AgentSettingsInput, macs: Mapping[str, str]) -> Json:
-    """The settings with which an agent finds its full settings in the registry."""
-    endpoint = facts.registry_endpoint
-    return {
-        "dns": _dns(facts.networks),
-        "networks": _networks(facts.networks, macs),
-        **({"registry": {"endpoint": endpoint}} if endpoint else {}),
-    }
-
-
 def user_data(
     facts: AgentSettingsInput, devices: BlockDevices, macs: Mapping[str, str], *, is_registry_used: bool
 ) -> str:
-    """The JSON for EC2's user_data.
+    """The JSON for EC2's user_data: the full settings, or those that lead an agent to the registry.
 
     Raises:
         CloudError: It is larger than EC2 allows.
     """
-    settings = minimal(facts, macs)
-    if not is_registry_used:
-        settings = {**full(facts, devices, macs), **settings}
+    registry = {"registry": {"endpoint": facts.registry_endpoint}} if facts.registry_endpoint else {}
+    minimal = {"dns": _dns(facts.networks), "networks": _networks(facts.networks, macs), **registry}
+    settings = minimal if is_registry_used else {**full(facts, devices, macs), **minimal}
     text = encode(settings)
     size = len(text.encode())
     if size > MAX_USER_DATA:
@@ -88,11 +78,10 @@ def user_data(
 
 
 def _networks(networks: Json, macs: Mapping[str, str]) -> Json:
-    return {name: {**given, "use_dhcp": True, **_mac(name, macs)} for name, given in networks.items()}
-
-
-def _mac(name: str, macs: Mapping[str, str]) -> Json:
-    return {"mac": macs[name]} if name in macs else {}
+    return {
+        name: {**given, "use_dhcp": True, **({"mac": macs[name]} if name in macs else {})}
+        for name, given in networks.items()
+    }
 
 
 def _dns(networks: Json) -> Json | None:

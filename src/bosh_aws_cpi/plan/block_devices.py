@@ -5,14 +5,13 @@ from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Image, InstanceTypeFacts, gib
+from bosh_aws_cpi.model import Encryption, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.properties.vm_disks import RootDisk
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
 EPHEMERAL_NAME: Final = "/dev/sdb"
@@ -54,30 +53,30 @@ def planned(
         a disk.
     """
     problems = [*_of_instance_store(properties, facts, defaults)]
-    root, left_out, of_root = _root(properties.root_disk, image, defaults)
+    own = properties.ephemeral_disk
+    encryptions = defaults.encryptions(properties.root_disk, own)
+    root, left_out, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
     problems += of_root
-    disk = properties.ephemeral_disk
-    encryptions = defaults.encryptions(properties.root_disk, disk)
-    for name, (own, encryption) in encryptions.items():
-        if why := own.unused_key(encryption):
+    for name, (disk, encryption) in encryptions.items():
+        if why := disk.unused_key(encryption):
             left_out.append(f"{name}.kms_key_arn, which {why}")
     key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))
-    if disk.use_root_disk:
+    if own.use_root_disk:
         return BlockDevices([root], ephemeral=None, left_out=left_out, key_texts=key_texts), problems
-    if disk.use_instance_storage:
+    if own.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
-        ephemeral, of_ephemeral = _ephemeral(properties, facts, defaults)
-        problems += of_ephemeral
+        merged, origin = defaults.ephemeral(own)
+        default = default_ephemeral_gib(facts, is_store_raw=properties.raw_instance_storage)
+        size = default if merged.size is None else gib(merged.size)
+        ephemeral = _device(EPHEMERAL_NAME, merged, size, encryptions["ephemeral_disk"][1])
+        problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin)
     raw = _raw_names(image, facts) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
     mapped = [] if facts.store_is_nvme else raw
+    store = [{"DeviceName": name, "VirtualName": f"ephemeral{n}"} for n, name in enumerate(mapped)]
     devices = BlockDevices(
-        [
-            ephemeral,
-            *({"DeviceName": name, "VirtualName": f"ephemeral{n}"} for n, name in enumerate(mapped)),
-            root,
-        ],
+        [ephemeral, *store, root],
         ephemeral=EPHEMERAL_NAME,
         raw_ephemeral=raw,
         left_out=left_out,
@@ -125,8 +124,6 @@ def _of_instance_store(
         if not facts.store_disks:
             text = f"{name} requested for instance type '{facts.name}' that does not have instance storage"
             yield Problem(key, text)
-            continue
-        logger.debug("%s: '%s' has %d x %d GiB", name, facts.name, facts.store_disks, facts.store_gib)
     if is_used and facts.store_is_nvme:
         # EC2 API reference, BlockDeviceMapping: including NVMe instance store volumes "has no effect".
         text = (
@@ -138,55 +135,37 @@ def _of_instance_store(
         yield Problem(_IN_STORE, text)
 
 
-def _root(own: RootDisk, image: Image, defaults: DiskDefaults) -> tuple[Json, list[str], Iterator[Problem]]:
+def _root(
+    own: RootDisk, image: Image, defaults: DiskDefaults, encryption: Encryption
+) -> tuple[Json, list[str], Iterator[Problem]]:
     """The device, what is left out, and the problems."""
-    merged = defaults.root(own)
-    disk = merged.disk
-    ebs_device: Json = {"VolumeType": disk.type, "DeleteOnTermination": True}
-    if disk.size is not None:
-        ebs_device["VolumeSize"] = gib(disk.size)
-    left_out = []
+    disk, origin = defaults.root(own)
     limits = ebs.limits_of(disk.type)
-    for key, value, is_taken in (
-        ("Iops", disk.iops, limits.takes_iops),
-        ("Throughput", disk.throughput, limits.takes_throughput),
-    ):
-        if value is not None and is_taken:
-            ebs_device[key] = value
-        elif value is not None:
-            source = merged.origin.sources(["type"])
-            left_out.append(f"root_disk.{key.lower()}, which EBS type {disk.type} does not accept{source}")
-    size = ebs_device.get("VolumeSize") or image.root_gib or None
-    if "size" in merged.origin.inherited and not image.root_gib:
-        size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
-    volume = ebs.EbsVolume(disk.type, ebs_device.get("Iops"), ebs_device.get("Throughput"), size)
+    taken = {"iops": limits.takes_iops, "throughput": limits.takes_throughput}
+    unfit = [key for key, is_taken in taken.items() if getattr(disk, key) is not None and not is_taken]
+    source = origin.sources(["type"])
+    left_out = [f"root_disk.{key}, which EBS type {disk.type} does not accept{source}" for key in unfit]
+    disk = disk.model_copy(update=dict.fromkeys(unfit))
+    size = None if disk.size is None else gib(disk.size)
+    device = _device(root_device_name(image), disk, size, encryption)
     if own.volume_initialization_rate is not None:
-        ebs_device["VolumeInitializationRate"] = own.volume_initialization_rate
-    ebs_device.update(defaults.root_encryption(own).arguments())
-    device = {"DeviceName": root_device_name(image), "Ebs": ebs_device}
-    return device, left_out, ebs.problems(volume, "root disk", merged.origin)
+        device["Ebs"]["VolumeInitializationRate"] = own.volume_initialization_rate
+    if "size" in origin.inherited and not image.root_gib:
+        size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
+    elif size is None:
+        size = image.root_gib or None
+    return device, left_out, ebs.problems(_volume(disk, size), "root disk", origin)
 
 
-def _ephemeral(
-    properties: VmProperties, facts: InstanceTypeFacts, defaults: DiskDefaults
-) -> tuple[Json, Iterator[Problem]]:
-    """The device, and the problems."""
-    own = properties.ephemeral_disk
-    merged = defaults.ephemeral(own)
-    disk = merged.disk
-    if disk.size is not None:
-        size = gib(disk.size)
-    else:
-        size = default_ephemeral_gib(facts.name, is_store_raw=properties.raw_instance_storage)
-    volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size)
-    ebs_device: Json = {"VolumeSize": size, "VolumeType": disk.type, "DeleteOnTermination": True}
-    if disk.iops is not None:
-        ebs_device["Iops"] = disk.iops
-    if disk.throughput is not None:
-        ebs_device["Throughput"] = disk.throughput
-    ebs_device.update(defaults.ephemeral_encryption(own).arguments())
-    problems = ebs.problems(volume, "ephemeral disk", merged.origin)
-    return {"DeviceName": EPHEMERAL_NAME, "Ebs": ebs_device}, problems
+def _device(name: str, disk: RootDisk | EphemeralDisk, size: int | None, encryption: Encryption) -> Json:
+    figures = {"VolumeSize": size, "Iops": disk.iops, "Throughput": disk.throughput}
+    given = {key: value for key, value in figures.items() if value is not None}
+    volume = {"VolumeType": disk.type, "DeleteOnTermination": True, **given, **encryption.arguments()}
+    return {"DeviceName": name, "Ebs": volume}
+
+
+def _volume(disk: RootDisk | EphemeralDisk, size: int | None) -> ebs.EbsVolume:
+    return ebs.EbsVolume(disk.type, disk.iops, disk.throughput, size)
 
 
 def _raw_names(image: Image, facts: InstanceTypeFacts) -> Sequence[str]:

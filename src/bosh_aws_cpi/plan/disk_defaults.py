@@ -1,6 +1,6 @@
 """The configuration's defaults for disks, key by key under the properties of a VM or of a disk."""
 
-from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
@@ -26,18 +26,6 @@ _KEYS: Final = ("size", "type", "iops", "iops_per_gib", "throughput", "encrypted
 _OF_IOPS: Final = frozenset({"iops", "iops_per_gib"})
 
 
-class MergedDisk(Record, Generic[Disk]):
-    """A disk with the defaults.
-
-    Attributes:
-        disk: Its own properties, with the defaults for those that it lacks, except for the encryption.
-        origin: Where its properties stand.
-    """
-
-    disk: Disk
-    origin: ebs.Origin
-
-
 def persistent(own: "DiskProperties", aws: AwsConfig) -> tuple["DiskProperties", ebs.Origin, Encryption]:
     """A disk over ``aws.default_persistent_disk``, where its properties stand, and the default encryption.
 
@@ -45,8 +33,8 @@ def persistent(own: "DiskProperties", aws: AwsConfig) -> tuple["DiskProperties",
         CloudError: A default is wrong, is unknown, or EBS would refuse a disk with it; the message names it.
     """
     default = _read(type(own), aws.default_persistent_disk, _PERSISTENT, "disk")
-    merged = _merged(own, default, "cloud_properties", _PERSISTENT)
-    return merged.disk, merged.origin, default.encryption(aws.encryption, _PERSISTENT)
+    disk, origin = _merged(own, default, "cloud_properties", _PERSISTENT)
+    return disk, origin, default.encryption(aws.encryption, _PERSISTENT)
 
 
 class DiskDefaults(Record):
@@ -84,12 +72,12 @@ class DiskDefaults(Record):
         raised = self.root_disk.model_copy(update={"size": image.root_gib * MIB_PER_GIB})
         return self.replaced(root_disk=raised)
 
-    def root(self, own: RootDisk) -> MergedDisk[RootDisk]:
-        """A VM's root disk."""
+    def root(self, own: RootDisk) -> tuple[RootDisk, ebs.Origin]:
+        """A VM's root disk with the defaults, but its own encryption, and where its properties stand."""
         return _merged(own, self.root_disk, _OWN_ROOT, _ROOT)
 
-    def ephemeral(self, own: EphemeralDisk) -> MergedDisk[EphemeralDisk]:
-        """A VM's ephemeral disk."""
+    def ephemeral(self, own: EphemeralDisk) -> tuple[EphemeralDisk, ebs.Origin]:
+        """A VM's ephemeral disk with the defaults, but its own encryption, and where its properties stand."""
         return _merged(own, self.ephemeral_disk, _OWN_EPHEMERAL, _EPHEMERAL)
 
     def root_encryption(self, own: RootDisk) -> Encryption:
@@ -128,7 +116,7 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
     return disk
 
 
-def _merged(own: Disk, default: Disk, path: str, default_path: str) -> MergedDisk[Disk]:
+def _merged(own: Disk, default: Disk, path: str, default_path: str) -> tuple[Disk, ebs.Origin]:
     """A disk over the default, whose iops and throughput are made for the default's type only."""
     inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
     if "type" in own.model_fields_set and own.type != default.type:
@@ -136,4 +124,4 @@ def _merged(own: Disk, default: Disk, path: str, default_path: str) -> MergedDis
     if own.model_fields_set & _OF_IOPS:
         inherited -= _OF_IOPS
     disk = own.model_copy(update={name: getattr(default, name) for name in inherited})
-    return MergedDisk(disk, ebs.Origin(path, default_path, inherited))
+    return disk, ebs.Origin(path, default_path, inherited)

@@ -69,7 +69,7 @@ VOLUME_TYPES: Final = {
 """The types by name: VolumeType of EC2's API model."""
 _UNKNOWN: Final = VolumeType()
 _OTHER_STATES: Final = frozenset({"pending", "error", "recoverable", "recovering"})
-"""Of a snapshot that no disk can be made from: SnapshotState of EC2's API model."""
+"""The states of a snapshot that no disk can be made from: SnapshotState of EC2's API model."""
 
 
 def limits_of(volume_type: str) -> VolumeType:
@@ -152,7 +152,7 @@ def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
         what: What it is, for the message: "disk", "root disk".
         origin: Where its properties stand.
     """
-    refusal = _refusal(volume)
+    refusal = next(_refusals(volume), None)
     if refusal is None:
         return
     where, remedy = origin.path, origin.sources(refusal.beside)
@@ -197,60 +197,48 @@ def snapshot_problems(
     yield Problem(key, f"cloud_properties.snapshot_id: snapshot '{disk.snapshot_id}' {why}")
 
 
-def _refusal(volume: EbsVolume) -> Refusal | None:
-    """Why EBS would refuse a volume; None when EBS accepts it."""
+def _refusals(volume: EbsVolume) -> Iterator[Refusal]:
+    """Why EBS would refuse a volume, beginning with what rules out the most; only the first is sure."""
     name, limits = volume.type, volume.limits
     has_iops = volume.iops is not None or volume.iops_per_gib is not None
     if volume.throughput is not None and not limits.takes_throughput:
-        return Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")
-    if has_iops and limits.least_iops is None:
+        yield Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")
+    if has_iops and not limits.takes_iops:
         key = "iops" if volume.iops_per_gib is None else "iops_per_gib"
-        return Refusal(key, f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
+        yield Refusal(key, f"can't be set for type {name}: remove it, or use gp3, io1 or io2")
     if volume.iops_per_gib is not None and volume.iops_per_gib > limits.iops_per_gib:
         why = f"is {volume.iops_per_gib}, but type {name} allows at most {limits.iops_per_gib}"
-        return Refusal("iops_per_gib", why)
+        yield Refusal("iops_per_gib", why)
     if not has_iops and limits.needs_iops:
         other = "or iops_per_gib " if volume.is_persistent else ""
-        return Refusal("iops", f"{other}is needed for type {name}")
-    return _size_refusal(volume) or _iops_refusal(volume) or _throughput_refusal(volume)
+        yield Refusal("iops", f"{other}is needed for type {name}")
+    if volume.size_gib is not None and volume.size_gib < (least := limits.least_gib):
+        # The type is named, because a disk's size may be no property.
+        needed = f"{name} needs a size of at least {least} GiB"
+        yield Refusal("type", f"{needed}, not {volume.size_gib}: use gp3, or a larger disk", ("size",))
+    if volume.iops is not None:
+        yield from _refusals_of_iops(volume, volume.iops, limits.least_iops or 0)
+    if volume.throughput is not None:
+        yield from _refusals_of_throughput(volume, volume.throughput)
 
 
-def _size_refusal(volume: EbsVolume) -> Refusal | None:
-    """Why the type can't be that small; the type is named, because a disk's size may be no property."""
-    least = volume.limits.least_gib
-    if volume.size_gib is None or volume.size_gib >= least:
-        return None
-    needed = f"{volume.type} needs a size of at least {least} GiB"
-    return Refusal("type", f"{needed}, not {volume.size_gib}: use gp3, or a larger disk", ("size",))
-
-
-def _iops_refusal(volume: EbsVolume) -> Refusal | None:
-    iops, size_gib, limits = volume.iops, volume.size_gib, volume.limits
-    least = limits.least_iops
-    if iops is None or least is None:
-        return None
+def _refusals_of_iops(volume: EbsVolume, iops: int, least: int) -> Iterator[Refusal]:
+    size_gib = volume.size_gib
     if iops < least:
-        return Refusal("iops", f"is {iops}, but type {volume.type} needs at least {least}")
-    if size_gib is not None and iops > (most := max(size_gib * limits.iops_per_gib, least)):
+        yield Refusal("iops", f"is {iops}, but type {volume.type} needs at least {least}")
+    if size_gib is not None and iops > (most := max(size_gib * volume.limits.iops_per_gib, least)):
         why = f"is {iops}, but a {size_gib} GiB volume of type {volume.type} allows at most {most}"
-        return Refusal("iops", why, ("type", "size"))
-    return None
+        yield Refusal("iops", why, ("type", "size"))
 
 
-def _throughput_refusal(volume: EbsVolume) -> Refusal | None:
-    iops, throughput = volume.iops or _GP3_BASELINE_IOPS, volume.throughput
-    if throughput is None:
-        return None
-    if throughput < _GP3_BASELINE_THROUGHPUT:
-        why = f"is {throughput} MiB/s, but type gp3 needs at least {_GP3_BASELINE_THROUGHPUT}"
-        return Refusal("throughput", why)
-    if throughput > _GP3_MOST_THROUGHPUT:
-        return Refusal(
-            "throughput", f"is {throughput} MiB/s, but type gp3 allows at most {_GP3_MOST_THROUGHPUT}"
-        )
+def _refusals_of_throughput(volume: EbsVolume, throughput: int) -> Iterator[Refusal]:
+    least, most, iops = _GP3_BASELINE_THROUGHPUT, _GP3_MOST_THROUGHPUT, volume.iops or _GP3_BASELINE_IOPS
+    if throughput < least:
+        yield Refusal("throughput", f"is {throughput} MiB/s, but type gp3 needs at least {least}")
+    if throughput > most:
+        yield Refusal("throughput", f"is {throughput} MiB/s, but type gp3 allows at most {most}")
     if volume.iops is None and volume.iops_per_gib is not None:
-        return None  # the iops depend on a size that is not known
+        return  # the iops depend on a size that is not known
     if (needed := throughput * _GP3_IOPS_PER_MIBPS) > iops:
         why = f"of {throughput} MiB/s needs {needed} iops, but there are only {iops}"
-        return Refusal("throughput", why, ("iops",))
-    return None
+        yield Refusal("throughput", why, ("iops",))

@@ -6,7 +6,6 @@ from itertools import combinations
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
-from bosh_aws_cpi.plan.run_instances import ec2_names
 from bosh_aws_cpi.plan.type_options import lacking
 from bosh_aws_cpi.properties.network import (
     INTERFACE_OPTIONS,
@@ -50,8 +49,7 @@ def _named(name: str, value: object) -> Json:
         udp = {"EnaSrdUdpSpecification": {"EnaSrdUdpEnabled": True}} if value.udp else {}
         return {"EnaSrdSpecification": {"EnaSrdEnabled": True, **udp}} if value.enabled else {}
     if isinstance(value, ConnectionTracking):
-        timeouts = ec2_names(value)
-        return {"ConnectionTrackingSpecification": timeouts} if timeouts else {}
+        return {"ConnectionTrackingSpecification": value.ec2_names} if value.ec2_names else {}
     if not value or value == "interface":
         return {}
     return {"InterfaceType" if name == "interface_type" else "NetworkCardIndex": value}

@@ -159,15 +159,10 @@ def _check_addresses(plans: Sequence[NicPlan]) -> None:
         for text in (*plan.addresses, *filter(None, (plan.ipv4_prefix, plan.ipv6_prefix)))
     ]
     for (subnet, group, first), (other_subnet, other_group, second) in combinations(asked, 2):
-        if subnet == other_subnet and _overlap(first, second):
+        if subnet == other_subnet and ip_network(first).overlaps(ip_network(second)):
             groups = f"'{group}'" if group == other_group else f"'{group}' and '{other_group}'"
             message = f"Addresses of nic group {groups} overlap: {first} and {second}"
             raise CloudError(message)
-
-
-def _overlap(first: str, second: str) -> bool:
-    one, other = ip_network(first), ip_network(second)
-    return one.version == other.version and one.overlaps(other)
 
 
 def _check_fallbacks(networks: Mapping[str, Network]) -> None:

@@ -7,7 +7,6 @@ from typing import Final
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.plan.snapshots import MAX_DESCRIPTION
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 
 ROOT_DEVICE: Final = "/dev/xvda"
@@ -20,7 +19,7 @@ _DISK_BOOT: Final = re.compile(r"-hd0[-_](\d+)\.(\d+)")
 def description(properties: HeavyStemcellProperties) -> str | None:
     """``NAME VERSION``; None unless both are given."""
     if properties.name and properties.version:
-        return f"{properties.name} {properties.version}"[:MAX_DESCRIPTION]
+        return f"{properties.name} {properties.version}"[: tag_plan.MAX_DESCRIPTION]
     return None
 
 
@@ -44,15 +43,23 @@ def arguments(
         tags: The stemcell's tags.
     """
     text = description(properties)
-    kind = _paravirtual(properties, kernel_id) if properties.is_paravirtual else _hvm(properties)
     device = PARAVIRTUAL_DEVICE if properties.is_paravirtual else ROOT_DEVICE
+    if properties.is_paravirtual:
+        kind = {"RootDeviceName": properties.root_device_name, "KernelId": kernel_id}
+    else:
+        kind = {"RootDeviceName": ROOT_DEVICE, "SriovNetSupport": "simple", "BootMode": properties.boots_by}
+    optional = {
+        **kind,
+        "Description": text,
+        "EnaSupport": not properties.is_paravirtual,
+        "ImdsSupport": properties.imds_support,
+        "TpmSupport": properties.tpm_support,
+    }
     return {
         "Name": name,
         "Architecture": properties.architecture,
-        **({"Description": text} if text else {}),
-        **kind,
-        **({"ImdsSupport": properties.imds_support} if properties.imds_support else {}),
-        **({"TpmSupport": properties.tpm_support} if properties.tpm_support else {}),
+        "VirtualizationType": properties.virtualization_type,
+        **{key: value for key, value in optional.items() if value},
         "BlockDeviceMappings": [
             {"DeviceName": device, "Ebs": {"SnapshotId": snapshot_id, "DeleteOnTermination": True}},
             {"DeviceName": "/dev/sdb", "VirtualName": "ephemeral0"},
@@ -84,18 +91,3 @@ def newest_kernel(kernels: Iterable[tuple[str, str]], root_device_name: str | No
         )
         raise CloudError(message)
     return max(found)[1]
-
-
-def _hvm(properties: HeavyStemcellProperties) -> Json:
-    return {
-        "VirtualizationType": properties.virtualization_type,
-        "RootDeviceName": ROOT_DEVICE,
-        "SriovNetSupport": "simple",
-        "EnaSupport": True,
-        "BootMode": properties.boots_by,
-    }
-
-
-def _paravirtual(properties: HeavyStemcellProperties, kernel_id: str | None) -> Json:
-    root = {"RootDeviceName": properties.root_device_name} if properties.root_device_name else {}
-    return {"VirtualizationType": "paravirtual", "KernelId": kernel_id, **root}

@@ -1,20 +1,81 @@
-"""RunInstances' arguments."""
+"""RunInstances' arguments, and what a launch template may hold beside them.
 
-import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+EC2 user guide, "Launch instances from a launch template", and API model, RunInstancesRequest: parameters of
+the request replace the template's, tags are merged by key, and block devices by name. "Use Amazon EC2 launch
+templates to control launching": a request can't remove a parameter of the template.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan import type_options
 from bosh_aws_cpi.plan.launch_options import LaunchOption
-from bosh_aws_cpi.properties.types import Properties
+from bosh_aws_cpi.properties.types import Problem, camel_keys
 from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.plan.launch_template import TemplateVersion
     from bosh_aws_cpi.plan.spread import SpreadGroup
+
+
+_NETWORKS: Final = "use the networks, and security_groups"
+_DELETED: Final = "with it, the CPI could not delete the VM"
+REFUSED: Final = {
+    "BlockDeviceMappings": "use root_disk and ephemeral_disk",
+    "CapacityReservationSpecification": "use capacity_reservation",
+    "DisableApiStop": _DELETED,
+    "DisableApiTermination": _DELETED,
+    "HibernationOptions": "use hibernation",
+    "InstanceMarketOptions": "use spot, or capacity_reservation.market",
+    "InstanceRequirements": "use instance_type and instance_type_fallbacks",
+    "NetworkInterfaces": _NETWORKS,
+    "Placement": "use placement_group, tenancy or dedicated_host",
+    "SecondaryInterfaces": _NETWORKS,
+    "SecurityGroupIds": _NETWORKS,
+    "SecurityGroups": _NETWORKS,
+    "TagSpecifications": "use tags",
+}
+"""Parameters that a template must not hold, and what to use in their place, or why.
+
+With them EC2 would refuse every launch, or the VM would be another one than the properties say, because a
+launch without such a property does not have the parameter.
+"""
+
+
+class TemplateVersion(Record):
+    """A version of a launch template; ``parameters`` are the names of those that it holds."""
+
+    template_id: str
+    version: int
+    parameters: Collection[str]
+
+    @property
+    def argument(self) -> Json:
+        """RunInstances' argument ``LaunchTemplate``.
+
+        It has the number that was read: all launches of a create_vm must be equal, or their client tokens
+        can't be used again.
+        """
+        return {"LaunchTemplateId": self.template_id, "Version": str(self.version)}
+
+    def problems(self) -> Iterator[Problem]:
+        """What create_vm refuses of it."""
+        if wrong := [f"{name} ({why})" for name, why in REFUSED.items() if name in self.parameters]:
+            text = f"cloud_properties.launch_template: {self} holds {', '.join(wrong)}"
+            yield Problem("launch_template", f"{text}. Use a version of the template without them")
+
+    def ignored(self, arguments: Collection[str]) -> list[str]:
+        """The parameters in whose place EC2 takes those of a launch.
+
+        Args:
+            arguments: The names of RunInstances' arguments.
+        """
+        return sorted(set(self.parameters).intersection(arguments))
+
+    def __str__(self) -> str:
+        return f"version {self.version} of launch template '{self.template_id}'"
 
 
 class InstanceSpec(Record):
@@ -27,11 +88,11 @@ class InstanceSpec(Record):
     metadata_options: Json
     """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
-    """For the instance, its volumes, its spot request, and an interface that is created with it."""
+    """The tags of the instance, its volumes, its spot request, and an interface that is created with it."""
     zone: str
     spread: "SpreadGroup | None" = None
     """The placement group of the VM's instance group, with the property ``spread``."""
-    template: "TemplateVersion | None" = None
+    template: TemplateVersion | None = None
     """The version of a launch template, with the property ``launch_template``."""
 
 
@@ -65,11 +126,11 @@ def arguments(
     optional = {
         "KeyName": key_name,
         "IamInstanceProfile": {"Name": profile} if profile else None,
-        "MetadataOptions": _camel_keys(spec.metadata_options),
+        "MetadataOptions": camel_keys(spec.metadata_options),
         "InstanceMarketOptions": _market(option, properties),
         "CapacityReservationSpecification": _reservation(properties.capacity_reservation, option),
-        "CpuOptions": ec2_names(properties.cpu_options),
-        "CreditSpecification": ec2_names(credit),
+        "CpuOptions": properties.cpu_options and properties.cpu_options.ec2_names,
+        "CreditSpecification": credit and credit.ec2_names,
     }
     weighting = type_options.weighting(properties)
     optional |= {
@@ -91,22 +152,6 @@ def arguments(
         **optimized,
         **tag_plan.specifications(spec.tags, *tagged),
     }
-
-
-def _camel_keys(options: Mapping[str, object]) -> Json:
-    return {_camel(name): value for name, value in options.items()}
-
-
-def _camel(name: str) -> str:
-    return re.sub(r"(?:^|_)([a-z0-9])", lambda match: match.group(1).upper(), name)
-
-
-def ec2_names(properties: Properties | None) -> Json:
-    """The given properties of a hash, under EC2's names."""
-    if properties is None:
-        return {}
-    known = {name: getattr(properties, name) for name in type(properties).model_fields}
-    return _camel_keys({name: value for name, value in known.items() if value is not None})
 
 
 def _market(option: LaunchOption, properties: VmProperties) -> Json:

@@ -1,6 +1,6 @@
 """The ranges of addresses of a managed network's subnet."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Final
 
@@ -8,6 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import Record
 
+Network = IPv4Network | IPv6Network
 DEFAULT_BITS: Final = 24
 _IPV6_BITS: Final = 64
 KEPT_FIRST: Final = 4
@@ -21,7 +22,7 @@ class Taken(Record):
     range: str
     subnet_id: str
     since: str | None = None
-    """For a managed network's subnet of the same Director: when the CPI created it."""
+    """When the CPI created it, for a managed network's subnet of the same Director."""
 
 
 def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[Taken]) -> None:
@@ -56,7 +57,7 @@ def _remedy(left: Taken) -> str:
     )
 
 
-def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None, start: int) -> IPv4Network:
+def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None, start: int) -> Network:
     """Choose a free IPv4 range.
 
     Args:
@@ -70,14 +71,8 @@ def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None
         CloudError: No range of that size is free.
     """
     length = DEFAULT_BITS if bits is None else bits
-    blocks = [IPv4Network(each) for each in vpc_ranges]
-    choices = [
-        part for each in blocks if each.prefixlen <= length for part in each.subnets(new_prefix=length)
-    ]
-    others = _networks(taken)
-    for choice in _from(start, choices):
-        if not any(overlap(choice, other) for other in others):
-            return choice
+    if (found := _free(vpc_ranges, taken, length, start)) is not None:
+        return found
     message = (
         f"network.netmask_bits: no /{length} is free in the VPC, which has {', '.join(vpc_ranges)}. "
         "Set larger netmask_bits for a smaller subnet, or add a CIDR block to the VPC"
@@ -85,7 +80,7 @@ def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None
     raise CloudError(message)
 
 
-def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int) -> IPv6Network:
+def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int) -> Network:
     """Choose a free /64.
 
     Args:
@@ -99,11 +94,8 @@ def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int)
     if not vpc_ranges:
         message = "network.cloud_properties.ipv6: the VPC has no IPv6 range. Add one to it, or remove ipv6"
         raise CloudError(message)
-    others = _networks(taken)
-    for block in (IPv6Network(each) for each in vpc_ranges):
-        for choice in _parts(block, start):
-            if not any(overlap(choice, other) for other in others):
-                return choice
+    if (found := _free(vpc_ranges, taken, _IPV6_BITS, start)) is not None:
+        return found
     message = (
         f"network.cloud_properties.ipv6: no /64 is free in the VPC, which has {', '.join(vpc_ranges)}. "
         "Add an IPv6 CIDR block to it, or remove ipv6"
@@ -121,23 +113,18 @@ def addresses(subnet_range: str) -> Json:
     }
 
 
-def _parts(block: IPv6Network, start: int) -> Iterator[IPv6Network]:
-    """The /64s of a block, generated one by one, because a /44 has a million."""
-    count = 2 ** (_IPV6_BITS - block.prefixlen)
-    size = 2 ** (block.max_prefixlen - _IPV6_BITS)
-    for number in range(count):
-        first = int(block.network_address) + (start + number) % count * size
-        yield IPv6Network((first, _IPV6_BITS))
+def _free(ranges: Sequence[str], taken: Sequence[str], length: int, start: int) -> Network | None:
+    """The first free part of that length from the start on; one by one, because a /44 has a million."""
+    blocks = [block for block in map(ip_network, ranges) if block.prefixlen <= length]
+    others = [ip_network(each) for each in taken]
+    count = sum(2 ** (length - block.prefixlen) for block in blocks)
+    choices = (_part(blocks, length, (start + number) % count) for number in range(count))
+    return next((each for each in choices if not any(map(each.overlaps, others))), None)
 
 
-def _from(start: int, choices: Sequence[IPv4Network]) -> Iterator[IPv4Network]:
-    return (choices[(start + number) % len(choices)] for number in range(len(choices)))
-
-
-def _networks(ranges: Sequence[str]) -> list[IPv4Network | IPv6Network]:
-    return [ip_network(each) for each in ranges]
-
-
-def overlap(one: IPv4Network | IPv6Network, other: IPv4Network | IPv6Network) -> bool:
-    """Whether two ranges have an address in common."""
-    return one.version == other.version and one.overlaps(other)
+def _part(blocks: Sequence[Network], length: int, number: int) -> Network:
+    block, *further = blocks
+    if number >= (count := 2 ** (length - block.prefixlen)):
+        return _part(further, length, number - count)
+    size = 2 ** (block.max_prefixlen - length)
+    return type(block)((int(block.network_address) + number * size, length))

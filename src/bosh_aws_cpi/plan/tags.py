@@ -48,7 +48,8 @@ def _is_own(key: str) -> bool:
 
 
 def _formatted(tags: Mapping[str, Any]) -> dict[str, str]:
-    return {key[:MAX_KEY]: _text(value)[:MAX_VALUE] for key, value in tags.items() if value is not None}
+    texts = {key: value if isinstance(value, str) else encode(value) for key, value in tags.items()}
+    return {key[:MAX_KEY]: text[:MAX_VALUE] for key, text in texts.items() if tags[key] is not None}
 
 
 def checked(value: object) -> Json:
@@ -109,24 +110,17 @@ def check_for_instance(tags: Mapping[str, str], metadata_options: Mapping[str, o
 
 
 def beside(common: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]:
-    """``tags``, and as many of ``common`` as EC2 allows beside them.
+    """``tags``, and as many of ``common`` as EC2 allows: a snapshot or a copy must not fail for a default.
 
     Args:
         common: ``aws.tags``.
-        tags: All others; they win.
+        tags: All others, whose number the operator does not choose; they win.
     """
-    added = [key for key in common if key not in tags][: max(MAX_TAGS - len(tags), 0)]
-    return {**{key: common[key] for key in added}, **tags}
-
-
-def of_environment(environment: Json | None) -> Json:
-    """The tags in create_vm's environment, ``bosh.tags``, which the Director sets.
-
-    Raises:
-        CloudError: They are not a hash.
-    """
-    bosh = (environment or {}).get("bosh")
-    return checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
+    further = [key for key in common if key not in tags]
+    room = max(MAX_TAGS - len(tags), 0)
+    if left_out := ", ".join(sorted(further[room:])):
+        logger.warning("EC2 allows %d tags: these of aws.tags are left out: %s", MAX_TAGS, left_out)
+    return {**{key: common[key] for key in further[:room]}, **tags}
 
 
 DIRECTOR_TAG = "bosh_director_uuid"
@@ -140,8 +134,7 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
         director_uuid: The UUID of the request's Director; None when the request has none.
         agent_id: The VM's agent, for resources of one VM.
     """
-    given = {DIRECTOR_TAG: director_uuid, AGENT_TAG: agent_id}
-    return _formatted({key: value for key, value in given.items() if value})
+    return _formatted({DIRECTOR_TAG: director_uuid or None, AGENT_TAG: agent_id or None})
 
 
 SPREAD_TAG = "bosh_spread_group"
@@ -158,12 +151,14 @@ SHUTDOWN_TAG = "bosh_skip_os_shutdown"
 
 
 def of_vm(environment: Json | None, own: object) -> dict[str, str]:
-    """The tags of create_vm's environment, and those of the VM's cloud properties, which win.
+    """The tags of create_vm's environment, ``bosh.tags``, and those of the VM's cloud properties, which win.
 
     Raises:
         CloudError: They are no hashes.
     """
-    return of_request({**of_environment(environment), **checked(own)})
+    bosh = (environment or {}).get("bosh")
+    of_director = checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
+    return of_request({**of_director, **checked(own)})
 
 
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
@@ -282,10 +277,39 @@ def vm_metadata(metadata: Json) -> dict[str, str]:
     return of_request(tags)
 
 
-def disk_metadata(metadata: Json) -> dict[str, str]:
-    """The tags of set_disk_metadata."""
-    return of_request(metadata)
+_RENAMED_FOR_SNAPSHOTS: Final = frozenset({"director_name", "index", "job"})
+MAX_DESCRIPTION: Final = 255
+"""EC2's limit, in characters."""
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else encode(value)
+def snapshot_description(metadata: Json, device: str | None) -> str:
+    """``deployment/job/index`` and the last part of the device's path, without missing parts.
+
+    Args:
+        metadata: The Director's metadata; all keys are optional.
+        device: The disk's device name; None when it is not attached.
+    """
+    parts = [metadata.get(key) for key in ("deployment", "job", "index")]
+    named = [str(part) for part in parts if part is not None and part != ""]
+    whole = "/".join([*named, device.rpartition("/")[2]] if device else named)
+    return whole[:MAX_DESCRIPTION]
+
+
+def of_snapshot(metadata: Json, device: str | None) -> dict[str, str]:
+    """The snapshot's tags: the metadata under names that operators know.
+
+    Args:
+        metadata: The Director's metadata.
+        device: The disk's device name; None when it is not attached.
+    """
+    instance = [metadata.get(key) for key in ("job", "instance_id")]
+    index = metadata.get("index")
+    renamed = {
+        **{key: value for key, value in metadata.items() if key not in _RENAMED_FOR_SNAPSHOTS},
+        "director": metadata.get("director_name"),
+        "instance_index": None if index is None else str(index),
+        "instance_name": "/".join(str(part) for part in instance if part) or None,
+        "device": device,
+        "Name": snapshot_description(metadata, device) or None,
+    }
+    return of_request(renamed)

@@ -1,6 +1,6 @@
 """What not every instance type can do for a VM, and what hibernation needs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Image, InstanceTypeFacts, TypeOption
@@ -97,36 +97,28 @@ def _of_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevice
     """
     volumes = {device["DeviceName"]: device["Ebs"] for device in devices.mappings if "Ebs" in device}
     root = volumes[root_device_name(image)]
-    problem: str | None
+    types = {name: volume["VolumeType"] for name, volume in volumes.items()}
+    unfit = next((name for name, kind in types.items() if not ebs.limits_of(kind).hibernates), None)
+    size = _root_mib(root, image)
     if not root.get("Encrypted") and not image.is_encrypted:
-        problem = "an encrypted root disk: set root_disk.encrypted to true"
+        needed = "an encrypted root disk: set root_disk.encrypted to true"
+    elif unfit is not None:
+        key = "ephemeral_disk" if unfit == EPHEMERAL_NAME else "root_disk"
+        needed = f"disks of type gp3, gp2, io2 or io1: change {key}.type from {types[unfit]}"
+    elif 0 < size <= facts.memory_mib:
+        enough = f" to {_roomy(image, facts)} MiB, which hold the stemcell's disk, too"
+        needed = (
+            f"a root disk that is larger than the {facts.memory_mib} MiB of memory of '{facts.name}': "
+            f"increase root_disk.size{enough if image.root_gib else ''}"
+        )
     else:
-        problem = _unfit_type(volumes) or _too_small(_root_mib(root, image), image, facts)
-    if problem:
-        yield Problem("hibernation", f"hibernation needs {problem}")
-
-
-def _unfit_type(volumes: Mapping[str, Json]) -> str | None:
-    for name, volume in volumes.items():
-        if not ebs.limits_of(volume["VolumeType"]).hibernates:
-            key = "ephemeral_disk" if name == EPHEMERAL_NAME else "root_disk"
-            return f"disks of type gp3, gp2, io2 or io1: change {key}.type from {volume['VolumeType']}"
-    return None
+        return
+    yield Problem("hibernation", f"hibernation needs {needed}")
 
 
 def _root_mib(root: Json, image: Image) -> int:
     """The size of the root disk; 0 when it is not known."""
     return int(max(root.get("VolumeSize", 0), image.root_gib)) * MIB_PER_GIB
-
-
-def _too_small(size: int, image: Image, facts: InstanceTypeFacts) -> str | None:
-    if not size or size > facts.memory_mib:
-        return None
-    enough = f" to {_roomy(image, facts)} MiB, which hold the stemcell's disk, too" if image.root_gib else ""
-    return (
-        f"a root disk that is larger than the {facts.memory_mib} MiB of memory of '{facts.name}': increase "
-        f"root_disk.size{enough}"
-    )
 
 
 def _roomy(image: Image, facts: InstanceTypeFacts) -> int:

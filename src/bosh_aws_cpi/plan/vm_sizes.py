@@ -1,7 +1,6 @@
 """Chooses an instance type by size, for calculate_vm_cloud_properties."""
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
@@ -41,8 +40,8 @@ VM_SIZES = (
     VmSize("m5.16xlarge", 64, 262144),
     VmSize("r5.16xlarge", 64, 524288),
 )
-"""In order of preference. A manifest with sizes must keep its instance types, so the order is that of the
-Ruby CPI, without newer families."""
+"""The types of the Ruby CPI in order of preference. A manifest with sizes must keep its instance types, so
+the order is that of the Ruby CPI, without newer families."""
 
 _KEYS = ("cpu", "ram", "ephemeral_disk_size")
 _MIB_PER_VCPU = 10 * 1024
@@ -64,16 +63,24 @@ def cloud_properties(wanted: Json, sizes: Sequence[VmSize] = VM_SIZES) -> Json:
     Raises:
         CloudError: A key is missing or not a number, or no known type is large enough.
     """
-    missing = [f"'{key}'" for key in _KEYS if wanted.get(key) is None]
-    if missing:
+    if missing := [f"'{key}'" for key in _KEYS if wanted.get(key) is None]:
         message = f"Missing VM cloud properties: {', '.join(missing)}"
         raise CloudError(message)
     for key in _KEYS:
-        _check_number(key, wanted[key])
-    return {
-        "instance_type": _smallest(sizes, wanted["cpu"], wanted["ram"]).name,
-        "ephemeral_disk": {"size": wanted["ephemeral_disk_size"]},
-    }
+        value = wanted[key]
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            message = f"VM cloud property '{key}' must be a number, 0 or more, got {type_name(value)}"
+            raise CloudError(message)
+    cpu, ram = wanted["cpu"], wanted["ram"]
+    size = next((size for size in sizes if size.cpu >= cpu and size.ram >= ram), None)
+    if size is None:
+        largest = max(sizes, key=lambda size: (size.ram, size.cpu))
+        message = (
+            f"Unable to meet requested VM requirements: {cpu} CPU, {ram} RAM. "
+            f"Largest known VM type is '{largest.name}': {largest.cpu} CPU, {largest.ram} RAM."
+        )
+        raise CloudError(message)
+    return {"instance_type": size.name, "ephemeral_disk": {"size": wanted["ephemeral_disk_size"]}}
 
 
 def of_families(families: Sequence[str]) -> Sequence[VmSize]:
@@ -91,12 +98,21 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
     if not families:
         return VM_SIZES
     from bosh_aws_cpi.plan import type_table  # noqa: PLC0415 - needed only with the key
+    from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES  # noqa: PLC0415 - the same
 
     found: list[VmSize] = []
     architectures: dict[str, str] = {}
     for family in dict.fromkeys(families):
         if not (rows := type_table.sizes(family)):
-            message = f"aws.vm_resources_families: {_reason(family)}"
+            why = (
+                f"'{family}' is no family of the built-in table of types: "
+                "a family is the part of a type's name before the dot, such as m7i"
+            )
+            if family in XEN_FAMILIES:
+                why = (
+                    f"'{family}' is a family of a previous generation, on Xen: name a newer one, such as m7i"
+                )
+            message = f"aws.vm_resources_families: {why}"
             raise CloudError(message)
         found += [VmSize(name, cpu, ram) for name, cpu, ram, _ in rows]
         architectures[family] = rows[0][3]
@@ -106,7 +122,7 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
             f"aws.vm_resources_families: {said}: name families of one architecture, that of the stemcells"
         )
         raise CloudError(message)
-    return sorted(found, key=_estimated_price)
+    return sorted(found, key=lambda size: (size.cpu * _MIB_PER_VCPU + size.ram, size.ram))
 
 
 def among(sizes: Sequence[VmSize], offered: Collection[str], region: str) -> Sequence[VmSize]:
@@ -123,42 +139,3 @@ def among(sizes: Sequence[VmSize], offered: Collection[str], region: str) -> Seq
         )
         raise CloudError(message)
     return found
-
-
-def _reason(family: str) -> str:
-    """Why the table of sizes lacks a family."""
-    from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES  # noqa: PLC0415 - only the message needs it
-
-    if family in XEN_FAMILIES:
-        return f"'{family}' is a family of a previous generation, on Xen: name a newer one, such as m7i"
-    return (
-        f"'{family}' is no family of the built-in table of types: "
-        "a family is the part of a type's name before the dot, such as m7i"
-    )
-
-
-def _estimated_price(size: VmSize) -> tuple[int, int]:
-    """What types are ordered by: vCPUs and memory, weighted by what they cost, in MiB; then memory."""
-    return size.cpu * _MIB_PER_VCPU + size.ram, size.ram
-
-
-def _amount(size: VmSize) -> tuple[int, int]:
-    return size.ram, size.cpu
-
-
-def _smallest(sizes: Sequence[VmSize], cpu: float, ram: float) -> VmSize:
-    for size in sizes:
-        if size.cpu >= cpu and size.ram >= ram:
-            return size
-    largest = max(sizes, key=_amount)
-    message = (
-        f"Unable to meet requested VM requirements: {cpu} CPU, {ram} RAM. "
-        f"Largest known VM type is '{largest.name}': {largest.cpu} CPU, {largest.ram} RAM."
-    )
-    raise CloudError(message)
-
-
-def _check_number(key: str, value: Any) -> None:  # noqa: ANN401 - any JSON value
-    if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-        message = f"VM cloud property '{key}' must be a number, 0 or more, got {type_name(value)}"
-        raise CloudError(message)

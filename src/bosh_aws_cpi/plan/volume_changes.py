@@ -106,7 +106,8 @@ def _obstacle_of_encryption(volume: Volume, wanted: Encryption) -> str | None:
         return None
     if not volume.encrypted:
         return f"Volume '{volume.disk_cid}' can't be encrypted in place"
-    if wanted.kms_key_arn and not _is_same_key(wanted.kms_key_arn, volume.kms_key_arn):
+    current = volume.kms_key_arn or ""  # EBS shows the key's ARN
+    if wanted.kms_key_arn and wanted.kms_key_arn not in {current, current.rpartition("key/")[2]}:
         return (
             f"Volume '{volume.disk_cid}' can't change its KMS key in place, and '{wanted.kms_key_arn}' is "
             "not the id or ARN of its current key"
@@ -134,8 +135,3 @@ def _encryption_of_copy(volume: Volume, wanted: Encryption) -> Encryption:
     if wanted.encrypted and (wanted.kms_key_arn or not volume.kms_key_arn):
         return wanted
     return Encryption(volume.encrypted, volume.kms_key_arn, "the disk's own key")
-
-
-def _is_same_key(wanted: str, current: str | None) -> bool:
-    """Whether a key's ARN or id is that of the volume's key; EBS shows that key's ARN."""
-    return current is not None and wanted in {current, current.rpartition("key/")[2]}

@@ -177,7 +177,7 @@ class HeavyStemcellProperties(StemcellProperties):
         return self.virtualization_type == "paravirtual"
 
     def problems(self, encryption: Encryption, now: datetime) -> Iterator[Problem]:
-        """The same; and a NitroTPM needs an AMI that boots by UEFI."""
+        """Why create_stemcell refuses the AMI's `settings`: a NitroTPM also needs boot by UEFI."""
         yield from super().problems(encryption, now)
         # EC2 user guide, NitroTPM, prerequisites: "the AMI must be configured for UEFI boot mode".
         if self.tpm_support and self.boots_by != "uefi":

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LONGEST_NUMBER: Final = 20
 """The maximum number of digits of a wrong number that an error shows."""
 _PRICE_FLOOR: Final = Decimal("0.001")
-"""In dollars; EC2 wants more (API model, SpotMarketOptions, MaxPrice)."""
+"""A price in dollars; EC2 wants more (API model, SpotMarketOptions, MaxPrice)."""
 
 
 def _truth(value: object) -> bool:
@@ -90,7 +90,7 @@ MISSING: Final = "is missing"
 HASH_RULE: Final = "hash_rule"
 """The type of pydantic's error for a hash whose keys contradict each other: a hash as such is right."""
 _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
-"""For these, null is a value: no encryption, no key, whatever the defaults say."""
+"""Properties for which null is a value: no encryption, no key, whatever the defaults say."""
 
 
 class Problem(Record):

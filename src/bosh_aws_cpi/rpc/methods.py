@@ -64,7 +64,7 @@ class Method(Record):
     result: Callable[[Any], Any] | None = None
     """Converts the function's result to the form of V2 and later."""
     result_in_v1: Callable[[Any], Any] | None = None
-    """The same for V1, where it differs."""
+    """Converts the result to the form of V1, where that differs."""
 
 
 _VM = ("vm_cid", CID)
@@ -132,7 +132,7 @@ METHODS: Final[dict[str, Method]] = {
     "snapshot_disk": Method("snapshots:snapshot_disk", (_DISK, _METADATA)),
     "delete_snapshot": Method("snapshots:delete_snapshot", (("snapshot_cid", CID),)),
     # networks
-    "configure_networks": Method("vms.networks:configure_networks", (_VM, ("networks", HASH))),
+    "configure_networks": Method("vms.existing:configure_networks", (_VM, ("networks", HASH))),
     "create_network": Method("networks:create_network", (("network", HASH),)),
     "delete_network": Method("networks:delete_network", (("subnet_id", CID),)),
 }

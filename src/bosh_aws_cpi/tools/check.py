@@ -15,16 +15,9 @@ if TYPE_CHECKING:
 
 _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
-Several cloud configs are merged. What they name in AWS is looked up. Nothing is created or changed."""
-_EPILOG: Final = """\
+Several cloud configs are merged. What they name in AWS is looked up. Nothing is created or changed.
 Each finding has a severity, its place, what is wrong and what to do. error: the deployment fails. warning: it
-may do something else than expected. not checked: a value is a ((variable)), or AWS refused the lookup.
-
-exit status:
-0: no finding is an error
-1: a finding is an error: the deployment fails; with --strict also: it is a warning, or "not checked"
-2: the check failed: bad arguments, a file or configuration that can't be read, or keys that AWS does not
-   accept"""
+may do something else than expected. not checked: a value is a ((variable)), or AWS refused the lookup."""
 
 
 def main(arguments: list[str]) -> int:
@@ -33,7 +26,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command.parser("check", _DESCRIPTION, _EPILOG)
+    parser = command.parser(
+        "check",
+        _DESCRIPTION,
+        "no finding is an error",
+        'a finding is an error: the deployment fails; with --strict also: it is a warning, or "not checked"',
+    )
     parser.add_argument(
         "files",
         metavar="FILE",
@@ -105,14 +103,11 @@ def _check(given: argparse.Namespace) -> int:
 
 def _account(files: "Files", stemcells: "Sequence[str]") -> "tuple[Files, Iterator[Finding]]":
     """The files as the region makes them, and what AWS says of the things that they name."""
-    from bosh_aws_cpi.aws.sdk.command_clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
+    from bosh_aws_cpi.aws.sdk.clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
     from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
     from bosh_aws_cpi.tools.asking import RETRIES  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account.survey import Extras, findings  # noqa: PLC0415 - as above
-    from bosh_aws_cpi.tools.checks.references import References  # noqa: PLC0415
+    from bosh_aws_cpi.tools.checks.account.survey import findings  # noqa: PLC0415 - as above
 
     clients = CommandClients(files.aws.replaced(max_retries=RETRIES), CallStatistics())
     files = files.in_region(lambda: clients.ec2)
-    references = References.of(files.config, files.uses, files.vms)
-    extras = Extras(stemcells, files.demand(), is_for_create_env=files.is_for_create_env)
-    return files, findings(clients, files.aws, references, extras)
+    return files, findings(clients, files, stemcells)

@@ -13,6 +13,8 @@ from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.tools.command_line import failed, written
 
+_FAILED: Final = "the command failed: bad arguments, a bad configuration, or keys that AWS does not accept"
+
 
 class _Parser(argparse.ArgumentParser):
     """Reads the arguments of a command."""
@@ -22,18 +24,19 @@ class _Parser(argparse.ArgumentParser):
         super().error(log.printable(message))
 
 
-def parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
+def parser(name: str, description: str, zero: str, one: str) -> argparse.ArgumentParser:
     """Return the parser of a command, whose first argument is the configuration file, ``config``.
 
     Args:
         name: The command: "preflight".
         description: What it does, divided into lines.
-        epilog: What its exit status says, divided into lines.
+        zero: What the exit status 0 says.
+        one: What the exit status 1 says.
     """
     created = _Parser(
         f"cpi {name}",
         description=description,
-        epilog=epilog,
+        epilog=f"exit status:\n0: {zero}\n1: {one}\n2: {_FAILED}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )

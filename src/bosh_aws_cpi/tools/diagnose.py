@@ -6,7 +6,7 @@ from ipaddress import ip_address
 from typing import Final
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.jsontext import Json
@@ -18,12 +18,6 @@ from bosh_aws_cpi.tools.findings import Finding
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
 console, and the routes and firewalls between it and the Director. Nothing is created or changed."""
-_EPILOG: Final = """\
-exit status:
-0: no cause was found
-1: a cause was found
-2: the command failed: bad arguments, a bad configuration, an unknown VM, or keys that AWS does not accept"""
-
 _CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
     vm_causes.status_checks,
     vm_causes.on_console,
@@ -46,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command.parser("diagnose", _DESCRIPTION, _EPILOG)
+    parser = command.parser("diagnose", _DESCRIPTION, "no cause was found", "a cause was found")
     parser.add_argument("vm", metavar="VM_CID", help="the instance's id, which `bosh vms` shows: i-…")
     parser.add_argument(
         "--director-address",
@@ -68,10 +62,10 @@ def _address(text: str) -> str:
 def _diagnose(given: argparse.Namespace) -> int:
     config = load(given.config, {})
     statistics = CallStatistics()
-    details = gathering.details(CommandClients(config.aws, statistics).ec2, config, given.vm)
+    instance = gathering.instance(CommandClients(config.aws, statistics).ec2, config, given.vm)
     # Only the first call must succeed; all others are left out if AWS does not answer at once.
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
-    facts = gathering.gather(without_retries, config, details, given.director_address or "")
+    facts = gathering.gather(without_retries, config, instance, given.director_address or "")
     found = causes(facts)
     told = findings.document(found, document(facts))
     shown = command.show(told, lines(facts, found), as_json=given.json)
@@ -84,14 +78,14 @@ def causes(facts: Facts) -> list[Finding]:
     Nothing else is said of an instance that is gone: it has neither network nor user data.
     """
     found = list(vm_causes.state(facts))
-    if not facts.details.instance.is_ending:
+    if not facts.instance.is_ending:
         found += [finding for cause in _CAUSES for finding in cause(facts)]
     return findings.ordered([*found, *facts.not_checked])
 
 
 def document(facts: Facts) -> Json:
     """What the report tells apart from the findings; unknown values are null."""
-    instance, settings = facts.details.instance, facts.settings
+    instance, settings = facts.instance, facts.settings
     return {
         "vm": {
             "id": instance.vm_cid,

@@ -75,7 +75,7 @@ class Finding(Record):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """The same for what is found several times of one value, however bad, by different paths to it."""
+        """What findings of one value by different paths have in common, however bad they are."""
         place = self.place
         where = (place.file, place.position or place.path) if place else ()
         return (self.what, self.remedy, self.source, where)

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeVar
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
@@ -35,13 +35,8 @@ _NO_SUCH_ID: Final = ("NotFound", "Malformed", "InvalidID", "InvalidAMIID.Unavai
 """How the codes for an id that does not exist end."""
 _DESCRIPTION: Final = """\
 Check whether the CPI can use AWS: credentials, region, endpoints and each permission in docs/iam-policy.json.
-Nothing is created or changed."""
-_EPILOG: Final = f"""\
-All features are checked and shown.
-The exit status depends on {BASELINE} and the features that --feature names:
-0: no permission is missing, and the endpoints answer; the report counts the permissions that can't be checked
-1: a permission is missing or could not be determined, or an endpoint fails
-2: the check failed: bad arguments, a bad configuration, or keys that AWS does not accept"""
+Nothing is created or changed. All features are checked and shown.
+The exit status depends on Baseline and the features that --feature names."""
 
 
 class Verdict(Record):
@@ -83,7 +78,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command.parser("preflight", _DESCRIPTION, _EPILOG)
+    parser = command.parser(
+        "preflight",
+        _DESCRIPTION,
+        "no permission is missing, and the endpoints answer; what can't be checked is counted",
+        "a permission is missing or could not be determined, or an endpoint fails",
+    )
     parser.add_argument(
         "--feature",
         metavar="NAME",
@@ -138,8 +138,9 @@ def document(examined: Examined, chosen: Collection[str], role_arn: str | None) 
 
 
 def _feature(name: str, examined: Examined, *, is_needed: bool) -> Json:
+    verdicts = {action: examined.verdicts[action] for action in FEATURES[name].actions}
+
     def reasons(state: State) -> dict[str, str]:
-        verdicts = {action: examined.verdicts[action] for action in FEATURES[name].actions}
         return {action: verdict.why for action, verdict in verdicts.items() if verdict.state == state}
 
     return {
@@ -155,11 +156,6 @@ def _feature(name: str, examined: Examined, *, is_needed: bool) -> Json:
 def _together(features: list[Json], key: str) -> set[str]:
     """The actions of several features under this key, without duplicates."""
     return {action for each in features for action in each[key]}
-
-
-def _services(name: str) -> set[str]:
-    prefixes = {action.partition(":")[0] for action in FEATURES[name].actions}
-    return {service for prefix in prefixes for service in SERVICES.get(prefix, ())}
 
 
 def lines(report: Json) -> list[str]:
@@ -243,11 +239,10 @@ class _Examination:
         known = {
             **{action: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()},
             "ec2:DescribeAvailabilityZones": zones_verdict,
-            # Otherwise the first call would have failed.
-            "sts:AssumeRole": _ALLOWED
-            if config.role_arn
-            else Verdict("not checkable", "no aws.role_arn is set"),
+            "sts:AssumeRole": _ALLOWED,  # otherwise the first call would have failed
         }
+        if not config.role_arn:
+            known["sts:AssumeRole"] = Verdict("not checkable", "no aws.role_arn is set")
         if not config.enable_describe_instance_types:
             why = "not needed: aws.enable_describe_instance_types is false"
             known["ec2:DescribeInstanceTypes"] = Verdict("not checkable", why)

@@ -21,7 +21,7 @@ SERVICES: Final = {
     "servicequotas": ("service-quotas",),
 }
 """The SDK's names of the services that an action belongs to, by the action's prefix in IAM."""
-NOT_CHECKABLE: Final = {action: row.probe for action, row in ACTIONS.items() if isinstance(row.probe, str)}
+NOT_CHECKABLE: Final = {action: row.unprobed for action, row in ACTIONS.items() if row.unprobed}
 """Actions that no harmless call can check, each with the reason."""
 FIRST_CALLS: Final = frozenset({"ec2:DescribeAvailabilityZones", "sts:AssumeRole"})
 """Actions that preflight's first calls check."""

@@ -5,7 +5,7 @@ Certainty comes before completeness: a resource that BOSH may still know, or tha
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import Enum
 from functools import cached_property
 from itertools import chain
@@ -39,7 +39,6 @@ _MARKED: Final[frozenset[Kind]] = frozenset({"interface", "placement group"})
 """The kinds whose age only the mark of an earlier sweep shows."""
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
-_HOUR: Final = 3600
 _DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
 
 
@@ -102,7 +101,7 @@ class Stray(Record):
 
     def age(self, now: datetime) -> float | None:
         """The age in hours; None when that is not known."""
-        return None if self.since is None else max(0.0, (now - self.since).total_seconds() / _HOUR)
+        return None if self.since is None else max(0.0, (now - self.since) / timedelta(hours=1))
 
 
 _Verdict = tuple[str, Removal] | None

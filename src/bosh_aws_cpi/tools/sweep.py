@@ -2,7 +2,6 @@
 
 import argparse
 import math
-from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import interrupts, log
@@ -26,7 +25,6 @@ from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.plan.tags import of_origin
-from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.strays import Inventory, Outcome, Removal, Stray, Wish, mark, wanted
 from bosh_aws_cpi.tools.sweep_report import Report
@@ -41,11 +39,6 @@ _NO_STRAY: Final = (
 _WENT: Final = frozenset({Outcome.REMOVED, Outcome.GONE})
 _DESCRIPTION: Final = """\
 List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
-_EPILOG: Final = """\
-exit status:
-0: nothing is left to do
-1: something is left to do, or could not be listed
-2: the command failed: bad arguments, a bad configuration, or an error of AWS"""
 _OPTIONAL: Final[tuple[Kind, ...]] = ("snapshot", "placement group")
 """The kinds that some policies do not allow to be listed."""
 
@@ -56,7 +49,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = command.parser("sweep", _DESCRIPTION, _EPILOG)
+    parser = command.parser(
+        "sweep", _DESCRIPTION, "nothing is left to do", "something is left to do, or could not be listed"
+    )
     parser.add_argument(
         "--director",
         required=True,
@@ -107,15 +102,16 @@ def _sweep(given: argparse.Namespace) -> int:
             config.region,
         )
     wish = Wish(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
-    run = _Run(clients, there, wish, clock.began(), [])
+    report = Report(there, config.region, wish, clock.began(), not_listed, [])
     is_complete = False
     try:
-        run.carry_out()
+        _carry_out(clients, report)
         is_complete = True
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
-        report = Report(there, config.region, wish, run.now, not_listed, run.strays, is_complete)
-        shown = command.show(report.document(), map(log.redact, report.lines()), as_json=given.json)
+        document = report.document(is_complete=is_complete)
+        lines = report.lines(is_complete=is_complete)
+        shown = command.show(document, map(log.redact, lines), as_json=given.json)
     return shown or report.status
 
 
@@ -138,63 +134,48 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     return Inventory(director, found), not_listed
 
 
-class _Run(Record):
-    """One run of the command.
+def _carry_out(clients: Clients, report: Report) -> None:
+    """Do with each stray what the operator wishes, and add it to the report."""
+    strays, wish = report.strays, report.wish
+    for stray in report.there.strays():
+        strays.append(stray)
+        strays[-1] = _treated(clients, report, stray)
+    listed = {stray.resource.resource_id for stray in strays}
+    for each in sorted((wish.disks | wish.instances) - listed):
+        is_disk = each in wish.disks
+        resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
+        removal = Removal.DISK if is_disk else Removal.INSTANCE
+        strays.append(Stray(resource, "named by you", removal, None, Outcome.FAILED, _NO_STRAY))
 
-    Attributes:
-        clients: The AWS clients.
-        there: All resources at its start.
-        wish: The operator's options.
-        now: The time of its start.
-        strays: The strays so far with their outcomes, which are right even after an interruption.
-    """
 
-    clients: Clients
-    there: Inventory
-    wish: Wish
-    now: datetime
-    strays: list[Stray]
+def _treated(clients: Clients, report: Report, stray: Stray) -> Stray:
+    """Carry out what is wanted; an error becomes the stray's, and the run continues."""
+    outcome = wanted(stray, report.wish, report.now)
+    try:
+        if outcome is Outcome.MARKED:
+            tags.require(clients.ec2, stray.resource.resource_id, mark(stray.resource, report.now))
+        elif outcome is Outcome.REMOVED:
+            outcome = _delete(clients, report, stray)
+    except (*FAILURES, BoshError) as error:
+        said = error.message if isinstance(error, BoshError) else described(error)
+        return stray.replaced(outcome=Outcome.FAILED, error=said)
+    return stray.replaced(outcome=outcome)
 
-    def carry_out(self) -> None:
-        """Do with each stray what the operator wishes."""
-        for stray in self.there.strays():
-            self.strays.append(stray)
-            self.strays[-1] = self._treated(stray)
-        listed = {stray.resource.resource_id for stray in self.strays}
-        for each in sorted((self.wish.disks | self.wish.instances) - listed):
-            is_disk = each in self.wish.disks
-            resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
-            removal = Removal.DISK if is_disk else Removal.INSTANCE
-            self.strays.append(Stray(resource, "named by you", removal, None, Outcome.FAILED, _NO_STRAY))
 
-    def _treated(self, stray: Stray) -> Stray:
-        """Carry out what is wanted; an error becomes the stray's, and the run continues."""
-        outcome = wanted(stray, self.wish, self.now)
-        try:
-            if outcome is Outcome.MARKED:
-                tags.require(self.clients.ec2, stray.resource.resource_id, mark(stray.resource, self.now))
-            elif outcome is Outcome.REMOVED:
-                outcome = self._delete(stray)
-        except (*FAILURES, BoshError) as error:
-            said = error.message if isinstance(error, BoshError) else described(error)
-            return stray.replaced(outcome=Outcome.FAILED, error=said)
-        return stray.replaced(outcome=outcome)
-
-    def _delete(self, stray: Stray) -> Outcome:
-        """Delete a stray if it still is one."""
-        users = {image.resource_id for image in self.there.users.get(stray.resource.resource_id, ())}
-        deleted = {each.resource.resource_id for each in self.strays if each.outcome in _WENT}
-        if not users <= deleted:
-            return Outcome.SPARED
-        fresh = inventory.reload(self.clients.ec2, stray.resource)
-        if fresh is None:
-            return Outcome.GONE
-        judged = self.there.judge(fresh)
-        if judged is None or wanted(judged, self.wish, self.now) is not Outcome.REMOVED:
-            return Outcome.SPARED
-        log.logger.info("Deleting %s '%s'", fresh.kind, fresh.resource_id)
-        is_deleted = _is_deleted(self.clients, fresh, next(iter(users), None))
-        return Outcome.REMOVED if is_deleted else Outcome.SPARED
+def _delete(clients: Clients, report: Report, stray: Stray) -> Outcome:
+    """Delete a stray if it still is one, and after the AMIs that use it."""
+    users = {image.resource_id for image in report.there.users.get(stray.resource.resource_id, ())}
+    deleted = {each.resource.resource_id for each in report.strays if each.outcome in _WENT}
+    if not users <= deleted:
+        return Outcome.SPARED
+    fresh = inventory.reload(clients.ec2, stray.resource)
+    if fresh is None:
+        return Outcome.GONE
+    judged = report.there.judge(fresh)
+    if judged is None or wanted(judged, report.wish, report.now) is not Outcome.REMOVED:
+        return Outcome.SPARED
+    log.logger.info("Deleting %s '%s'", fresh.kind, fresh.resource_id)
+    return Outcome.REMOVED if _is_deleted(clients, fresh, next(iter(users), None)) else Outcome.SPARED
 
 
 def _is_deleted(clients: Clients, resource: Resource, ami_id: str | None) -> bool:

@@ -29,8 +29,7 @@ class Report(Record):
         wish: What the operator asked for.
         now: The time by AWS's clock.
         not_listed: The kinds that could not be listed.
-        strays: The strays with their outcomes.
-        is_complete: Whether the run reached its end.
+        strays: The strays so far, with their outcomes, which are right even after an interruption.
     """
 
     there: Inventory
@@ -38,8 +37,7 @@ class Report(Record):
     wish: Wish
     now: datetime
     not_listed: Sequence[Kind]
-    strays: Sequence[Stray]
-    is_complete: bool
+    strays: list[Stray]
 
     @property
     def status(self) -> int:
@@ -51,8 +49,8 @@ class Report(Record):
             "snapshot" in self.not_listed or any(each.outcome not in _ASK_NOBODY for each in self.strays)
         )
 
-    def lines(self) -> list[str]:
-        """The table for people, and its summary."""
+    def lines(self, *, is_complete: bool) -> list[str]:
+        """The table for people, and its summary; whether it is complete depends on the run's end."""
         counts = [
             f"{kind}s not permitted" if kind in self.not_listed else counted(len(own), kind)
             for kind, own in self.there.own.items()
@@ -60,11 +58,11 @@ class Report(Record):
         return [
             *(self._table() if self.strays else [f"No strays of director {self.there.director}"]),
             f"Looked at in {self.region}: {', '.join(counts)}",
-            *([] if self.is_complete else ["INCOMPLETE: the run was interrupted"]),
+            *([] if is_complete else ["INCOMPLETE: the run was interrupted"]),
         ]
 
-    def document(self) -> Json:
-        """The report for scripts."""
+    def document(self, *, is_complete: bool) -> Json:
+        """The report for scripts; whether it is complete depends on the run's end."""
         own = self.there.own.items()
         return {
             "director": self.there.director,
@@ -75,7 +73,7 @@ class Report(Record):
             "instances": sorted(self.wish.instances),
             "looked_at": {kind: len(found) for kind, found in own if kind not in self.not_listed},
             "not_listed": list(self.not_listed),
-            "is_complete": self.is_complete,
+            "is_complete": is_complete,
             "strays": [self._entry(each) for each in self.strays],
         }
 

@@ -37,13 +37,6 @@ def test_register_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch)
     assert 60 <= clock.now <= 66
 
 
-def test_register_refused(ec2: Ec2) -> None:
-    """A refusal is raised."""
-    ec2.refuses("register_image", "InvalidAMIName.Duplicate", Name="BOSH-1")
-    with pytest.raises(ClientError, match="Duplicate"):
-        images.register(ec2.client, {"Name": "BOSH-1"})
-
-
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
@@ -54,7 +47,7 @@ def test_register_refused(ec2: Ec2) -> None:
         ([("ami-1", "pending", "2026-01-02"), ("ami-2", "pending", "2026-01-01")], "ami-2"),
     ],
 )
-def test_find_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | None) -> None:
+def test_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str | None) -> None:
     """A copy is found by all its tags: available ones before pending ones, then the oldest."""
     filters = [
         {"Name": "tag:a", "Values": ["1"]},
@@ -67,7 +60,8 @@ def test_find_marked(ec2: Ec2, found: list[tuple[str, str, str]], expected: str 
         *({"ImageId": i, "State": state, "CreationDate": made, "Tags": tags} for i, state, made in found),
     ]
     ec2.answers("describe_images", {"Images": entries}, Owners=["self"], Filters=filters)
-    assert images.find_marked(ec2.client, {"b": "2", "a": "1"}) == expected
+    first = next(iter(images.marked(ec2.client, {"b": "2", "a": "1"})), None)
+    assert (first and first.ami_id) == expected
 
 
 COPY = {"Name": "copy", "SourceImageId": "ami-source", "SourceRegion": "us-west-2"}
@@ -105,13 +99,6 @@ def test_copy_that_is_not_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Monke
     with pytest.raises(ClientError, match="InternalError"):
         images.copy(ec2.client, COPY, {"a": "1"})
     assert 60 <= clock.now <= 66
-
-
-def test_copy_refused(ec2: Ec2) -> None:
-    """A refusal is raised without a search."""
-    ec2.refuses("copy_image", "InvalidRequest", **COPY)
-    with pytest.raises(ClientError, match="InvalidRequest"):
-        images.copy(ec2.client, COPY, {"a": "1"})
 
 
 @pytest.mark.parametrize("last", [{}, GONE, "InvalidAMIID.Unavailable"])

@@ -15,4 +15,4 @@ def test_subnets(world: World) -> None:
     world.ec2.associate_subnet_cidr_block(SubnetId=world.subnet_id, Ipv6CidrBlock="2001:db8::/64")
     found = subnets.by_id(world.ec2, [world.subnet_id, "subnet-0123456789abcdef0"])
     assert found.keys() == {world.subnet_id}
-    assert found[world.subnet_id].ranges == ("10.0.1.0/24", "2001:db8::/64")
+    assert found[world.subnet_id].ranges == ["10.0.1.0/24", "2001:db8::/64"]

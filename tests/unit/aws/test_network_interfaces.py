@@ -44,9 +44,8 @@ def test_create(ec2: Ec2) -> None:
     for answer in (entry("pending"), entry("in-use", Attachment={"InstanceId": "i-1"}, **more)):
         ec2.answers("create_network_interface", {"NetworkInterface": answer}, **arguments)
     assert network_interfaces.create(ec2.client, arguments, never) == Nic(ID, MAC, "pending")
-    prefixes = frozenset({"10.0.0.16/28", "2600::/80"})
-    addresses = frozenset({"10.0.0.5", "10.0.0.6", "2600::5"})
-    earlier = Nic(ID, MAC, "in-use", "i-1", addresses, prefixes, {"a": "1"})
+    addresses, prefixes = ("10.0.0.5", "10.0.0.6", "2600::5"), ("10.0.0.16/28", "2600::/80")
+    earlier = Nic(ID, MAC, "in-use", "i-1", addresses=addresses, prefixes=prefixes, tags={"a": "1"})
     assert network_interfaces.create(ec2.client, arguments, never) == earlier
 
 
@@ -149,9 +148,9 @@ def test_discard_refused(ec2: Ec2) -> None:
 def test_delegate(ec2: Ec2, prefix: str, operation: str, name: str) -> None:
     """A prefix is delegated in the way of its family; one that is there already costs no call."""
     ec2.answers(operation, NetworkInterfaceId=ID, **{name: [prefix]})
-    others = frozenset({"10.0.0.32/28", "2600:0:0:0:1::/80"})
+    others = ("10.0.0.32/28", "2600:0:0:0:1::/80")
     network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available", prefixes=others), prefix)
-    network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available", prefixes=others | {prefix}), prefix)
+    network_interfaces.delegate(ec2.client, Nic(ID, MAC, "available", prefixes=(*others, prefix)), prefix)
 
 
 PREFIX = "10.0.0.16/28"
@@ -190,7 +189,7 @@ CHANGES: list[tuple[Callable[[Any], None], dict[str, Any]]] = [
         {"SourceDestCheck": {"Value": False}},
     ),
     (
-        lambda client: network_interfaces.delete_on_termination(client, [(ID, "a")]),
+        lambda client: network_interfaces.delete_on_termination(client, [Nic(ID, attachment_id="a")]),
         {"Attachment": {"AttachmentId": "a", "DeleteOnTermination": True}},
     ),
 ]

@@ -25,7 +25,9 @@ def test_subnets(ec2: Ec2) -> None:
     """Subnets are asked for together, each once."""
     lay_subnets(ec2, "subnet-1", "subnet-2")
     found = subnets.find_all(ec2.client, ["subnet-2", "subnet-1", "subnet-2"])
-    assert found == {name: Subnet(name, "vpc-1", "z") for name in ("subnet-1", "subnet-2")}
+    assert found == {
+        name: Subnet(name, "vpc-1", "z", ranges=[], tags={}) for name in ("subnet-1", "subnet-2")
+    }
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -88,7 +89,8 @@ def test_name_of_the_vm() -> None:
 )
 def test_dns(networks: dict[str, Any], dns: dict[str, Any] | None) -> None:
     """The servers are those of the first manual network that has any; else null."""
-    assert agent_settings.minimal(facts(networks=networks), {})["dns"] == dns
+    settings = agent_settings.user_data(facts(networks=networks), DEVICES, {}, is_registry_used=True)
+    assert json.loads(settings)["dns"] == dns
 
 
 @pytest.mark.parametrize("filler", ["x", "ü"], ids=["ASCII", "two bytes"])

@@ -128,8 +128,8 @@ def test_default_iops_and_throughput(
 ) -> None:
     """A VM's disk gets the default iops and throughput only if its type is the default one."""
     defaults = DiskDefaults(root_disk=RootDisk(**default), ephemeral_disk=EphemeralDisk(**default))
-    root_disk = defaults.root(RootDisk(**own)).disk
-    ephemeral_disk = defaults.ephemeral(EphemeralDisk(**own)).disk
+    root_disk = defaults.root(RootDisk(**own))[0]
+    ephemeral_disk = defaults.ephemeral(EphemeralDisk(**own))[0]
     assert (root_disk.type, root_disk.iops, root_disk.throughput) == expected
     assert (ephemeral_disk.type, ephemeral_disk.iops, ephemeral_disk.throughput) == expected
 

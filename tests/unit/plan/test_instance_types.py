@@ -14,8 +14,7 @@ from bosh_aws_cpi.plan.instance_types import (
     static_facts,
 )
 from bosh_aws_cpi.plan.type_options import planned
-from bosh_aws_cpi.plan.type_table import names
-from bosh_aws_cpi.plan.unlisted_instance_types import UNLISTED_TYPES
+from bosh_aws_cpi.plan.type_table import UNLISTED_TYPES, names
 from bosh_aws_cpi.properties.vm import VmProperties
 
 FIRST_DISK_GIB = """
@@ -48,24 +47,24 @@ GOLDEN = [
 
 def test_default_ephemeral_size() -> None:
     """The types that have always had a larger default keep it: no VM's disk changes with the release."""
-    assert {name: default_ephemeral_gib(name) for name, _ in GOLDEN} == dict(GOLDEN)
+    assert {name: default_ephemeral_gib(static_facts(name)) for name, _ in GOLDEN} == dict(GOLDEN)
 
 
 @pytest.mark.parametrize(
     "name",
     [
         *("m5.large", "c5d.large", "m5d.large", "g4dn.xlarge", "t3.micro", "i3.metal", "i4g.large"),
-        *("m6id.metal", "x1e.xlarge", "nonsense", "i3", "", "i3.large.extra"),
+        *("m6id.metal", "i4i.12xlarge", "i4i.24xlarge", "x1e.xlarge", "nonsense", "i3", "", "i3.large.extra"),
     ],
 )
 def test_other_ephemeral_sizes(name: str) -> None:
     """Every other type has 10 GiB, those with an instance store too."""
-    assert default_ephemeral_gib(name) == 10
+    assert default_ephemeral_gib(static_facts(name)) == 10
 
 
 def test_ephemeral_size_beside_a_raw_store() -> None:
     """Where the agent uses the instance store itself, the ephemeral disk does not stand in for it."""
-    raw = {name: default_ephemeral_gib(name, is_store_raw=True) for name, _ in GOLDEN}
+    raw = {name: default_ephemeral_gib(static_facts(name), is_store_raw=True) for name, _ in GOLDEN}
     assert set(raw.values()) == {10}
 
 

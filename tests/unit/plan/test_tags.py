@@ -86,7 +86,7 @@ def test_tags_of_a_wrong_type(value: object, kind: str) -> None:
         tags.checked(value)
     assert caught.value.message == message
     with pytest.raises(CloudError) as caught:
-        tags.of_environment({"bosh": {"tags": value}})
+        tags.of_vm({"bosh": {"tags": value}}, None)
     assert caught.value.message == message
 
 
@@ -99,12 +99,12 @@ def test_tags_of_a_wrong_type(value: object, kind: str) -> None:
         ({"bosh": []}, {}),
         ({"bosh": {}}, {}),
         ({"bosh": {"tags": None}}, {}),
-        ({"bosh": {"tags": {"a": 1}}}, {"a": 1}),
+        ({"bosh": {"tags": {"a": 1}}}, {"a": "1"}),
     ],
 )
 def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: dict[str, Any]) -> None:
     """The Director's tags are read from env.bosh.tags, if that is there."""
-    assert tags.of_environment(environment) == expected
+    assert tags.of_vm(environment, None) == expected
 
 
 @pytest.mark.parametrize(

@@ -53,11 +53,10 @@ def report(
     wish: Wish | None = None,
     there: Sequence[Resource] = (),
     not_listed: Sequence[Kind] = (),
-    is_complete: bool = True,
     region: str = "eu-west-1",
 ) -> Report:
     """Return the report of a run."""
-    return Report(Inventory(DIRECTOR, there), region, wish or Wish(), NOW, not_listed, strays, is_complete)
+    return Report(Inventory(DIRECTOR, there), region, wish or Wish(), NOW, not_listed, list(strays))
 
 
 def tags(director: str = DIRECTOR, **more: str) -> list[dict[str, str]]:

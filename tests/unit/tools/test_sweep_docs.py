@@ -41,7 +41,7 @@ def test_outcomes() -> None:
 def test_document() -> None:
     """The page names all keys of the JSON document."""
     stray = Stray(thing("volume"), "why", Removal.DELETE, hours_ago(1))
-    document = report(stray).document()
+    document = report(stray).document(is_complete=True)
     told = set(re.findall(r"`(\w+)`", PAGE.partition("`--json` writes")[2].partition("## ")[0]))
     assert told == document.keys() | document["strays"][0].keys()
 
@@ -105,7 +105,7 @@ def test_example() -> None:
     ]
     counts: dict[Kind, int] = {"snapshot": 1, "volume": 4, "interface": 3, "instance": 2}
     there = [thing(kind) for kind, count in counts.items() for _ in range(count)]
-    text = "\n".join(report(*rows, there=there, region="us-east-1").lines())
+    text = "\n".join(report(*rows, there=there, region="us-east-1").lines(is_complete=True))
     assert f"```\n{text}\n```" in PAGE, text
 
 

@@ -2,9 +2,11 @@
 
 import random
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
@@ -22,11 +24,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     is_untrusted,
 )
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL
-
-if TYPE_CHECKING:
-    from botocore.client import BaseClient
-
-    from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.call_statistics import CallStatistics
 
 _WITHOUT_TOKEN: Final = ("CreateSnapshot", "CreateSubnet", "RegisterImage")
 """Calls that create a resource without a client token: each retry may create another one."""
@@ -56,7 +54,7 @@ class Allowance:
 
 
 def watch(
-    client: "BaseClient", max_retries: int, statistics: "CallStatistics", allowance: Allowance | None = None
+    client: BaseClient, max_retries: int, statistics: CallStatistics, allowance: Allowance | None = None
 ) -> None:
     """Set the retry rules of a client's calls, and count their attempts.
 
@@ -70,22 +68,31 @@ def watch(
     """
     events: Any = client.meta.events  # its stubs only allow handlers that return nothing
     service = client.meta.service_model.service_id.hyphenize()
-    events.register_first(f"needs-retry.{service}", _end_for_signal)
-    events.register_first(f"needs-retry.{service}", _leave_untrusted)
+    # While a signal is pending: it is held back until the current step ends.
+    events.register_first(
+        f"needs-retry.{service}", partial(_leave, lambda _: interrupts.pending() is not None)
+    )
+    events.register_first(f"needs-retry.{service}", partial(_leave, is_untrusted))
     events.register("needs-retry", partial(_after_attempt, max_retries, statistics, allowance))
-    events.register("needs-retry.ec2.RunInstances", _leave_shortage)
+    events.register("needs-retry.ec2.RunInstances", partial(_leave, is_shortage))  # with HTTP 500, perhaps
     for operation in _WITHOUT_TOKEN:
-        events.register(f"needs-retry.ec2.{operation}", _leave_uncertain)
+        events.register(f"needs-retry.ec2.{operation}", partial(_leave, is_uncertain))
 
 
-def _end_for_signal(**event: Any) -> bool | None:  # noqa: ANN401 - botocore's events are keywords
-    """Stop retrying while a signal is pending: it is held back until the current step ends."""
-    return False if _error(event) is not None and interrupts.pending() is not None else None
+def _is_signal_pending(_: BaseException) -> bool:
+    """Whether a signal is held back until the current step ends."""
+    return interrupts.pending() is not None
+
+
+def _leave(is_final: Callable[[BaseException], bool], **event: Any) -> bool | None:  # noqa: ANN401 - botocore's
+    """Keep the SDK from retrying a call after some errors."""
+    error = _error(event)
+    return False if error is not None and is_final(error) else None
 
 
 def _after_attempt(
     max_retries: int,
-    statistics: "CallStatistics",
+    statistics: CallStatistics,
     allowance: Allowance | None,
     **event: Any,  # noqa: ANN401
 ) -> float | None:
@@ -104,38 +111,14 @@ def _after_attempt(
     call: Call = event["request_dict"]["context"][CALL]
     if is_throttled:
         call.throttled += 1
-        return _throttled_pause(allowance) if _is_waited_out(call, max_retries, event) else None
+        is_in_time = time.monotonic() - call.began < THROTTLED_CALL.seconds
+        if not max_retries or not is_in_time or event["operation"].name in _WITH_PATIENCE:
+            return None
+        pause = random.uniform(*_THROTTLED_PAUSE)  # noqa: S311 - spreads calls
+        return pause if allowance is None or allowance.take(pause) else None
     call.was_uncertain = call.was_uncertain or is_uncertain(error)
     faults = event["attempts"] - call.throttled
     return random.uniform(*_FAULT_PAUSE) if is_transient(error) and faults <= max_retries else None  # noqa: S311
-
-
-def _is_waited_out(call: Call, max_retries: int, event: dict[str, Any]) -> bool:
-    """Whether a throttled call is retried."""
-    is_in_time = time.monotonic() - call.began < THROTTLED_CALL.seconds
-    return bool(max_retries) and is_in_time and event["operation"].name not in _WITH_PATIENCE
-
-
-def _throttled_pause(allowance: Allowance | None) -> float | None:
-    """The pause after a throttled attempt; None when the allowance is spent."""
-    pause = random.uniform(*_THROTTLED_PAUSE)  # noqa: S311 - spreads calls
-    return pause if allowance is None or allowance.take(pause) else None
-
-
-def _leave_shortage(**event: Any) -> bool | None:  # noqa: ANN401
-    """Keep the SDK from retrying a launch that EC2 has no capacity for: EC2 may answer that with HTTP 500."""
-    return False if is_shortage(_error(event)) else None
-
-
-def _leave_untrusted(**event: Any) -> bool | None:  # noqa: ANN401
-    """Keep the SDK from retrying a call to a server whose certificate is not trusted."""
-    return False if is_untrusted(_error(event)) else None
-
-
-def _leave_uncertain(**event: Any) -> bool | None:  # noqa: ANN401
-    """Keep the SDK from retrying a call that may have created a resource already."""
-    error = _error(event)
-    return False if error is not None and is_uncertain(error) else None
 
 
 def _error(event: dict[str, Any]) -> BaseException | None:

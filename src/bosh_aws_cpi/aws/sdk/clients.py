@@ -1,7 +1,11 @@
 """Creates all AWS clients, with endpoints, CA bundle, retries and logging; `credentials` gets their keys."""
 
 import os
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -11,28 +15,29 @@ from botocore.exceptions import BotoCoreError
 from botocore.session import Session
 
 from bosh_aws_cpi import VERSION, connections
-from bosh_aws_cpi.aws.sdk import attempts, credentials
+from bosh_aws_cpi.aws.sdk import attempts, credentials, data, private_files
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
-from bosh_aws_cpi.aws.sdk.timing import ANSWERED
+from bosh_aws_cpi.aws.sdk.timing import ANSWERED, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import EMPTY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from mypy_boto3_ebs import EBSClient
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_elb import ElasticLoadBalancingClient
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
+    from mypy_boto3_iam import IAMClient
+    from mypy_boto3_kms import KMSClient
+    from mypy_boto3_service_quotas import ServiceQuotasClient
     from mypy_boto3_sts import STSClient
-
-    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 CONNECT_TIMEOUT = 10
 """Seconds; the SDK's default of 60 would make a wrong endpoint look like a hang."""
 MAX_CONNECTIONS = 16
 """The maximum number of connections to one service, one per thread."""
+_CA_KEY = "aws.connection_options.ca_cert"
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
 
@@ -42,6 +47,15 @@ _ENDPOINT_NAMES = {
     "service-quotas": "SERVICE_QUOTAS",
 }
 """Names in the SDK's AWS_ENDPOINT_URL_… variables, where they differ from botocore's names."""
+
+
+def _client(service: str) -> Any:  # noqa: ANN401 - the annotation of the attribute is its type
+    """The client of a service, which is created when it is first used."""
+
+    def create(self: "Clients") -> Any:  # noqa: ANN401 - the same
+        return self._create(self._session, service)
+
+    return cached_property(create)
 
 
 class Clients:
@@ -61,12 +75,22 @@ class Clients:
             holds no certificates, or there is no private directory to write them to.
     """
 
+    ec2: "EC2Client" = _client("ec2")
+    elb: "ElasticLoadBalancingClient" = _client("elb")
+    """For classic load balancers."""
+    elbv2: "ElasticLoadBalancingv2Client" = _client("elbv2")
+    """For target groups."""
+    ebs: "EBSClient" = _client("ebs")
+    """For the EBS direct APIs; it is used from several threads."""
+    sts: "STSClient" = _client("sts")
+    """With an assumed role, it uses that role's credentials."""
+
     def __init__(
         self,
-        config: "AwsConfig",
+        config: AwsConfig,
         statistics: CallStatistics,
         allowance: attempts.Allowance | None = None,
-        caller: "Mapping[str, str]" = EMPTY,
+        caller: Mapping[str, str] = EMPTY,
     ) -> None:
         self._config = config
         self._statistics = statistics
@@ -76,36 +100,6 @@ class Clients:
         bypass_proxies_for_metadata()
         connections.install()
         self._session = credentials.session(config, statistics, self._create, caller.get("director"))
-
-    @cached_property
-    def ec2(self) -> "EC2Client":
-        """The EC2 client."""
-        client: EC2Client = self._create(self._session, "ec2")
-        return client
-
-    @cached_property
-    def elb(self) -> "ElasticLoadBalancingClient":
-        """The client for classic load balancers."""
-        client: ElasticLoadBalancingClient = self._create(self._session, "elb")
-        return client
-
-    @cached_property
-    def elbv2(self) -> "ElasticLoadBalancingv2Client":
-        """The client for target groups."""
-        client: ElasticLoadBalancingv2Client = self._create(self._session, "elbv2")
-        return client
-
-    @cached_property
-    def ebs(self) -> "EBSClient":
-        """The client for the EBS direct APIs; it is used from several threads."""
-        client: EBSClient = self._create(self._session, "ebs")
-        return client
-
-    @cached_property
-    def sts(self) -> "STSClient":
-        """The STS client; with an assumed role, it uses that role's credentials."""
-        client: STSClient = self._create(self._session, "sts")
-        return client
 
     def _create(
         self,
@@ -158,17 +152,62 @@ class Clients:
         return bool(given or os.environ.get(f"AWS_ENDPOINT_URL_{name}"))
 
 
+class CommandClients(Clients):
+    """AWS clients for an operator's command, which calls operations and services that no method calls.
+
+    All calls together pause for throttling as long as `THROTTLED_COMMAND` says.
+    """
+
+    iam: "IAMClient" = _client("iam")
+    kms: "KMSClient" = _client("kms")
+    service_quotas: "ServiceQuotasClient" = _client("service-quotas")
+
+    def __init__(self, config: AwsConfig, statistics: CallStatistics) -> None:
+        super().__init__(config, statistics, attempts.Allowance(THROTTLED_COMMAND.seconds))
+        self._session.register_component("data_loader", data.loader(for_commands=True))
+
+
 def _ca_bundle(own: str | None) -> tuple[str | None, str]:
     """The path of the CA bundle, and its name in messages; None and an empty name for the system's."""
     if own:
-        from bosh_aws_cpi.aws.sdk import ca_bundle  # noqa: PLC0415 - few configurations have one
-
-        return ca_bundle.file_of(own), f"the CA certificates of {ca_bundle.KEY}"
+        return file_of(own), f"the CA certificates of {_CA_KEY}"
     path = os.environ.get("BOSH_CA_CERT_FILE")
     if path and not Path(path).is_file():
         message = f"BOSH_CA_CERT_FILE names a file that does not exist: '{path}'"
         raise CloudError(message)
     return (path, f"BOSH_CA_CERT_FILE '{path}'") if path else (None, "")
+
+
+def file_of(certificates: str) -> str:
+    """Return the path of a file with these CA certificates: the SDK reads them only from files.
+
+    Calls with the same certificates share it.
+
+    Args:
+        certificates: In PEM format.
+
+    Raises:
+        CloudError: They are no certificates, or there is no private directory for the file.
+    """
+    try:
+        # Python takes ASCII only; bundles have comments between the certificates.
+        ssl.create_default_context(cadata=certificates.encode("ascii", "ignore").decode())
+    except (ssl.SSLError, ValueError) as error:
+        raise CloudError(f"{_CA_KEY} holds no CA certificates in PEM format: {error}") from None
+    content = certificates.encode()
+    folder = private_files.folder()
+    if folder is None:
+        what = f"{_CA_KEY} needs a directory that only this user can access"
+        raise CloudError(f"{what}: make HOME or TMPDIR writable for the CPI's user")
+    path = folder / f"ca-{sha256(content).hexdigest()[:16]}.pem"
+    with suppress(OSError):
+        if private_files.read_own(path) == content:
+            return str(path)
+    try:
+        private_files.write(path, content)
+    except OSError as error:
+        raise CloudError(f"{_CA_KEY} can't be written to '{path}': {error.strerror}") from error
+    return str(path)
 
 
 def bypass_proxies_for_metadata() -> None:

@@ -8,13 +8,10 @@ from typing import Any
 from botocore.credentials import (
     AssumeRoleCredentialFetcher,
     AssumeRoleWithWebIdentityProvider,
-    CredentialProvider,
-    CredentialResolver,
     Credentials,
     DeferredRefreshableCredentials,
-    ReadOnlyCredentials,
 )
-from botocore.exceptions import BotoCoreError, HTTPClientError
+from botocore.exceptions import BotoCoreError, HTTPClientError, NoCredentialsError
 from botocore.session import Session
 from botocore.utils import FileWebIdentityTokenLoader
 
@@ -47,7 +44,7 @@ _FILE_PROVIDERS = (
 
 
 def session(
-    config: "AwsConfig",
+    config: AwsConfig,
     statistics: CallStatistics,
     create_client: Callable[..., Any],
     director_uuid: str | None,
@@ -61,21 +58,27 @@ def session(
         director_uuid: The UUID of the request's Director. Without one, for a command, STS is always called.
 
     Raises:
-        CloudError: There are no credentials to assume the role with.
+        NoCredentialsError: There are no credentials to assume the role with.
     """
     if config.role_arn:
         return _with_role(config, statistics, create_client, director_uuid)
     return _with_source(config, statistics, create_client)
 
 
-def _with_source(
-    config: "AwsConfig", statistics: CallStatistics, create_client: Callable[..., Any]
-) -> Session:
+def _with_source(config: AwsConfig, statistics: CallStatistics, create_client: Callable[..., Any]) -> Session:
     """A session with the credentials of ``credentials_source``."""
-    opened = _without_files(config)
-    call_hooks.install(opened, statistics)
-    _ask_own_sts_for_web_identity(opened, create_client)
+    opened = _without_files(config, statistics)
     chain = opened.get_component("credential_provider")
+    # Web identity uses our STS client: the SDK's own has neither our endpoint nor our CA bundle.
+    method = AssumeRoleWithWebIdentityProvider.METHOD
+    own = AssumeRoleWithWebIdentityProvider(
+        load_config=dict,
+        client_creator=partial(create_client, opened),
+        profile_name="",
+        token_loader_cls=_WebIdentityToken,
+    )
+    chain.insert_after(method, own)
+    chain.remove(method)  # the first of that name, the SDK's
     opened.register_component("credential_provider", _Sources(chain.load_credentials))
     if config.access_key_id and config.secret_access_key:
         opened.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
@@ -87,22 +90,8 @@ def _with_source(
     return opened
 
 
-def _ask_own_sts_for_web_identity(opened: Session, create_client: Callable[..., Any]) -> None:
-    """Let web identity use our STS client; the SDK's own has neither our endpoint nor our CA bundle."""
-    method = AssumeRoleWithWebIdentityProvider.METHOD
-    own = AssumeRoleWithWebIdentityProvider(
-        load_config=dict,
-        client_creator=partial(create_client, opened),
-        profile_name="",
-        token_loader_cls=_WebIdentityToken,
-    )
-    chain = opened.get_component("credential_provider")
-    chain.insert_after(method, own)
-    chain.remove(method)  # the first of that name, the SDK's
-
-
 def _with_role(
-    config: "AwsConfig",
+    config: AwsConfig,
     statistics: CallStatistics,
     create_client: Callable[..., Any],
     director_uuid: str | None,
@@ -122,8 +111,7 @@ def _with_role(
         )
         return _kept_secret(fetcher.fetch_credentials())
 
-    opened = _without_files(config)
-    call_hooks.install(opened, statistics)
+    opened = _without_files(config, statistics)
     assumed = DeferredRefreshableCredentials(fetch, "assume-role")
     folder = os.environ.get(RUN_FOLDER)
     if folder and source_keys and config.keep_role_session and director_uuid is not None:
@@ -134,44 +122,37 @@ def _with_role(
             events: Any = opened  # its stubs only allow handlers that return nothing
             events.register("before-sign", assumed.before_sign)
             events.register("needs-retry", assumed.after_attempt)
-    opened.register_component("credential_provider", CredentialResolver([_Fixed(assumed)]))
+    opened.register_component("credential_provider", _Sources(lambda: assumed))
     return opened
 
 
-def _source_keys(config: "AwsConfig", open_source: Callable[[], Session]) -> list[str | None] | None:
+def _source_keys(config: AwsConfig, open_source: Callable[[], Session]) -> list[str | None] | None:
     """The keys that assume the role; None if each process gets other ones, by web identity.
 
     Raises:
-        CloudError: There are none.
+        NoCredentialsError: There are none.
     """
     if config.credentials_source == "static":  # the source's session is opened only to call STS
         return [config.access_key_id, config.secret_access_key, config.session_token]
     found = open_source().get_credentials()
     if found is None:
-        from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY  # noqa: PLC0415 - only this error needs it
-
-        message = (
-            f"No AWS credentials found with which to assume role '{config.role_arn}': neither in the "
-            f"environment nor from web identity, the container or the instance profile. {KEYS_REMEDY}"
-        )
-        raise CloudError(message)
+        raise NoCredentialsError
     if found.method == AssumeRoleWithWebIdentityProvider.METHOD:
         return None
     keys = found.get_frozen_credentials()
     return [keys.access_key, keys.secret_key, keys.token]
 
 
-def _session_of_role(config: "AwsConfig", director_uuid: str | None) -> dict[str, Any]:
+def _session_of_role(config: AwsConfig, director_uuid: str | None) -> dict[str, Any]:
     """AssumeRole's arguments beside the role.
 
     The session's name, which CloudTrail shows, begins with "rsn-" as the Ruby release's does: a trust policy
     may ask for that.
     """
-    external_id = {"ExternalId": config.external_id} if config.external_id else {}
-    listed = [{"Key": key, "Value": value} for key, value in config.session_tags.items()]
-    tags = {"Tags": listed} if listed else {}
-    named = f"rsn-{director_uuid or 'bosh-aws-cpi'}"
-    return {"RoleSessionName": named[:_LONGEST_NAME], **external_id, **tags}
+    name = f"rsn-{director_uuid or 'bosh-aws-cpi'}"[:_LONGEST_NAME]
+    tags = [{"Key": key, "Value": value} for key, value in config.session_tags.items()]
+    arguments = {"RoleSessionName": name, "ExternalId": config.external_id, "Tags": tags}
+    return {key: value for key, value in arguments.items() if value}
 
 
 def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
@@ -181,10 +162,10 @@ def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
 
 
 class _Sources:
-    """Looks for credentials in all sources, with the SDK's chain, which does not check the form of answers.
+    """A session's credentials. The SDK does not check the form of a source's answers.
 
     Args:
-        load: The chain's function.
+        load: Gets them, from the SDK's chain of sources or from a role.
     """
 
     def __init__(self, load: Callable[[], Credentials | None]) -> None:
@@ -198,21 +179,17 @@ class _Sources:
         """
         try:
             with connections.limited(_LONGEST):
-                found = self._load()
-                return found and _explaining_expiry(found)
-        except HTTPClientError as error:
-            if type(error) is not HTTPClientError:  # that class itself wraps an error of another library
+                return self._load()
+        except (BotoCoreError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+            if isinstance(error, BotoCoreError) and type(error) is not HTTPClientError:
                 raise
-            kind = type(error.kwargs["error"])
-        except BotoCoreError:
-            raise
-        except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-            kind = type(error)
-        message = (
-            "AWS credentials can't be read: the address or the answer of the container's credentials or of "
-            f"instance metadata is not valid ({kind.__name__})"
-        )
-        raise CloudError(message)
+            # That class itself wraps an error of another library.
+            kind = type(error.kwargs["error"] if isinstance(error, HTTPClientError) else error)
+            message = (
+                "AWS credentials can't be read: the address or the answer of the container's credentials or "
+                f"of instance metadata is not valid ({kind.__name__})"
+            )
+            raise CloudError(message) from None
 
 
 class _WebIdentityToken(FileWebIdentityTokenLoader):
@@ -238,53 +215,10 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
         return token
 
 
-class _Fixed(CredentialProvider):
-    """Provides given credentials."""
-
-    METHOD = "assume-role"
-
-    def __init__(self, credentials: Credentials) -> None:
-        super().__init__()
-        self._credentials = credentials
-
-    def load(self) -> Credentials:
-        return _explaining_expiry(self._credentials)
-
-
-def _explaining_expiry(found: Credentials) -> Credentials:
-    """Have credentials raise an error with a remedy where the SDK can't use their time of expiry.
-
-    The SDK raises a RuntimeError if they have expired when they arrive, and a TypeError if the time has no
-    zone.
-    """
-    freeze = found.get_frozen_credentials
-
-    def frozen() -> ReadOnlyCredentials:
-        try:
-            return freeze()
-        except RuntimeError as error:
-            message = (
-                f"{_UNUSABLE} {found.method} had expired when they arrived. "
-                "Set the clock of the machine that runs the CPI, or renew the keys"
-            )
-            raise CloudError(message) from error
-        except TypeError as error:
-            if "offset-naive" not in str(error):
-                raise
-            message = (
-                f"{_UNUSABLE} {found.method} have an Expiration without a time zone. "
-                "It must end with Z or an offset"
-            )
-            raise CloudError(message) from error
-
-    setattr(found, "get_frozen_credentials", frozen)  # noqa: B010 - mypy forbids the assignment
-    return found
-
-
-def _without_files(config: "AwsConfig") -> Session:
+def _without_files(config: AwsConfig, statistics: CallStatistics) -> Session:
     """A session that reads the environment and instance metadata (IMDSv2 only), but no file."""
     opened = Session(session_vars={"profile": (None, None, None, None)}, include_builtin_handlers=False)
-    call_hooks.install_builtin(opened)
+    call_hooks.install(opened, statistics)
     for name, value in {
         "config_file": os.devnull,
         "credentials_file": os.devnull,

@@ -18,7 +18,7 @@ SERVICES: Final = {
 """The AWS services that the methods call: botocore's name, and the name in the list of endpoints."""
 COMMAND_SERVICES: Final = {"iam": "iam", "kms": "kms", "service-quotas": "servicequotas"}
 """The services that only operators' commands call."""
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Change it when the result of `cut` changes: copies in another format are not read."""
 
 
@@ -36,10 +36,11 @@ def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa
         return {**document, **_called_only(document, operations(for_commands=for_commands))}
     if kind == "endpoints":
         names = {*SERVICES.values(), *(COMMAND_SERVICES.values() if for_commands else ())}
-        return {
-            **document,
-            "partitions": [_own_services_only(each, names) for each in document["partitions"]],
-        }
+        partitions = [
+            {**each, "services": {name: own for name, own in each["services"].items() if name in names}}
+            for each in document["partitions"]
+        ]
+        return {**document, "partitions": partitions}
     return document
 
 
@@ -53,11 +54,6 @@ def _called_only(document: dict[str, Any], called: Collection[str]) -> dict[str,
         shapes[name] = document["shapes"][name]
         pending |= references(shapes[name]) - shapes.keys()
     return {"operations": without_documentation(kept), "shapes": without_documentation(shapes)}
-
-
-def _own_services_only(partition: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    offered = partition["services"]
-    return {**partition, "services": {name: offered[name] for name in offered if name in names}}
 
 
 def references(value: Any) -> set[str]:  # noqa: ANN401 - any JSON value

@@ -141,6 +141,30 @@ def _status(error: BaseException) -> int:
     return int(metadata.get("HTTPStatusCode", 0))
 
 
+def unless_missing(missing: frozenset[str], call: Callable[[], Found]) -> Found | None:
+    """Make a call about one resource; None when AWS answers with a code that says that there is none."""
+    try:
+        return call()
+    except ClientError as error:
+        if has_code(error, missing):
+            return None
+        raise
+
+
+def is_deleted(in_use: frozenset[str], missing: frozenset[str], delete: Callable[[], object]) -> bool:
+    """Make one attempt at a deletion; False when AWS answers that the resource is in use.
+
+    It is no error if the resource is already gone.
+    """
+    try:
+        unless_missing(missing, delete)
+    except ClientError as error:
+        if has_code(error, in_use):
+            return False
+        raise
+    return True
+
+
 @contextmanager
 def naming_vm(vm_cid: str) -> Iterator[None]:
     """Turn an unknown or malformed id into VMNotFound, in calls about one VM.
@@ -222,12 +246,6 @@ def remember_call(answer: dict[str, Any], call: Call) -> None:
         answer["Error"][CALL] = call
 
 
-def remember_uncertainty(error: BaseException) -> None:
-    """Record with an error that an earlier attempt at its call may have taken effect; see `may_be_done`."""
-    if call := call_of(error):
-        call.was_uncertain = True
-
-
 def call_of(error: BaseException) -> Call | None:
     """The call that is attached to an error; None when there is none."""
     found = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)
@@ -239,10 +257,9 @@ def described(error: BaseException) -> str:
     call = call_of(error)
     ids = ", ".join(call.ids) if call else ""
     if isinstance(error, ClientError):
-        detail = detail_of(error)
-        request_id = error.response.get("ResponseMetadata", {}).get("RequestId", "none")
+        detail, (_, request_id) = detail_of(error), identified(error)
         said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
-        about = f"request id {request_id}" + (f", for {ids}" if ids else "")
+        about = f"request id {request_id or 'none'}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
     said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""

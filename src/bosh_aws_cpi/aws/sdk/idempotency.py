@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.errors import described, may_be_done, remember_uncertainty
+from bosh_aws_cpi.aws.sdk.errors import call_of, described, may_be_done
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 
@@ -99,7 +99,8 @@ def create_once(
                 return timing.until(timing.LOST_SEEN, f"{what} to become visible", seen, _Unseen)
             if is_refused:
                 logger.error("Perhaps left behind, because an attempt was not answered: %s", what)
-                remember_uncertainty(error)
+                if call := call_of(error):
+                    call.was_uncertain = True
                 raise
             if attempts <= 0 or not has_looked:  # only an answer of AWS proves that there is none
                 raise

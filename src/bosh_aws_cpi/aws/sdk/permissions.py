@@ -10,14 +10,14 @@ from typing import Any, Final
 from bosh_aws_cpi.records import EMPTY, Record
 
 OWN: Final = "own"
-"""It exists, has the Director's tag since its creation, and IAM compares aws:ResourceTag."""
+"""A resource that exists, has the Director's tag since its creation, and IAM compares aws:ResourceTag."""
 NEW: Final = "new"
 """The call creates it with the Director's tag, and IAM compares aws:RequestTag."""
 EITHER: Final = "new or own"
 """Both: one resource of the type exists, and the call creates another."""
 ANY: Final = "any"
-"""It may have any tags: the CPI also uses those of operators and others, without the Director's tag, or IAM
-does not compare its tags for this action."""
+"""A resource that may have any tags: the CPI also uses those of operators and others, without the Director's
+tag, or IAM does not compare its tags for this action."""
 
 
 class Action(Record):
@@ -25,8 +25,8 @@ class Action(Record):
 
     features: str
     """The names of the features that need it, separated by blanks."""
-    probe: Mapping[str, Any] | str = EMPTY
-    """The parameters of preflight's call, or the reason why no harmless call can check the action.
+    parameters: str = ""
+    """The parameters of preflight's call, separated by blanks: a name of `PARAMETERS`, or NAME=VALUE.
 
     The call changes nothing: its ids are well formed but can't exist, so that nothing would happen even if
     a dry run were ignored. Most actions that read need no parameters.
@@ -42,8 +42,17 @@ class Action(Record):
     """
     use: str = ""
     """Which part of its features needs it, in Markdown."""
-    is_new: bool = False
-    """Whether a policy for the Ruby release may lack it."""
+    unprobed: str = ""
+    """The reason why no harmless call can check the action."""
+
+    @property
+    def probe(self) -> dict[str, Any]:
+        """The parameters of preflight's call, with placeholders."""
+        probe: dict[str, Any] = {}
+        for each in self.parameters.split():
+            name, _, value = each.partition("=")
+            probe[name] = (int(value) if value.isdecimal() else value) if value else PARAMETERS[name]
+        return probe
 
 
 class Feature(Record):
@@ -68,32 +77,57 @@ class Feature(Record):
 
     @property
     def called(self) -> list[str]:
-        """Those of them that the program calls."""
+        """The actions that the program calls."""
         return [] if self.is_by_hand else self.actions
 
 
 _NONE: Final = "0" * 17
-_INSTANCE: Final = f"i-{_NONE}"
-_VOLUME: Final = f"vol-{_NONE}"
-_SNAPSHOT: Final = f"snap-{_NONE}"
-_IMAGE: Final = f"ami-{_NONE}"
-_NIC: Final = f"eni-{_NONE}"
-_SUBNET: Final = f"subnet-{_NONE}"
-_TABLE: Final = f"rtb-{_NONE}"
 _NAME: Final = "cpi-preflight"
-_GROUP: Final = {"GroupName": f"{_NAME}-{_NONE}"}
-_ROUTE: Final = {
-    "RouteTableId": _TABLE,
+PARAMETERS: Final[Mapping[str, Any]] = {
+    "AllocationId": f"eipalloc-{_NONE}",
+    "AssociationId": f"aclassoc-{_NONE}",
+    "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": f"snap-{_NONE}"}}],
+    "CidrBlock": "192.0.2.0/24",  # which is reserved for documentation
     "DestinationCidrBlock": "192.0.2.0/24",
-}  # an address range that is reserved for documentation
-_ROUTE_TO_NIC: Final = {**_ROUTE, "NetworkInterfaceId": _NIC}
-_TO_BALANCER: Final = {"LoadBalancerName": f"no-{_NAME}", "Instances": [{"InstanceId": _INSTANCE}]}
-_TARGET_GROUP: Final = {
+    "GroupName": f"{_NAME}-{_NONE}",
+    "ImageId": f"ami-{_NONE}",
+    "InstanceId": f"i-{_NONE}",
+    "InstanceIds": [f"i-{_NONE}"],
+    "Instances": [{"InstanceId": f"i-{_NONE}"}],
+    "LaunchPermission": {"Add": [{"UserId": "123456789012"}]},
+    "LoadBalancerName": f"no-{_NAME}",
+    "MapPublicIpOnLaunch": {"Value": False},
+    "Name": _NAME,
+    "NetworkAclId": f"acl-{_NONE}",
+    "NetworkInterfaceId": f"eni-{_NONE}",
+    "Resources": [f"i-{_NONE}"],
+    "RouteTableId": f"rtb-{_NONE}",
+    "SnapshotId": f"snap-{_NONE}",
+    "SourceDestCheck": {"Value": True},
+    "SourceImageId": f"ami-{_NONE}",
+    "SourceVolumeId": f"vol-{_NONE}",
+    "SpotInstanceRequestIds": [f"sir-{_NONE}"],
+    "SubnetId": f"subnet-{_NONE}",
+    "Tags": [{"Key": _NAME, "Value": ""}],
     "TargetGroupArn": "arn:{partition}:elasticloadbalancing:{region}:{account}:targetgroup/"
-    f"{_NAME}/{'0' * 16}"
+    f"{_NAME}/{'0' * 16}",
+    "Targets": [{"Id": f"i-{_NONE}"}],
+    "Versions": ["$Default"],
+    "VolumeId": f"vol-{_NONE}",
+    "VpcId": f"vpc-{_NONE}",
 }
-_TARGET: Final = {**_TARGET_GROUP, "Targets": [{"Id": _INSTANCE}]}
-_ROOT: Final = {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": _SNAPSHOT}}
+"""What preflight's calls name. Placeholders: {region}, {zone}, one of its zones, {partition} and {account},
+those of the keys."""
+OF_RUBY: Final = (
+    "ec2:AssociateAddress ec2:AttachVolume ec2:CopyImage ec2:CreateRoute ec2:CreateSnapshot ec2:CreateTags "
+    "ec2:CreateVolume ec2:DeleteVolume ec2:DescribeAddresses ec2:DescribeAvailabilityZones "
+    "ec2:DescribeImages ec2:DescribeInstances ec2:DescribeRouteTables ec2:DescribeSecurityGroups "
+    "ec2:DescribeSubnets ec2:DescribeVolumes ec2:DetachVolume ec2:ModifyInstanceAttribute ec2:RegisterImage "
+    "ec2:ReplaceRoute ec2:RunInstances ec2:TerminateInstances elasticloadbalancing:DescribeTargetGroups "
+    "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets "
+    "iam:PassRole"
+)
+"""The actions that each policy for the Ruby release has, separated by blanks."""
 
 _OWN_INSTANCE: Final = {"instance": OWN}
 _OWN_NIC: Final = {"network-interface": OWN}
@@ -107,254 +141,175 @@ BASELINE: Final = "Baseline"
 _KEY_OF_DISK: Final = "AWS checks it when a disk with a key of your own is"
 _NICS: Final = "several networks"
 
-# Placeholders of probes: {region}, {zone}, one of its zones, {partition} and {account}, those of the keys.
 ACTIONS: Final[Mapping[str, Action]] = {
     # The two Assign… and ModifySubnetAttribute have no dry run: they do nothing only because the interface
     # or subnet does not exist.
-    "ec2:AssignIpv6Addresses": Action(
-        "DelegatedPrefixes", {"NetworkInterfaceId": _NIC, "Ipv6PrefixCount": 1}, _OWN_NIC, is_new=True
-    ),
+    "ec2:AssignIpv6Addresses": Action("DelegatedPrefixes", "NetworkInterfaceId Ipv6PrefixCount=1", _OWN_NIC),
     "ec2:AssignPrivateIpAddresses": Action(
-        "DelegatedPrefixes", {"NetworkInterfaceId": _NIC, "Ipv4PrefixCount": 1}, _OWN_NIC, is_new=True
+        "DelegatedPrefixes", "NetworkInterfaceId Ipv4PrefixCount=1", _OWN_NIC
     ),
     "ec2:AssociateAddress": Action(
-        "ElasticIps",
-        {"AllocationId": f"eipalloc-{_NONE}", "InstanceId": _INSTANCE},
-        {"elastic-ip": ANY, **_OWN_INSTANCE, **_OWN_NIC},  # the operator's address
+        "ElasticIps", "AllocationId InstanceId", {"elastic-ip": ANY, **_OWN_INSTANCE, **_OWN_NIC}
     ),
     "ec2:AssociateRouteTable": Action(
-        "ManagedNetworks",
-        {"RouteTableId": _TABLE, "SubnetId": _SUBNET},
-        {"route-table": ANY, **_OWN_SUBNET},
-        "`route_table`",
-        is_new=True,
+        "ManagedNetworks", "RouteTableId SubnetId", {"route-table": ANY, **_OWN_SUBNET}, "`route_table`"
     ),
     # A stemcell may be uploaded through a volume on the Director's VM, which `bosh create-env` created.
     "ec2:AttachVolume": Action(
-        BASELINE,
-        {"VolumeId": _VOLUME, "InstanceId": _INSTANCE, "Device": "/dev/sdf"},
-        {"instance": ANY, **_OWN_VOLUME},
+        BASELINE, "VolumeId InstanceId Device=/dev/sdf", {"instance": ANY, **_OWN_VOLUME}
     ),
     "ec2:CancelSpotInstanceRequests": Action(
-        "SpotInstances",
-        {"SpotInstanceRequestIds": [f"sir-{_NONE}"]},
-        {"spot-instances-request": OWN},
-        "after a refused launch",
-        is_new=True,
+        "SpotInstances", "SpotInstanceRequestIds", {"spot-instances-request": OWN}, "after a refused launch"
     ),
-    "ec2:CopyImage": Action(
-        "CopiedStemcells", {"Name": _NAME, "SourceImageId": _IMAGE, "SourceRegion": "{region}"}
-    ),
+    "ec2:CopyImage": Action("CopiedStemcells", "Name SourceImageId SourceRegion={region}"),
     # It needs the old and the new volume as resources (AWS's policy AmazonEBSCSIDriverPolicyV2). The
     # reference lists no aws:ResourceTag for it, but AWS's ROSAAmazonEBSCSIDriverOperatorPolicy compares it in
     # the statement CopyManagedVolumes.
-    "ec2:CopyVolumes": Action(
-        "UpdateByCopy",
-        {"SourceVolumeId": _VOLUME, "VolumeType": "gp3"},
-        {"volume": EITHER},
-        is_new=True,
-    ),
+    "ec2:CopyVolumes": Action("UpdateByCopy", "SourceVolumeId VolumeType=gp3", {"volume": EITHER}),
     "ec2:CreateNetworkInterface": Action(
-        BASELINE,
-        {"SubnetId": _SUBNET},
-        {"network-interface": NEW, "security-group": ANY, "subnet": ANY},
-        _NICS,
-        is_new=True,
+        BASELINE, "SubnetId", {"network-interface": NEW, "security-group": ANY, "subnet": ANY}, _NICS
     ),
-    "ec2:CreatePlacementGroup": Action(
-        "SpreadGroups", {**_GROUP, "Strategy": "spread"}, {"placement-group": NEW}, is_new=True
-    ),
-    "ec2:CreateRoute": Action("Routes", _ROUTE_TO_NIC),
+    "ec2:CreatePlacementGroup": Action("SpreadGroups", "GroupName Strategy=spread", {"placement-group": NEW}),
+    "ec2:CreateRoute": Action("Routes", "RouteTableId DestinationCidrBlock NetworkInterfaceId"),
     "ec2:CreateSnapshot": Action(
-        "HeavyStemcellsByVolume Snapshots", {"VolumeId": _VOLUME}, {"snapshot": NEW, **_OWN_VOLUME}
+        "HeavyStemcellsByVolume Snapshots", "VolumeId", {"snapshot": NEW, **_OWN_VOLUME}
     ),
-    "ec2:CreateSubnet": Action(
-        "ManagedNetworks",
-        {"VpcId": f"vpc-{_NONE}", "CidrBlock": "192.0.2.0/24"},
-        {"subnet": NEW, "vpc": ANY},
-        is_new=True,
-    ),
+    "ec2:CreateSubnet": Action("ManagedNetworks", "VpcId CidrBlock", {"subnet": NEW, "vpc": ANY}),
     # Tags at creation have statements of their own.
-    "ec2:CreateTags": Action(
-        BASELINE, {"Resources": [_INSTANCE], "Tags": [{"Key": _NAME, "Value": ""}]}, {"*": OWN}
-    ),
+    "ec2:CreateTags": Action(BASELINE, "Resources Tags", {"*": OWN}),
+    # Since 2025 the snapshot is a resource, too (kubernetes-sigs/aws-ebs-csi-driver issue 2190).
     "ec2:CreateVolume": Action(
-        BASELINE,
-        {"AvailabilityZone": "{zone}", "SnapshotId": _SNAPSHOT, "VolumeType": "gp3"},
-        # Since 2025 the snapshot is a resource, too (kubernetes-sigs/aws-ebs-csi-driver issue 2190).
-        {"volume": NEW, **_OWN_SNAPSHOT},
+        BASELINE, "AvailabilityZone={zone} SnapshotId VolumeType=gp3", {"volume": NEW, **_OWN_SNAPSHOT}
     ),
     "ec2:DeleteNetworkInterface": Action(
-        BASELINE, {"NetworkInterfaceId": _NIC}, _OWN_NIC, f"{_NICS}, addresses in use", is_new=True
+        BASELINE, "NetworkInterfaceId", _OWN_NIC, f"{_NICS}, addresses in use"
     ),
-    "ec2:DeletePlacementGroup": Action(
-        "SpreadGroups", _GROUP, {"placement-group": OWN}, "`cpi sweep`", is_new=True
+    "ec2:DeletePlacementGroup": Action("SpreadGroups", "GroupName", {"placement-group": OWN}, "`cpi sweep`"),
+    "ec2:DeleteRoute": Action(
+        "Routes", "RouteTableId DestinationCidrBlock", use="after a failed `create_vm`"
     ),
-    "ec2:DeleteRoute": Action("Routes", _ROUTE, use="after a failed `create_vm`", is_new=True),
-    "ec2:DeleteSnapshot": Action(f"{_MADE} Snapshots", {"SnapshotId": _SNAPSHOT}, _OWN_SNAPSHOT, is_new=True),
-    "ec2:DeleteSubnet": Action("ManagedNetworks", {"SubnetId": _SUBNET}, _OWN_SUBNET, is_new=True),
-    "ec2:DeleteVolume": Action(BASELINE, {"VolumeId": _VOLUME}, _OWN_VOLUME),
-    "ec2:DeregisterImage": Action(_MADE, {"ImageId": _IMAGE}, {"image": OWN}, is_new=True),
+    "ec2:DeleteSnapshot": Action(f"{_MADE} Snapshots", "SnapshotId", _OWN_SNAPSHOT),
+    "ec2:DeleteSubnet": Action("ManagedNetworks", "SubnetId", _OWN_SUBNET),
+    "ec2:DeleteVolume": Action(BASELINE, "VolumeId", _OWN_VOLUME),
+    "ec2:DeregisterImage": Action(_MADE, "ImageId", {"image": OWN}),
     "ec2:DescribeAddresses": Action("ElasticIps"),
     "ec2:DescribeAvailabilityZones": Action(BASELINE),
     "ec2:DescribeCapacityReservations": Action("Check"),
-    "ec2:DescribeDhcpOptions": Action("Diagnose"),
     "ec2:DescribeHosts": Action("Check"),
     "ec2:DescribeImages": Action(BASELINE),
     # It reads, but user data with secrets.
-    "ec2:DescribeInstanceAttribute": Action(
-        "Diagnose", {"InstanceId": _INSTANCE, "Attribute": "userData"}, _OWN_INSTANCE
-    ),
+    "ec2:DescribeInstanceAttribute": Action("Diagnose", "InstanceId Attribute=userData", _OWN_INSTANCE),
     "ec2:DescribeInstanceStatus": Action("Diagnose"),
-    "ec2:DescribeInstanceTypeOfferings": Action("VmResourcesByRegion Check", is_new=True),
-    "ec2:DescribeInstanceTypes": Action(
-        BASELINE, use="optional; see `aws.enable_describe_instance_types`", is_new=True
-    ),
+    "ec2:DescribeInstanceTypeOfferings": Action("VmResourcesByRegion Check"),
+    "ec2:DescribeInstanceTypes": Action(BASELINE, use="optional; see `aws.enable_describe_instance_types`"),
     "ec2:DescribeInstances": Action(BASELINE),
     "ec2:DescribeKeyPairs": Action("Check"),
-    # It reads, but user data, which may hold secrets; EC2 restricts it to no resource. The parameters ask for
+    # It reads, but user data, which may hold secrets; EC2 restricts it to no resource. The parameter asks for
     # the default version of all templates.
-    "ec2:DescribeLaunchTemplateVersions": Action(
-        "LaunchTemplates Check", {"Versions": ["$Default"]}, is_new=True
-    ),
-    "ec2:DescribeNetworkAcls": Action("ManagedNetworks Check Diagnose", is_new=True),
-    "ec2:DescribeNetworkInterfaces": Action(BASELINE, use=f"{_NICS}, addresses in use", is_new=True),
-    "ec2:DescribePlacementGroups": Action("SpreadGroups Check", is_new=True),
+    "ec2:DescribeLaunchTemplateVersions": Action("LaunchTemplates Check", "Versions"),
+    "ec2:DescribeNetworkAcls": Action("ManagedNetworks Check Diagnose"),
+    "ec2:DescribeNetworkInterfaces": Action(BASELINE, use=f"{_NICS}, addresses in use"),
+    "ec2:DescribePlacementGroups": Action("SpreadGroups Check"),
     "ec2:DescribeRouteTables": Action("Routes ManagedNetworks Check Diagnose"),
     "ec2:DescribeSecurityGroupVpcAssociations": Action("Check"),
     "ec2:DescribeSecurityGroups": Action(BASELINE, use="security groups by name"),
-    "ec2:DescribeSnapshots": Action(f"{_MADE} Snapshots Check", is_new=True),
-    "ec2:DescribeSpotInstanceRequests": Action("SpotInstances", use="after a refused launch", is_new=True),
+    "ec2:DescribeSnapshots": Action(f"{_MADE} Snapshots Check"),
+    "ec2:DescribeSpotInstanceRequests": Action("SpotInstances", use="after a refused launch"),
     "ec2:DescribeSubnets": Action(BASELINE),
     "ec2:DescribeVolumes": Action(BASELINE),
-    "ec2:DescribeVolumesModifications": Action("ResizeUpdate", is_new=True),
-    "ec2:DescribeVpcAttribute": Action(
-        "Diagnose", {"VpcId": f"vpc-{_NONE}", "Attribute": "enableDnsSupport"}
-    ),
-    "ec2:DescribeVpcs": Action("ManagedNetworks Check Diagnose", is_new=True),
-    "ec2:DetachVolume": Action(BASELINE, {"VolumeId": _VOLUME}, {"instance": ANY, **_OWN_VOLUME}),
+    "ec2:DescribeVolumesModifications": Action("ResizeUpdate"),
+    "ec2:DescribeVpcAttribute": Action("Diagnose", "VpcId Attribute=enableDnsSupport"),
+    "ec2:DescribeVpcs": Action("ManagedNetworks Check Diagnose"),
+    "ec2:DetachVolume": Action(BASELINE, "VolumeId", {"instance": ANY, **_OWN_VOLUME}),
     # AWS's policy EC2ImageBuilderLifecycleExecutionPolicy compares aws:ResourceTag for it.
     "ec2:EnableImageDeprecation": Action(
-        "DeprecatedStemcells",
-        {"ImageId": _IMAGE, "DeprecateAt": "2035-01-01T00:00:00Z"},
-        {"image": OWN},
-        is_new=True,
+        "DeprecatedStemcells", "ImageId DeprecateAt=2035-01-01T00:00:00Z", {"image": OWN}
     ),
-    "ec2:GetAllowedImagesSettings": Action("AllowedAmis", is_new=True),
+    "ec2:GetAllowedImagesSettings": Action("AllowedAmis"),
     # It reads, but perhaps secrets.
-    "ec2:GetConsoleOutput": Action("Diagnose", {"InstanceId": _INSTANCE}, _OWN_INSTANCE),
-    "ec2:ModifyImageAttribute": Action(
-        "SharedStemcells",
-        {"ImageId": _IMAGE, "LaunchPermission": {"Add": [{"UserId": "123456789012"}]}},
-        {"image": OWN},
-        is_new=True,
-    ),
-    "ec2:ModifyInstanceAttribute": Action(
-        "SourceDestCheck", {"InstanceId": _INSTANCE, "SourceDestCheck": {"Value": True}}, _OWN_INSTANCE
-    ),
+    "ec2:GetConsoleOutput": Action("Diagnose", "InstanceId", _OWN_INSTANCE),
+    "ec2:ModifyImageAttribute": Action("SharedStemcells", "ImageId LaunchPermission", {"image": OWN}),
+    "ec2:ModifyInstanceAttribute": Action("SourceDestCheck", "InstanceId SourceDestCheck", _OWN_INSTANCE),
     "ec2:ModifyNetworkInterfaceAttribute": Action(
-        BASELINE,
-        {"NetworkInterfaceId": _NIC, "SourceDestCheck": {"Value": True}},
-        {**_OWN_INSTANCE, **_OWN_NIC},
-        _NICS,
-        is_new=True,
+        BASELINE, "NetworkInterfaceId SourceDestCheck", {**_OWN_INSTANCE, **_OWN_NIC}, _NICS
     ),
     "ec2:ModifySubnetAttribute": Action(
-        "ManagedNetworks",
-        {"SubnetId": _SUBNET, "MapPublicIpOnLaunch": {"Value": False}},
-        _OWN_SUBNET,
-        "`auto_assign_public_ip`",
-        is_new=True,
+        "ManagedNetworks", "SubnetId MapPublicIpOnLaunch", _OWN_SUBNET, "`auto_assign_public_ip`"
     ),
-    "ec2:ModifyVolume": Action("ResizeUpdate", {"VolumeId": _VOLUME, "Size": 1}, _OWN_VOLUME, is_new=True),
-    "ec2:RebootInstances": Action(BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, is_new=True),
+    "ec2:ModifyVolume": Action("ResizeUpdate", "VolumeId Size=1", _OWN_VOLUME),
+    "ec2:RebootInstances": Action(BASELINE, "InstanceIds", _OWN_INSTANCE),
     "ec2:RegisterImage": Action(
         "HeavyStemcells HeavyStemcellsByVolume",
-        {"Name": _NAME, "RootDeviceName": "/dev/sda1", "BlockDeviceMappings": [_ROOT]},
+        "Name RootDeviceName=/dev/sda1 BlockDeviceMappings",
         {"image": NEW, **_OWN_SNAPSHOT},
     ),
     "ec2:ReplaceNetworkAclAssociation": Action(
-        "ManagedNetworks",
-        {"AssociationId": f"aclassoc-{_NONE}", "NetworkAclId": f"acl-{_NONE}"},
-        {"network-acl": ANY, **_OWN_SUBNET},
-        "`network_acl`",
-        is_new=True,
+        "ManagedNetworks", "AssociationId NetworkAclId", {"network-acl": ANY, **_OWN_SUBNET}, "`network_acl`"
     ),
-    "ec2:ReplaceRoute": Action("Routes", _ROUTE_TO_NIC),
+    "ec2:ReplaceRoute": Action("Routes", "RouteTableId DestinationCidrBlock NetworkInterfaceId"),
+    # Without a subnet, EC2 would first look for a default VPC, which many accounts lack.
+    # Compared only if it is tagged (EC2 guide, "Tag Spot Instance requests"), as the CPI's are.
+    # An AMI and its snapshots, which may be somebody else's; what a launch template names, such as
+    # licences; and an interface that exists, whose tags IAM does not compare here.
     "ec2:RunInstances": Action(
         BASELINE,
-        # Without a subnet, EC2 would first look for a default VPC, which many accounts lack.
-        {"ImageId": _IMAGE, "SubnetId": _SUBNET, "MinCount": 1, "MaxCount": 1},
-        {
-            "instance": NEW,
-            "volume": NEW,
-            # Compared only if it is tagged (EC2 guide, "Tag Spot Instance requests"), as the CPI's are.
-            "spot-instances-request": NEW,
-            # An AMI and its snapshots, which may be somebody else's; what a launch template names, such as
-            # licences; and an interface that exists, whose tags IAM does not compare here.
-            "*": ANY,
-        },
+        "ImageId SubnetId MinCount=1 MaxCount=1",
+        {"instance": NEW, "volume": NEW, "spot-instances-request": NEW, "*": ANY},
     ),
-    "ec2:StartInstances": Action(
-        BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE, "`reboot_vm` of a stopped VM", is_new=True
-    ),
-    "ec2:TerminateInstances": Action(BASELINE, {"InstanceIds": [_INSTANCE]}, _OWN_INSTANCE),
-    "ebs:CompleteSnapshot": Action(
-        "HeavyStemcells", {"SnapshotId": _SNAPSHOT, "ChangedBlocksCount": 0}, _OWN_SNAPSHOT, is_new=True
-    ),
+    "ec2:StartInstances": Action(BASELINE, "InstanceIds", _OWN_INSTANCE, "`reboot_vm` of a stopped VM"),
+    "ec2:TerminateInstances": Action(BASELINE, "InstanceIds", _OWN_INSTANCE),
+    "ebs:CompleteSnapshot": Action("HeavyStemcells", "SnapshotId ChangedBlocksCount=0", _OWN_SNAPSHOT),
     # The block itself is added: a short one would be refused before the permission is checked.
-    "ebs:PutSnapshotBlock": Action(
-        "HeavyStemcells", {"SnapshotId": _SNAPSHOT, "BlockIndex": 0}, _OWN_SNAPSHOT, is_new=True
-    ),
+    "ebs:PutSnapshotBlock": Action("HeavyStemcells", "SnapshotId BlockIndex=0", _OWN_SNAPSHOT),
     "ebs:StartSnapshot": Action(
-        "HeavyStemcells", "it has no dry run, and would create a snapshot", {"snapshot": NEW}, is_new=True
+        "HeavyStemcells",
+        unprobed="it has no dry run, and would create a snapshot",
+        resources={"snapshot": NEW},
     ),
     "elasticloadbalancing:DeregisterInstancesFromLoadBalancer": Action(
-        "LoadBalancers", _TO_BALANCER, use="`elbs`", is_new=True
+        "LoadBalancers", "LoadBalancerName Instances", use="`elbs`"
     ),
     "elasticloadbalancing:DeregisterTargets": Action(
-        "LoadBalancers", _TARGET, use="`lb_target_groups`", is_new=True
+        "LoadBalancers", "TargetGroupArn Targets", use="`lb_target_groups`"
     ),
-    "elasticloadbalancing:DescribeLoadBalancers": Action(
-        "LoadBalancers Check", {"PageSize": 1}, use="`elbs`", is_new=True
-    ),
+    "elasticloadbalancing:DescribeLoadBalancers": Action("LoadBalancers Check", "PageSize=1", use="`elbs`"),
     "elasticloadbalancing:DescribeTargetGroups": Action(
-        "LoadBalancers Check", {"PageSize": 1}, use="`lb_target_groups`"
+        "LoadBalancers Check", "PageSize=1", use="`lb_target_groups`"
     ),
     "elasticloadbalancing:DescribeTargetHealth": Action(
-        "LoadBalancers", _TARGET_GROUP, use="`deregister_on_delete`", is_new=True
+        "LoadBalancers", "TargetGroupArn", use="`deregister_on_delete`"
     ),
     "elasticloadbalancing:RegisterInstancesWithLoadBalancer": Action(
-        "LoadBalancers", _TO_BALANCER, use="`elbs`"
+        "LoadBalancers", "LoadBalancerName Instances", use="`elbs`"
     ),
-    "elasticloadbalancing:RegisterTargets": Action("LoadBalancers", _TARGET, use="`lb_target_groups`"),
+    "elasticloadbalancing:RegisterTargets": Action(
+        "LoadBalancers", "TargetGroupArn Targets", use="`lb_target_groups`"
+    ),
     "iam:CreateServiceLinkedRole": Action(
-        "SpotRole", "AWS checks it when the account's first spot instance is launched", is_new=True
+        "SpotRole", unprobed="AWS checks it when the account's first spot instance is launched"
     ),
-    "iam:ListInstanceProfiles": Action("Check", {"MaxItems": 1}),
+    "iam:ListInstanceProfiles": Action("Check", "MaxItems=1"),
     "iam:PassRole": Action(
-        "InstanceProfiles", "AWS checks it when a VM with an instance profile is launched"
+        "InstanceProfiles", unprobed="AWS checks it when a VM with an instance profile is launched"
     ),
-    "kms:CreateGrant": Action("EncryptionGrants", f"{_KEY_OF_DISK} attached", is_new=True),
+    "kms:CreateGrant": Action("EncryptionGrants", unprobed=f"{_KEY_OF_DISK} attached"),
     "kms:Decrypt": Action(
-        "Encryption", "AWS checks it when a disk or snapshot with a key of your own is used", is_new=True
+        "Encryption", unprobed="AWS checks it when a disk or snapshot with a key of your own is used"
     ),
-    "kms:DescribeKey": Action(
-        "Check Encryption", f"it depends on the key; {_KEY_OF_DISK} created", is_new=True
-    ),
+    "kms:DescribeKey": Action("Check Encryption", unprobed=f"it depends on the key; {_KEY_OF_DISK} created"),
     "kms:Encrypt": Action(
-        "Encryption", "AWS checks it when a snapshot with a key of your own is written", is_new=True
+        "Encryption", unprobed="AWS checks it when a snapshot with a key of your own is written"
     ),
     "kms:GenerateDataKey*": Action(
-        "Encryption", "AWS checks it when a disk or snapshot with a key of your own is created", is_new=True
+        "Encryption", unprobed="AWS checks it when a disk or snapshot with a key of your own is created"
     ),
     "kms:ReEncrypt*": Action(
-        "Encryption", "AWS checks it when an image or a volume is copied with a key of your own", is_new=True
+        "Encryption", unprobed="AWS checks it when an image or a volume is copied with a key of your own"
     ),
-    "servicequotas:ListServiceQuotas": Action("Check", {"ServiceCode": "ec2", "MaxResults": 1}),
-    "sts:AssumeRole": Action("Roles", is_new=True),  # preflight's first call is made with the role
+    "servicequotas:ListServiceQuotas": Action("Check", "ServiceCode=ec2 MaxResults=1"),
+    "sts:AssumeRole": Action("Roles"),
     "sts:TagSession": Action(
-        "SessionTags", "AWS checks it when a role is assumed with aws.session_tags", is_new=True
+        "SessionTags", unprobed="AWS checks it when a role is assumed with aws.session_tags"
     ),
 }
 
@@ -367,8 +322,8 @@ _DNS_SUFFIXES: Final = (
     "csp.hci.ic.gov",
     "sc2s.sgov.gov",
 )
-"""Those of all partitions. EC2's name as a service ends with amazonaws.com outside of China, but isolated
-partitions know it by their own suffix, too (aws/aws-cdk pull request 22589)."""
+"""The suffixes of all partitions. EC2's name as a service ends with amazonaws.com outside of China, but
+isolated partitions know it by their own suffix, too (aws/aws-cdk pull request 22589)."""
 _KEY: Final = "arn:*:kms:REGION:ACCOUNT_ID:key/KEY_ID"
 _ROLE: Final = "arn:*:iam::ACCOUNT_ID:role/CPI_ROLE"
 _FEATURES: Final = (
@@ -402,10 +357,7 @@ _FEATURES: Final = (
     Feature("SpotInstances", "`spot` or `spot_bid_price`"),
     Feature("VmResourcesByRegion", "`aws.vm_resources_by_region`"),
     Feature("LaunchTemplates", "`launch_template`"),
-    Feature(
-        "SourceDestCheck",
-        "`source_dest_check: false`; not needed with several networks",
-    ),
+    Feature("SourceDestCheck", "`source_dest_check: false`; not needed with several networks"),
     Feature(
         "LoadBalancers",
         "`elbs`, `lb_target_groups`; `aws.deregister_on_delete` needs all but Register…; "

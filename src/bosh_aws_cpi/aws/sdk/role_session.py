@@ -10,16 +10,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from botocore.credentials import DeferredRefreshableCredentials
 
 from bosh_aws_cpi.aws.sdk import private_files
 from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, UNAUTHORIZED
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger, redact
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 _ENDPOINTS: Final = ("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL", "AWS_USE_FIPS_ENDPOINT")
 """Variables that decide which STS is asked."""
@@ -35,12 +33,13 @@ _SKEW: Final = 900
 _SECRETS: Final = ("access_key", "secret_key", "token")
 _MEMBERS: Final = (*_SECRETS, "expiry_time")
 _UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"
-"""In EC2's message if it does not accept the keys. Its code, AuthFailure, also means that another account's
-AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
+"""A part of EC2's message if it does not accept the keys. Its code, AuthFailure, also means that another
+account's AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
 _IS_KEPT: Final = "signed_with_kept_credentials"
-"""In the context of a request."""
+"""A key in the context of a request: whether it is signed with kept credentials."""
 _REVOKED: Final = "explicit deny"
-"""In AWS's message if a policy denies the call, as the one does with which IAM revokes a role's sessions."""
+"""A part of AWS's message if a policy denies the call, as the one does with which IAM revokes a role's
+sessions."""
 
 
 class RoleCredentials(DeferredRefreshableCredentials):
@@ -99,7 +98,7 @@ class RoleCredentials(DeferredRefreshableCredentials):
         return found
 
 
-def file_in(folder: str, config: "AwsConfig", asked: list[Any]) -> Path | None:
+def file_in(folder: str, config: AwsConfig, asked: list[Any]) -> Path | None:
     """The file for a role's credentials, whose name depends on all that decides what STS answers.
 
     Args:

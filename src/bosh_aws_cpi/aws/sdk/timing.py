@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
+from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, is_transient
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
@@ -135,6 +135,23 @@ class VisibilityWindow:
         """Whether the resource is gone: it was shown before, or should have been by now."""
         return self.was_seen or self.is_overdue
 
+    def shown(self, found: Result | None, gone: BoshError) -> Result:
+        """Return what AWS shows of the resource.
+
+        Args:
+            found: What it shows; None if it has answered that there is no such resource.
+            gone: The error for a resource that is gone.
+
+        Raises:
+            NotYet: It does not show the resource yet.
+        """
+        if found is None and self.is_lost:
+            raise gone
+        if found is None:
+            raise NotYet("not visible yet")
+        self.was_seen = True
+        return found
+
 
 class NotYet(Exception):
     """The awaited state is not reached yet; the message names the current one."""
@@ -191,6 +208,14 @@ def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[
         The call's result. After a timeout, its last error is raised.
     """
     return _retrying(policy, what, lambda error: has_code(error, codes))(call)
+
+
+def once_visible(what: str, call: Callable[[], Result]) -> Result:
+    """Make an idempotent call about a resource, retried while AWS does not know it (eventual consistency).
+
+    That may happen even after AWS has shown the resource.
+    """
+    return patiently(VISIBLE, f"{what} to become visible", NOT_FOUND_YET, call)
 
 
 def discard(

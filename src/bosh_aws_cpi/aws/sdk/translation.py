@@ -6,7 +6,7 @@ from typing import Final
 from botocore.exceptions import BotoCoreError, ClientError, SSLError
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.error_codes import ROWS, Kind, Row, row_of
+from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, Row, row_of
 from bosh_aws_cpi.aws.sdk.errors import (
     CERTIFICATES,
     call_of,
@@ -69,6 +69,9 @@ def translate(error: Exception, method: str) -> BoshError | None:
         message = unanswered.message(error)
         is_final = isinstance(error, SSLError) and bool(getattr(error, CERTIFICATES, ""))
         return _busy(message, method) if is_transient(error) and not is_final else CloudError(message)
+    if "refreshed credentials are still expired" in str(error):  # a RuntimeError of the SDK
+        clock = "Set the clock of the machine that runs the CPI, or renew the keys"
+        return CloudError(f"AWS credentials had expired when they arrived. {clock}")
     return None
 
 

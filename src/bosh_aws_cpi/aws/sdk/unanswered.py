@@ -29,7 +29,7 @@ from botocore.httpsession import ProxyConfiguration, get_cert_path
 from botocore.parsers import ResponseParserError
 from urllib3.poolmanager import proxy_from_url
 
-from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, UNREADABLE, call_of, code_of, described
+from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES, UNREADABLE, call_of, code_of, described, is_uncertain
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 
 NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
@@ -52,7 +52,6 @@ _NO_PROXY: Final = (
     "one that is not valid: check its scheme, host and port, and percent-encode the special characters of "
     "its password"
 )
-_FIRST_STATUS_OF_FAULTS: Final = 500
 _TUNNEL: Final = re.compile(r"Tunnel connection failed: \d{3}\b")
 _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
     (
@@ -116,8 +115,7 @@ def unlisted(error: ClientError) -> str:
     said = described(error)
     if is_error_of_aws(error):
         return said
-    status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    return _sentences(said, _filled(_FAILED if status >= _FIRST_STATUS_OF_FAULTS else _NOT_AWS, "", error))
+    return _sentences(said, _filled(_FAILED if is_uncertain(error) else _NOT_AWS, "", error))
 
 
 def reason(service: str, error: Exception, said: str = "") -> str:

@@ -39,4 +39,4 @@ def set_disk_metadata(cloud: Cloud, disk_cid: str, metadata: Json) -> None:
         DiskNotFound: EC2 does not know the disk.
     """
     with naming_disk(disk_cid):
-        tags.create(cloud.ec2, [disk_cid], tag_plan.disk_metadata(metadata))
+        tags.create(cloud.ec2, [disk_cid], tag_plan.of_request(metadata))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import settings
@@ -102,12 +103,12 @@ def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
 
 def _earlier(
     cloud: Cloud, origin: Mapping[str, str], own: Mapping[str, str], stemcell: Mapping[str, str]
-) -> list[images.Marked]:
+) -> list[Image]:
     """Copies, perhaps pending, of an earlier attempt at this request, and then those of the same stemcell."""
     if not (stemcell or cloud.config.request_id):
         return []
     found = images.marked(cloud.ec2, origin)
-    of_request = [each for each in found if each.is_recent and own.items() <= each.tags.items()]
+    of_request = [each for each in found if is_recent(each.created) and own.items() <= each.tags.items()]
     of_stemcell = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
     return [*of_request, *(each for each in of_stemcell if each not in of_request)]
 

@@ -1,6 +1,7 @@
 """create_stemcell: an existing AMI, a copy of one, or a new one from the stemcell's own image."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
@@ -11,7 +12,6 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.plan import regions
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.stemcell import (
     OF_REGISTRATION,
@@ -21,6 +21,8 @@ from bosh_aws_cpi.properties.stemcell import (
     path_of,
 )
 
+_PARTITIONS: Final = ("cn-", "us-gov-", "us-isob-", "us-isof-", "us-iso-", "eu-isoe-", "eusc-")
+"""Prefixes of the regions outside the partition "aws"; AMIs can't be copied between partitions."""
 STEMCELL_TAGS_SINCE = 3
 """The first contract version in which the Director passes tags in ``env``."""
 
@@ -64,7 +66,7 @@ def _light(
     region = cloud.config.aws.region
     source_region = region
     if region not in properties.ami and cloud.config.aws.stemcell.copy_from_region:
-        source_region = regions.nearest(properties.ami, region) or region
+        source_region = nearest_region(properties.ami, region) or region
     is_copied = encryption.encrypted or source_region != region
     if wrong := [name for name in properties.settings if not is_copied or name in OF_REGISTRATION]:
         path = path_of(wrong[0], cloud.config.aws.stemcell.overrides)
@@ -106,3 +108,19 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
         )
         message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
     return CloudError(message)
+
+
+def nearest_region(regions: Iterable[str], region: str) -> str | None:
+    """The region to copy from: in the same partition, and on the same continent if there is one.
+
+    Args:
+        regions: The regions to choose from.
+        region: The target region.
+    """
+    candidates = [name for name in regions if _partition(name) == _partition(region)]
+    continent = region.partition("-")[0]
+    return min(candidates, key=lambda name: (name.partition("-")[0] != continent, name), default=None)
+
+
+def _partition(region: str) -> str:
+    return next((prefix for prefix in _PARTITIONS if region.startswith(prefix)), "")

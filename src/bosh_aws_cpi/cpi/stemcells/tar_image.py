@@ -15,11 +15,11 @@ NAME: Final = "root.img"
 RECORD: Final = 512
 """A header's length; contents are padded to a multiple of it."""
 MAX_OTHER_MIB: Final = 256
-"""Of all that is not root.img's data: a stemcell's image contains nothing else."""
+"""The maximum size of all that is not root.img's data: a stemcell's image contains nothing else."""
 MAX_HEADERS_MIB: Final = 4
-"""Of all headers and sparse maps together, which are kept in memory: enough for about 170,000 segments."""
+"""The maximum size of all headers and sparse maps, which are kept in memory: about 170,000 segments."""
 MAX_SEGMENTS: Final = 1 << 18
-"""Of data between the holes of one image."""
+"""The maximum number of segments of data between the holes of one image."""
 MAX_SIZE: Final = 64 << 40
 """Bytes of the largest EBS volume (EBS user guide, "EBS volume constraints")."""
 _BASE_256: Final = 0x80

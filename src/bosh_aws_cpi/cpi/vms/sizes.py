@@ -33,7 +33,7 @@ def calculate_vm_cloud_properties(cloud: Cloud, desired_instance_size: Json) -> 
 def in_region(
     aws: AwsConfig, ec2: "Callable[[], EC2Client]", sizes: Sequence[vm_sizes.VmSize]
 ) -> Sequence[vm_sizes.VmSize]:
-    """Those of the types that the region offers; all of them if EC2 does not say which it does.
+    """The types that the region offers, of those given; all of them if EC2 does not say which it does.
 
     Args:
         aws: The configuration.

@@ -14,8 +14,6 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _ROUTER: Final = 1
 """The index of the address that AWS's router has in a subnet (VPC user guide, "Subnet CIDR blocks")."""
-_DIGITS: Final = 3
-"""The most digits of a prefix length; BOSH refuses longer ones."""
 _ADDRESSES: Final = ("gateway", "reserved", "static")
 
 
@@ -48,14 +46,13 @@ def _router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
 
 
 def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator[Finding]:
-    text, known = text_of(subnet.get("prefix")), DELEGATED_LENGTHS[whole.version]
-    length = int(text) if len(text) <= _DIGITS and text.isdecimal() else None
-    length = None if length == whole.max_prefixlen else length
-    if length is not None and length >= whole.prefixlen and length != known:
-        what = f"EC2 delegates no prefix /{length} of IPv{whole.version}"
-        yield Finding(Severity.ERROR, what, f"Use {known}, or remove prefix", subnet.at("prefix").place)
+    prefix, delegated = text_of(subnet.get("prefix")), str(DELEGATED_LENGTHS[whole.version])
+    is_single = prefix in {"", str(whole.max_prefixlen)}
+    if not is_single and prefix != delegated:
+        what = f"EC2 delegates only prefixes /{delegated} of IPv{whole.version}"
+        yield Finding(Severity.ERROR, what, f"Use {delegated}, or remove prefix", subnet.at("prefix").place)
     is_known = not any(subnet.at(key).has_variables for key in _ADDRESSES)
-    if not is_managed and not length and is_known:
+    if not is_managed and is_single and is_known:
         yield from _kept(subnet.get("static"), whole, Severity.WARNING, "Give them to no instance")
         yield from _given_by_bosh(subnet, whole)
 

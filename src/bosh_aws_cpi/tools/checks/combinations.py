@@ -1,39 +1,28 @@
-"""The combinations of zone, VM type and extensions whose cloud properties the Director merges.
+"""The cloud properties of VMs, merged from az, VM type and extensions as the Director merges them.
 
 It merges them key by key, in this order (BOSH: deployment_plan/merged_cloud_properties.rb).
 """
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from pydantic import ValidationError
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import TypeOption
 from bosh_aws_cpi.plan import vm_sizes
-from bosh_aws_cpi.properties.vm import EXCLUSIVE, NEEDS
+from bosh_aws_cpi.properties.types import mistakes
+from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
-from bosh_aws_cpi.tools.checks.bosh.rules import name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh.models import VmResources
+from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, text_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
+from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Identity = tuple[object, ...]
 _ZONE: Final = "availability_zone"
-_FEW: Final = 3
-"""How many names a message has."""
-_TYPES: Final = ("instance_type", "instance_type_fallbacks")
-_INTERACTING: Final = (
-    *({_ZONE, key} for key in ("security_groups", "elbs", "lb_target_groups", "advertised_routes")),
-    {_ZONE, *_TYPES, "capacity_reservation", "dedicated_host", "tenancy"},
-    {name.partition(".")[0] for row in (*NEEDS, *(row[:2] for row in EXCLUSIVE)) for name in row},
-    {*_TYPES, "ebs_optimized", "ephemeral_disk", "raw_instance_storage"}
-    | {name.partition(".")[0] for name in get_args(TypeOption)},
-    {"tags", "metadata_options"},
-)
-"""Properties that may be right alone, and wrong together: for create_vm, or in AWS."""
-_ALL: Final = "hibernation"
-"""With it, all disks and the type must fit each other."""
 
 
 class Use(Record):
@@ -55,19 +44,26 @@ class Use(Record):
     zones: Sequence[Node | None] = (None,)
     sized: Mapping[str, object] = EMPTY
 
+    @property
+    def properties(self) -> dict[str, Node]:
+        """The cloud properties that its VM type and extensions give together."""
+        return {
+            key: node for each in (*self.types, *self.extensions) for key, node in properties_of(each).items()
+        }
+
 
 class Merged(Record):
-    """The merged cloud properties of a VM.
+    """The merged cloud properties of a VM, or of an extension alone.
 
     Attributes:
-        entry: What has them: a VM type, the compilation section, or an instance group with ``vm_resources``.
+        entry: What has them: a VM type, the compilation section, an instance group with ``vm_resources``, or
+            an extension.
         nodes: Where each property comes from.
         zone: The az; None without one.
         extensions: The extensions that are merged in.
         use: Who asks for this VM; None when nobody is known to do so.
         is_open: Whether some of the merged hashes are a variable, which may hold any property.
         sized: The properties that the CPI chooses; the others go before them.
-        alike: The VM types with which an extension gives the same, of which `entry` is one.
     """
 
     entry: Node
@@ -77,13 +73,17 @@ class Merged(Record):
     use: Use | None = None
     is_open: bool = False
     sized: Mapping[str, object] = EMPTY
-    alike: Sequence[Node] = ()
+
+    @property
+    def is_extension(self) -> bool:
+        """Whether it is an extension alone: a VM type gives the rest."""
+        return self.use is None and bool(self.extensions)
 
     @property
     def identity(self) -> Identity:
-        """The same for all combinations that differ only in the zone's name in AWS."""
+        """What combinations that differ only in the zone's name in AWS have in common."""
         own = tuple((key, *identity(node)) for key, node in self.nodes.items() if key != _ZONE)
-        return (_ZONE in self.nodes, *own, str(self.sized))
+        return (self.is_extension, _ZONE in self.nodes, *own, str(self.sized))
 
 
 def identity(node: Node) -> Identity:
@@ -91,52 +91,23 @@ def identity(node: Node) -> Identity:
     return (node.document.name, *node.route)
 
 
-def vms(config: CloudConfig, uses: Iterable[Use] | None = None) -> Iterator[Merged]:
-    """The combinations that are to be checked.
+def vms(config: CloudConfig, uses: Sequence[Use] | None = None) -> Iterator[Merged]:
+    """The combinations that are to be checked: what nobody is known to use is checked alone.
 
     Args:
         config: The cloud config.
-        uses: What a manifest asks for; None without a manifest: then each VM type is combined with each
-            extension, though no manifest may do so. Azs of other CPIs are left out.
+        uses: What a manifest asks for; None without a manifest. Azs of other CPIs are left out.
     """
+    asked = [each for use in [*of_compilation(config), *(uses or ())] for each in of_use(use, config)]
+    used = {each for merged in asked if merged.use for each in (*merged.use.types, *merged.use.extensions)}
     zones: Sequence[Node | None] = config.own_azs if config.lists["azs"] else [None]
     for entry in config.lists["vm_types"]:
-        yield from (_merged(entry, [entry], zone) for zone in zones)
-    for use in [*of_compilation(config), *(uses or ())]:
-        yield from of_use(use, config)
-    if uses is None:
-        yield from _extended(config, zones)
-
-
-def _extended(config: CloudConfig, zones: Sequence[Node | None]) -> Iterator[Merged]:
-    """Each extension with the VM types that differ in something that the extension interacts with."""
-    plain = [_merged(entry, [entry], zone) for entry in config.lists["vm_types"] for zone in zones]
-    grouped: dict[frozenset[str] | None, list[list[Merged]]] = {}
-    for extension in config.lists["vm_extensions"]:
-        own = properties_of(extension).keys()
-        near = [each for each in _INTERACTING if each & own]
-        keys = frozenset(set().union(*near) - own) if _ALL not in own else None
-        if keys not in grouped:
-            grouped[keys] = _alike(plain, keys)
-        for group in grouped[keys]:
-            first, alike = group[0], list({identity(each.entry): each.entry for each in group}.values())
-            yield _merged(first.entry, [first.entry], first.zone, [extension]).replaced(alike=alike)
-
-
-def _alike(plain: Iterable[Merged], keys: frozenset[str] | None) -> list[list[Merged]]:
-    """The VMs in groups that have the same values of properties; of all, without keys."""
-    found: dict[str, list[Merged]] = {}
-    for each in plain:
-        values = {key: node.value for key, node in each.nodes.items()}
-        if keys is not None and _ALL not in values:
-            values = {key: _unsized(value) for key, value in values.items() if key in keys}
-        found.setdefault(json.dumps([each.is_open, values], sort_keys=True), []).append(each)
-    return list(found.values())
-
-
-def _unsized(value: object) -> object:
-    """A disk whose size is some number: which one matters only to its own other properties."""
-    return {**value, "size": 1} if isinstance(value, dict) and value.get("size") else value
+        if uses is None or entry not in used:
+            yield from (_merged(entry, [entry], zone) for zone in zones)
+    for entry in config.lists["vm_extensions"]:
+        if uses is None or entry not in used:
+            yield _merged(entry, [], None, [entry])
+    yield from asked
 
 
 def of_use(use: Use, config: CloudConfig) -> Iterator[Merged]:
@@ -152,10 +123,8 @@ def _merged(
     extensions: Sequence[Node] = (),
     use: Use | None = None,
 ) -> Merged:
-    nodes: dict[str, Node] = {}
     whole = [*([zone] if zone is not None else []), *types, *extensions]
-    for each in whole:
-        nodes.update(properties_of(each))
+    nodes = {key: node for each in whole for key, node in properties_of(each).items()}
     sized = use.sized if use is not None else {}
     return Merged(entry, nodes, zone, extensions, use, any(map(is_open, whole)), sized)
 
@@ -168,35 +137,47 @@ def of_compilation(config: CloudConfig) -> Iterator[Use]:
     zone = node.get("az")
     zones = [config.named("azs", text_of(zone))] if zone is not None else [None]
     own = config.named("vm_types", text_of(node.get("vm_type"))) if node.get("vm_type") is not None else node
-    sized = sized_properties(node, config)
-    if sized is not None and own is not None and (zone is None or zones != [None]):
-        types = [] if sized else [own]
-        yield Use(node, "compilation", types, extensions_of(config, node), zones, sized)
+    if zone is None or zones != [None]:
+        yield from use_of(node, "compilation", own, zones, config)
 
 
-def sized_properties(node: Node, config: CloudConfig) -> Json | None:
-    """The properties that the CPI chooses for ``vm_resources``; None when it can't, empty without them."""
+def use_of(
+    node: Node, shown: str, own: Node | None, zones: Sequence[Node | None], config: CloudConfig
+) -> Iterator[Use]:
+    """The VMs that a compilation section or an instance group asks for; none if their type is not known.
+
+    Args:
+        node: Who asks.
+        shown: The same for messages.
+        own: The VM type that it names.
+        zones: See `Use`.
+        config: The cloud config.
+    """
+    if node.get("vm_resources") is not None:
+        own, sized = None, sized_properties(node, config)[0]
+    else:
+        sized = {}
+    if sized or own is not None:
+        names = node.get("vm_extensions")
+        entries = names.entries() if names is not None and isinstance(names.value, list) else []
+        found = [config.named("vm_extensions", text_of(each)) for each in entries]
+        extensions = [each for each in found if each is not None]
+        yield Use(node, shown, [own] if own is not None else [], extensions, zones, sized)
+
+
+def sized_properties(node: Node, config: CloudConfig) -> tuple[Json, list[Finding]]:
+    """The properties that the CPI chooses for ``vm_resources``, or why it can't; else neither."""
     resources = node.get("vm_resources")
-    if resources is None:
-        return {}
-    wanted = resources.known()
-    if not config.sizes or resources.has_variables or not isinstance(wanted, dict):
-        return None
+    if resources is None or not config.sizes or not isinstance(resources.value, dict):
+        return {}, []
+    if resources.has_variables or [*keys_of(resources, VmResources)]:
+        return {}, []
     try:
-        return vm_sizes.cloud_properties(wanted, config.sizes)
-    except CloudError:
-        return None
-
-
-def extensions_of(config: CloudConfig, node: Node) -> list[Node]:
-    """The extensions that a compilation section or an instance group names."""
-    names = node.get("vm_extensions")
-    entries = names.entries() if names is not None and isinstance(names.value, list) else []
-    return [found for each in entries if (found := config.named("vm_extensions", text_of(each)))]
-
-
-def shown(nodes: Sequence[Node]) -> str:
-    """Names for a message; the first few of many."""
-    names = [f"'{name_of(each)}'" for each in nodes]
-    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
-    return f"{', '.join(names[:_FEW])}{more}"
+        chosen = vm_sizes.cloud_properties(resources.value, config.sizes)
+        VmProperties.model_validate(chosen)
+    except CloudError as error:
+        return {}, [Finding(Severity.ERROR, error.message, "", resources.place)]
+    except ValidationError as error:
+        place = resources.at("ephemeral_disk_size").place
+        return {}, [Finding(Severity.ERROR, text, "", place) for _, text in mistakes(error)]
+    return chosen, []

@@ -9,8 +9,7 @@ from typing import Final
 
 from bosh_aws_cpi.tools.checks import aws_addresses
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
-from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, hashes, keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm
@@ -42,8 +41,7 @@ def config_of(document: Document) -> CloudConfig:
 
 
 def findings(document: Document, config: CloudConfig) -> Iterator[Finding]:
-    """Check the keys, and the addresses that AWS keeps."""
-    yield from keys_of(document.root, CreateEnv, BOSH_CLI)
+    """Check the addresses that AWS keeps."""
     for _, entry, network in _networks(document, config):
         if type_of(network) == "manual":
             yield from aws_addresses.of_create_env(network, entry.get("static_ips"))

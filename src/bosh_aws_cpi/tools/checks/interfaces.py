@@ -8,7 +8,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true
 from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
-from bosh_aws_cpi.plan import interface_options, nics, subnet_fallbacks
+from bosh_aws_cpi.plan import interface_options, nics, placement
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.ranges import range_of
@@ -42,15 +42,14 @@ class Attachment(Record):
 
     def document(self) -> Json:
         """The network as create_vm gets it."""
-        group, prefix = self.node.get("nic_group"), self.entry.get("prefix")
         values = {
             "type": self.kind,
             "ip": self.address,
-            "nic_group": text_of(group) if group is not None else None,
-            "prefix": text_of(prefix) if prefix is not None else None,
+            "nic_group": text_of(self.node.get("nic_group")),
+            "prefix": text_of(self.entry.get("prefix")),
             "cloud_properties": self.entry.value.get("cloud_properties") if self.kind != "vip" else None,
         }
-        return {key: value for key, value in values.items() if value is not None}
+        return {key: value for key, value in values.items() if value}
 
 
 class Vm(Record):
@@ -108,7 +107,7 @@ def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
     if vm.says("primary_ipv6"):
         checks.append(said(lambda: nics.with_primary_ipv6(nics.nic_plans(networks))))
     if vm.says("zone_fallback"):
-        checks.append(said(lambda: subnet_fallbacks.check_leaving(nics.nic_plans(networks)[0])))
+        checks.append(said(lambda: placement.check_leaving(nics.nic_plans(networks)[0])))
     own = vm.merged.nodes.get("security_groups")
     if own is None or (not own.has_variables and own.value == []):
         checks.append(said(lambda: nics.security_groups([], networks, aws.default_security_groups)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import clock
@@ -23,23 +22,22 @@ from bosh_aws_cpi.tools.checks import (
     create_env,
     deployment,
     disks,
-    identifiers,
     interfaces,
     machines,
     network_properties,
-    sized_vms,
     spread,
-    words,
+    values,
 )
-from bosh_aws_cpi.tools.checks.account import types
+from bosh_aws_cpi.tools.checks.bosh import models
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
-from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, text_of
-from bosh_aws_cpi.tools.checks.combinations import shown
-from bosh_aws_cpi.tools.checks.documents import Document, Node
-from bosh_aws_cpi.tools.checks.identifiers import near
+from bosh_aws_cpi.tools.checks.bosh.levels import Level
+from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes, keys_of, name_of
+from bosh_aws_cpi.tools.checks.combinations import sized_properties
+from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import of_configuration, read, said
+from bosh_aws_cpi.tools.checks.reading import read_known
 from bosh_aws_cpi.tools.checks.references import References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
@@ -88,36 +86,26 @@ class Files(Record):
         Raises:
             CloudError: One can't be read, or they don't belong together.
         """
-        if again := [
-            name for index, name in enumerate(names) if Path(name).resolve() in _resolved(names[:index])
-        ]:
-            raise CloudError(f"'{again[0]}' is given twice: name it once")
         documents = [Document.read(name) for name in names]
-        if wrapped := [document for document in documents if _is_table(document)]:
-            message = (
-                f"'{wrapped[0].name}' is the output of the bosh CLI with --json: "
-                "save the content only (jq -r '.Tables[0].Rows[0].content')"
-            )
-            raise CloudError(message)
         deployed = Document.read(manifest) if manifest is not None else None
         whole = [document for document in documents if create_env.is_for_create_env(document)]
         if whole and (len(documents) > 1 or deployed):
             message = f"'{whole[0].name}' is a manifest for create-env: check it alone"
             raise CloudError(message)
-        if named := [document for document in documents if not whole and _is_deployment(document)]:
-            message = f"'{named[0].name}' is a deployment manifest: name it after --manifest"
-            raise CloudError(message)
-        config = create_env.config_of(whole[0]) if whole else CloudConfig.merged(documents, cpi)
         wrong: Sequence[Finding] = ()
         if whole:
-            redact.learn(whole[0].root.at("cloud_provider").known())
+            config = create_env.config_of(whole[0])
+            redact.learn(whole[0].root.at("cloud_provider").value)
             aws, wrong = configuration.of_create_env(whole[0], given or {}, aws)
+        else:
+            for document in documents:
+                _check_kind(document)
+            config = CloudConfig.merged(documents, cpi)
         sizes, of_sizes = _sizes(lambda: vm_sizes.of_families(aws.vm_resources_families))
-        config = config.replaced(sizes=sizes, cpi=cpi)
-        return cls(documents, deployed, config, aws, [*wrong, *of_sizes])
+        return cls(documents, deployed, config.replaced(sizes=sizes), aws, [*wrong, *of_sizes])
 
     def in_region(self, ec2: "Callable[[], EC2Client]") -> "Files":
-        """The same with the types that the region offers, if ``aws.vm_resources_by_region`` wants that."""
+        """These files with the types that the region offers, if ``aws.vm_resources_by_region`` wants that."""
         if not self.aws.vm_resources_by_region or not (known := self.config.sizes):
             return self
         sizes, wrong = _sizes(lambda: in_region(self.aws, ec2, known))
@@ -136,36 +124,43 @@ class Files(Record):
         config, aws = self.config, self.aws
         for document in self._all():
             yield from _repeated(document)
-        yield from config.findings
+            yield from self._of_document(document, is_offline=is_offline)
         yield from self.of_configuration
-        yield from _of_metadata_options(aws)
+        options = MetadataOptions.renamed(aws.metadata_options)
+        yield from values.of_configuration(MetadataOptions, options, "aws.metadata_options", aws.region)
         yield from disks.of_defaults(aws)
         yield from _of_stemcells(aws)
         if aws.stemcell.overrides.get("tags") and not self.is_for_create_env:
             remedy = "Remove aws.stemcell.tags from cpi.json"
             yield Finding(Severity.ERROR, f"aws.stemcell.tags {TAGS_IGNORED}", remedy)
-        yield from [*_of_cpi_name(config)] or _of_others(config)
+        yield from _of_others(config)
         if self.is_for_create_env:
             yield from create_env.findings(self.documents[0], config)
         else:
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
-            yield from deployment.findings(self.manifest)
             yield from spread.findings(self.uses or [])
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
         yield from machines.findings(config, aws, self.uses, self._tags())
         yield from disks.findings(config, aws)
         yield from network_properties.findings(config, aws)
-        yield from words.findings(config)
-        yield from words.of_sizes(self._group_nodes())
-        for each in [*self._group_nodes(), *([config.compilation] if config.compilation is not None else [])]:
-            yield from sized_vms.findings(each, config)
-        yield from identifiers.findings(config, aws.region, is_offline=is_offline)
+        groups = [each for one in self._all() for each in hashes(one.root.get("instance_groups"))]
+        for node in [*groups, *([config.compilation] if config.compilation is not None else [])]:
+            yield from sized_properties(node, config)[1]
         if is_offline:
             yield from _without_aws(References.of(config, self.uses, self.vms), aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
+
+    def _of_document(self, document: Document, *, is_offline: bool) -> Iterator[Finding]:
+        """What is wrong with its form, and with values."""
+        source = BOSH_CLI if self.is_for_create_env else DIRECTOR
+        model: type[models.Bosh] = CreateEnv if self.is_for_create_env else models.CloudConfig
+        model = Manifest if document is self.manifest else model
+        yield from keys_of(document.root, model, source, self.config.others)
+        levels = Level(document.root, model).within(self.config.others)
+        yield from values.findings(levels, self.aws.region, is_offline=is_offline)
 
     def placed(self, finding: Finding) -> Finding:
         """A finding about the configuration, at its place in a manifest for create-env.
@@ -194,9 +189,7 @@ class Files(Record):
     @cached_property
     def uses(self) -> "Sequence[Use] | None":
         """The kinds of VMs that the manifest asks for; None without one."""
-        if self.manifest is None:
-            return None
-        return deployment.uses(self._groups, self.config)
+        return deployment.uses(self._groups, self.config) if self.manifest is not None else None
 
     @cached_property
     def vms(self) -> "Sequence[Vm]":
@@ -214,45 +207,32 @@ class Files(Record):
         """The manifest's instance groups; none without one."""
         return deployment.groups_of(self.manifest, self.config) if self.manifest is not None else ()
 
-    def _group_nodes(self) -> Iterator[Node]:
-        """The instance groups of either kind of manifest."""
-        for document in self._all() if self.is_for_create_env or self.manifest is not None else ():
-            if isinstance(document.value, dict):
-                yield from hashes(document.root.get("instance_groups"))
-
     def _tags(self) -> Json:
         """The manifest's tags that are known."""
         node = self.manifest.root.get("tags") if self.manifest is not None else None
-        if node is None or node.is_unknown or not isinstance(node.value, dict):
-            return {}
-        return {str(key): value for key, value in node.known().items()}
+        known = node.known() if node is not None else None
+        return {str(key): value for key, value in known.items()} if isinstance(known, dict) else {}
 
     def _all(self) -> list[Document]:
         return [*self.documents, *([self.manifest] if self.manifest is not None else [])]
 
 
-def _resolved(names: Sequence[str]) -> set[Path]:
-    return {Path(name).resolve() for name in names}
+def _check_kind(document: Document) -> None:
+    """Refuse what some people give in place of a cloud config.
 
-
-def _is_table(document: Document) -> bool:
-    """Whether a file is a table of the bosh CLI, such as `bosh config --json` prints."""
-    return isinstance(document.value, dict) and "Tables" in document.value
-
-
-def _is_deployment(document: Document) -> bool:
-    value = document.value
-    return isinstance(value, dict) and "instance_groups" in value
+    Raises:
+        CloudError: It is such a file.
+    """
+    for key, what in _OTHER_FILES.items() if isinstance(document.value, dict) else ():
+        if key in document.value:
+            raise CloudError(f"'{document.name}' is {what}")
 
 
 def _repeated(document: Document) -> Iterator[Finding]:
     """The bosh CLI, as most programs, keeps only the last of several equal keys."""
-    for route, line in document.repeated:
+    for route in document.repeated:
         what = f"key '{route[-1]}' occurs twice in this hash, and only the last one counts"
-        node = document.root
-        for key in route:
-            node = node.child(key) or node
-        place = Place(node.path, document.name, line)
+        place = document.root.at(*route).place
         yield Finding(Severity.WARNING, what, "Remove one", place, "bosh")
 
 
@@ -265,17 +245,6 @@ def _sizes(choose: Callable[[], Sequence[VmSize]]) -> tuple[Sequence[VmSize], Se
         return (), (Finding(Severity.ERROR, error.message, remedy),)
 
 
-def _of_metadata_options(aws: AwsConfig) -> Iterator[Finding]:
-    if text := said(lambda: MetadataOptions.parse(aws.metadata_options, {})):
-        yield Finding(
-            Severity.ERROR, f"aws.metadata_options: {text}", "Correct aws.metadata_options in cpi.json"
-        )
-        return
-    yield from of_configuration(
-        MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"
-    )
-
-
 def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     """What create_stemcell refuses of the settings in aws.stemcell, and what it does not know there.
 
@@ -283,8 +252,8 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     """
     others = HeavyStemcellProperties.model_fields.keys() - {*SETTINGS, "encrypted", "kms_key_arn"}
     given = {key: value for key, value in aws.stemcell.overrides.items() if key not in others}
-    yield from of_configuration(HeavyStemcellProperties, given, "aws.stemcell")
-    properties, _ = read(HeavyStemcellProperties, given, Document("", given).root.at)
+    yield from values.of_configuration(HeavyStemcellProperties, given, "aws.stemcell", aws.region)
+    properties = read_known(HeavyStemcellProperties, given)
     if properties is None:
         return
     for each in properties.problems(properties.encryption(aws.encryption, "aws.stemcell"), clock.now()):
@@ -303,39 +272,32 @@ def _without_aws(references: References, region: str) -> Iterator[Finding]:
                 zones.setdefault(use.subnet_id, {})[zone] = use.node
     for subnet_id, places in zones.items():
         if len(places) > 1:
-            *_, last = places.values()
             what = f"subnet '{subnet_id}' is used in several zones, {', '.join(places)}: it lies in one"
-            yield Finding(Severity.ERROR, what, "Use a subnet of each zone", last.place, "AWS")
+            last = [*places.values()][-1].place
+            yield Finding(Severity.ERROR, what, "Use a subnet of each zone", last, "AWS")
     names = {str(node.value) for launch in references.launches for node in launch.types}
     known = {name: facts for name in names if (facts := tabled_facts(name)) is not None}
-    yield from types.misfits(known, [], references.launches)
-
-
-def _of_cpi_name(config: CloudConfig) -> Iterator[Finding]:
-    """A name of the CPI that no az has: nothing would be checked."""
-    azs = config.lists["azs"]
-    known = {text_of(az.get("cpi")) for az in azs}
-    is_open = "azs" in config.open_lists or any(az.at("cpi").is_unknown for az in azs)
-    if config.cpi and config.cpi not in known and not is_open:
-        what = f"no az has the CPI '{config.cpi}', which --cpi names"
-        yield Finding(Severity.ERROR, what, near(config.cpi, known) or "Leave out --cpi")
+    yield from machines.misfits(known, [], references.launches)
 
 
 def _of_others(config: CloudConfig) -> Iterator[Finding]:
     if others := config.azs_of_others:
-        what = f"another CPI has the azs {shown(others)}: they and the subnets only in them are not checked"
+        names = ", ".join(f"'{name_of(each)}'" for each in others)
+        what = f"another CPI has the azs {names}: they and the subnets only in them are not checked"
         remedy = "Check them with --cpi NAME and that CPI's configuration"
-        severity = Severity.NOTE if config.cpi else Severity.NOT_CHECKED
+        severity = Severity.NOT_CHECKED
+        if config.cpi:
+            severity = Severity.NOTE if config.own_azs else Severity.ERROR
         yield Finding(severity, what, remedy, others[0].at("cpi").place)
 
 
 def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
     """One finding for each variable, whose value only the Director or the bosh CLI knows."""
     places: dict[str, list[Place]] = {}
-    for node in (node for document in documents for node in document.root.variables()):
-        keys = set(node.document.value) if isinstance(node.document.value, dict) else set()
-        if not (_IS_MANIFEST & keys and _UNREAD & set(node.route[:_DEPTH])):
-            for name in node.variable_names:
+    for document in documents:
+        unread = _UNREAD if any(map(document.root.get, _IS_MANIFEST)) else frozenset()
+        for node in document.root.variables():
+            for name in variables_in(node.value) if not unread & set(node.route[:_DEPTH]) else ():
                 places.setdefault(name, []).append(node.place)
     for name, found in places.items():
         more = f", here and in {len(found) - 1} more" if len(found) > 1 else ""
@@ -343,7 +305,12 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
         yield Finding(Severity.NOT_CHECKED, what, "Interpolate the file first (bosh interpolate)", found[0])
 
 
-_IS_MANIFEST: Final = {"instance_groups", "jobs", "resource_pools", "cloud_provider"}
+_OTHER_FILES: Final = {
+    "Tables": "the output of the bosh CLI with --json: save the content (jq -r '.Tables[0].Rows[0].content')",
+    "instance_groups": "a deployment manifest: name it after --manifest",
+}
+"""Keys of files that are no cloud configs, and what these are."""
+_IS_MANIFEST: Final = ("instance_groups", "jobs", "resource_pools", "cloud_provider")
 _UNREAD: Final = frozenset(
     {"properties", "jobs", "templates", "env", "stemcell", "stemcells", "releases", "update", "addons"}
     | {"cloud_provider", "variables", "tags", "name", "features", "director_uuid"}

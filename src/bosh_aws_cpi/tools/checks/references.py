@@ -1,15 +1,20 @@
 """What a cloud config names in AWS, with the places that name it. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
-from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, vms
+from bosh_aws_cpi.tools.checks.combinations import Identity, Use, identity, vms
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.interfaces import Vm
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
+from bosh_aws_cpi.tools.checks.network_properties import entries_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
+
+User = TypeVar("User")
+"""What names things: a combination for VMs, or the cloud properties of a managed network."""
 
 
 class References(Record):
@@ -18,7 +23,7 @@ class References(Record):
     Attributes:
         subnets: The subnets.
         managed: The cloud properties of managed networks' subnets, which the CPI creates.
-        launches: The combinations for VMs.
+        launches: The combinations for VMs, and the extensions that nobody is known to use.
         disk_types: The entries of disk types.
         knows_all_subnets: Whether each network of VMs names its subnets.
         vms: The VMs whose networks are known.
@@ -32,7 +37,7 @@ class References(Record):
     vms: Sequence[Vm]
 
     @classmethod
-    def of(cls, config: CloudConfig, uses: Iterable[Use] | None, known: Sequence[Vm]) -> "References":
+    def of(cls, config: CloudConfig, uses: Sequence[Use] | None, known: Sequence[Vm]) -> "References":
         """Collect them.
 
         Args:
@@ -44,7 +49,7 @@ class References(Record):
         return cls(
             [use for use in subnets if use is not None],
             list(_managed(config)),
-            [Launch(each, _zone(each)) for each in vms(config, uses)],
+            [Launch(each, _zone(each.nodes.get("availability_zone"))) for each in vms(config, uses)],
             config.lists["disk_types"],
             knows_all_subnets=None not in subnets and "networks" not in config.open_lists,
             vms=known,
@@ -52,76 +57,66 @@ class References(Record):
 
     @property
     def plain(self) -> list[Launch]:
-        """The combinations that can be deployed: an extension may fit few VM types."""
-        return [each for each in self.launches if each.merged.use is not None or not each.merged.extensions]
+        """The combinations that can be deployed."""
+        return [each for each in self.launches if not each.merged.is_extension]
 
 
-class Named(Record):
-    """A value of the cloud config, with all combinations that it is part of."""
-
-    node: Node
-    launches: Sequence[Launch]
-
-    def findings_if_wrong(
-        self,
-        judge: Callable[[Launch], str],
-        remedy: str = "",
-        otherwise: Severity = Severity.WARNING,
-    ) -> Iterator[Finding]:
-        """An error if it is wrong in all combinations.
-
-        A cloud config does not say which VM types are deployed in which zones, so what is wrong in some of
-        them only is no error.
-
-        Args:
-            judge: Says what is wrong in one combination; empty if nothing is.
-            remedy: What to do about it.
-            otherwise: The severity if it is wrong in some combinations only.
-        """
-        said = [judge(launch) for launch in self.launches]
-        if any(said):
-            severity = Severity.ERROR if all(said) else otherwise
-            what = next(filter(None, said))
-            yield Finding(severity, what, remedy, self.node.place, "AWS")
-
-
-def named(launches: Iterable[Launch], nodes_of: Callable[[Launch], Iterable[Node]]) -> list[Named]:
-    """Group combinations by a value.
+def grouped(
+    users: Iterable[User], nodes_of: Callable[[User], Iterable[Node]]
+) -> list[tuple[Node, list[User]]]:
+    """The values that users name, each with all that name it.
 
     Args:
-        launches: The combinations.
+        users: Those that name them.
         nodes_of: Returns the places of the values in one of them.
     """
-    found: dict[Identity, tuple[Node, list[Launch]]] = {}
-    for launch in launches:
-        for node in nodes_of(launch):
-            found.setdefault(identity(node), (node, []))[1].append(launch)
-    return [Named(node, its_launches) for node, its_launches in found.values()]
+    found: dict[Identity, tuple[Node, list[User]]] = {}
+    for user in users:
+        for node in nodes_of(user):
+            found.setdefault(identity(node), (node, []))[1].append(user)
+    return list(found.values())
 
 
-def values(found: Iterable[Named]) -> set[str]:
-    """The distinct values."""
-    return {str(each.node.value) for each in found}
+def judged(
+    node: Node,
+    users: Iterable[User],
+    judge: Callable[[User], str],
+    remedy: str = "",
+    otherwise: Severity = Severity.WARNING,
+) -> Iterator[Finding]:
+    """An error if a value is wrong for all its users.
+
+    A cloud config does not say which VM types are deployed in which zones, so what is wrong in some of
+    them only is no error.
+
+    Args:
+        node: The value.
+        users: Those that name it.
+        judge: Says what is wrong for one of them; empty if nothing is.
+        remedy: What to do about it.
+        otherwise: The severity if it is wrong for some only.
+    """
+    said = [judge(user) for user in users]
+    if what := next(filter(None, said), ""):
+        yield Finding(Severity.ERROR if all(said) else otherwise, what, remedy, node.place, "AWS")
 
 
-def _zone(merged: Merged) -> str:
-    node = merged.nodes.get("availability_zone")
+def _zone(node: Node | None) -> str:
     return next((str(each.value) for each in texts(node)), "") if node is not None else ""
 
 
 def _subnets(config: CloudConfig) -> Iterator[SubnetUse | None]:
     """The subnets, except those that are only in the azs of other CPIs; None for one without a known id."""
-    zones = {name_of(az): node for az in config.own_azs if (node := _zone_of(az)) is not None}
+    zones = {name_of(az): az.get("cloud_properties", "availability_zone") for az in config.own_azs}
     for entry in (each for network in config.lists["networks"] for each in _entries(network)):
         if config.is_of_others(entry):
             continue
-        azs = zones_of(entry)
-        node = entry.get("cloud_properties", "subnet")
+        azs, node = zones_of(entry), entry.get("cloud_properties", "subnet")
         if node is None or node.is_unknown or not isinstance(node.value, str) or not node.value:
             yield None
             continue
-        own = [zones[name] for name in azs or () if name in zones]
-        yield SubnetUse(entry, node, azs, [(str(each.value), each) for each in own])
+        own = [zone for name in azs or () if (zone := zones.get(name)) is not None]
+        yield SubnetUse(entry, node, azs, [(str(each.value), each) for zone in own for each in texts(zone)])
 
 
 def _managed(config: CloudConfig) -> Iterator[Node]:
@@ -133,13 +128,5 @@ def _managed(config: CloudConfig) -> Iterator[Node]:
 
 
 def _entries(network: Node) -> Sequence[Node]:
-    """What names the subnets of a network; the network itself, if it has none."""
-    subnets = network.get("subnets")
-    if type_of(network) == "vip":
-        return []
-    return subnets.entries() if subnets is not None and not subnets.is_unknown else [network]
-
-
-def _zone_of(az: Node) -> Node | None:
-    node = az.get("cloud_properties", "availability_zone")
-    return next(texts(node), None) if node is not None else None
+    """What names the subnets of a network; the network itself, if they are not known."""
+    return entries_of(network) or ([network] if type_of(network) != "vip" else [])

@@ -1,14 +1,14 @@
 """What `cpi diagnose` knows about a VM, and from which it derives the causes. Pure."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_address, ip_network
 from typing import Final
 
 from bosh_aws_cpi.aws.firewalls import Acl, Group
-from bosh_aws_cpi.aws.instances import Details, Health
-from bosh_aws_cpi.aws.network_interfaces import Interface
+from bosh_aws_cpi.aws.instances import Health
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.subnets import Vpc
+from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.diagnosis.reachability import (
     Remote,
@@ -31,7 +31,7 @@ _RESOLVER: Final = 2
 class Side(Record):
     """One end of a connection within AWS, with what filters and routes its traffic; None if not known."""
 
-    interface: Interface
+    interface: Nic
     groups: tuple[Group, ...] | None
     acl: Acl | None
     table: RouteTable | None
@@ -61,7 +61,7 @@ class Side(Record):
 
 
 def side(
-    interface: Interface,
+    interface: Nic,
     groups: Mapping[str, Group] | None,
     acls: Iterable[Acl] | None,
     tables: Iterable[RouteTable] | None,
@@ -84,7 +84,7 @@ class Facts(Record):
     """Everything that is known; None for what could not be looked at, or does not exist.
 
     Attributes:
-        details: The instance.
+        instance: The instance.
         health: The instance's state and status checks.
         console: The console's text, without secrets.
         settings: The agent settings in user data.
@@ -101,7 +101,7 @@ class Facts(Record):
         not_checked: Findings about what could not be looked at.
     """
 
-    details: Details
+    instance: Instance
     health: Health | None = None
     console: str | None = None
     settings: AgentSettings | None = None
@@ -110,7 +110,7 @@ class Facts(Record):
     is_remote_given: bool = False
     vm: Side | None = None
     peer: Side | None = None
-    holders: tuple[Interface, ...] | None = None
+    holders: tuple[Nic, ...] | None = None
     peer_health: Health | None = None
     vpc: Vpc | None = None
     has_dns: bool | None = None
@@ -122,9 +122,7 @@ class Facts(Record):
         return self.mbus is not None and self.mbus.is_of_agent
 
 
-def own_interface(
-    interfaces: tuple[Interface, ...], gateway: str, peer: Interface | None
-) -> Interface | None:
+def own_interface(interfaces: Sequence[Nic], gateway: str, peer: Nic | None) -> Nic | None:
     """The interface through which a VM reaches a peer.
 
     It is the interface in the peer's subnet, else the one of the default gateway, else the first.
@@ -134,7 +132,7 @@ def own_interface(
     return next(iter([*near, *default, *interfaces]), None)
 
 
-def peer_interface(holders: Iterable[Interface], vpc_ids: set[str], *, is_local: bool) -> Interface | None:
+def peer_interface(holders: Iterable[Nic], vpc_ids: set[str], *, is_local: bool) -> Nic | None:
     """The interface that a VM means by an address: the one in its own VPC, or else the only one.
 
     Args:

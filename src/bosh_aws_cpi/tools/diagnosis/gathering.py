@@ -4,10 +4,9 @@ from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import log
 from bosh_aws_cpi.aws import firewalls, instances, network_interfaces, routes, subnets
-from bosh_aws_cpi.aws.instances import Details
-from bosh_aws_cpi.aws.network_interfaces import Interface
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.errors import CloudError, VMNotFound
+from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis import settings as agent_settings
@@ -24,7 +23,7 @@ _UNKNOWN: Final = (
 )
 
 
-def details(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Details:
+def instance(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Instance:
     """Describe a VM; this call must succeed.
 
     Raises:
@@ -32,25 +31,25 @@ def details(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Details:
         ClientError: EC2 refuses to describe it.
     """
     try:
-        return instances.details(client, vm_cid)
+        return instances.find(client, vm_cid)
     except VMNotFound as error:
         message = f"{error.message} in {config.aws.region}. {_UNKNOWN}"
         raise CloudError(message) from error
 
 
-def gather(client: "EC2Client", config: CpiConfig, details: Details, director: str) -> Facts:
+def gather(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:
     """Look at a VM; nothing is changed.
 
     Args:
         client: The EC2 client, which does not retry: what AWS does not answer at once is left out.
         config: The configuration; its agent section completes the user data.
-        details: The instance.
+        instance: The instance.
         director: The Director's address, or for `bosh create-env` the operator's; empty for the host in the
             VM's message bus.
     """
-    if details.instance.is_ending:
-        return Facts(details)
-    vm_cid, vpc_id = details.instance.vm_cid, details.instance.vpc_id or ""
+    if instance.is_ending:
+        return Facts(instance)
+    vm_cid, vpc_id = instance.vm_cid, instance.vpc_id or ""
     asker = Asker(config.aws, again=_AGAIN, are_keys_taken=True)
     # First, because they tell which secrets the console may show.
     data = asker.ask("user data", lambda: instances.user_data(client, vm_cid))
@@ -65,16 +64,16 @@ def gather(client: "EC2Client", config: CpiConfig, details: Details, director: s
     if vpc_id:
         vpc = asker.ask("the VPC's address ranges", lambda: subnets.find_vpc(client, vpc_id))
         has_dns = asker.ask("the VPC's DNS", lambda: subnets.has_dns(client, vpc_id))
-    own = details.interfaces
+    own = instance.nics
     vpc_ids = {each.vpc_id for each in own}
     peer_nic = peer_interface(holders or (), vpc_ids, is_local=is_in_vpc(vpc, remote))
     vm_nic = own_interface(own, settings.gateway if settings else "", peer_nic)
     vm, peer = _sides(asker, client, vm_nic, peer_nic)
-    peer_cid = peer.interface.vm_cid if peer else ""
+    peer_cid = (peer.interface.own_vm_cid if peer else None) or ""
     vm_cids = [vm_cid, *filter(None, [peer_cid])]
     health = asker.ask("status checks", lambda: instances.health(client, vm_cids)) or {}
     return Facts(
-        details,
+        instance,
         health.get(vm_cid),
         None if text is None else console.masked(text, log.redact),
         settings,
@@ -100,7 +99,7 @@ def _settings(user_data: bytes) -> AgentSettings:
 
 
 def _sides(
-    asker: Asker, client: "EC2Client", vm: Interface | None, peer: Interface | None
+    asker: Asker, client: "EC2Client", vm: Nic | None, peer: Nic | None
 ) -> tuple[Side | None, Side | None]:
     """The VM's interface and the other side's, with what filters and routes their traffic."""
     if vm is None:

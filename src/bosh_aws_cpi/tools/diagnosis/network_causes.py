@@ -95,7 +95,7 @@ def _peer(facts: Facts) -> Iterator[Finding]:
     vm, peer, health = facts.vm, facts.peer, facts.peer_health
     if vm is None or peer is None or not is_meant(vm, facts.remote, peer):
         return
-    if peer.interface.is_idle:
+    if peer.interface.status == "available":
         yield Finding(
             Severity.ERROR,
             f"The network interface with the Director's address {facts.remote}, {peer.interface.nic_id}, is "
@@ -105,7 +105,7 @@ def _peer(facts: Facts) -> Iterator[Finding]:
         )
     if health is None:
         return
-    name = f"The Director's instance {peer.interface.vm_cid}"
+    name = f"The Director's instance {peer.interface.own_vm_cid}"
     if health.state != "running":
         yield Finding(Severity.ERROR, f"{name} is {health.state}", "Start it, or recreate it", source="AWS")
     elif "impaired" in {health.system, health.instance}:

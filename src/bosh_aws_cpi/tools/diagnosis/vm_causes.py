@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from bosh_aws_cpi.aws import launches
+from bosh_aws_cpi.plan import launch_outcomes
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -34,20 +34,20 @@ _REASONS: Final = {
     ("Server.SpotInstanceShutdown", "stopped"): _TAKEN_BACK,
     ("Server.SpotInstanceTermination", "terminated"): _TAKEN_BACK,
 }
-"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launches` has those of
-reasons for which a launch fails."""
+"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launch_outcomes` has those
+of reasons for which a launch fails."""
 
 
 def state(facts: Facts) -> Iterator[Finding]:
     """An instance that does not run, with EC2's reason."""
-    instance = facts.details.instance
+    instance = facts.instance
     if instance.state not in _STATES:
         return
     severity, usual = _STATES[instance.state]
     code, text = "", ""
     if instance.state_reason is not None:
         code, text = instance.state_reason.code, f": {instance.state_reason.text.rstrip('.')}"
-    special = _REASONS.get((code, instance.state)) or launches.remedy(instance).removeprefix(". ")
+    special = _REASONS.get((code, instance.state)) or launch_outcomes.remedy(instance).removeprefix(". ")
     what = f"The instance is not running but {instance.state}{text}"
     yield Finding(severity, what, special or usual, source="AWS")
 
@@ -89,7 +89,7 @@ def metadata(facts: Facts) -> Iterator[Finding]:
 
     A hop limit of 1, the lowest that EC2 accepts, suffices: the agent does not run in a container.
     """
-    if facts.details.metadata_endpoint == "disabled":
+    if facts.instance.metadata_endpoint == "disabled":
         yield Finding(
             Severity.ERROR,
             "Instance metadata is disabled (HttpEndpoint), so the agent can't read its settings",

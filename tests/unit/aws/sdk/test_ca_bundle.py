@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk import ca_bundle, private_files
+from bosh_aws_cpi.aws.sdk import clients, private_files
 from bosh_aws_cpi.errors import CloudError
 from testbed.tls import Authority
 
@@ -18,7 +18,7 @@ def test_no_private_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     """Without a directory that only the user can access, the error names the key and the way out."""
     monkeypatch.setattr(private_files, "folder", lambda: None)
     with pytest.raises(CloudError) as caught:
-        ca_bundle.file_of(Authority(tmp_path, "one").path.read_text())
+        clients.file_of(Authority(tmp_path, "one").path.read_text())
     assert caught.value.ok_to_retry is False
     assert caught.value.message == (
         "aws.connection_options.ca_cert needs a directory that only this user can access: "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import ClientError, HTTPClientError
 
-from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY, THROTTLED
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics

@@ -14,9 +14,8 @@ from botocore.loaders import Loader
 from botocore.regions import EndpointResolver
 from botocore.session import Session
 
-from bosh_aws_cpi.aws.sdk import data_copies, data_cut, permissions
-from bosh_aws_cpi.aws.sdk.data import LARGE, PlainJson, loader
-from bosh_aws_cpi.aws.sdk.data_copies import MAX_AGE
+from bosh_aws_cpi.aws.sdk import data, data_cut, permissions
+from bosh_aws_cpi.aws.sdk.data import LARGE, MAX_AGE, PlainJson, loader
 from bosh_aws_cpi.aws.sdk.permissions import operations
 
 if TYPE_CHECKING:
@@ -179,8 +178,8 @@ def test_other_program(
     names = frozenset({"RunInstances"})
     table = tmp_path / "permissions.py"
     table.write_text("another one")
-    assert data_copies.ACTIONS.samefile(permissions.__file__)
-    monkeypatch.setattr(data_copies, "ACTIONS", table)
+    assert data.ACTIONS.samefile(permissions.__file__)
+    monkeypatch.setattr(data, "ACTIONS", table)
     monkeypatch.setattr(permissions, "operations", lambda **_: names)
     assert ec2()["operations"].keys() == names
     assert (len(copies(own_cache)), len(cuts)) == (2, 2)

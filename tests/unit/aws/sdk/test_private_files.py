@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pytest
 
 from bosh_aws_cpi.aws import instance_types
 from bosh_aws_cpi.aws.instance_types import TypeCache
-from bosh_aws_cpi.aws.sdk import ca_bundle
+from bosh_aws_cpi.aws.sdk import clients
 from bosh_aws_cpi.aws.sdk.data import loader
 from bosh_aws_cpi.model import InstanceTypeFacts
 from testbed.tls import Authority
@@ -61,15 +62,18 @@ def linked(path: Path) -> None:
 
 def hollow(path: Path) -> None:
     """Take everything from the file except its form."""
-    first, line, text = path.read_text().rpartition("\n")
-    document = json.loads(text)
-    content = document if line else document[1]
+    written, content = json.loads(path.read_text())
     emptied = {key: type(value)() for key, value in content.items()} if isinstance(content, dict) else {}
-    path.write_text(first + line + json.dumps(emptied if line else [document[0], emptied]))
+    path.write_text(json.dumps([written, emptied]))
 
 
-@pytest.mark.parametrize("damage", [pipe, sparse, linked, hollow])
-@pytest.mark.parametrize("use", [types, offers, model])
+@pytest.mark.parametrize(
+    ("use", "damage"),
+    [
+        *itertools.product([types, offers, model], [pipe, sparse, linked]),
+        *[(types, hollow), (offers, hollow)],
+    ],
+)
 def test_damaged(
     own_cache: Path, monkeypatch: pytest.MonkeyPatch, use: Callable[[], Any], damage: Callable[[Path], None]
 ) -> None:
@@ -87,8 +91,8 @@ def test_damaged(
 def test_damaged_certificates(own_cache: Path, tmp_path: Path, damage: Callable[[Path], None]) -> None:
     """The same for the file of the configuration's CA certificates."""
     certificates = Authority(tmp_path, "one").path.read_text()
-    ca_bundle.file_of(certificates)
+    clients.file_of(certificates)
     (file,) = (own_cache / "bosh-aws-cpi").iterdir()
     damage(file)
-    assert ca_bundle.file_of(certificates) == str(file)
+    assert clients.file_of(certificates) == str(file)
     assert (file.is_symlink(), file.read_text()) == (False, certificates)

@@ -15,7 +15,7 @@ from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 
 from bosh_aws_cpi import VERSION
-from bosh_aws_cpi.aws.sdk.command_clients import CommandClients
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config

@@ -22,7 +22,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.error_codes import ROWS
+from bosh_aws_cpi.aws.sdk.error_table import ROWS
 from bosh_aws_cpi.aws.sdk.errors import CALL, CERTIFICATES, Call, remember_call
 from bosh_aws_cpi.aws.sdk.translation import explained, translate
 from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY

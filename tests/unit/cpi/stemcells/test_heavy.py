@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.stub import ANY
 
-from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import heavy, snapshot_upload
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
+from bosh_aws_cpi.model import Image
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 from tests.unit.aws.timing_script import ago, fault
 from tests.unit.cpi.volume_uploads import DISK, image_source, lay_deleted, lay_removed, lay_volume
@@ -155,7 +155,7 @@ def test_made_before_and_not_shown(
         raise UNAVAILABLE
 
     lay_snapshot(ec2, call, OLD_SNAPSHOT)
-    earlier = images.Marked(OLD_AMI, {}, [OLD_SNAPSHOT], is_recent=True)
+    earlier = Image(OLD_AMI, "", "hvm", "x86_64", [], [OLD_SNAPSHOT])
     monkeypatch.setattr("bosh_aws_cpi.aws.images.marked", lambda *_: [earlier])
     monkeypatch.setattr(ec2.client, "describe_images", fail)
     with pytest.raises(CloudError, match="Timed out after 3600 seconds"):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
-from bosh_aws_cpi.aws.instances import Details, Health
-from bosh_aws_cpi.aws.network_interfaces import Interface
+from bosh_aws_cpi.aws.instances import Health
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.subnets import Vpc
-from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 
@@ -23,7 +22,7 @@ OUT = GroupRule(ALL, ANY_PORT, ("0.0.0.0/0", "::/0"))
 LOCAL = Route("10.0.0.0/16", {"LocalTarget": True}, is_blackhole=False)
 
 
-def interface(name: str, address: str, **more: Any) -> Interface:
+def interface(name: str, address: str, **more: Any) -> Nic:
     """An interface in a subnet and a group of its own."""
     whole = {
         "nic_id": f"eni-{name}",
@@ -35,7 +34,7 @@ def interface(name: str, address: str, **more: Any) -> Interface:
         "addresses": (address,),
         "public": (),
     }
-    return Interface(**{**whole, **more})
+    return Nic(**{**whole, **more})
 
 
 def side(name: str, address: str, *ingress: GroupRule, **more: Any) -> Side:
@@ -61,10 +60,19 @@ def healthy(**changes: Any) -> Facts:
     admitting = [GroupRule("tcp", (port, port), group_ids=("sg-vm",)) for port in (4222, 25250)]
     director = side("director", DIRECTOR, *admitting)
     mbus = Address("nats", DIRECTOR, 4222)
-    instance = Instance("i-0123456789abcdef0", "running", "m5.large", "us-east-1a", {}, vpc_id="vpc-1")
+    instance = Instance(
+        "i-0123456789abcdef0",
+        "running",
+        "m5.large",
+        "us-east-1a",
+        {},
+        nics=[vm.interface],
+        vpc_id="vpc-1",
+        metadata_endpoint="enabled",
+    )
     whole = {
-        "details": Details(instance, (vm.interface,), "enabled", "required"),
-        "health": Health("running", "ok", "ok", "ok", ()),
+        "instance": instance,
+        "health": Health("running", "ok", "ok", "ok"),
         "console": "",
         "settings": AgentSettings(812, mbus=mbus, blobstore=Address("https", DIRECTOR, 25250)),
         "mbus": mbus,
@@ -72,8 +80,7 @@ def healthy(**changes: Any) -> Facts:
         "vm": vm,
         "peer": director,
         "holders": (director.interface,),
-        "vpc": Vpc("vpc-1", ["10.0.0.0/16"], [], "123456789012", "dopt-1"),
+        "vpc": Vpc("vpc-1", ["10.0.0.0/16"], [], "123456789012"),
         "has_dns": True,
-        "dns_servers": ("AmazonProvidedDNS",),
     }
     return Facts(**{**whole, **changes})

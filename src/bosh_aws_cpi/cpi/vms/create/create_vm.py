@@ -64,8 +64,7 @@ def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
     with naming_keys(*(text for option in plan.options for text in option.devices.key_texts)):
         instance, option = InstanceCreation(cloud, plan, created, undo).run()
     if created:
-        attachments = [(nic.nic_id, nic.attachment_id) for nic in instance.nics]
-        network_interfaces.delete_on_termination(cloud.ec2, attachments)
+        network_interfaces.delete_on_termination(cloud.ec2, instance.nics)
     if not plan.spec.properties.source_dest_check:
         _pass_foreign_traffic(cloud, instance)
     if plan.traffic is not None:

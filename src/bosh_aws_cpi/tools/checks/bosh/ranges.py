@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network, summarize_address_range
 
-from bosh_aws_cpi.plan.subnets import overlap
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.documents import Node
 
@@ -75,4 +74,4 @@ def within(part: AnyNetwork, whole: AnyNetwork) -> bool:
 
 def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
     """Whether a range has an address in common with one of others."""
-    return any(overlap(first, other) for other in others)
+    return any(map(first.overlaps, others))

@@ -12,7 +12,7 @@ from bosh_aws_cpi.aws.load_balancers import TargetGroup
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
-from bosh_aws_cpi.model import AttachedNic, Instance, Vip
+from bosh_aws_cpi.model import Instance, Nic, Vip
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.usefixtures("undone")
 
-VM = Instance(
-    "i-1", "running", "t", "z", {}, nics=[AttachedNic(f"eni-{n}", n, f"eni-attach-{n}") for n in (0, 1)]
-)
+VM = Instance("i-1", "running", "t", "z", {}, nics=[Nic(f"eni-{n}", device_index=n) for n in (0, 1)])
 TABLE, DESTINATION, ARN = "rtb-1", "10.9.0.0/16", "arn:web"
 ROUTE = {"RouteTableId": TABLE, "DestinationCidrBlock": DESTINATION}
 OURS = {"NetworkInterfaceId": "eni-0"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bosh_aws_cpi.plan.regions import nearest
+from bosh_aws_cpi.cpi.stemcells.create import nearest_region
 
 
 @pytest.mark.parametrize(
@@ -24,5 +24,5 @@ from bosh_aws_cpi.plan.regions import nearest
 )
 def test_nearest(regions: list[str], region: str, expected: str | None) -> None:
     """One of the same partition, and of the same continent if there is one; always the same one."""
-    assert nearest(regions, region) == expected
-    assert nearest(reversed(regions), region) == expected
+    assert nearest_region(regions, region) == expected
+    assert nearest_region(reversed(regions), region) == expected

@@ -10,7 +10,7 @@ import pytest
 from botocore.retries.standard import ThrottledRetryableChecker
 
 from bosh_aws_cpi.aws.sdk import error_codes
-from bosh_aws_cpi.aws.sdk.error_codes import ROWS, WORDS, Kind, Row, row_of
+from bosh_aws_cpi.aws.sdk.error_table import ROWS, WORDS, Kind, Row, row_of
 from tests.unit.called_operations import calls, operation_names
 
 if TYPE_CHECKING:
@@ -24,6 +24,15 @@ def test_size() -> None:
     """The codes that the program's calls can be answered with are many."""
     assert len(ROWS) >= 80
     assert {row.kind for row in ROWS.values()} == set(Kind)
+
+
+WITHOUT_REMEDY = error_codes.GROUP_EXISTS | error_codes.GROUP_IN_USE | error_codes.ENDED_FOR_CAPACITY
+
+
+def test_sets() -> None:
+    """What the program acts upon has a remedy too, for the calls where it does not act."""
+    acted_upon = {code for each in vars(error_codes).values() if isinstance(each, frozenset) for code in each}
+    assert acted_upon - ROWS.keys() == WITHOUT_REMEDY
 
 
 def test_codes_without_capacity() -> None:

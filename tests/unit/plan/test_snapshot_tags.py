@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.plan import snapshots
+from bosh_aws_cpi.plan import tags
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from bosh_aws_cpi.plan import snapshots
 )
 def test_description(metadata: dict[str, Any], device: str | None, expected: str) -> None:
     """Deployment, job, index and the device's last part; missing ones are left out."""
-    assert snapshots.description(metadata, device) == expected
+    assert tags.snapshot_description(metadata, device) == expected
 
 
 @pytest.mark.parametrize("device", ["/dev/sdf", None])
@@ -28,8 +28,8 @@ def test_long_description(device: str | None) -> None:
     """The description and the tag Name are cut at 255 characters, EC2's limit."""
     metadata = {"deployment": "d" * 200, "job": "j" * 200, "index": 0}
     cut = f"{'d' * 200}/{'j' * 54}"
-    assert snapshots.description(metadata, device) == cut
-    assert snapshots.tags(metadata, device)["Name"] == cut
+    assert tags.snapshot_description(metadata, device) == cut
+    assert tags.of_snapshot(metadata, device)["Name"] == cut
 
 
 @pytest.mark.parametrize(
@@ -43,4 +43,4 @@ def test_long_description(device: str | None) -> None:
 )
 def test_tags_of_less(metadata: dict[str, Any], expected: dict[str, str]) -> None:
     """Every key is optional."""
-    assert snapshots.tags(metadata, None) == expected
+    assert tags.of_snapshot(metadata, None) == expected
