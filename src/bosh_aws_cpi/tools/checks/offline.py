@@ -35,7 +35,7 @@ from bosh_aws_cpi.tools.checks.bosh.levels import Level
 from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes, keys_of, name_of
 from bosh_aws_cpi.tools.checks.combinations import sized_properties
-from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import read_known
 from bosh_aws_cpi.tools.checks.references import References
