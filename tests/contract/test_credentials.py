@@ -314,7 +314,7 @@ def test_time_of_expiry(relay: Relay, source: str) -> None:
         if source == "container":
             env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
         answer = from_source(relay, env).call("has_disk", DISK)
-    failed(answer, "AWS credentials can't be used: those of", CLOCK)
+    failed(answer, "AWS credentials had expired when they arrived", CLOCK)
     assert relay.requests == []
 
 
@@ -328,7 +328,7 @@ def test_clock_ahead(relay: Relay, tmp_path: Path, source: str) -> None:
         aws |= {"credentials_source": "env_or_profile"}
     command = [*shifted.COMMAND, str(tmp_path / "ahead")]
     answer = Cpi(config(relay.url, **aws), env=web_identity(tmp_path), command=command).call("has_disk", DISK)
-    failed(answer, f"those of {source} had expired when they arrived", CLOCK)
+    failed(answer, "AWS credentials had expired when they arrived", CLOCK)
     assert {call.action for call in relay.calls} <= {"AssumeRole", "AssumeRoleWithWebIdentity"}
 
 
@@ -444,5 +444,5 @@ def test_role_refused(relay: Relay, fake_aws: FakeAws) -> None:
 def test_role_without_credentials(relay: Relay) -> None:
     """A role can't be assumed with no keys at all."""
     answer = from_source(relay, {}, role_arn=ROLE_ARN).call("has_disk", DISK)
-    failed(answer, "No AWS credentials found", ROLE_ARN, KEYS_REMEDY)
+    failed(answer, "No AWS credentials found", KEYS_REMEDY)
     assert relay.requests == []

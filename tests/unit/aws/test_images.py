@@ -71,13 +71,6 @@ def test_find_none(ec2: Ec2, look: dict[str, Any] | str) -> None:
     assert images.find(ec2.client, AMI) is None
 
 
-def test_find_refused(ec2: Ec2) -> None:
-    """Other refusals are raised."""
-    lay(ec2, "UnauthorizedOperation")
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        images.find(ec2.client, AMI)
-
-
 @pytest.mark.parametrize(
     ("found", "expected"), [(["ami-3", "ami-2"], "ami-2"), (["ami-3"], "ami-3"), ([], None)]
 )
@@ -205,14 +198,6 @@ def test_discard_what_was_half_deleted(ec2: Ec2) -> None:
     for number in (1, 2, 3):
         ec2.answers("delete_snapshot", SnapshotId=f"snap-{number}")
     images.delete(ec2.client, AMI)
-
-
-def test_discard_refused(ec2: Ec2) -> None:
-    """A refusal is raised."""
-    lay(ec2, entry("available", "snap-1"))
-    ec2.refuses("deregister_image", "UnauthorizedOperation", **DEREGISTER)
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        images.delete(ec2.client, AMI)
 
 
 def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:

@@ -10,9 +10,8 @@ from botocore.credentials import (
     AssumeRoleWithWebIdentityProvider,
     Credentials,
     DeferredRefreshableCredentials,
-    ReadOnlyCredentials,
 )
-from botocore.exceptions import BotoCoreError, HTTPClientError
+from botocore.exceptions import BotoCoreError, HTTPClientError, NoCredentialsError
 from botocore.session import Session
 from botocore.utils import FileWebIdentityTokenLoader
 
@@ -59,7 +58,7 @@ def session(
         director_uuid: The UUID of the request's Director. Without one, for a command, STS is always called.
 
     Raises:
-        CloudError: There are no credentials to assume the role with.
+        NoCredentialsError: There are no credentials to assume the role with.
     """
     if config.role_arn:
         return _with_role(config, statistics, create_client, director_uuid)
@@ -131,19 +130,13 @@ def _source_keys(config: AwsConfig, open_source: Callable[[], Session]) -> list[
     """The keys that assume the role; None if each process gets other ones, by web identity.
 
     Raises:
-        CloudError: There are none.
+        NoCredentialsError: There are none.
     """
     if config.credentials_source == "static":  # the source's session is opened only to call STS
         return [config.access_key_id, config.secret_access_key, config.session_token]
     found = open_source().get_credentials()
     if found is None:
-        from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY  # noqa: PLC0415 - only this error needs it
-
-        message = (
-            f"No AWS credentials found with which to assume role '{config.role_arn}': neither in the "
-            f"environment nor from web identity, the container or the instance profile. {KEYS_REMEDY}"
-        )
-        raise CloudError(message)
+        raise NoCredentialsError
     if found.method == AssumeRoleWithWebIdentityProvider.METHOD:
         return None
     keys = found.get_frozen_credentials()
@@ -186,8 +179,7 @@ class _Sources:
         """
         try:
             with connections.limited(_LONGEST):
-                found = self._load()
-                return found and _explaining_expiry(found)
+                return self._load()
         except (BotoCoreError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, BotoCoreError) and type(error) is not HTTPClientError:
                 raise
@@ -221,24 +213,6 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
             raise CloudError(message) from None
         redact.learn({"credentials": [token]})
         return token
-
-
-def _explaining_expiry(found: Credentials) -> Credentials:
-    """Have credentials that had expired when they arrived raise an error with a remedy."""
-    freeze = found.get_frozen_credentials
-
-    def frozen() -> ReadOnlyCredentials:
-        try:
-            return freeze()
-        except RuntimeError as error:
-            message = (
-                f"{_UNUSABLE} {found.method} had expired when they arrived. "
-                "Set the clock of the machine that runs the CPI, or renew the keys"
-            )
-            raise CloudError(message) from error
-
-    setattr(found, "get_frozen_credentials", frozen)  # noqa: B010 - mypy forbids the assignment
-    return found
 
 
 def _without_files(config: AwsConfig, statistics: CallStatistics) -> Session:

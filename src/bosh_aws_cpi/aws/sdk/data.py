@@ -36,10 +36,6 @@ class PlainJson(JSONFileLoader):
     def __init__(self, *, for_commands: bool = False) -> None:
         self._for_commands = for_commands
 
-    def exists(self, file_path: str) -> bool:
-        """Whether a file of this name exists; the name has no suffix."""
-        return _existing(file_path) is not None
-
     def load_file(self, file_path: str) -> Any | None:  # noqa: ANN401 - any JSON value
         """The file's content, cut to what the CPI needs if it is large; None when there is no such file."""
         path = _existing(file_path)

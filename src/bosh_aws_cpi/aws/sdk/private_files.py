@@ -24,7 +24,12 @@ _LARGEST: Final = 4 << 20
 
 def folder() -> Path | None:
     """Return the first of the usual places that only this user can access; it is created if missing."""
-    return next((place for place in _places() if place.is_absolute() and _is_private(place)), None)
+    for place in filter(Path.is_absolute, _places()):
+        with suppress(OSError):
+            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if is_private(place):
+                return place
+    return None
 
 
 def write(path: Path, content: bytes) -> None:
@@ -116,14 +121,6 @@ def _places() -> Iterator[Path]:
         yield temporary / name
         yield from sorted(temporary.glob(f"{name}-*"))  # earlier calls created these as below
         yield Path(tempfile.mkdtemp(prefix=f"{name}-", dir=temporary))  # somebody else may own all others
-
-
-def _is_private(folder: Path) -> bool:
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError:
-        return False
-    return is_private(folder)
 
 
 def is_private(folder: Path) -> bool:

@@ -69,6 +69,9 @@ def translate(error: Exception, method: str) -> BoshError | None:
         message = unanswered.message(error)
         is_final = isinstance(error, SSLError) and bool(getattr(error, CERTIFICATES, ""))
         return _busy(message, method) if is_transient(error) and not is_final else CloudError(message)
+    if "refreshed credentials are still expired" in str(error):  # a RuntimeError of the SDK
+        clock = "Set the clock of the machine that runs the CPI, or renew the keys"
+        return CloudError(f"AWS credentials had expired when they arrived. {clock}")
     return None
 
 
