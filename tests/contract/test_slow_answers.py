@@ -192,7 +192,7 @@ def test_no_id(said: str) -> None:
     """An invalid instance id is not returned."""
     with Imds(said) as server:
         answer = Cpi(config("http://127.0.0.1:1"), env=server.environment).call("current_vm_id")
-    failed(answer, "can't be read from instance metadata: the answer is no instance id")
+    failed(answer, "can't be read from instance metadata (the answer is no instance id)")
 
 
 @pytest.mark.parametrize("path", ["/latest/api/token", "/latest/meta-data/instance-id"])

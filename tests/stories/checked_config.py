@@ -225,6 +225,7 @@ WRONG_TYPES = [
         (*LARGE, "cloud_properties", "advertised_routes"),
         [{"destination": "10.9.0.0/16"}],
         f"{PROPERTIES}/advertised_routes/0",
+        said="advertised_routes.0.table_id: is missing",
     ),
     *[
         Mistake(
@@ -339,7 +340,7 @@ CONTRADICTIONS = [
         (*SMALL, "cloud_properties", "ephemeral_disk"), {"size": 10_240, "type": "sc1"}, f"{IN_DISK}/type"
     ),
     Mistake((*DISK, "cloud_properties"), {"type": "io2"}, "disk_types/default/cloud_properties"),
-    Mistake((*DISK, "disk_size"), 0, said="disk size must be more than 0 MiB, got 0"),
+    Mistake((*DISK, "disk_size"), 0, source="Director", said="disk size must be more than 0 MiB, got 0"),
     Mistake(
         (*DISK, "cloud_properties"),
         {"type": "gp2", "throughput": 125},

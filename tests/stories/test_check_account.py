@@ -844,7 +844,7 @@ LOOKUPS = {
     "DescribePlacementGroups": "placement groups",
     "DescribeRouteTables": "route tables",
     "DescribeTargetGroups": "target groups",
-    "DescribeLoadBalancers": "load balancers",
+    "DescribeLoadBalancers": "classic load balancers",
     "DescribeCapacityReservations": "capacity reservations",
     "DescribeHosts": "Dedicated Hosts",
     "DescribeLaunchTemplateVersions": "launch template",
@@ -1029,23 +1029,18 @@ def test_default_kms_keys(cpi_with: CpiWith, world: World) -> None:
 
 
 def test_doubtful_default_disks(cpi_with: CpiWith, world: World) -> None:
-    """A default type or size that EBS does not have, and a default key without encryption, are warnings."""
+    """A default type or size that EBS does not have is a warning."""
     whole = right(world)
     for entry in whole["vm_types"]:
         entry["cloud_properties"].pop("root_disk", None)
     cpi = cpi_with(
-        default_root_disk={"type": "gp9", "kms_key_arn": "alias/disks"},
+        default_root_disk={"type": "gp9"},
         default_ephemeral_disk={"size": 99_999_999_999},
     )
     found = checked(cpi, whole, "--offline")
     assert {each["severity"] for each in found} == {"warning"}
-    remedies = {each["path"]: each["remedy"] for each in found}
-    assert remedies.keys() == {
-        "aws.default_root_disk.type",
-        "aws.default_root_disk.kms_key_arn",
-        "aws.default_ephemeral_disk.size",
-    }
-    assert remedies["aws.default_root_disk.kms_key_arn"] == "Set aws.default_root_disk.encrypted to true"
+    paths = {each["path"] for each in found}
+    assert paths == {"aws.default_root_disk.type", "aws.default_ephemeral_disk.size"}
     error = created(cpi, world, whole, "vm_types", 0).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert "gp9" in error["message"]

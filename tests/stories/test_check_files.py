@@ -74,8 +74,8 @@ def test_variables(check: Callable[..., list[dict[str, Any]]], name: str) -> Non
         ("a: !!python/object/apply:os.system [ls]", "is not valid YAML"),
         ("a: .inf", "a number must be finite"),
         ("a: .nan", "a number must be finite"),
-        ("a: 0x_", ":1 is not valid YAML: a number can't be read"),
-        ("a: !!bool secret", ":1 is not valid YAML: a value is marked !!bool, and is none"),
+        ("a: 0x_", ":1 is not valid YAML: a value can't be read as !!int"),
+        ("a: !!bool secret", ":1 is not valid YAML: a value can't be read as !!bool"),
         ("a: !!binary aGVsbG8=", "marked !!binary"),
         ("a: !!set {b, c}", "marked !!set"),
         ("{[a]: b}", "a key must be a string"),
@@ -188,7 +188,7 @@ def test_list_with_variables(run: Callable[..., Answer], text: str) -> None:
     answer = run(text)
     found = {each["severity"]: each["what"] for each in answer.document["findings"]}
     assert answer.returncode == 1
-    assert found["error"].startswith("is not a hash: a cloud config is a hash with azs")
+    assert found["error"].startswith("is not a hash: it must be a hash with azs")
     assert found["not checked"].startswith("((x)) is a variable")
 
 
@@ -273,7 +273,7 @@ def test_misplaced_option(cpi: Cpi, tmp_path: Path) -> None:
     path.write_text(OWN.replace("m5.large", "m8i.large\n    nested_virtualization: true"))
     said = cpi.run("check", str(path), "--offline").stdout.decode()
     assert "'nested_virtualization' is unknown and ignored" in said
-    assert "Did you mean cpu_options.nested_virtualization?" in said
+    assert "Move it into cpu_options" in said
 
 
 def test_no_stemcell(run: Callable[..., Answer]) -> None:

@@ -54,9 +54,9 @@ def test_right(validator: Draft202012Validator, text: str) -> None:
     assert marked(validator, yaml.safe_load(text)) == []
 
 
-@pytest.mark.parametrize("mistake", WRONG_TYPES, ids=str)
+@pytest.mark.parametrize("mistake", [each for each in WRONG_TYPES if "destination" not in each.path], ids=str)
 def test_wrong_type(validator: Draft202012Validator, mistake: Mistake) -> None:
-    """A cloud property of a wrong type is rejected where it stands."""
+    """A cloud property of a wrong type is rejected where it stands, except a text of another form."""
     assert marked(validator, CONFIG) == []
     found = marked(validator, mistake.made_in(CONFIG))
     assert [route[: len(mistake.route)] for route in found] == [mistake.route]
@@ -72,8 +72,6 @@ def test_wrong_type(validator: Draft202012Validator, mistake: Mistake) -> None:
             ("vm_types", 0, "cloud_properties"),
         ),
         (("vm_types", 0, "name"), GONE, ("vm_types", 0)),
-        (("azs",), None, ("azs",)),
-        (("azs", 0, "cloud_properties"), None, ("azs", 0, "cloud_properties")),
         (("disk_types", 0, "disk_size"), GONE, ("disk_types", 0)),
         (("disk_types", 0, "disk_size"), 0, ("disk_types", 0, "disk_size")),
         (("networks", 0, "type"), "static", ("networks", 0, "type")),
@@ -83,8 +81,6 @@ def test_wrong_type(validator: Draft202012Validator, mistake: Mistake) -> None:
         (("networks", 1, "subnets", 0, "range"), "10.0.0.0/24", ("networks", 1, "subnets", 0)),
         (("networks", 2, "subnets"), [{"range": "10.0.0.0/24"}], ("networks", 2, "subnets", 0)),
         (("compilation", "workers"), 0, ("compilation", "workers")),
-        ((*OF_VM, "dedicated_host"), {}, (*OF_VM, "dedicated_host")),
-        ((*OF_VM, "capacity_reservation"), {"id": "a", "preference": "b"}, (*OF_VM, "capacity_reservation")),
         (("compilation", "network"), GONE, ("compilation",)),
     ],
 )
@@ -127,13 +123,16 @@ def test_no_integer(validator: Draft202012Validator, text: str) -> None:
 def test_descriptions() -> None:
     """Each key is described."""
     schema = json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))
-    shapes = [schema, *schema["$defs"].values()]
-    while shapes:
-        shape = shapes.pop()
-        for name, each in shape.get("properties", {}).items():
-            assert each.get("description") or "const" in each, name
-            inner = each.get("then", {})
-            shapes += [inner, inner.get("items", {}).get("then", {})]
+    shapes = [schema, *(each.get("else", each) for each in schema["$defs"].values())]
+    described = [each.get("description") for shape in shapes for each in shape.get("properties", {}).values()]
+    assert len(described) > 100
+    assert all(described)
+
+
+def test_words() -> None:
+    """The known words of a property are proposed."""
+    schema = json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))
+    assert schema["$defs"]["VmProperties"]["properties"]["tenancy"]["examples"] == ["default", "dedicated"]
 
 
 def is_certificate(_: object, value: object) -> bool:

@@ -16,6 +16,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     may_be_done,
     naming_disk,
     naming_vm,
+    unless_missing,
 )
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
@@ -202,14 +203,12 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
 
 def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     """DetachVolume with Force, and wait; no error if the volume is not attached."""
-    try:
-        with naming_disk(disk_cid), naming_vm(vm_cid):
-            client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
-    except client.exceptions.ClientError as error:
-        if code_of(error) not in _NOT_ATTACHED:
-            raise
-        return
-    wait_until_detached(client, disk_cid, vm_cid)
+    with naming_disk(disk_cid), naming_vm(vm_cid):
+        detaching = unless_missing(
+            _NOT_ATTACHED, lambda: client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
+        )
+    if detaching is not None:
+        wait_until_detached(client, disk_cid, vm_cid)
 
 
 def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:

@@ -3,7 +3,7 @@
 import re
 from typing import TYPE_CHECKING, Final
 
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, unless_missing
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
@@ -66,11 +66,8 @@ def state(client: "KMSClient", key: str) -> str | None:
     Args:
         key: An ARN, an id, an alias or an alias's ARN.
     """
-    try:
-        found = client.describe_key(KeyId=key)["KeyMetadata"]
-    except client.exceptions.ClientError as error:
-        if has_code(error, _MISSING):
-            return None
-        raise
+    found = unless_missing(_MISSING, lambda: client.describe_key(KeyId=key)["KeyMetadata"])
+    if found is None:
+        return None
     spec = found.get("KeySpec", _SYMMETRIC)
     return str(spec if spec != _SYMMETRIC else found.get("KeyState", ENABLED))

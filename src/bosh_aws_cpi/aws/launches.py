@@ -3,123 +3,23 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Final
-
-from botocore.exceptions import HTTPClientError
-from botocore.parsers import ResponseParserError
+from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import AT_FAULT, GROUP_MISSING, QUOTA_REACHED, THROTTLED, TOKEN_SPENT
-from bosh_aws_cpi.aws.sdk.errors import (
-    described,
-    has_code,
-    is_group_full,
-    is_shortage,
-    is_subnet_full,
-    may_be_done,
-)
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags
-from bosh_aws_cpi.aws.sdk.translation import explained
-from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
+from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
 
 if TYPE_CHECKING:
-    from botocore.exceptions import ClientError
     from mypy_boto3_ec2 import EC2Client
 
 
-class Refused(VMCreationFailed):
-    """EC2 can't launch the VM this way.
-
-    Args:
-        said: EC2's error, or what the CPI waited for in vain.
-        message: EC2's error, with its remedy.
-    """
-
-    def __init__(self, said: str, message: str, *, ok_to_retry: bool = True) -> None:
-        super().__init__(message, ok_to_retry=ok_to_retry)
-        self.said = said
-
-
-class NoCapacity(Refused):
-    """EC2 can't launch this instance type here and now; retriable, unless a quota is reached."""
-
-
-class SubnetFull(Refused):
-    """The subnet of the interface that RunInstances creates is full; retriable."""
-
-
-class GroupFailed(Refused):
-    """A spread placement group, which launch options share, is full, or EC2 does not accept it; retriable."""
-
-
-class GroupUnknown(CloudError):
-    """EC2 does not know the launch's placement group, which concerns every instance type."""
-
-
-class Unanswered(VMCreationFailed):
-    """EC2 did not answer a launch and shows no instance of it, but it may have launched one."""
-
-
-class Ended(Refused):
-    """The instance was terminated before it ran; ``instance`` holds the reason."""
-
-    def __init__(self, instance: Instance) -> None:
-        self.instance = instance
-        reason = instance.state_reason
-        self.code = reason.code if reason else ""
-        why = reason.text if reason else "no reason given"
-        self.is_by_user = self.code == "Client.UserInitiatedShutdown"
-        who = "A user" if self.is_by_user else "EC2"
-        said = f"{who} terminated instance '{instance.vm_cid}' before it ran: {why}"
-        super().__init__(said, said + remedy(instance), ok_to_retry=not self.code.startswith("Client."))
-
-    @property
-    def is_about_a_key(self) -> bool:
-        """Whether the reason says, or may mean, that EC2 could not use a KMS key."""
-        return self.code == "Client.InternalError" or self.code.startswith("Client.InvalidKMSKey")
-
-
 class TokenSpent(Exception):
-    """The client token belongs to an earlier launch, whose instance is gone or whose arguments differ."""
-
-
-_KEY: Final = (
-    ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
-    "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
-)
-_SPOT_GRANT: Final = (
-    ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
-    "AWSServiceRoleForEC2Spot: aws kms create-grant"
-)
-_UNNAMED: Final = f". The usual cause is a KMS key that EC2 can't use{_KEY}"
-_GROUP_FULL: Final = (
-    ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide it "
-    "into several, use spread: prefer, or remove spread or placement_group"
-)
-_REMEDIES: Final = {
-    "Client.InternalError": _UNNAMED,
-    "Client.InvalidKMSKey": _KEY,
-    "Client.InvalidParameter": ". Correct root_disk or ephemeral_disk",
-    "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
-    "Client.VolumeLimitExceeded": ". Delete volumes, or have the account's EBS quota raised",
-}
-"""Remedies for reasons that the account can correct, by the beginning of their codes."""
-
-
-def remedy(instance: Instance) -> str:
-    """What to do about the reason for which EC2 ended an instance, ". Check …"; empty if not known."""
-    code = instance.state_reason.code if instance.state_reason else ""
-    found = next((text for prefix, text in _REMEDIES.items() if code.startswith(prefix)), "")
-    return found + _SPOT_GRANT if instance.is_spot and found.endswith(_KEY) else found
-
-
-class NeverSeen(VMCreationFailed):
-    """EC2 returned the id of an earlier call's instance, but does not show the instance."""
+    """The client token belongs to an earlier launch, whose instance has other properties."""
 
 
 def run(
@@ -140,28 +40,16 @@ def run(
         The instance; if the client token was used before, in its current state.
 
     Raises:
-        GroupFailed: The spread placement group has as many instances in the zone as EC2 allows; retriable.
-        GroupUnknown: EC2 does not know the placement group.
-        NoCapacity: EC2 can't launch the type now.
-        SubnetFull: The subnet has no free address.
-        TokenSpent: The client token can't be used for this launch.
-        VMCreationFailed: AWS is at fault, throttles or does not answer; retriable.
-        ClientError: EC2 refuses the launch.
+        TokenSpent: The client token belongs to another launch.
+        ClientError: EC2 refuses the launch, or a retry after a lost answer.
+        HTTPClientError: EC2 does not answer.
     """
 
     def launch() -> Instance:
         answer = client.run_instances(MinCount=1, MaxCount=1, **arguments)
         return instances.from_entry(answer["Instances"][0], answer)
 
-    try:
-        instance = create_once("the instance", launch, find)
-    except (HTTPClientError, ResponseParserError) as error:
-        raise Unanswered(f"EC2 did not answer: {described(error)}", ok_to_retry=True) from error
-    except client.exceptions.ClientError as error:
-        meaning = _meaning(error)
-        if meaning is None:
-            raise
-        raise meaning from error
+    instance = create_once("the instance", launch, find)
     if not is_new(instance) and (difference := _difference(instance, arguments)):
         message = f"its instance '{instance.vm_cid}' has {difference}"
         raise TokenSpent(message)
@@ -201,28 +89,6 @@ def _nic_difference(asked: Json, nic: Nic) -> str | None:
     return f"no address {missing[0]}" if missing else None
 
 
-def _meaning(error: "ClientError") -> Exception | None:
-    """The domain error for EC2's refusal of a launch; None when a retry can't help."""
-    if has_code(error, TOKEN_SPENT):
-        return TokenSpent(described(error))
-    if may_be_done(error):
-        return Unanswered(explained(error), ok_to_retry=True)
-    if has_code(error, GROUP_MISSING):
-        return GroupUnknown(explained(error))
-    if has_code(error, AT_FAULT | THROTTLED):
-        return VMCreationFailed(explained(error), ok_to_retry=True)
-    return _lack(error)
-
-
-def _lack(error: "ClientError") -> Exception | None:
-    """The domain error if EC2 lacks capacity or addresses; otherwise None."""
-    if is_group_full(error):
-        return GroupFailed(described(error), described(error) + _GROUP_FULL)
-    if is_shortage(error):
-        return NoCapacity(described(error), explained(error), ok_to_retry=not has_code(error, QUOTA_REACHED))
-    return SubnetFull(described(error), explained(error)) if is_subnet_full(error) else None
-
-
 def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
     """DescribeSpotInstanceRequests, and CancelSpotInstanceRequests for the open ones with all of these tags.
 
@@ -239,35 +105,32 @@ def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
 
 def wait_until_running(
     client: "EC2Client", vm_cid: str, nic_count: int = 0, *, is_new: bool = True
-) -> Instance:
-    """Wait for a new instance to run.
+) -> Instance | None:
+    """Wait until a new instance runs, or is ended.
 
     Args:
         nic_count: How many interfaces EC2 must show as attached to it.
         is_new: Whether this call launched it. If so, it exists even while EC2 does not show it.
 
+    Returns:
+        The instance; None if an earlier call launched it, and EC2 does not show it.
+
     Raises:
-        NeverSeen: An earlier call launched it, and EC2 does not show it.
-        Ended: It was terminated. Retriable, unless EC2's reason starts with "Client.": then the caller
-            must correct the cause.
         VMCreationFailed: It does not run in time; retriable.
     """
     window = timing.VisibilityWindow(timing.INSTANCE_SEEN)
 
-    def probe() -> Instance:
+    def probe() -> Instance | None:
         try:
             instance = instances.find(client, vm_cid)
-        except VMNotFound as error:  # eventual consistency: RunInstances has answered with this id
+        except VMNotFound:  # eventual consistency: RunInstances has answered with this id
             if window.is_overdue and not is_new:
-                message = f"EC2 does not show instance '{vm_cid}'"
-                raise NeverSeen(message) from error
+                return None
             raise timing.NotYet("not visible yet") from None
         window.was_seen = True
-        if instance.is_ending:
-            raise Ended(instance)
-        if instance.state != "running":
+        if instance.state != "running" and not instance.is_ending:
             raise timing.NotYet(instance.state)
-        if len(instance.nics) < nic_count:
+        if len(instance.nics) < nic_count and not instance.is_ending:
             raise timing.NotYet("running, but not all of its network interfaces are shown as attached")
         return instance
 

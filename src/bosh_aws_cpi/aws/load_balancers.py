@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import code_of, has_code
+from bosh_aws_cpi.aws.sdk.errors import unless_missing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import TARGET_TAG, records_target
@@ -22,6 +23,8 @@ _WITH_SERVER_IDS: Final = frozenset({"QUIC", "TCP_QUIC"})
 """RegisterTargets requires a QuicServerId for each target (API model, TargetDescription)."""
 
 _UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
+_NO_BALANCER: Final = frozenset({"LoadBalancerNotFound"})
+_GROUP_UNKNOWN: Final = frozenset({"TargetGroupNotFound"})
 _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
 _NO_GROUP: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
 """The latter for an ARN of another account or region: hashicorp/terraform issue 18060."""
@@ -149,16 +152,15 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
         CloudError: One does not exist there.
     """
     for name in dict.fromkeys(names):
-        try:
-            balancer = client.describe_load_balancers(LoadBalancerNames=[name])["LoadBalancerDescriptions"][0]
-        except client.exceptions.ClientError as error:
-            if code_of(error) != "LoadBalancerNotFound":
-                raise
+        describe = partial(client.describe_load_balancers, LoadBalancerNames=[name])
+        found = unless_missing(_NO_BALANCER, describe)
+        if found is None:
             message = (
                 f"Could not find classic load balancer `{name}'. Region {client.meta.region_name} has none "
                 "of that name: correct elbs, or use lb_target_groups if it is not a classic load balancer"
             )
-            raise CloudError(message) from error
+            raise CloudError(message)
+        balancer = found["LoadBalancerDescriptions"][0]
         if balancer.get("VPCId", vpc_id) != vpc_id:
             message = (
                 f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', but the VM is in '{vpc_id}'. "
@@ -169,13 +171,8 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
 
 def vpc_of(client: "ElasticLoadBalancingv2Client", group_arn: str) -> str | None:
     """DescribeTargetGroups: the VPC of a target group; None if the account and region lack the group."""
-    try:
-        (group,) = client.describe_target_groups(TargetGroupArns=[group_arn])["TargetGroups"]
-    except client.exceptions.ClientError as error:
-        if has_code(error, _NO_GROUP):
-            return None
-        raise
-    return group.get("VpcId")
+    found = unless_missing(_NO_GROUP, lambda: client.describe_target_groups(TargetGroupArns=[group_arn]))
+    return found["TargetGroups"][0].get("VpcId") if found else None
 
 
 def add_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:
@@ -193,11 +190,10 @@ def remove_target(client: "ElasticLoadBalancingv2Client", target: Target) -> Non
 
     Its connections drain for a while.
     """
-    try:
-        client.deregister_targets(TargetGroupArn=target.group_arn, Targets=[_description(target)])
-    except client.exceptions.ClientError as error:
-        if not has_code(error, _NO_TARGET):
-            raise
+    unless_missing(
+        _NO_TARGET,
+        lambda: client.deregister_targets(TargetGroupArn=target.group_arn, Targets=[_description(target)]),
+    )
 
 
 def _description(target: Target) -> "TargetDescriptionTypeDef":
@@ -219,13 +215,12 @@ def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
 
 def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
     """DeregisterInstancesFromLoadBalancer; no error if the instance is not registered."""
-    try:
-        client.deregister_instances_from_load_balancer(
+    unless_missing(
+        _UNKNOWN_INSTANCE,
+        lambda: client.deregister_instances_from_load_balancer(
             LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
-        )
-    except client.exceptions.ClientError as error:
-        if not has_code(error, _UNKNOWN_INSTANCE):
-            raise
+        ),
+    )
 
 
 def targets_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[Target]:
@@ -278,33 +273,26 @@ def _target_group(
             "Correct lb_target_groups"
         )
         raise CloudError(message)
-    try:
-        if wanted.arn:
-            answer = client.describe_target_groups(TargetGroupArns=[wanted.arn])
-        else:
-            answer = client.describe_target_groups(Names=[str(wanted)])
-        return answer["TargetGroups"][0]
-    except client.exceptions.ClientError as error:
-        if code_of(error) != "TargetGroupNotFound":
-            raise
+    which: Any = {"TargetGroupArns": [wanted.arn]} if wanted.arn else {"Names": [str(wanted)]}
+    found = unless_missing(_GROUP_UNKNOWN, lambda: client.describe_target_groups(**which))
+    if found is None:
         message = (
             f"Could not find ALB target group `{wanted}'. Region {region} has none of that name or ARN: "
             "correct lb_target_groups: it needs the ARN of the target group, and not of the load balancer"
         )
-        raise CloudError(message) from error
+        raise CloudError(message)
+    return found["TargetGroups"][0]
 
 
 def _state(client: "ElasticLoadBalancingv2Client", target: Target) -> str | None:
     """The state of a target's health; None when it is not, or no longer, registered."""
-    try:
-        answer = client.describe_target_health(
+    found = unless_missing(
+        _NO_TARGET,
+        lambda: client.describe_target_health(
             TargetGroupArn=target.group_arn, Targets=[_description(target)]
-        )
-    except client.exceptions.ClientError as error:
-        if has_code(error, _NO_TARGET):
-            return None
-        raise
-    for entry in answer["TargetHealthDescriptions"]:
+        ),
+    )
+    for entry in found["TargetHealthDescriptions"] if found else ():
         health = entry.get("TargetHealth", {})
         if health.get("Reason") != "Target.NotRegistered":
             return str(health.get("State"))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING
-from bosh_aws_cpi.aws.sdk.errors import has_code
+from bosh_aws_cpi.aws.sdk.errors import has_code, is_deleted
 from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.log import logger
@@ -75,14 +75,7 @@ def delete_unused(client: "EC2Client", name: str) -> bool:
 
     It is no error if the group is already gone.
     """
-    try:
-        client.delete_placement_group(GroupName=name)
-    except client.exceptions.ClientError as error:
-        if has_code(error, GROUP_IN_USE):
-            return False
-        if not has_code(error, GROUP_MISSING):
-            raise
-    return True
+    return is_deleted(GROUP_IN_USE, GROUP_MISSING, lambda: client.delete_placement_group(GroupName=name))
 
 
 def read(entry: Any) -> PlacementGroup:  # noqa: ANN401 - the SDK's typed dict

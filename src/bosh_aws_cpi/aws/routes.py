@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.sdk.errors import code_of
+from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, unless_missing
 from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _DESTINATIONS: Final = ("DestinationCidrBlock", "DestinationIpv6CidrBlock", "DestinationPrefixListId")
+_NO_ROUTE: Final = frozenset({"InvalidRoute.NotFound"})
 _TARGETS: Final = (
     "NetworkInterfaceId",
     "NatGatewayId",
@@ -103,7 +104,7 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
         client.replace_route(RouteTableId=table_id, **_to(destination), **target)
     except client.exceptions.ClientError as error:
         is_missing = "no route" in str(error) and code_of(error) == "InvalidParameterValue"
-        if code_of(error) == "InvalidRoute.NotFound" or is_missing:
+        if has_code(error, _NO_ROUTE) or is_missing:
             return False
         raise
     return True
@@ -111,11 +112,7 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
 
 def delete(client: "EC2Client", table_id: str, destination: str) -> None:
     """DeleteRoute; no error if the route is already gone."""
-    try:
-        client.delete_route(RouteTableId=table_id, **_to(destination))
-    except client.exceptions.ClientError as error:
-        if code_of(error) != "InvalidRoute.NotFound":
-            raise
+    unless_missing(_NO_ROUTE, lambda: client.delete_route(RouteTableId=table_id, **_to(destination)))
 
 
 def find(client: "EC2Client", table_id: str, destination: str) -> Route | None:

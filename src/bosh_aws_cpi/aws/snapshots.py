@@ -1,7 +1,6 @@
 """EBS snapshots: create, wait for, delete."""
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -70,12 +69,6 @@ def find(client: "EC2Client", snapshot_id: str) -> Json | None:
     return next((dict(each) for each in answer["Snapshots"] if each.get("SnapshotId") == snapshot_id), None)
 
 
-def keys(client: "EC2Client", snapshot_ids: Sequence[str]) -> list[str]:
-    """DescribeSnapshots: the ARNs of the KMS keys that encrypt these snapshots; "" for one without a key."""
-    answer = client.describe_snapshots(SnapshotIds=snapshot_ids)
-    return [entry.get("KmsKeyId", "") for entry in answer["Snapshots"]]
-
-
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
     """CreateSnapshot; the snapshot is pending.
 
@@ -108,12 +101,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        if (entry := find(client, snapshot_id)) is None:
-            if window.is_lost:
-                message = f"Snapshot '{snapshot_id}' is gone"
-                raise CloudError(message)
-            raise timing.NotYet("not visible yet")
-        window.was_seen = True
+        entry = window.shown(find(client, snapshot_id), CloudError(f"Snapshot '{snapshot_id}' is gone"))
         if entry["State"] in _FAILED:
             reason = entry.get("StateMessage") or "no reason given"
             message = f"EBS could not create snapshot '{snapshot_id}': {reason}"
@@ -135,16 +123,22 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
     Returns:
         False when it was not deleted because another AMI uses it.
     """
-    try:
-        _delete(client, snapshot_id, of_ami)
-    except client.exceptions.ClientError as error:
-        if _is_missing(error):
-            logger.info("Snapshot '%s' is already gone", snapshot_id)
-        elif of_ami is None or not _is_used_by_another(error, of_ami):
-            raise
-        else:
-            return False
-    return True
+
+    def attempt() -> bool:
+        try:
+            client.delete_snapshot(SnapshotId=snapshot_id)
+        except client.exceptions.ClientError as error:
+            if _is_missing(error):
+                logger.info("Snapshot '%s' is already gone", snapshot_id)
+            elif of_ami is None or not has_code(error, _IN_USE):
+                raise
+            elif _is_used_by_another(error, of_ami):
+                return False
+            else:
+                raise timing.NotYet(str(error)) from error
+        return True
+
+    return timing.until(timing.SNAPSHOT_RELEASED, f"snapshot '{snapshot_id}' to be released", attempt)
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:
@@ -162,20 +156,6 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
     )
 
 
-def _delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> None:
-    """DeleteSnapshot, retried while EC2 names the deregistered AMI as its user."""
-
-    def attempt() -> None:
-        try:
-            client.delete_snapshot(SnapshotId=snapshot_id)
-        except client.exceptions.ClientError as error:
-            if has_code(error, _IN_USE) and of_ami is not None and not _is_used_by_another(error, of_ami):
-                raise timing.NotYet(str(error)) from error
-            raise
-
-    timing.until(timing.SNAPSHOT_RELEASED, f"snapshot '{snapshot_id}' to be released", attempt)
-
-
 def _is_missing(error: BaseException) -> bool:
     """Whether EC2 does not know a snapshot, or calls its id malformed."""
     return has_code(error, SNAPSHOT_MISSING) or "Expected: 'snap-" in str(error)
@@ -184,4 +164,4 @@ def _is_missing(error: BaseException) -> bool:
 def _is_used_by_another(error: BaseException, ami_id: str) -> bool:
     """Whether EC2 names another AMI as the snapshot's user."""
     named = _AMI.findall(str(error))
-    return has_code(error, _IN_USE) and bool(named) and ami_id not in named
+    return bool(named) and ami_id not in named

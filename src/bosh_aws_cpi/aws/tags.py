@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import ClientError
-
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, detail_of, has_code
@@ -23,11 +21,7 @@ _FIRST: Final = VM_METADATA | DISK_METADATA | {"Name", "deployment"}
 """These tags are tried first when EC2 does not accept all: they identify the resource for operators."""
 
 
-def create(
-    client: "EC2Client",
-    resource_ids: Sequence[str],
-    tags: Mapping[str, str],
-) -> None:
+def create(client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, str]) -> None:
     """Tag resources, all with one CreateTags; without tags there is no call.
 
     EC2 tags all of the resources or none, with all of the tags or none. When it refuses, each resource
@@ -49,14 +43,16 @@ def create(
         if not has_code(error, UNTAGGABLE):
             raise
         for resource_id in resource_ids:
-            _create_leniently(client, resource_id, tags, _MOST_CALLS // len(resource_ids))
+            try:
+                _create_for_one(client, resource_id, tags, timing.AT_ONCE, _MOST_CALLS // len(resource_ids))
+            except client.exceptions.ClientError as refusal:
+                if not has_code(refusal, UNTAGGABLE):
+                    raise
+                _log_refusal(resource_id, refusal)
 
 
 def require(
-    client: "EC2Client",
-    resource_id: str,
-    tags: Mapping[str, str],
-    patience: timing.Policy = timing.AT_ONCE,
+    client: "EC2Client", resource_id: str, tags: Mapping[str, str], patience: timing.Policy = timing.AT_ONCE
 ) -> None:
     """Tag a resource that EC2 knows, by default in one attempt: unlike in `create`, every error is raised."""
     _create(client, [resource_id], tags, patience)
@@ -68,10 +64,7 @@ def mark_deleted(client: "EC2Client", resource_id: str) -> None:
 
 
 def try_to_create(
-    client: "EC2Client",
-    resource_id: str,
-    tags: Mapping[str, str],
-    patience: timing.Policy = timing.AT_ONCE,
+    client: "EC2Client", resource_id: str, tags: Mapping[str, str], patience: timing.Policy = timing.AT_ONCE
 ) -> None:
     """Tag a resource; an error of any kind is only logged.
 
@@ -81,17 +74,6 @@ def try_to_create(
     try:
         _create(client, [resource_id], tags, patience)
     except FAILURES as error:
-        _log_refusal(resource_id, error)
-
-
-def _create_leniently(
-    client: "EC2Client", resource_id: str, tags: Mapping[str, str], most_calls: int
-) -> None:
-    try:
-        _create_for_one(client, resource_id, tags, timing.AT_ONCE, most_calls)
-    except client.exceptions.ClientError as error:
-        if not has_code(error, UNTAGGABLE):
-            raise
         _log_refusal(resource_id, error)
 
 
@@ -106,7 +88,7 @@ def _create_for_one(
     try:
         _create(client, [resource_id], tags, patience)
     except client.exceptions.ClientError as error:
-        if not has_code(error, TAG_REFUSED) or _is_about_an_id(error):
+        if not has_code(error, TAG_REFUSED) or "Expected: '" in str(error):  # about the resource's id
             raise
         if len(tags) == 1:
             _log_refusal(resource_id, error)
@@ -122,7 +104,7 @@ def _create_one_by_one(
     most_calls: int,
 ) -> None:
     keys = sorted(tags, key=lambda key: key not in _FIRST)
-    refused: dict[str, tuple[Exception, list[str]]] = {}
+    refused: dict[str, tuple[Exception, list[str]]] = {}  # by AWS's message, the same for the same reason
     try:
         for key in keys[:most_calls]:
             try:
@@ -130,18 +112,13 @@ def _create_one_by_one(
             except client.exceptions.ClientError as error:
                 if not has_code(error, TAG_REFUSED):
                     raise
-                refused.setdefault(_reason(error), (error, []))[1].append(key)
+                message = str(detail_of(error).get("Message"))
+                refused.setdefault(message, (error, []))[1].append(key)
     finally:
         for reason, listed in refused.values():
             _log_refusal(resource_id, reason, listed)
     if untried := keys[most_calls:]:
         logger.error("Too many tags for %s; not set: %s", resource_id, ", ".join(untried))
-
-
-def _reason(error: ClientError) -> str:
-    """AWS's error, which is the same text for all tags that are refused for the same reason."""
-    detail = detail_of(error)
-    return f"{detail.get('Code')}: {detail.get('Message')}"
 
 
 def _create(
@@ -156,10 +133,6 @@ def _create(
             Tags=[{"Key": key, "Value": value} for key, value in tags.items()],
         ),
     )
-
-
-def _is_about_an_id(error: Exception) -> bool:
-    return "Expected: '" in str(error)
 
 
 def _log_refusal(resource_id: str, error: Exception, keys: Sequence[str] = ()) -> None:

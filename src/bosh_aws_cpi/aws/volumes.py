@@ -5,14 +5,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT, VOLUME_IN_USE
+from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT, VOLUME_IN_USE, VOLUME_MISSING
 from bosh_aws_cpi.aws.sdk.errors import (
     described,
     has_code,
+    is_deleted,
     is_volume_missing,
     looked_up,
     may_be_done,
     naming_disk,
+    unless_missing,
 )
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags, is_recent, tags_of
@@ -174,14 +176,7 @@ def delete_idle(client: "EC2Client", disk_cid: str) -> bool:
 
     It is no error if the volume is already gone.
     """
-    try:
-        client.delete_volume(VolumeId=disk_cid)
-    except client.exceptions.ClientError as error:
-        if has_code(error, VOLUME_IN_USE):
-            return False
-        if not is_volume_missing(error):
-            raise
-    return True
+    return is_deleted(VOLUME_IN_USE, VOLUME_MISSING, lambda: client.delete_volume(VolumeId=disk_cid))
 
 
 def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
@@ -223,15 +218,9 @@ def discard_shared(client: "EC2Client", disk_cid: str) -> None:
     Raises:
         CloudError: The deletion is not certain.
     """
+    seen = looked_up(f"volume '{disk_cid}'", lambda: find(client, disk_cid))
     try:
-        is_needed = _is_of_another_call(find(client, disk_cid))
-    except DiskNotFound:
-        is_needed = False
-    except Exception as error:  # noqa: BLE001 - the caller gets the error for which it is discarded
-        logger.info("Could not look up volume '%s': %s", disk_cid, described(error))
-        is_needed = False
-    try:
-        if not is_needed:
+        if seen is None or not _is_of_another_call(seen):
             discard(client, disk_cid, timing.AT_ONCE)  # the other call may begin to use it now
             return
     except client.exceptions.ClientError as error:
@@ -360,13 +349,10 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
     """The latest modification of the volume that EC2 shows."""
-    try:
-        answer = client.describe_volumes_modifications(Filters=[exactly("volume-id", disk_cid)])
-    except client.exceptions.ClientError as error:
-        if has_code(error, _UNKNOWN):
-            return {}
-        raise
-    found = sorted(answer["VolumesModifications"], key=lambda each: str(each.get("StartTime", "")))
+    filters = [exactly("volume-id", disk_cid)]
+    answer = unless_missing(_UNKNOWN, lambda: client.describe_volumes_modifications(Filters=filters))
+    shown = answer["VolumesModifications"] if answer else []
+    found = sorted(shown, key=lambda each: str(each.get("StartTime", "")))
     return found[-1] if found else {}
 
 

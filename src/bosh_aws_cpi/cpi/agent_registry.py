@@ -7,42 +7,17 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
-    from typing import Protocol
-
+    from bosh_aws_cpi.cpi.http_registry import HttpRegistry
     from bosh_aws_cpi.jsontext import Json
-
-    class Registry(Protocol):
-        """The place where the agent of an old stemcell reads its settings."""
-
-        is_used: bool
-        """Whether the agent reads it: then user_data contains only minimal settings."""
-        is_there: bool
-        """Whether settings can be written; False if a registry is needed but none is configured."""
-
-        def check(self, vm_cid: str) -> None:
-            """Raise an error if it can't store an attach or a detach, before AWS changes anything."""
-
-        def has(self, vm_cid: str) -> bool:
-            """Whether it has settings of a VM, or needs none."""
-
-        def save(self, vm_cid: str, settings: Json) -> None:
-            """Write a VM's settings, the complete document."""
-
-        def delete(self, vm_cid: str) -> None:
-            """Delete a VM's settings; no error if there are none."""
-
-        def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
-            """Add a persistent disk to a VM's settings."""
-
-        def detach(self, vm_cid: str, disk_cid: str) -> bool:
-            """Remove a persistent disk from a VM's settings; False when it was not in them."""
 
 
 class NoRegistry:
     """The registry of stemcells of api_version 2 and above, which need no registry: does nothing."""
 
     is_used = False
+    """Whether the agent reads it: then user_data contains only minimal settings."""
     is_there = True
+    """Whether settings can be written; False if a registry is needed but none is configured."""
 
     def check(self, vm_cid: str) -> None:
         """Do nothing: the VM needs no registry."""
@@ -100,3 +75,8 @@ def _disabled(what: str, vm_cid: str) -> CloudError:
         f"An attempt to {what} registry settings has failed for instance_id={vm_cid}. "
         "The registry is disabled."
     )
+
+
+if TYPE_CHECKING:
+    Registry = HttpRegistry | NoRegistry | DisabledRegistry
+    """The place where the agent of an old stemcell reads its settings."""

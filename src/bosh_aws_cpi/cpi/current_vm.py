@@ -34,15 +34,13 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the 
     try:
         found = _instance_id(endpoint.rstrip("/"))
     except (requests.RequestException, ValueError) as error:  # urllib3's for a wrong URL is a ValueError
-        message = (
-            f"The VM's own id can't be read from instance metadata ({type(error).__name__}): "
-            "is the CPI running on an EC2 instance?"
-        )
-        raise CloudError(message) from None
+        found, why = "", type(error).__name__
+    else:
+        why = "the answer is no instance id"
     if not _ID.fullmatch(found):
         message = (
-            "The VM's own id can't be read from instance metadata: the answer is no instance id. "
-            "Is the CPI running on an EC2 instance?"
+            f"The VM's own id can't be read from instance metadata ({why}): is the CPI running on an EC2 "
+            "instance?"
         )
         raise CloudError(message)
     return found

@@ -1,5 +1,6 @@
 """The registry over HTTP, for the agents of old stemcells."""
 
+from collections.abc import Container
 from typing import Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -12,6 +13,8 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 
+_OK = 200
+_OK_OR_MISSING = frozenset({_OK, 404})
 CONNECT_TIMEOUT = 10
 """Seconds."""
 _LONGEST = 1 << 22
@@ -48,11 +51,8 @@ class HttpRegistry:
         Raises:
             CloudError: The registry did not answer, or refused the request.
         """
-        what = f"Cannot read settings for '{vm_cid}'"
-        status, _ = self._send("GET", vm_cid, what)
-        if status not in {requests.codes.ok, requests.codes.not_found}:
-            raise self._refused(what, status)
-        return status == requests.codes.ok
+        status, _ = self._send("GET", vm_cid, f"Cannot read settings for '{vm_cid}'", _OK_OR_MISSING)
+        return status == _OK
 
     def save(self, vm_cid: str, settings: Json) -> None:
         """Write a VM's settings.
@@ -62,9 +62,8 @@ class HttpRegistry:
         """
         what = f"Cannot update settings for '{vm_cid}'"
         body = jsontext.encode(settings).encode()
-        status, _ = self._send("PUT", vm_cid, what, data=body, headers={"Content-Type": "application/json"})
-        if status not in range(200, 300):
-            raise self._refused(what, status)
+        headers = {"Content-Type": "application/json"}
+        self._send("PUT", vm_cid, what, range(200, 300), data=body, headers=headers)
 
     def delete(self, vm_cid: str) -> None:
         """Delete a VM's settings; no error if there are none.
@@ -72,10 +71,7 @@ class HttpRegistry:
         Raises:
             CloudError: The registry did not delete them.
         """
-        what = f"Cannot delete settings for '{vm_cid}'"
-        status, _ = self._send("DELETE", vm_cid, what)
-        if status not in {requests.codes.ok, requests.codes.not_found}:
-            raise self._refused(what, status)
+        self._send("DELETE", vm_cid, f"Cannot delete settings for '{vm_cid}'", _OK_OR_MISSING)
 
     def attach(self, vm_cid: str, disk_cid: str, device_path: str) -> None:
         """Add a persistent disk to a VM's settings.
@@ -84,7 +80,7 @@ class HttpRegistry:
             CloudError: They can't be read or written.
         """
         settings = self._read(vm_cid)
-        _persistent(settings)[disk_cid] = device_path
+        settings.setdefault("disks", {}).setdefault("persistent", {})[disk_cid] = device_path
         self.save(vm_cid, settings)
 
     def detach(self, vm_cid: str, disk_cid: str) -> bool:
@@ -97,16 +93,13 @@ class HttpRegistry:
             CloudError: They can't be read or written.
         """
         settings = self._read(vm_cid)
-        if _persistent(settings).pop(disk_cid, None) is None:
+        if settings.get("disks", {}).get("persistent", {}).pop(disk_cid, None) is None:
             return False
         self.save(vm_cid, settings)
         return True
 
     def _read(self, vm_cid: str) -> Json:
-        what = f"Cannot read settings for '{vm_cid}'"
-        status, content = self._send("GET", vm_cid, what)
-        if status != requests.codes.ok:
-            raise self._refused(what, status)
+        _, content = self._send("GET", vm_cid, f"Cannot read settings for '{vm_cid}'", {_OK})
         body = self._parsed(vm_cid, content)
         if not isinstance(body, dict):
             raise self._failed(f"Invalid registry response, Hash expected, got {jsontext.type_name(body)}")
@@ -117,7 +110,15 @@ class HttpRegistry:
             raise self._failed(f"Invalid settings format, Hash expected, got {kind}")
         return settings
 
-    def _send(self, http_method: str, vm_cid: str, what: str, **body: Any) -> tuple[int, bytes]:  # noqa: ANN401
+    def _send(
+        self,
+        http_method: str,
+        vm_cid: str,
+        what: str,
+        accepted: Container[int],
+        **body: Any,  # noqa: ANN401 - the session's arguments
+    ) -> tuple[int, bytes]:
+        """Send a request; the error of an answer with another status begins with `what`."""
         url = f"{self._base}/instances/{quote(vm_cid, safe='')}/settings"
         timeout = (CONNECT_TIMEOUT, ANSWERED.seconds)
         try:
@@ -130,6 +131,8 @@ class HttpRegistry:
         if content is None:
             raise self._failed(f"{what}: the answer has more than {_LONGEST} bytes")
         logger.debug("Registry %s %s: HTTP %d", http_method, url, answer.status_code)
+        if answer.status_code not in accepted:
+            raise self._failed(f"{what}, got HTTP {answer.status_code}")
         return answer.status_code, content
 
     def _parsed(self, vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - any JSON value
@@ -138,9 +141,6 @@ class HttpRegistry:
         except jsontext.JsonTextError as error:
             raise self._failed(f"Cannot parse settings for '{vm_cid}': {error}") from None
 
-    def _refused(self, what: str, status: int) -> CloudError:
-        return self._failed(f"{what}, got HTTP {status}")
-
     def _failed(self, text: str) -> CloudError:
         return CloudError(f"{text} ({self._name})")
 
@@ -148,18 +148,6 @@ class HttpRegistry:
 def _without_userinfo(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
-
-
-def _persistent(settings: Json) -> Json:
-    return _object(_object(settings, "disks"), "persistent")
-
-
-def _object(parent: Json, key: str) -> Json:
-    """The object below a key, created if it is missing."""
-    if not isinstance(parent.get(key), dict):
-        parent[key] = {}
-    inner: Json = parent[key]
-    return inner
 
 
 def _reason(error: requests.RequestException) -> str:

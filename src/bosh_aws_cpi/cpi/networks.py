@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from bosh_aws_cpi.aws import routes, subnets
@@ -43,9 +44,9 @@ def create_network(cloud: Cloud, network: Json) -> list[Any]:
             call created is deleted.
     """
     wish = ManagedNetwork.parse(network)
-    order = _Order(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
+    request = _Request(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
     vpc = _checked_vpc(cloud, wish)
-    return undoing(cloud.undo, lambda undo: _create(cloud, order, vpc, undo))
+    return undoing(cloud.undo, lambda undo: _create(cloud, request, vpc, undo))
 
 
 def delete_network(cloud: Cloud, subnet_id: str) -> None:
@@ -58,7 +59,7 @@ def delete_network(cloud: Cloud, subnet_id: str) -> None:
     subnets.delete(cloud.ec2, subnet_id)
 
 
-class _Order(Record):
+class _Request(Record):
     """The network to create, with the id of the call and the subnet's tags."""
 
     wish: ManagedNetwork
@@ -155,9 +156,9 @@ def _check_vpc(key: str, identifier: str, found: str | None, vpc: Vpc) -> None:
         raise CloudError(message)
 
 
-def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
-    ec2, properties = cloud.ec2, order.wish.cloud_properties
-    subnet = _find_or_create(cloud, order, vpc, undo)
+def _create(cloud: Cloud, request: _Request, vpc: Vpc, undo: Undo) -> list[Any]:
+    ec2, properties = cloud.ec2, request.wish.cloud_properties
+    subnet = _find_or_create(cloud, request, vpc, undo)
     subnets.wait_until_available(ec2, subnet.subnet_id)
     if properties.route_table:
         subnets.use_route_table(ec2, subnet.subnet_id, properties.route_table)
@@ -169,22 +170,25 @@ def _create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> list[Any]:
     return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
 
 
-def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> Subnet:
+def _find_or_create(cloud: Cloud, request: _Request, vpc: Vpc, undo: Undo) -> Subnet:
     """Find the subnet that an earlier attempt at this request created, or create one in a free range."""
     tried: list[str] = []
     is_own = False
     while True:
         existing = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
-        earlier = next((each for each in existing if order.is_for(each)), None)
+        earlier = next((each for each in existing if request.is_for(each)), None)
         if earlier is not None:
-            _keep_or_arm(cloud, earlier, undo, is_own=is_own)
+            if is_own:  # this call created it without an answer
+                undo.arm(earlier, partial(subnets.discard, cloud.ec2, earlier.subnet_id))
+            else:  # the Director may already have its id
+                logger.info("Subnet '%s' was created by an earlier attempt at this request", earlier)
             return earlier
-        ranges = order.ranges(vpc, existing, tried)
+        ranges = request.ranges(vpc, existing, tried)
         try:
-            return _new_subnet(cloud, order, ranges, undo)
+            return _new_subnet(cloud, request, ranges, undo)
         except cloud.ec2.exceptions.ClientError as error:
-            chosen = [each for each in ranges.values() if each != order.wish.range]
-            is_wanted = order.wish.range is not None and order.wish.range in str(error)
+            chosen = [each for each in ranges.values() if each != request.wish.range]
+            is_wanted = request.wish.range is not None and request.wish.range in str(error)
             if not (has_code(error, RANGE_TAKEN) and chosen) or is_wanted or len(tried) >= _MAX_TAKEN:
                 raise
             logger.info("Trying another range: %s", described(error))
@@ -192,25 +196,17 @@ def _find_or_create(cloud: Cloud, order: _Order, vpc: Vpc, undo: Undo) -> Subnet
             is_own = is_own or may_be_done(error)
 
 
-def _keep_or_arm(cloud: Cloud, subnet: Subnet, undo: Undo, *, is_own: bool) -> None:
-    """Arm the discard of a subnet that was found by its mark, if this call created it without an answer."""
-    if is_own:
-        undo.arm(subnet, lambda: subnets.discard(cloud.ec2, subnet.subnet_id))
-    else:  # the Director may already have its id
-        logger.info("Subnet '%s' was created by an earlier attempt at this request", subnet)
-
-
-def _new_subnet(cloud: Cloud, order: _Order, ranges: Mapping[str, str], undo: Undo) -> Subnet:
-    zone = order.wish.cloud_properties.availability_zone
-    key, value = order.mark
-    tags = {**order.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}
+def _new_subnet(cloud: Cloud, request: _Request, ranges: Mapping[str, str], undo: Undo) -> Subnet:
+    zone = request.wish.cloud_properties.availability_zone
+    key, value = request.mark
+    tags = {**request.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}
     arguments = {
-        "VpcId": order.wish.vpc_id,
+        "VpcId": request.wish.vpc_id,
         **ranges,
         **({"AvailabilityZone": zone} if zone else {}),
         **tag_plan.specifications(tags, "subnet"),
     }
     return undo.create(
-        lambda: subnets.create(cloud.ec2, arguments, order.mark),
+        lambda: subnets.create(cloud.ec2, arguments, request.mark),
         lambda created: subnets.discard(cloud.ec2, created.subnet_id),
     )

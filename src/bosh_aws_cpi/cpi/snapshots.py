@@ -2,11 +2,9 @@
 
 from bosh_aws_cpi.aws import snapshots, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.common_tags import with_common
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import tags as tag_plan
 
 
@@ -26,10 +24,12 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         DiskNotFound: EC2 does not know the disk.
         CloudError: EBS could not create the snapshot; nothing is left behind.
     """
-    device = _device(volumes.find(cloud.ec2, disk_cid))
+    attachments = volumes.find(cloud.ec2, disk_cid).attachments.values()
+    device = next((device for _, device in attachments if device), None)
     mark = (tag_plan.CALL_TAG, call_id(cloud, "snapshot_disk", disk_cid, metadata))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
-    tags = with_common(cloud, {**tag_plan.of_snapshot(metadata, device), **origin, mark[0]: mark[1]})
+    own = {**tag_plan.of_snapshot(metadata, device), **origin, mark[0]: mark[1]}
+    tags = tag_plan.beside(cloud.config.aws.tags, own)
     arguments = {
         "Description": tag_plan.snapshot_description(metadata, device),
         **tag_plan.specifications(tags, "snapshot"),
@@ -57,7 +57,3 @@ def delete_snapshot(cloud: Cloud, snapshot_cid: str) -> None:
         CloudError: An AMI uses it.
     """
     snapshots.delete(cloud.ec2, snapshot_cid)
-
-
-def _device(volume: Volume) -> str | None:
-    return next((device for _, device in volume.attachments.values() if device), None)

@@ -110,14 +110,17 @@ def check_for_instance(tags: Mapping[str, str], metadata_options: Mapping[str, o
 
 
 def beside(common: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]:
-    """``tags``, and as many of ``common`` as EC2 allows beside them.
+    """``tags``, and as many of ``common`` as EC2 allows: a snapshot or a copy must not fail for a default.
 
     Args:
         common: ``aws.tags``.
-        tags: All others; they win.
+        tags: All others, whose number the operator does not choose; they win.
     """
-    added = [key for key in common if key not in tags][: max(MAX_TAGS - len(tags), 0)]
-    return {**{key: common[key] for key in added}, **tags}
+    further = [key for key in common if key not in tags]
+    room = max(MAX_TAGS - len(tags), 0)
+    if left_out := ", ".join(sorted(further[room:])):
+        logger.warning("EC2 allows %d tags: these of aws.tags are left out: %s", MAX_TAGS, left_out)
+    return {**{key: common[key] for key in further[:room]}, **tags}
 
 
 DIRECTOR_TAG = "bosh_director_uuid"

@@ -132,7 +132,7 @@ METHODS: Final[dict[str, Method]] = {
     "snapshot_disk": Method("snapshots:snapshot_disk", (_DISK, _METADATA)),
     "delete_snapshot": Method("snapshots:delete_snapshot", (("snapshot_cid", CID),)),
     # networks
-    "configure_networks": Method("vms.networks:configure_networks", (_VM, ("networks", HASH))),
+    "configure_networks": Method("vms.existing:configure_networks", (_VM, ("networks", HASH))),
     "create_network": Method("networks:create_network", (("network", HASH),)),
     "delete_network": Method("networks:delete_network", (("subnet_id", CID),)),
 }

@@ -88,13 +88,6 @@ def lay_uncertain(ebs: Stub, how: str) -> None:
         ebs.fails("start_snapshot", "InternalServerException", **START)
 
 
-def test_start_refused(ebs: Stub) -> None:
-    """A refusal is raised unchanged, without a search."""
-    ebs.refuses("start_snapshot", "AccessDeniedException", **START)
-    with pytest.raises(ClientError, match="AccessDeniedException"):
-        start(ebs, never, Encryption())
-
-
 @pytest.mark.parametrize("how", ["throttled", "fault", "lost", "not there yet"])
 def test_put_again(ebs: Stub, clock: Clock, how: str) -> None:
     """A block is sent again until EBS accepts or refuses it."""

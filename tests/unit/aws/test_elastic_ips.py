@@ -83,11 +83,3 @@ def test_never_ready(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ClientError, match="IncorrectInstanceState"):
         elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1")
     assert 60 <= clock.now <= 66
-
-
-def test_refused(ec2: Ec2, clock: Clock) -> None:
-    """Any other refusal goes on at once."""
-    ec2.refuses("associate_address", "Resource.AlreadyAssociated", **ARGUMENTS)
-    with pytest.raises(ClientError, match=r"Resource\.AlreadyAssociated"):
-        elastic_ips.associate(ec2.client, "eipalloc-1", "eni-1")
-    assert clock.pauses == []

@@ -25,7 +25,6 @@ DELETIONS: Final[dict[str, tuple[Callable[..., bool], str]]] = {
     [
         ("delete_volume", None, "", True),
         ("delete_volume", "InvalidVolume.NotFound", "", True),
-        ("delete_volume", "InvalidParameterValue", "Expected: 'vol-...'.", True),
         ("delete_volume", "VolumeInUse", "", False),
         ("delete_network_interface", None, "", True),
         ("delete_network_interface", "InvalidNetworkInterfaceID.NotFound", "", True),

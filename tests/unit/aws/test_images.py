@@ -57,9 +57,7 @@ def test_find(ec2: Ec2) -> None:
     lay(ec2, look, entry())
     names = ["/dev/sda1", "/dev/sdb", "/dev/sdc", "/dev/sdd"]
     snapshots = ["snap-1", "snap-2"]
-    whole = Image(
-        AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5, has_plain_disks=True
-    )
+    whole = Image(AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5)
     assert images.find(ec2.client, AMI) == whole
     assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", "", [], [])
 
@@ -69,13 +67,6 @@ def test_find_none(ec2: Ec2, look: dict[str, Any] | str) -> None:
     """Each of EC2's answers for an unknown AMI results in None."""
     lay(ec2, look)
     assert images.find(ec2.client, AMI) is None
-
-
-def test_find_refused(ec2: Ec2) -> None:
-    """Other refusals are raised."""
-    lay(ec2, "UnauthorizedOperation")
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        images.find(ec2.client, AMI)
 
 
 @pytest.mark.parametrize(
@@ -205,14 +196,6 @@ def test_discard_what_was_half_deleted(ec2: Ec2) -> None:
     for number in (1, 2, 3):
         ec2.answers("delete_snapshot", SnapshotId=f"snap-{number}")
     images.delete(ec2.client, AMI)
-
-
-def test_discard_refused(ec2: Ec2) -> None:
-    """A refusal is raised."""
-    lay(ec2, entry("available", "snap-1"))
-    ec2.refuses("deregister_image", "UnauthorizedOperation", **DEREGISTER)
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        images.delete(ec2.client, AMI)
 
 
 def test_discard_with_a_snapshot_that_stays(ec2: Ec2) -> None:

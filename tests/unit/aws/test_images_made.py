@@ -37,13 +37,6 @@ def test_register_again(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch)
     assert 60 <= clock.now <= 66
 
 
-def test_register_refused(ec2: Ec2) -> None:
-    """A refusal is raised."""
-    ec2.refuses("register_image", "InvalidAMIName.Duplicate", Name="BOSH-1")
-    with pytest.raises(ClientError, match="Duplicate"):
-        images.register(ec2.client, {"Name": "BOSH-1"})
-
-
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
@@ -106,13 +99,6 @@ def test_copy_that_is_not_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.Monke
     with pytest.raises(ClientError, match="InternalError"):
         images.copy(ec2.client, COPY, {"a": "1"})
     assert 60 <= clock.now <= 66
-
-
-def test_copy_refused(ec2: Ec2) -> None:
-    """A refusal is raised without a search."""
-    ec2.refuses("copy_image", "InvalidRequest", **COPY)
-    with pytest.raises(ClientError, match="InvalidRequest"):
-        images.copy(ec2.client, COPY, {"a": "1"})
 
 
 @pytest.mark.parametrize("last", [{}, GONE, "InvalidAMIID.Unavailable"])

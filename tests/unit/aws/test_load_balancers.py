@@ -69,22 +69,6 @@ def test_ports(elbv2: Stub, of_group: dict[str, str], port: int | None, expected
     assert (found.port, found.family) == expected
 
 
-def test_refused(elb: Stub, elbv2: Stub) -> None:
-    """Other refusals are raised."""
-    elb.refuses("describe_load_balancers", "AccessDenied", LoadBalancerNames=["a"])
-    elbv2.refuses("describe_target_groups", "AccessDenied", Names=["a"])
-    elbv2.refuses("deregister_targets", "AccessDenied", **TARGET)
-    elbv2.refuses("describe_target_health", "AccessDenied", **TARGET)
-    with pytest.raises(ClientError, match="AccessDenied"):
-        load_balancers.check(elb.client, ["a"], VPC)
-    with pytest.raises(ClientError, match="AccessDenied"):
-        load_balancers.target_groups(elbv2.client, wanted("a"), VPC, "us-east-1")
-    with pytest.raises(ClientError, match="AccessDenied"):
-        load_balancers.remove_target(elbv2.client, VM_IN_GROUP)
-    with pytest.raises(ClientError, match="AccessDenied"):
-        load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP])
-
-
 def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) -> None:
     """Registration is retried while ELB does not know the instance."""
     for _ in range(3):

@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.network_interfaces import NicGone
@@ -111,14 +110,6 @@ def test_never_usable(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, l
         wait(ec2)
     assert not isinstance(caught.value, NicGone)
     assert clock.now >= 300
-
-
-def test_wait_refused(ec2: Ec2, clock: Clock) -> None:
-    """Any other refusal ends the wait at once."""
-    ec2.refuses("describe_network_interfaces", "UnauthorizedOperation", NetworkInterfaceIds=[ID])
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        wait(ec2)
-    assert clock.pauses == []
 
 
 SUBNET = {"Name": "subnet-id", "Values": ["subnet-1"]}

@@ -124,17 +124,6 @@ def test_delete(ec2: Ec2, destination: str, name: str) -> None:
         routes.delete(ec2.client, TABLE, destination)
 
 
-@pytest.mark.parametrize("operation", ["create_route", "replace_route", "delete_route"])
-def test_refused(ec2: Ec2, operation: str) -> None:
-    """Any other refusal is raised unchanged."""
-    target = {} if operation == "delete_route" else TO_NIC
-    arguments = {"RouteTableId": TABLE, "DestinationCidrBlock": "10.0.0.0/8", **target}
-    ec2.refuses(operation, "UnauthorizedOperation", **arguments)
-    call = getattr(routes, operation.removesuffix("_route"))
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        call(ec2.client, TABLE, "10.0.0.0/8", *([target] if target else []))
-
-
 def test_find(ec2: Ec2) -> None:
     """A destination's route is read as it is now; a table that is gone is an error."""
     lay(ec2, [TABLE], table(TABLE, {"DestinationCidrBlock": "10.0.0.0/8", **TO_NIC, "State": "active"}))

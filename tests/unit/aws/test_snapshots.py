@@ -116,13 +116,6 @@ def test_snapshot_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest
     assert 60 <= clock.now <= 66
 
 
-def test_wait_refused(ec2: Ec2) -> None:
-    """Other refusals end the wait."""
-    ec2.refuses("describe_snapshots", "UnauthorizedOperation", **IDS)
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        snapshots.wait_until_completed(ec2.client, SNAPSHOT)
-
-
 def lay_delete(ec2: Ec2, *answers: str | None) -> None:
     """Lay out the answers of DeleteSnapshot: None, the AMI that uses the snapshot, or an error code."""
     for answer in answers:
@@ -188,13 +181,6 @@ def test_delete_what_is_never_released(ec2: Ec2, clock: Clock, monkeypatch: pyte
     with pytest.raises(CloudError, match=f"'{SNAPSHOT}' to be released; last seen: .+ in use by {AMI}"):
         snapshots.delete(ec2.client, SNAPSHOT, AMI)
     assert 300 <= clock.now <= 306
-
-
-def test_delete_refused(ec2: Ec2) -> None:
-    """Other refusals are raised."""
-    lay_delete(ec2, "UnauthorizedOperation")
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        snapshots.delete(ec2.client, SNAPSHOT, AMI)
 
 
 def test_discard(ec2: Ec2, clock: Clock) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
 from botocore.stub import ANY
 
 from bosh_aws_cpi.aws import subnets
@@ -135,13 +134,6 @@ def test_missing(ec2: Ec2, code: str) -> None:
         subnets.delete(ec2.client, SUBNET)
     ec2.refuses_repetition("delete_subnet", code, SubnetId=SUBNET)
     subnets.delete(ec2.client, SUBNET)
-
-
-def test_refused(ec2: Ec2) -> None:
-    """Any other error is AWS's."""
-    ec2.refuses("delete_subnet", "UnauthorizedOperation", SubnetId=SUBNET)
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        subnets.delete(ec2.client, SUBNET)
 
 
 def test_discard(ec2: Ec2, clock: Clock) -> None:

@@ -239,11 +239,3 @@ def test_detach_by_force(ec2: Ec2, clock: Clock, code: str | None) -> None:
         lay(ec2, *attached("detaching"), entry())
     attachments.detach_by_force(ec2.client, DISK, VM)
     assert len(clock.pauses) == (0 if code else 1)
-
-
-def test_detach_by_force_refused(ec2: Ec2) -> None:
-    """Any other refusal is raised unchanged."""
-    arguments = {"VolumeId": DISK, "InstanceId": VM, "Force": True}
-    ec2.refuses("detach_volume", "UnauthorizedOperation", **arguments)
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        attachments.detach_by_force(ec2.client, DISK, VM)

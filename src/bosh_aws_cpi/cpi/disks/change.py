@@ -1,19 +1,33 @@
-"""resize_disk and update_disk: EBS volumes changed in place, or replaced by a copy."""
+"""resize_disk and update_disk: EBS volumes changed in place, or replaced by a copy.
 
-from bosh_aws_cpi.aws import volumes
+No call ever deletes the old volume of a copy, because the answer may be lost: then the Director still knows
+that one. `cpi sweep` lists both volumes for a person. A copy belongs to the request that started it, by its
+client token: another request makes another copy, because an earlier one may lack data that was written since.
+"""
+
+from contextlib import suppress
+
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws import tags, volumes
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.disks import replacement
-from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused
+from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused, with_keys
 from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import gib
+from bosh_aws_cpi.model import Volume, gib
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse
+from bosh_aws_cpi.records import Record
 
 
 def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
@@ -83,8 +97,10 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     if obstacle is None:
         return None
     call = call_id(cloud, "update_disk", disk_cid, new_size, cloud_properties)
-    wish = replacement.Wish(volume, change.by_copy, obstacle, call, change.key_text)
-    return replacement.replace(cloud, wish)
+    wanted = _Copy(volume, change.by_copy, obstacle, call, change.key_text)
+    if volume.attachments:
+        raise wanted.refusal("it is attached")
+    return undoing(cloud.undo, lambda undo: _replace(cloud, wanted, undo))
 
 
 def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None:
@@ -104,3 +120,96 @@ def _checked(size: int) -> int:
         message = f"disk size must be more than 0 MiB, got {size}"
         raise CloudError(message)
     return size
+
+
+class _Copy(Record):
+    """A copy that becomes the disk, because EBS can't change its volume in place."""
+
+    volume: Volume
+    """The volume to copy."""
+    arguments: Json
+    """CopyVolumes' figures and encryption."""
+    why: str
+    """Why the volume can't be changed in place, as a sentence."""
+    call: str
+    """The id of the call, which is the client token."""
+    key_text: str
+    """The KMS key that encrypts the copy, as `Encryption.key_text` shows it."""
+
+    def refusal(self, reason: str) -> NotSupported:
+        """The error if a copy is not possible either: the Director then copies the data."""
+        return NotSupported(
+            f"{self.why}. A copy can't replace it either: {with_keys(reason, [self.key_text])}"
+        )
+
+
+def _replace(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
+    old = wanted.volume.disk_cid
+    try:
+        copy_cid = _copy(cloud, wanted, undo)
+        volumes.wait_until_available(cloud.ec2, copy_cid, is_shared=True)
+    except volumes.NotCreated as error:
+        raise wanted.refusal(error.message) from error
+    _link(cloud, wanted, copy_cid, undo)
+    if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
+        raise wanted.refusal("it was attached in the meantime")
+    return copy_cid
+
+
+def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
+    """CopyVolumes, as soon as EBS accepts one more copy in the Region."""
+    old = wanted.volume.disk_cid
+    copied = tag_plan.of_volume_copy(wanted.volume, cloud.config.director_uuid, wanted.call)
+    specifications = tag_plan.specifications(tag_plan.beside(cloud.config.aws.tags, copied), "volume")
+    arguments = {**wanted.arguments, **specifications, "ClientToken": wanted.call}
+    mark = (tag_plan.CALL_TAG, wanted.call)
+
+    def create() -> str:
+        return undo.create(
+            lambda: volumes.copy(cloud.ec2, old, arguments, mark),
+            lambda created: volumes.discard_shared(cloud.ec2, created),
+        )
+
+    try:
+        what = f"EBS to accept a copy of volume '{old}'"
+        return timing.patiently(timing.COPY_ACCEPTED, what, volumes.TOO_MANY, create)
+    except ClientError as error:
+        if is_transient(error) and not has_code(error, volumes.TOO_MANY):
+            raise
+        raise wanted.refusal(
+            described(error) + _quota(error) + _permission(error, "CopyVolumes, and ec2:CreateTags for it")
+        ) from error
+
+
+def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
+    """Tag the old volume with its copy's id, and with the Director's UUID, so that `cpi sweep` lists it."""
+    old = wanted.volume.disk_cid
+    link = {**tag_plan.of_origin(cloud.config.director_uuid), tag_plan.REPLACED_BY_TAG: copy_cid}
+
+    def unlink() -> None:
+        with suppress(*FAILURES):  # when in doubt, the link is emptied
+            if volumes.find(cloud.ec2, old).tags.get(tag_plan.REPLACED_BY_TAG) != copy_cid:
+                return
+        tags.require(cloud.ec2, old, {tag_plan.REPLACED_BY_TAG: ""})
+
+    interrupts.check()
+    undo.arm(f"tag {tag_plan.REPLACED_BY_TAG} of volume '{old}'", unlink)
+    try:
+        tags.require(cloud.ec2, old, link)
+    except ClientError as error:
+        if not has_code(error, TAG_REFUSED | UNAUTHORIZED):
+            raise
+        raise wanted.refusal(described(error) + _permission(error, "CreateTags")) from error
+
+
+def _quota(error: ClientError) -> str:
+    if not has_code(error, volumes.TOO_MANY):
+        return ""
+    waited = f"{timing.COPY_ACCEPTED.seconds:.0f} seconds"
+    return f", for {waited}. To copy more volumes at once, ask AWS to raise the quota"
+
+
+def _permission(error: ClientError, action: str) -> str:
+    if not has_code(error, UNAUTHORIZED):
+        return ""
+    return f". Allow ec2:{action}; until then the Director copies the data"

@@ -17,7 +17,6 @@ from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse
-from bosh_aws_cpi.records import Record
 
 
 def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | None) -> str:
@@ -67,32 +66,27 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         refuse(ebs.snapshot_problems(properties, gib(size), encryption, snapshot))
         arguments["SnapshotId"] = properties.snapshot_id
     with naming_keys(encryption.key_text):
-        return undoing(cloud.undo, lambda undo: _create(cloud, _Wish(arguments, tags), call, undo))
+        return undoing(cloud.undo, lambda undo: _create(cloud, arguments, tags, call, undo))
 
 
-class _Wish(Record):
-    """The volume to create: CreateVolume's arguments without the client token, and the tags."""
-
-    arguments: Json
-    tags: Mapping[str, str]
-
-
-def _create(cloud: Cloud, wish: _Wish, call: str, undo: Undo) -> str:
+def _create(cloud: Cloud, arguments: Json, tags: Mapping[str, str], call: str, undo: Undo) -> str:
     """Create the volume; with a random client token if another request has used the same request id."""
-    if cloud.config.request_id is None:
-        return _create_as(cloud, wish, call, undo)
+    is_shared = cloud.config.request_id is not None
     try:
-        return _create_as(cloud, wish, call, undo, is_shared=True)
+        return _create_as(cloud, arguments, tags, call, undo, is_shared=is_shared)
     except volumes.NotCreated as error:
+        if not is_shared:
+            raise
         undo.run(error.message)
-        return _create_as(cloud, wish, str(uuid.uuid4()), undo)
+        return _create_as(cloud, arguments, tags, str(uuid.uuid4()), undo)
 
 
-def _create_as(cloud: Cloud, wish: _Wish, call: str, undo: Undo, *, is_shared: bool = False) -> str:
+def _create_as(
+    cloud: Cloud, arguments: Json, tags: Mapping[str, str], call: str, undo: Undo, *, is_shared: bool = False
+) -> str:
     mark = (tag_plan.CALL_TAG, call)
-    tags = {**wish.tags, mark[0]: mark[1]}
-    arguments = {**wish.arguments, **tag_plan.specifications(tags, "volume"), "ClientToken": call}
-
+    marked = tag_plan.specifications({**tags, tag_plan.CALL_TAG: call}, "volume")
+    arguments = {**arguments, **marked, "ClientToken": call}
     discard = volumes.discard_shared if is_shared else volumes.discard
     disk_cid = undo.create(
         lambda: volumes.create(cloud.ec2, arguments, mark), lambda created: discard(cloud.ec2, created)

@@ -8,21 +8,12 @@ from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import records_target
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Sequence
 
     from bosh_aws_cpi.aws.load_balancers import Target
-
-
-class _Before(Record):
-    """What the call has found and done before TerminateInstances."""
-
-    instance: Instance | None = None
-    """None: the call did not look at the VM."""
-    deregistered: "Collection[Target]" = ()
 
 
 def delete_vm(cloud: Cloud, vm_cid: str) -> None:
@@ -38,38 +29,32 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
         VMNotFound: EC2 does not know the VM.
         CloudError: The deletion is not certain, or an address is still registered.
     """
-    registry = cloud.registry_of_existing_vm
+    registry, aws = cloud.registry_of_existing_vm, cloud.config.aws
+    before: Instance | None = None
+    deregistered: Sequence[Target] = ()
     try:
-        before = _prepare(cloud, vm_cid)
-        skips_shutdown = before.instance is not None and _skips_shutdown(cloud, before.instance)
+        if aws.deregister_on_delete:
+            from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - seldom asked for
+
+            before, deregistered = deregister(cloud, vm_cid)
+        if aws.skip_os_shutdown is not None and (before is None or deregistered):
+            # The drain may have taken minutes, in which disks may have been attached.
+            before = instances.find(cloud.ec2, vm_cid)
+        skips_shutdown = before is not None and _skips_shutdown(cloud, before)
         instances.terminate(cloud.ec2, vm_cid, skips_shutdown=skips_shutdown)
     except VMNotFound:
         registry.delete(vm_cid)
         raise
-    if cloud.config.aws.fast_path_delete:
-        if before.instance is not None:
-            _deregister_addresses(cloud, before.instance, before)
+    if aws.fast_path_delete:
+        if before is not None:
+            _deregister_addresses(cloud, before, deregistered)
         tags.mark_deleted(cloud.ec2, vm_cid)
     else:
-        _finish(cloud, vm_cid, before)
+        _finish(cloud, vm_cid, before, deregistered)
     registry.delete(vm_cid)
 
 
-def _prepare(cloud: Cloud, vm_cid: str) -> _Before:
-    if cloud.config.aws.deregister_on_delete:
-        from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - seldom asked for
-
-        before = _Before(*deregister(cloud, vm_cid))
-        if not before.deregistered or cloud.config.aws.skip_os_shutdown is None:
-            return before
-        # The drain may have taken minutes, in which disks may have been attached.
-        return before.replaced(instance=instances.find(cloud.ec2, vm_cid))
-    if cloud.config.aws.skip_os_shutdown is not None:
-        return _Before(instances.find(cloud.ec2, vm_cid))
-    return _Before()
-
-
-def _finish(cloud: Cloud, vm_cid: str, before: _Before) -> None:
+def _finish(cloud: Cloud, vm_cid: str, before: Instance | None, deregistered: "Sequence[Target]") -> None:
     """Deregister the VM's addresses while it shuts down, and wait until it is terminated in any case."""
     seen: list[Instance] = []
     failed: list[CloudError] = []
@@ -77,7 +62,7 @@ def _finish(cloud: Cloud, vm_cid: str, before: _Before) -> None:
     def deregister_now(now: Instance) -> None:
         seen.append(now)
         try:
-            _deregister_addresses(cloud, before.instance or now, before)
+            _deregister_addresses(cloud, before or now, deregistered)
         except CloudError as error:
             failed.append(error)
 
@@ -101,8 +86,8 @@ def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
     return not instance.outliving
 
 
-def _deregister_addresses(cloud: Cloud, instance: Instance, before: _Before) -> None:
+def _deregister_addresses(cloud: Cloud, instance: Instance, deregistered: "Sequence[Target]") -> None:
     if any(map(records_target, instance.tags)):
         from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses  # noqa: PLC0415 - seldom needed
 
-        deregister_addresses(cloud.clients, instance, before.deregistered)
+        deregister_addresses(cloud.clients, instance, deregistered)

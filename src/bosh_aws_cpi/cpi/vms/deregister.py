@@ -1,7 +1,7 @@
 """Deregisters a VM from its load balancers before its deletion, so that no request is cut off."""
 
-from collections.abc import Callable, Container, Sequence
-from functools import partial
+from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING
 
@@ -95,63 +95,38 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
     instance = instances.find(cloud.ec2, vm_cid)
     if instance.vpc_id is None:  # it is terminated
         return instance, []
-    _attempt("finding classic load balancers", lambda: _leave_load_balancers(cloud, vm_cid))
+    clients = cloud.clients
+    with _attempting("finding classic load balancers"):
+        for name in load_balancers.load_balancers_of(clients.elb, vm_cid):
+            logger.info("Deregistering '%s' from '%s'", vm_cid, name)
+            with _attempting(f"deregistering from '{name}'"):
+                load_balancers.remove(clients.elb, name, vm_cid)
+    own: list[Target] = []
     foreign: list[Target] = []
-    found = [*_recorded(cloud, instance, foreign), *_at_own_ports(cloud, vm_cid, instance.vpc_id)]
-    deregistered = [target for target in found if _leave_target_group(cloud, target)]
+    for target in load_balancers.recorded(instance.tags):
+        with _attempting(f"checking {target} in '{target.group_arn}'"):
+            (own if is_own(clients, instance, target) else foreign).append(target)
+    with _attempting("finding target groups"):  # those that are found before an error count
+        own.extend(load_balancers.targets_of(clients.elbv2, vm_cid, instance.vpc_id))
+    deregistered: list[Target] = []
+    for target in own:
+        logger.info("Deregistering %s from '%s'", target, target.group_arn)
+        with _attempting(f"deregistering {target} from '{target.group_arn}'"):
+            load_balancers.remove_target(clients.elbv2, target)
+            deregistered.append(target)
     if deregistered and not cloud.config.aws.fast_path_delete:
-        _attempt(
-            "waiting until connections are drained",
-            lambda: load_balancers.wait_until_drained(cloud.clients.elbv2, deregistered),
-        )
+        with _attempting("waiting until connections are drained"):
+            load_balancers.wait_until_drained(clients.elbv2, deregistered)
     return instance, [*deregistered, *foreign]
 
 
-def _recorded(cloud: Cloud, instance: Instance, foreign: list[Target]) -> list[Target]:
-    """The recorded targets that are the VM's own; those that may not be are added to `foreign`."""
-    own: list[Target] = []
-    for target in load_balancers.recorded(instance.tags):
-
-        def decide(target: Target = target) -> None:
-            (own if is_own(cloud.clients, instance, target) else foreign).append(target)
-
-        _attempt(f"checking {target} in '{target.group_arn}'", decide)
-    return own
-
-
-def _leave_load_balancers(cloud: Cloud, vm_cid: str) -> None:
-    elb = cloud.clients.elb
-    for name in load_balancers.load_balancers_of(elb, vm_cid):
-        logger.info("Deregistering '%s' from '%s'", vm_cid, name)
-        _attempt(f"deregistering from '{name}'", partial(load_balancers.remove, elb, name, vm_cid))
-
-
-def _at_own_ports(cloud: Cloud, vm_cid: str, vpc_id: str) -> list[Target]:
-    """The VM as a target at the groups' own ports; those that were found before an error, which is logged."""
-    found: list[Target] = []
-    _attempt(
-        "finding target groups",
-        lambda: found.extend(load_balancers.targets_of(cloud.clients.elbv2, vm_cid, vpc_id)),
-    )
-    return found
-
-
-def _leave_target_group(cloud: Cloud, target: Target) -> bool:
-    logger.info("Deregistering %s from '%s'", target, target.group_arn)
-    return _attempt(
-        f"deregistering {target} from '{target.group_arn}'",
-        partial(load_balancers.remove_target, cloud.clients.elbv2, target),
-    )
-
-
-def _attempt(what: str, step: Callable[[], None]) -> bool:
-    """Run a step; if it fails, log the error and return False."""
+@contextmanager
+def _attempting(what: str) -> Iterator[None]:
+    """Log the error of a step; it does not end the deletion."""
     try:
-        step()
+        yield
     except Exception as error:  # noqa: BLE001 - no error may prevent the deletion
         logger.error("Deregistration failed, the VM is terminated anyway: %s: %s", what, described(error))
-        return False
-    return True
 
 
 def deregister_addresses(

@@ -1,8 +1,10 @@
 """The methods for an existing VM: look up, reboot, tag; `delete` has delete_vm."""
 
+from typing import NoReturn
+
 from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.errors import VMNotFound
+from bosh_aws_cpi.errors import NotSupported, VMNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
@@ -42,3 +44,13 @@ def get_disks(cloud: Cloud, vm_cid: str) -> list[str]:
         VMNotFound: EC2 does not know the VM, or it is terminated.
     """
     return list(instances.find_alive(cloud.ec2, vm_cid).devices.values())
+
+
+def configure_networks(cloud: Cloud, vm_cid: str, networks: Json) -> NoReturn:  # noqa: ARG001
+    """Refuse, so that the Director recreates the VM, with other networks (contract V1: configure_networks).
+
+    Raises:
+        NotSupported: Always.
+    """
+    message = "configure_networks is no longer supported"
+    raise NotSupported(message)

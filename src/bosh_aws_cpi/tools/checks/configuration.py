@@ -11,8 +11,8 @@ from bosh_aws_cpi.config import aws_config, cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, refused, unknown_key, unlike
-from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, CPI, ignored, nearest, refused
+from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _ROUTE: Final = ("cloud_provider", "properties")
@@ -20,8 +20,6 @@ _SHOWN: Final = ".".join(_ROUTE)
 _AWS: Final = "aws."
 _SECTIONS: Final = ((), ("aws",), ("registry",), ("debug",), ("debug", "cpi"))
 """The hashes of ``cloud.properties`` whose keys are all known."""
-
-
 _CREDENTIALS: Final = frozenset(
     {"credentials_source", "access_key_id", "secret_access_key", "session_token"}
     | {"role_arn", "external_id", "session_tags"}
@@ -35,8 +33,7 @@ _ANY_GROUPS: Final = ["((default_security_groups))"]
 _ROWS: Final = AwsConfig.rows
 _JOB: Final = {key: row.job_default for key, row in _ROWS.items() if row.job_default is not None}
 """What the job aws_cpi writes into cpi.json for keys that the manifest lacks."""
-_REQUIRED: Final = [key for key, row in _ROWS.items() if row.is_required_by_job]
-_WHY: Final = "which the job aws_cpi needs"
+_INTERPOLATE: Final = "Interpolate the file first (bosh interpolate)"
 
 
 def unknown_keys(properties: Json) -> Iterator[Finding]:
@@ -44,17 +41,12 @@ def unknown_keys(properties: Json) -> Iterator[Finding]:
     root = Document("", properties).root
     for section in _SECTIONS:
         node, start = root.get(*section), "".join(f"{each}." for each in section)
-        known = sorted(
-            {
-                row.path.removeprefix(start).partition(".")[0]
-                for row in cpi_config.KEYS
-                if row.path.startswith(start)
-            }
-        )
+        rows = [row.path.removeprefix(start) for row in cpi_config.KEYS if row.path.startswith(start)]
+        known = sorted({path.partition(".")[0] for path in rows})
         for entry in node.entries() if node is not None and isinstance(node.value, dict) else ():
             key = str(entry.route[-1])
             if key not in known and cpi_config.is_name(key):
-                yield unknown_key(entry, key, known, "CPI").replaced(place=Place(f"{start}{key}"))
+                yield ignored(entry, nearest(key, known), CPI).replaced(place=Place(f"{start}{key}"))
             elif key not in known:
                 what = "has a key that is not a name, and is ignored"
                 remedy = "Add the space that may be missing after a colon"
@@ -70,57 +62,39 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
             reached.
         aws: The same, parsed: what is checked instead if the manifest's properties can't be read.
     """
-    parts = [document.root.get(*_ROUTE[:1]), document.root.get(*_ROUTE), document.root.get(*_ROUTE, "aws")]
-    if unknown := next((each for each in parts if each is not None and each.is_unknown), None):
+    whole = document.root.at(*_ROUTE, "aws")
+    other = aws.replaced(default_security_groups=aws.default_security_groups or _ANY_GROUPS)
+    if whole.is_unknown:
         what = "is a variable: the configuration is that of cpi.json"
-        remedy = "Interpolate the file first (bosh interpolate)"
-        found = [Finding(Severity.NOT_CHECKED, what, remedy, unknown.place)]
-        return _with_groups(aws, {}), found
-    whole = parts[-1]
-    if whole is None:
-        what = f"{_SHOWN}.aws is missing, the configuration of the CPI for create-env"
+        return other, [Finding(Severity.NOT_CHECKED, what, _INTERPOLATE, whole.place)]
+    if whole.route[-1:] != ("aws",) or not isinstance(whole.value, dict):
+        what = f"{_SHOWN}.aws must be a hash, the configuration of the CPI for create-env"
         remedy = "Add it, with region, default_security_groups and credentials"
-        return aws, [refused(document.root.at(*_ROUTE), what, remedy, BOSH_CLI)]
-    if wrong := unlike(whole, dict, BOSH_CLI):
-        return aws, [wrong]
+        return aws, [refused(whole, what, remedy, BOSH_CLI)]
     entries = {str(each.route[-1]): each for each in whole.entries() if each.value is not None}
-    section: Json = {"region": aws.region}
-    found = [
-        *[
-            refused(whole, f"has no {key}, {_WHY}", f"Add {key}", BOSH_CLI)
-            for key in _REQUIRED
-            if key not in entries
-        ],
-        *(each for key, node in entries.items() for each in _entered(key, node, given, section)),
-    ]
+    missing = [row.name for row in _ROWS.values() if row.is_required_by_job and row.name not in entries]
+    what = "has no {}, which the job aws_cpi needs"
+    found = [refused(whole, what.format(key), f"Add {key}", BOSH_CLI) for key in missing]
+    section: Json = {"region": aws.region, **_JOB}
     if _GROUPS in entries:
-        section.setdefault(_GROUPS, _ANY_GROUPS)
-    section = {**_JOB, **section, **{key: given[key] for key in _WAYS & given.keys() - entries.keys()}}
-    lent = {
-        **section,
-        **dict.fromkeys(_CREDENTIALS),
-        **{key: given[key] for key in _CREDENTIALS & given.keys()},
-    }
-    if any(node.has_variables for key, node in entries.items() if key in _CREDENTIALS):
-        section = lent
-    for each in (section, lent):
+        section[_GROUPS] = _ANY_GROUPS
+    for key, node in entries.items():
+        found += _entered(key, node, given, section)
+    section |= {key: given[key] for key in _WAYS & given.keys() - entries.keys()}
+    lent = section | dict.fromkeys(_CREDENTIALS) | {key: given[key] for key in _CREDENTIALS & given.keys()}
+    has_variables = any(node.has_variables for key, node in entries.items() if key in _CREDENTIALS)
+    for each in [lent] if has_variables else [section, lent]:
         try:
             return aws_config.parse(each, {}), found
         except BoshError as error:
-            found += [Finding(Severity.ERROR, error.message, "", whole.place)] if each is section else []
-    return _with_groups(aws, section), found
-
-
-def _with_groups(aws: AwsConfig, section: Json) -> AwsConfig:
-    """The configuration, with the manifest's default security groups, which it may have in a variable."""
-    given = section.get(_GROUPS)
-    return aws.replaced(default_security_groups=given or aws.default_security_groups or _ANY_GROUPS)
+            found.append(Finding(Severity.ERROR, error.message, "", whole.place))
+    return other, found
 
 
 def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Finding]:
     """Enter a key of the manifest into the section; in place of a variable, the value of cpi.json."""
     if key not in _ROWS:
-        yield unknown_key(node, key, sorted(_ROWS), "CPI")
+        yield ignored(node, nearest(key, sorted(_ROWS)), CPI)
     elif not node.has_variables:
         try:
             _ROWS[key].read({key: node.value})
@@ -130,9 +104,11 @@ def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Findi
     elif given.get(key) is not None:
         section[key] = given[key]
     elif key not in _CREDENTIALS:
-        name = next(each for inner in node.variables() for each in inner.variable_names)
-        what = f"{name} is a variable: aws.{key} is not checked"
-        remedy = f"Interpolate the file first (bosh interpolate), or add aws.{key} to cpi.json"
+        name = next(each for inner in node.variables() for each in variables_in(inner.value))
+        what, remedy = (
+            f"{name} is a variable: aws.{key} is not checked",
+            f"{_INTERPOLATE}, or add it to cpi.json",
+        )
         yield Finding(Severity.NOT_CHECKED, what, remedy, node.place)
 
 

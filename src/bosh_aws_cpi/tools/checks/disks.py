@@ -11,16 +11,14 @@ from bosh_aws_cpi.plan.disk_defaults import DiskDefaults, persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
-from bosh_aws_cpi.tools.checks import words
+from bosh_aws_cpi.tools.checks import values
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.identifiers import wrong_key
+from bosh_aws_cpi.tools.checks.identifiers import is_wrong_key
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import (
     is_open,
-    of_configuration,
     properties_of,
-    read,
     read_known,
     said,
 )
@@ -39,28 +37,18 @@ _PERSISTENT: Final = "aws.default_persistent_disk"
 def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     """Check the cloud properties of all disk types."""
     for entry in config.lists["disk_types"]:
-        yield from _size(entry)
         yield from _of_disk_type(entry, aws) if not is_open(entry) else ()
-
-
-def _size(entry: Node) -> Iterator[Finding]:
-    size = entry.get("disk_size")
-    if size is not None and type(size.value) is int and size.value <= 0:
-        remedy = "Give the size in MiB, more than 0"
-        yield Finding(Severity.ERROR, "a disk must have more than 0 MiB", remedy, size.place)
 
 
 def _of_disk_type(entry: Node, aws: AwsConfig) -> Iterator[Finding]:
     nodes, section = properties_of(entry), entry.at("cloud_properties")
-    values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
-    properties, wrong = read(DiskProperties, values, section.at)
-    yield from wrong
+    properties = read_known(DiskProperties, entry.get("cloud_properties"))
     if properties is None:
         return
     problems = [*properties.problems()]
     if text := said(lambda: tags.of_disk(properties.name, properties.tags, _DIRECTOR, aws.tags)):
         problems.append(Problem("tags", text))
-    if not problems and not any(nodes[key].is_unknown for key in _OF_VOLUME if key in nodes):
+    if not problems and not any(nodes[key].has_variables for key in _OF_VOLUME if key in nodes):
         merged, origin, _ = merged_with_defaults(properties, aws)
         problems += ebs.problems(ebs.of_disk(merged, size_of(entry)), "disk", origin)
     for each in problems:
@@ -85,12 +73,9 @@ def merged_with_defaults(
 
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
     """Check the configuration's defaults for disks, and its keys."""
-    disks = {_ROOT: aws.default_root_disk, _EPHEMERAL: aws.default_ephemeral_disk}
-    disks[_PERSISTENT] = aws.default_persistent_disk
-    keys = {f"{path}.kms_key_arn": disk.get("kms_key_arn") for path, disk in disks.items()}
-    for path, key in {**keys, "aws.kms_key_arn": aws.encryption.kms_key_arn}.items():
-        if isinstance(key, str) and (what := wrong_key(key, aws.region)):
-            yield Finding(Severity.ERROR, what, f"Use a key of {aws.region}", Place(path), "AWS")
+    if (key := aws.encryption.kms_key_arn) and is_wrong_key(key, aws.region):
+        what = f"'{key}' is not the ARN of a KMS key in {aws.region}"
+        yield Finding(Severity.ERROR, what, f"Use a key of {aws.region}", Place("aws.kms_key_arn"), "AWS")
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, f"Correct {_ROOT} or {_EPHEMERAL} in cpi.json")
         return
@@ -102,8 +87,7 @@ def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
         (EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL),
         (DiskProperties, aws.default_persistent_disk, _PERSISTENT),
     ):
-        yield from of_configuration(model, disk, path)
-        yield from words.of_default_disk(disk, path)
+        yield from values.of_configuration(model, disk, path, aws.region)
 
 
 def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> Iterator[Finding]:
@@ -114,23 +98,12 @@ def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> 
         defaults: The configuration's, for the disks of VMs.
         aws: The configuration.
     """
-    encryptions = defaults.encryptions(defaults.root_disk, defaults.ephemeral_disk)
-    for name, (default, encryption) in encryptions.items():
-        if (why := default.unused_key(encryption)) and not _may_encrypt(config, name):
-            place = Place(f"aws.default_{name}.kms_key_arn")
-            remedy = f"Set aws.default_{name}.encrypted to true"
-            yield Finding(Severity.WARNING, f"the key {why}", remedy, place)
-    types = config.lists["disk_types"]
-    encrypting = [each for each in types if is_open(each) or _encrypts(each.at("cloud_properties"))]
-    is_encrypted = merged_with_defaults(DiskProperties(), aws)[2].encrypted or encrypting
-    if aws.default_persistent_disk.get("kms_key_arn") and not is_encrypted:
-        what = "the key has no effect, because nothing encrypts the disks"
-        place = Place(f"{_PERSISTENT}.kms_key_arn")
-        yield Finding(Severity.WARNING, what, f"Set {_PERSISTENT}.encrypted to true", place)
     vms = [entry.at("cloud_properties") for entry in config.of_vms]
     of_vms = (each for node in vms for each in encrypted_of_vm(node, node, defaults))
-    for own, encryption, node in (*of_vms, *encrypted_of_types(types, aws)):
-        if (why := own.unused_key(encryption)) and not _encrypts(node):
+    for own, encryption, node in (*of_vms, *encrypted_of_types(config.lists["disk_types"], aws)):
+        encrypted = node.get("encrypted")
+        may_encrypt = node.is_unknown or (encrypted is not None and bool(encrypted.value))
+        if (why := own.unused_key(encryption)) and not may_encrypt:
             remedy = "Set encrypted to true, or remove kms_key_arn"
             yield Finding(Severity.WARNING, f"the key {why}", remedy, node.at("kms_key_arn").place)
 
@@ -157,14 +130,3 @@ def encrypted_of_types(entries: Iterable[Node], aws: AwsConfig) -> Iterator[Encr
         if properties is not None:
             default = merged_with_defaults(properties, aws)[2]
             yield properties, properties.encryption(default), entry.at("cloud_properties")
-
-
-def _may_encrypt(config: CloudConfig, name: str) -> bool:
-    """Whether some VM may encrypt such a disk: it says so, or a variable might."""
-    nodes = [entry.get("cloud_properties", name) for entry in config.of_vms]
-    return any(map(is_open, config.of_vms)) or any(node is not None and _encrypts(node) for node in nodes)
-
-
-def _encrypts(disk: Node) -> bool:
-    encrypted = disk.get("encrypted")
-    return disk.is_unknown or (encrypted is not None and bool(encrypted.value))

@@ -1,15 +1,14 @@
 """YAML files whose values know their place: path and line."""
 
 import re
-from collections.abc import Mapping
-from itertools import islice
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.config.loading import content
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.records import EMPTY, Entity, Record
-from bosh_aws_cpi.tools.checks.yaml_loading import loaded
+from bosh_aws_cpi.tools.checks.yaml_loading import Places, loaded
 from bosh_aws_cpi.tools.findings import Place
 
 if TYPE_CHECKING:
@@ -20,21 +19,10 @@ _LARGEST: Final = 4
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 
 
-def variables_in(text: str) -> list[str]:
-    """The variables in a text, as they are written: "((subnet_id))"."""
-    return _VARIABLE.findall(text)
-
-
-def _variable_names(value: object) -> list[str]:
+def variables_in(value: object) -> list[str]:
+    """The variables in a text, or in the keys of a hash, as they are written: "((subnet_id))"."""
     texts = value if isinstance(value, dict) else [value]
-    return [name for each in texts if isinstance(each, str) for name in variables_in(each)]
-
-
-def _index(value: object, position: int) -> int:
-    """The index of an entry of a list, given its position among those that `known` keeps; -1 if absent."""
-    values = value if isinstance(value, list) else ()
-    known = (index for index, each in enumerate(values) if not _variable_names(each))
-    return next(islice(known, position, None), -1)
+    return [name for each in texts if isinstance(each, str) for name in _VARIABLE.findall(each)]
 
 
 class Document(Record):
@@ -44,13 +32,13 @@ class Document(Record):
         name: The path that the operator gave.
         value: What the YAML says; variables are still text.
         places: Line and column of each value, from 1.
-        repeated: Keys that a hash has twice: what leads to them, and the line of the later one.
+        repeated: What leads to keys that a hash has twice.
     """
 
     name: str
     value: Any
-    places: Mapping[Route, tuple[int, int]] = EMPTY
-    repeated: tuple[tuple[Route, int], ...] = ()
+    places: Places = EMPTY
+    repeated: Sequence[Route] = ()
 
     @classmethod
     def read(cls, name: str) -> "Document":
@@ -63,8 +51,7 @@ class Document(Record):
             raw = content(name, _LARGEST)
         except ValueError as error:
             raise CloudError(f"'{name}' can't be read: {error}") from error
-        found = loaded(name, raw)
-        return cls(name, found.value, found.places, found.repeated)
+        return cls(name, *loaded(name, raw))
 
     @property
     def root(self) -> "Node":
@@ -98,12 +85,7 @@ class Node(Entity):
     @property
     def is_unknown(self) -> bool:
         """Whether its text, or a key of its hash, has a variable, whose value only the Director knows."""
-        return bool(self.variable_names)
-
-    @property
-    def variable_names(self) -> list[str]:
-        """The variables in its text, or in its keys, as they are written."""
-        return _variable_names(self.value)
+        return bool(variables_in(self.value))
 
     def get(self, *keys: str | int) -> "Node | None":
         """A value within it; None when there is none, or null."""
@@ -117,15 +99,10 @@ class Node(Entity):
         return self.document is whole.document and self.route[: len(whole.route)] == whole.route
 
     def at(self, *keys: str | int) -> "Node":
-        """A value within it, or the nearest value around a missing one: for messages.
-
-        An index counts only the entries that `known` keeps, since it comes from a check of those.
-        """
+        """A value within it, or the nearest value around a missing one: for messages."""
         node = self
         for key in keys:
-            # Entries before it make no nodes: a list of thousands may have a mistake in each.
-            child = node.child(key if isinstance(key, str) else _index(node.value, key))
-            if child is None:
+            if (child := node.child(key)) is None:
                 break
             node = child
         return node
@@ -165,8 +142,7 @@ class Node(Entity):
             yield from entry.variables()
 
     def known(self) -> Any:  # noqa: ANN401 - whatever the YAML holds
-        """The value without what contains variables."""
-        if isinstance(self.value, dict | list):
-            kept = {entry.route[-1]: entry.known() for entry in self.entries() if not entry.is_unknown}
-            return kept if isinstance(self.value, dict) else list(kept.values())
-        return None if self.is_unknown else self.value
+        """The value; of a hash only what has no variables in it."""
+        if not isinstance(self.value, dict):
+            return self.value
+        return {entry.route[-1]: entry.value for entry in self.entries() if not entry.has_variables}

@@ -16,15 +16,15 @@ from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import instance_types, tags, type_options
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import Problem
-from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED, MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.models import Compilation
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
-from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, vms
+from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, identity
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
-from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
+from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read_known, said
 from bosh_aws_cpi.tools.checks.references import grouped, judged
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -33,36 +33,31 @@ _ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is
 _UNKNOWN: Final = "a variable"
 """Stands for a value that is not known."""
 _ENOUGH: Final = 16 * 1024 * 1024
-"""The size in MiB of a disk that has the most iops at any size."""
+"""The size in MiB of a disk that has the most iops at any size; the default size depends on the type."""
+_WITHOUT_SIZE: Final = {"use_instance_storage", "use_root_disk"}
 
 
 def findings(
-    config: CloudConfig, aws: AwsConfig, uses: Sequence[Use] | None = None, common_tags: Json | None = None
+    config: CloudConfig, combinations: Iterable[Merged], aws: AwsConfig, common_tags: Json
 ) -> Iterator[Finding]:
     """Check the cloud properties of all VMs.
 
     Args:
         config: The cloud config.
+        combinations: The VMs.
         aws: The CPI's configuration, for its defaults.
-        uses: What a manifest asks for; None without a manifest.
         common_tags: The manifest's tags, which the Director gives all of its VMs.
     """
-    aws = aws.replaced(tags={**aws.tags, **(common_tags or {})})
+    aws = aws.replaced(tags={**aws.tags, **common_tags})
     defaults, extended = disk_defaults(aws), _of_extensions(config)
-    is_wrong: dict[Identity, bool] = {}
     judged: set[Identity] = set()
     told: set[tuple[Identity, str]] = set()
-    for merged in vms(config, uses):
-        for key, node in merged.nodes.items():
-            if identity(node) not in is_wrong:
-                own = list(_of_property(key, node)) if not node.is_unknown else []
-                is_wrong[identity(node)] = any(each.severity is Severity.ERROR for each in own)
-                yield from own
+    for merged in combinations:
         if merged.is_open:
             continue
         if not merged.is_extension:
             yield from _missing(merged, extended if merged.use is None else set())
-        if merged.identity in judged or any(is_wrong[identity(node)] for node in merged.nodes.values()):
+        if merged.identity in judged or any(map(_is_wrong, merged.nodes.items())):
             continue
         judged.add(merged.identity)
         for problem in _problems(_values(merged), defaults, aws):
@@ -78,16 +73,10 @@ def _of_extensions(config: CloudConfig) -> set[str]:
     return {key for each in extensions for key in (REQUIRED if is_open(each) else properties_of(each))}
 
 
-def _of_property(key: str, node: Node) -> Iterator[Finding]:
-    """What is wrong with a property alone."""
-
-    def at(*route: str | int) -> Node:
-        return node.at(*route[1:])
-
-    known = node.known()
-    yield from read(VmProperties, {key: known}, at)[1]
-    if key == "metadata_options" and isinstance(known, dict):
-        yield from read(MetadataOptions, MetadataOptions.renamed(known), node.at)[1]
+def _is_wrong(item: tuple[str, Node]) -> bool:
+    """Whether a property has a wrong type, which is said where it stands."""
+    key, node = item
+    return not node.has_variables and read_known(VmProperties, {key: node.value}) is None
 
 
 def _missing(merged: Merged, others: set[str]) -> Iterator[Finding]:
@@ -114,7 +103,7 @@ def _values(merged: Merged) -> Json:
     known = {key: node.known() for key, node in merged.nodes.items() if not node.has_variables}
     values = {**merged.sized, **known}
     disk = known.get("ephemeral_disk")
-    if "instance_type" not in values and isinstance(disk, dict):  # its default size depends on the type
+    if "instance_type" not in values and isinstance(disk, dict) and not _WITHOUT_SIZE & disk.keys():
         values["ephemeral_disk"] = {**disk, "size": disk.get("size") or _ENOUGH}
     needed = [other for one, other in NEEDS if merged.is_extension and one in values]
     return {**dict.fromkeys((*REQUIRED, *needed), _UNKNOWN), **values}

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from pydantic import ValidationError
-
 from bosh_aws_cpi.properties.vm_traffic import TargetGroup
 from bosh_aws_cpi.records import Entity
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
 from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.reading import read_known
 
 _TYPES: Final = ("instance_type", "instance_type_fallbacks")
 _LISTS: Final = frozenset({"elbs", "instance_type_fallbacks", "security_groups"})
@@ -103,7 +102,7 @@ class Launch(Entity):
         if groups is None or not isinstance(groups.value, list):
             return []
         found: list[Node | None] = []
-        for entry in filter(_is_target_group, groups.entries()):
+        for entry in (each for each in groups.entries() if read_known(TargetGroup, each)):
             found += [entry.get("name"), entry.get("arn")] if isinstance(entry.value, dict) else [entry]
         return [each for node in found if node is not None for each in texts(node)]
 
@@ -119,11 +118,3 @@ def texts(node: Node) -> Iterator[Node]:
     for each in node.entries() if isinstance(node.value, list) else [node]:
         if isinstance(each.value, str) and each.value and not each.is_unknown:
             yield each
-
-
-def _is_target_group(entry: Node) -> bool:
-    try:
-        TargetGroup.model_validate(entry.value)
-    except ValidationError:
-        return False
-    return True

@@ -2,34 +2,29 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pydantic import ValidationError
-
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.plan import tags
-from bosh_aws_cpi.properties.managed_network import ManagedNetwork, ManagedNetworkProperties
+from bosh_aws_cpi.properties.managed_network import ManagedNetwork
 from bosh_aws_cpi.properties.network import NetworkCloudProperties
-from bosh_aws_cpi.properties.types import Problem, wrong_values
-from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
+from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.naming import texts
-from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read, said
+from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read_known, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 
 def findings(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     """Check the cloud properties of all networks."""
     for network in config.lists["networks"]:
-        if type_of(network) == "vip":
-            yield from _of_subnet(network, network) if not is_open(network) else ()
-        for entry in entries_of(network):
+        kind = type_of(network)
+        for entry in [network] if kind == "vip" else entries_of(network):
             if is_open(entry) or config.is_of_others(entry):
                 continue
-            if network.value.get("managed") and type_of(network) == "manual":
-                yield from _of_managed(entry, config, aws.tags)
+            if network.value.get("managed") and kind == "manual":
+                yield from _of_managed(entry, aws.tags)
             else:
-                yield from _of_subnet(entry, network)
-                yield from _repeated(entry)
+                yield from _of_subnet(entry, kind)
     yield from _without_groups(config, aws)
 
 
@@ -43,63 +38,27 @@ def entries_of(network: Node) -> Sequence[Node]:
     return hashes(subnets)
 
 
-def _of_subnet(entry: Node, network: Node) -> Iterator[Finding]:
-    section = entry.at("cloud_properties")
-    nodes = properties_of(entry)
-    values = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
-    properties, wrong = read(NetworkCloudProperties, values, section.at)
-    yield from wrong
-    for each in properties.problems(type_of(network)) if properties is not None else ():
-        if not nodes[each.key.partition(".")[0]].has_variables:
-            yield Finding(Severity.ERROR, each.text, "", blamed(each, nodes, section).place)
-    is_given = "subnet" in nodes and (nodes["subnet"].is_unknown or nodes["subnet"].value)
-    is_given = is_given or type_of(network) == "vip"
-    if properties is not None and not is_given:
-        what = "has no cloud_properties.subnet: no VM can be created in it"
-        remedy = "Add the id of the subnet, subnet-…"
-        if entry is not network and network.get("cloud_properties", "subnet") is not None:
-            remedy = "Move the network's cloud_properties into its subnets"
-        elif entry.child("subnet") is not None:
-            remedy = "Move subnet into cloud_properties"
-        yield Finding(Severity.ERROR, what, remedy, section.place)
-
-
-def _repeated(entry: Node) -> Iterator[Finding]:
-    """A fallback subnet that is repeated has no effect."""
-    nodes = properties_of(entry)
-    fallbacks = nodes.get("subnet_fallbacks")
-    if fallbacks is None or not isinstance(fallbacks.value, list):
-        return  # a wrong type is a finding of its own
-    seen = [nodes["subnet"].value] if "subnet" in nodes else []
-    for each in texts(fallbacks):
-        if each.value in seen:
-            what = f"subnet '{each.value}' is repeated, which has no effect"
-            yield Finding(Severity.NOTE, what, "Remove it", each.place)
-        seen.append(each.value)
-
-
-def _of_managed(entry: Node, config: CloudConfig, common: Mapping[str, str]) -> Iterator[Finding]:
-    """The Director merges the properties of the azs with the subnet's (BOSH: stages/create_network.rb)."""
-    section = entry.at("cloud_properties")
-    nodes = properties_of(entry)
-    own = {key: node.known() for key, node in nodes.items() if not node.is_unknown}
-    properties, wrong = read(ManagedNetworkProperties, own, section.at)
-    yield from wrong
-    zones = [config.named("azs", name) for name in zones_of(entry) or ()]
-    if properties is None or None in zones or any(node.is_unknown for node in nodes.values()):
+def _of_subnet(entry: Node, kind: str) -> Iterator[Finding]:
+    section, subnet = entry.at("cloud_properties"), entry.get("cloud_properties", "subnet")
+    properties = read_known(NetworkCloudProperties, entry.get("cloud_properties"))
+    if properties is None:
         return
-    known = {each.route[-1]: each for each in entry.entries() if not each.has_variables}
-    given: dict[str, Node] = {key: known[key] for key in ("range", "gateway", "netmask_bits") if key in known}
-    values = {**{key: node.value for key, node in given.items()}, "cloud_properties": own}
-    try:
-        problems = [*ManagedNetwork.model_validate(values).problems()]
-    except ValidationError as error:
-        problems = [wrong_values(error, "network")]
-    if text := said(lambda: tags.check_for_ec2({**common, **tags.of_request(tags.checked(properties.tags))})):
+    for each in properties.problems(kind):
+        yield Finding(Severity.ERROR, each.text, "", section.at(*each.key.split(".")).place)
+    if kind != "vip" and (subnet is None or not subnet.value):
+        what = "has no cloud_properties.subnet: no VM can be created in it"
+        yield Finding(Severity.ERROR, what, "Add the id of the subnet, subnet-…", section.place)
+
+
+def _of_managed(entry: Node, common: Mapping[str, str]) -> Iterator[Finding]:
+    network = read_known(ManagedNetwork, entry)
+    if network is None or entry.has_variables:
+        return
+    problems, own = [*network.problems()], network.cloud_properties.tags
+    if text := said(lambda: tags.check_for_ec2({**common, **tags.of_request(tags.checked(own))})):
         problems.append(Problem("cloud_properties.tags", text))
     for each in problems:
-        node = blamed(each, {**given, "cloud_properties": section}, section)
-        yield Finding(Severity.ERROR, each.text, "", node.place)
+        yield Finding(Severity.ERROR, each.text, "", entry.at(*each.key.split(".")).place)
 
 
 def _without_groups(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:

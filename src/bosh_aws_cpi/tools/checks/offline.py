@@ -18,31 +18,33 @@ from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
     aws_addresses,
+    combinations,
     configuration,
     create_env,
     deployment,
     disks,
-    identifiers,
     interfaces,
     machines,
     network_properties,
     spread,
-    words,
+    values,
 )
+from bosh_aws_cpi.tools.checks.bosh import models
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
-from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, name_of
-from bosh_aws_cpi.tools.checks.combinations import sized_properties
-from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.bosh.levels import Level
+from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes, keys_of, name_of
+from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.checks.reading import of_configuration, read
+from bosh_aws_cpi.tools.checks.reading import read_known
 from bosh_aws_cpi.tools.checks.references import References
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-    from bosh_aws_cpi.tools.checks.combinations import Use
+    from bosh_aws_cpi.tools.checks.combinations import Merged, Use
     from bosh_aws_cpi.tools.checks.interfaces import Vm
 
 
@@ -93,7 +95,7 @@ class Files(Record):
         wrong: Sequence[Finding] = ()
         if whole:
             config = create_env.config_of(whole[0])
-            redact.learn(whole[0].root.at("cloud_provider").known())
+            redact.learn(whole[0].root.at("cloud_provider").value)
             aws, wrong = configuration.of_create_env(whole[0], given or {}, aws)
         else:
             for document in documents:
@@ -122,10 +124,10 @@ class Files(Record):
         config, aws = self.config, self.aws
         for document in self._all():
             yield from _repeated(document)
-        yield from config.findings
+            yield from self._of_document(document, is_offline=is_offline)
         yield from self.of_configuration
         options = MetadataOptions.renamed(aws.metadata_options)
-        yield from of_configuration(MetadataOptions, options, "aws.metadata_options")
+        yield from values.of_configuration(MetadataOptions, options, "aws.metadata_options", aws.region)
         yield from disks.of_defaults(aws)
         yield from _of_stemcells(aws)
         if aws.stemcell.overrides.get("tags") and not self.is_for_create_env:
@@ -137,23 +139,28 @@ class Files(Record):
         else:
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
-            yield from deployment.findings(self.manifest)
             yield from spread.findings(self.uses or [])
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
-        yield from machines.findings(config, aws, self.uses, self._tags())
+        yield from machines.findings(config, self.combinations, aws, self._tags())
         yield from disks.findings(config, aws)
         yield from network_properties.findings(config, aws)
-        yield from words.findings(config)
         groups = [each for one in self._all() for each in hashes(one.root.get("instance_groups"))]
-        yield from words.of_sizes(groups)
         for node in [*groups, *([config.compilation] if config.compilation is not None else [])]:
-            yield from sized_properties(node, config)[1]
-        yield from identifiers.findings(config, aws.region, is_offline=is_offline)
+            yield from combinations.sized_properties(node, config)[1]
         if is_offline:
-            yield from _without_aws(References.of(config, self.uses, self.vms), aws.region)
+            yield from _without_aws(References.of(config, self.combinations, self.vms), aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
+
+    def _of_document(self, document: Document, *, is_offline: bool) -> Iterator[Finding]:
+        """What is wrong with its form, and with values."""
+        source = BOSH_CLI if self.is_for_create_env else DIRECTOR
+        model: type[models.Bosh] = CreateEnv if self.is_for_create_env else models.CloudConfig
+        model = Manifest if document is self.manifest else model
+        yield from keys_of(document.root, model, source, self.config.others)
+        levels = Level(document.root, model).within(self.config.others)
+        yield from values.findings(levels, self.aws.region, is_offline=is_offline)
 
     def placed(self, finding: Finding) -> Finding:
         """A finding about the configuration, at its place in a manifest for create-env.
@@ -185,6 +192,11 @@ class Files(Record):
         return deployment.uses(self._groups, self.config) if self.manifest is not None else None
 
     @cached_property
+    def combinations(self) -> "Sequence[Merged]":
+        """The cloud properties of VMs that are to be checked."""
+        return list(combinations.vms(self.config, self.uses))
+
+    @cached_property
     def vms(self) -> "Sequence[Vm]":
         """The VMs whose networks are known."""
         if self.is_for_create_env:
@@ -198,7 +210,8 @@ class Files(Record):
     @cached_property
     def _groups(self) -> Sequence[Group]:
         """The manifest's instance groups; none without one."""
-        return deployment.groups_of(self.manifest, self.config) if self.manifest is not None else ()
+        nodes = hashes(self.manifest.root.get("instance_groups")) if self.manifest is not None else ()
+        return [Group.of(each, self.config) for each in nodes]
 
     def _tags(self) -> Json:
         """The manifest's tags that are known."""
@@ -223,12 +236,9 @@ def _check_kind(document: Document) -> None:
 
 def _repeated(document: Document) -> Iterator[Finding]:
     """The bosh CLI, as most programs, keeps only the last of several equal keys."""
-    for route, line in document.repeated:
+    for route in document.repeated:
         what = f"key '{route[-1]}' occurs twice in this hash, and only the last one counts"
-        node = document.root
-        for key in route:
-            node = node.child(key) or node
-        place = Place(node.path, document.name, line)
+        place = document.root.at(*route).place
         yield Finding(Severity.WARNING, what, "Remove one", place, "bosh")
 
 
@@ -248,8 +258,8 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     """
     others = HeavyStemcellProperties.model_fields.keys() - {*SETTINGS, "encrypted", "kms_key_arn"}
     given = {key: value for key, value in aws.stemcell.overrides.items() if key not in others}
-    yield from of_configuration(HeavyStemcellProperties, given, "aws.stemcell")
-    properties, _ = read(HeavyStemcellProperties, given, Document("", given).root.at)
+    yield from values.of_configuration(HeavyStemcellProperties, given, "aws.stemcell", aws.region)
+    properties = read_known(HeavyStemcellProperties, given)
     if properties is None:
         return
     for each in properties.problems(properties.encryption(aws.encryption, "aws.stemcell"), clock.now()):
@@ -293,7 +303,7 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
     for document in documents:
         unread = _UNREAD if any(map(document.root.get, _IS_MANIFEST)) else frozenset()
         for node in document.root.variables():
-            for name in node.variable_names if not unread & set(node.route[:_DEPTH]) else ():
+            for name in variables_in(node.value) if not unread & set(node.route[:_DEPTH]) else ():
                 places.setdefault(name, []).append(node.place)
     for name, found in places.items():
         more = f", here and in {len(found) - 1} more" if len(found) > 1 else ""
@@ -302,7 +312,9 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
 
 
 _OTHER_FILES: Final = {
-    "Tables": "the output of the bosh CLI with --json: save the content (jq -r '.Tables[0].Rows[0].content')",
+    "Tables": (
+        "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')"
+    ),
     "instance_groups": "a deployment manifest: name it after --manifest",
 }
 """Keys of files that are no cloud configs, and what these are."""

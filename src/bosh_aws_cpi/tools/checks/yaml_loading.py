@@ -10,7 +10,6 @@ import yaml
 from bosh_aws_cpi.config.bounded_yaml import BoundedLoader, OverLimitError
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
-from bosh_aws_cpi.records import EMPTY, Record
 
 _STRING: Final = "tag:yaml.org,2002:str"
 _MERGE: Final = "tag:yaml.org,2002:merge"
@@ -20,18 +19,8 @@ _QUOTED: Final = re.compile(r"""\s*('[^']*'|"[^"]*")""")
 """A piece of the file in a message of YAML's parser, such as an alias's name: it may be a password."""
 
 
-class Loaded(Record):
-    """What a YAML file says.
-
-    Attributes:
-        value: The whole; variables are still text, and keys are always text.
-        places: Line and column of each value, from 1.
-        repeated: Keys that a hash has twice: what leads to them, and the line of the later one.
-    """
-
-    value: Any
-    places: Mapping[Route, tuple[int, int]] = EMPTY
-    repeated: tuple[tuple[Route, int], ...] = ()
+Places = Mapping[Route, tuple[int, int]]
+"""Line and column of each value, from 1."""
 
 
 class _Loader(BoundedLoader):
@@ -39,8 +28,22 @@ class _Loader(BoundedLoader):
 
     most_values = 100_000
 
+    def __init__(self, content: bytes) -> None:
+        super().__init__(content)
+        self.seen: set[int] = set()
+        self.repeated: set[tuple[int, int]] = set()
+
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Resolve merge keys, and read all other keys as strings: JSON has no others."""
+        """Resolve merge keys, and read all other keys as strings: JSON has no others.
+
+        It is called again for each hash into which this one is merged.
+        """
+        own: set[str] = set()
+        for key, _ in node.value if id(node) not in self.seen else ():
+            if key.tag != _MERGE and isinstance(key, yaml.ScalarNode):
+                self.repeated |= {_place(key)} if key.value in own else set()
+                own.add(key.value)
+        self.seen.add(id(node))
         super().flatten_mapping(node)
         node.value = [(_as_string(key), value) for key, value in node.value]
 
@@ -48,29 +51,16 @@ class _Loader(BoundedLoader):
         """The text of a date, as the bosh CLI reads it."""
         return self.construct_scalar(node)
 
-    def construct_finite(self, node: yaml.ScalarNode) -> float:
-        """A number; not .inf or .nan, which JSON lacks."""
+    def construct_checked(self, node: yaml.ScalarNode) -> Any:  # noqa: ANN401 - of one of three types
+        """A number or a boolean, of those that JSON has; Python's own error would quote it."""
+        kind = node.tag.rpartition(":")[2]
         try:
-            number = self.construct_yaml_float(node)
-        except ValueError as error:
-            raise _refusal("a number can't be read", node) from error
-        if not math.isfinite(number):
+            value: Any = getattr(self, f"construct_yaml_{kind}")(node)
+        except (ValueError, KeyError) as error:
+            raise _refusal(f"a value can't be read as !!{kind}", node) from error
+        if isinstance(value, float) and not math.isfinite(value):
             raise _refusal("a number must be finite", node)
-        return number
-
-    def construct_whole(self, node: yaml.ScalarNode) -> int:
-        """A whole number; Python's own error would quote it."""
-        try:
-            return self.construct_yaml_int(node)
-        except ValueError as error:
-            raise _refusal("a number can't be read", node) from error
-
-    def construct_truth(self, node: yaml.ScalarNode) -> bool:
-        """A boolean; Python's own error would quote what is only marked as one."""
-        try:
-            return self.construct_yaml_bool(node)
-        except KeyError as error:
-            raise _refusal("a value is marked !!bool, and is none", node) from error
+        return value
 
     def construct_formless(self, node: yaml.Node) -> None:
         """Refuse a value that JSON lacks."""
@@ -79,9 +69,8 @@ class _Loader(BoundedLoader):
 
 
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.construct_date)
-_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_finite)
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_whole)
-_Loader.add_constructor("tag:yaml.org,2002:bool", _Loader.construct_truth)
+for _kind in ("float", "int", "bool"):
+    _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_checked)
 for _kind in _FORMLESS:
     _Loader.add_constructor(f"tag:yaml.org,2002:{_kind}", _Loader.construct_formless)
 
@@ -94,23 +83,13 @@ class _NativeLoader(_Loader):
 
     def __init__(self, content: bytes) -> None:
         super().__init__(content)
-        self._events = yaml.CSafeLoader(content)
-
-    def check_event(self, *choices: Any) -> bool:  # noqa: ANN401 - as PyYAML's
-        """Whether the next event is one of these, or any."""
-        return bool(self._events.check_event(*choices))
-
-    def peek_event(self) -> Any:  # noqa: ANN401 - as PyYAML's
-        """The next event."""
-        return self._events.peek_event()
-
-    def get_event(self) -> Any:  # noqa: ANN401 - as PyYAML's
-        """The next event, which is then the last one."""
-        return self._events.get_event()
+        events = yaml.CSafeLoader(content)
+        for name in ("check_event", "peek_event", "get_event"):
+            setattr(self, name, getattr(events, name))
 
 
-def loaded(name: str, content: bytes) -> Loaded:
-    """Read a YAML file.
+def loaded(name: str, content: bytes) -> tuple[Any, Places, list[Route]]:
+    """The value of a YAML file, the places in it, and what leads to keys that a hash has twice.
 
     Args:
         name: Its name, for messages.
@@ -135,13 +114,14 @@ def _harmless(quoted: re.Match[str]) -> str:
     return quoted[0] if len(quoted[1]) == len("']'") else ""
 
 
-def _loaded(loader: _Loader) -> Loaded:
+def _loaded(loader: _Loader) -> tuple[Any, Places, list[Route]]:
     node = loader.get_single_node()
     if node is None:
-        return Loaded(None)
-    repeated = tuple(_repeated(node, (), set()))
+        return None, {}, []
     value = loader.construct_document(node)
-    return Loaded(value, dict(_places(node, ())), repeated)
+    places = dict(_places(node, ()))
+    routes = {place: route for route, place in reversed(places.items()) if place in loader.repeated}
+    return value, places, [routes[place] for place in sorted(routes)]
 
 
 def _as_string(key: yaml.Node) -> yaml.Node:
@@ -153,24 +133,6 @@ def _as_string(key: yaml.Node) -> yaml.Node:
 
 def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
     return yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
-
-
-def _repeated(node: yaml.Node, route: Route, seen: set[int]) -> Iterator[tuple[Route, int]]:
-    """The keys that a hash has twice, before the constructor resolves merge keys."""
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    if isinstance(node, yaml.MappingNode):
-        keys: set[str] = set()
-        for key, value in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
-                if key.value in keys:
-                    yield (*route, key.value), key.start_mark.line + 1
-                keys.add(key.value)
-            yield from _repeated(value, (*route, key.value if isinstance(key.value, str) else ""), seen)
-    elif isinstance(node, yaml.SequenceNode):
-        for index, each in enumerate(node.value):
-            yield from _repeated(each, (*route, index), seen)
 
 
 def _places(node: yaml.Node, route: Route) -> Iterator[tuple[Route, tuple[int, int]]]:

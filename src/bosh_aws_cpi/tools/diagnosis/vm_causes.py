@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from bosh_aws_cpi.aws import launches
+from bosh_aws_cpi.plan import launch_outcomes
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -34,8 +34,8 @@ _REASONS: Final = {
     ("Server.SpotInstanceShutdown", "stopped"): _TAKEN_BACK,
     ("Server.SpotInstanceTermination", "terminated"): _TAKEN_BACK,
 }
-"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launches` has those of
-reasons for which a launch fails."""
+"""Remedies by EC2's reason (API reference, StateReason) and the instance's state; `launch_outcomes` has those
+of reasons for which a launch fails."""
 
 
 def state(facts: Facts) -> Iterator[Finding]:
@@ -47,7 +47,7 @@ def state(facts: Facts) -> Iterator[Finding]:
     code, text = "", ""
     if instance.state_reason is not None:
         code, text = instance.state_reason.code, f": {instance.state_reason.text.rstrip('.')}"
-    special = _REASONS.get((code, instance.state)) or launches.remedy(instance).removeprefix(". ")
+    special = _REASONS.get((code, instance.state)) or launch_outcomes.remedy(instance).removeprefix(". ")
     what = f"The instance is not running but {instance.state}{text}"
     yield Finding(severity, what, special or usual, source="AWS")
 

@@ -98,7 +98,7 @@ LEVELS = [
         DISK,
         "    size: 25_000\n",
         f"warning 14 {IN_VM}/size",
-        "Did you mean ephemeral_disk.size or root_disk.size?",
+        "Move it into ephemeral_disk or root_disk",
     ),
     (DISK, "    http_tokens: required\n", f"warning 14 {IN_VM}/http_tokens", "Move it into metadata_options"),
     (
@@ -117,13 +117,13 @@ LEVELS = [
         "    cloud_properties: {subnet: subnet-0123456789abcdef0}\n",
         "  cloud_properties: {subnet: subnet-0123456789abcdef0}\n",
         f"error 31 {SUBNET}",
-        "no VM can be created in it. Move the network's cloud_properties into its subnets",
+        "no VM can be created in it. Add the id of the subnet",
     ),
     (
         "    cloud_properties: {subnet: subnet-0123456789abcdef0}\n",
         "    subnet: subnet-0123456789abcdef0\n",
         f"error 31 {SUBNET}",
-        "Move subnet into cloud_properties",
+        "has no cloud_properties.subnet",
     ),
     (
         "  subnets:\n  - range: 10.0.0.0/24\n    gateway",
@@ -219,21 +219,15 @@ NAMES = [
         f"warning 25 {IN_DISK}/zone_fallback",
         "Move it into the cloud_properties of VM types",
     ),
-    (DISK, "    flavor: m1.small\n", f"warning 14 {IN_VM}/flavor", "Did you mean instance_type?"),
+    (DISK, "    flavor: m1.small\n", f"warning 14 {IN_VM}/flavor", "Remove it"),
     (DISK, "    machine_type: n1-small\n", f"warning 14 {IN_VM}/machine_type", "Did you mean instance_type?"),
-    (DISK, "    root_disk_size_gb: 20\n", f"warning 14 {IN_VM}/root_disk_size_gb", "root_disk.size, in MiB?"),
-    (DISK, "    preemptible: true\n", f"warning 14 {IN_VM}/preemptible", "Did you mean spot?"),
-    (
-        DISK,
-        "    ephemeral_external_ip: true\n",
-        f"warning 14 {IN_VM}/ephemeral_external_ip",
-        "auto_assign_public_ip?",
-    ),
+    (DISK, "    root_disk_size_gb: 20\n", f"warning 14 {IN_VM}/root_disk_size_gb", "Did you mean root_disk?"),
+    (DISK, "    preemptible: true\n", f"warning 14 {IN_VM}/preemptible", "Remove it"),
     (
         DISK,
         "    service_account: web\n",
         f"warning 14 {IN_VM}/service_account",
-        "Did you mean iam_instance_profile?",
+        "Remove it",
     ),
     (
         DISK,
@@ -256,7 +250,7 @@ NAMES = [
         "Did you mean lb_target_groups?",
     ),
     (DISK, "    spot_price: 0.1\n", f"warning 14 {IN_VM}/spot_price", "Did you mean spot_bid_price?"),
-    (EBS, "{volume_type: gp3}", f"warning 25 {IN_DISK}/volume_type", "Did you mean type?"),
+    (EBS, "{volume_type: gp3}", f"warning 25 {IN_DISK}/volume_type", "Remove it"),
     (
         EBS,
         "{kms_key_id: x, encrypted: true}",
@@ -267,7 +261,7 @@ NAMES = [
         "{subnet: subnet",
         "{net_id: x, subnet: subnet",
         f"warning 36 {SUBNET}/cloud_properties/net_id",
-        "mean subnet?",
+        "Remove it",
     ),
     (
         "{subnet: subnet",
@@ -276,7 +270,7 @@ NAMES = [
         "has no cloud_properties.subnet",
     ),
 ]
-"""Misspelt names, in the singular or plural, of other CPIs and programs, and given twice."""
+"""Misspelt names, in the singular or plural, and those of other CPIs and programs."""
 VALUES = [
     (
         "size: 25_000",
@@ -400,13 +394,13 @@ KINDS = [
         "zone: us-east-1a",
         "zone: us-east-1",
         f"error 4 {ZONE}",
-        "is a region, and not a zone. Use a zone's name, such as us-east-1a",
+        "is not a zone's name. Give a zone's name, such as us-east-1a",
     ),
     (
         "zone: us-east-1a",
         "zone: use1-az1",
         f"error 4 {ZONE}",
-        "is the id of a zone, and not its name. Use a zone's name, such as us-east-1a",
+        "is not a zone's name. Give a zone's name, such as us-east-1a",
     ),
     (
         "zone: us-east-1a",
@@ -428,19 +422,19 @@ KINDS = [
         f"subnet-{ID}",
         f"sg-{ID}",
         f"error 36 {SUBNET}/cloud_properties/subnet",
-        "is the id of a security group, not of a subnet. Use the id of a subnet, subnet-…",
+        "is the id of a security group. Give the id of a subnet, subnet-…",
     ),
     (
         f"subnet-{ID}",
         f"vpc-{ID}",
         f"error 36 {SUBNET}/cloud_properties/subnet",
-        "is the id of a VPC, not of a subnet",
+        "is the id of a VPC. Give the id of a subnet",
     ),
     (
         DISK,
         f"    security_groups: [subnet-{ID}]\n",
         f"error 14 {IN_VM}/security_groups/0",
-        "is the id of a subnet, not of a security group",
+        "is the id of a subnet. Give the id of a security group, sg-…",
     ),
     (
         DISK,
@@ -452,13 +446,13 @@ KINDS = [
         DISK,
         "    iam_instance_profile: arn:aws:iam::123456789012:instance-profile/web\n",
         f"error 14 {IN_VM}/iam_instance_profile",
-        "is an ARN, but AWS gets the name. Use web",
+        "is an ARN. Give the name of an instance profile",
     ),
     (
         DISK,
         f"    capacity_reservation: {{id: i-{ID}}}\n",
         f"error 14 {IN_VM}/capacity_reservation/id",
-        "not of a capacity reservation",
+        "is the id of an instance. Give the id of a capacity reservation, cr-…",
     ),
     (
         DISK,
@@ -476,7 +470,7 @@ KINDS = [
         f"subnet-{ID}",
         f"arn:aws:ec2:us-east-1:123456789012:subnet/subnet-{ID}",
         f"error 36 {SUBNET}/cloud_properties/subnet",
-        f"is an ARN, but EC2 gets the id. Use subnet-{ID}",
+        "is an ARN. Give the id of a subnet, subnet-…",
     ),
     (
         DISK,
@@ -494,13 +488,13 @@ KINDS = [
         (f"subnet-{ID}", wrong, f"error 36 {SUBNET}/cloud_properties/subnet", "is not the id of a subnet")
         for wrong in ("private", "10.0.0.0/24", f"subnet-{ID[:16]}", "'${subnet_id}'")
     ),
-    ("zone: us-east-1a", "zone: z1", f"error 4 {ZONE}", "is not a zone's name. Use a zone's name, such as"),
+    ("zone: us-east-1a", "zone: z1", f"error 4 {ZONE}", "is not a zone's name. Give a zone's name, such as"),
     ("zone: us-east-1a", "zone: us-east-1A", f"error 4 {ZONE}", "is not a zone's name"),
     *(
         (EBS, f"{{encrypted: true, kms_key_arn: '{arn}'}}", f"error 25 {IN_DISK}/kms_key_arn", words)
         for arn, words in (
-            ("arn:aws:kms:eu-west-1:123456789012:key/1234", "is a key of another region than us-east-1"),
-            ("arn:aws:iam::123456789012:role/web", "is not a KMS key's ARN"),
+            ("arn:aws:kms:eu-west-1:123456789012:key/1234", "is not the ARN of a KMS key in us-east-1"),
+            ("arn:aws:iam::123456789012:role/web", "is not the ARN of a KMS key in us-east-1"),
         )
     ),
     (
@@ -629,7 +623,7 @@ POOL, NET = "resource_pools/vms", "networks/private"
             "cloud_properties: {subnet: subnet-1}",
             "subnet: subnet-1",
             f"error 17 {NET}/subnets/0",
-            "Move subnet into cloud_properties",
+            "has no cloud_properties.subnet",
         ),
         ("gateway: 10.0.0.1,", "gatway: 10.0.0.1,", f"error 17 {NET}/subnets/0", "Rename gatway to gateway"),
         (
@@ -642,7 +636,7 @@ POOL, NET = "resource_pools/vms", "networks/private"
             "availability_zone: us-east-1a",
             "availability_zone: us-east-1",
             f"error 9 {POOL}/cloud_properties/availability_zone",
-            "is a region, and not a zone",
+            "is not a zone's name",
         ),
     ],
 )

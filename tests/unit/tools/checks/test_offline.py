@@ -10,7 +10,6 @@ import yaml
 
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.loading import load
-from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.findings import ordered
@@ -368,15 +367,12 @@ def test_named_cpi(tmp_path: Path, aws: AwsConfig) -> None:
 
 
 def test_once(check: Callable[..., Found]) -> None:
-    """A mistake in a zone is found once, not for each VM type; one that all VM types override is none."""
+    """A mistake in a zone is found once, not for each VM type."""
     config = changed(yaml.safe_load(CF_DEPLOYMENT), ("azs", 0, "cloud_properties", "tags"), ["a"])
     assert [each[:2] for each in check(config)] == [("error", "azs/z1/cloud_properties/tags")]
     config = changed(config, ("azs", 0, "cloud_properties", "tags"), GONE)
     wrong = changed(config, ("azs", 0, "cloud_properties", "root_disk"), 5)
     assert [each[:2] for each in check(wrong)] == [("error", "azs/z1/cloud_properties/root_disk")]
-    for index in range(3):
-        wrong = changed(wrong, ("vm_types", index, "cloud_properties", "root_disk"), {"size": 10_240})
-    assert check(wrong) == []
 
 
 def test_instance_type_of_an_extension(check: Callable[..., Found]) -> None:
@@ -447,8 +443,7 @@ def test_disk_tags(check: Callable[..., Found], tags: dict[str, str], said: str)
 def test_configuration(check: Callable[..., Found]) -> None:
     """Metadata options of cpi.json that no VM can be created with are an error."""
     found = check(yaml.safe_load(OWN), metadata_options={"http_put_response_hop_limit": "two"})
-    assert [each[0] for each in found] == ["error"]
-    assert "aws.metadata_options" in found[0][2]
+    assert [each[:2] for each in found] == [("error", "aws.metadata_options.http_put_response_hop_limit")]
     found = check(yaml.safe_load(OWN), metadata_options={"http_tokns": "required"})
     assert found == [("warning", "aws.metadata_options.http_tokns", "'http_tokns' is unknown and ignored")]
 
@@ -477,7 +472,6 @@ def test_default_disks(check: Callable[..., Found]) -> None:
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
         ({"iops_per_gib": 400, "throughput": 1000}, {}, []),
         ({"iops_per_gib": 399, "throughput": 1000}, {}, ["error disk_types/default/cloud_properties"]),
-        ({"kms_key_arn": "key"}, {}, ["warning aws.default_persistent_disk.kms_key_arn"]),
         ({"kms_key_arn": "key"}, {"encrypted": True}, []),
         ({"kms_key_arn": "key", "encrypted": True}, {}, []),
     ],
@@ -511,35 +505,6 @@ def test_words_of_default_disks(
     """A type that EBS does not have, and a size over its limit, are warnings for a default, too."""
     found = [each[:2] for each in check(yaml.safe_load(OWN), **{name: disk})]
     assert found == ([("warning", f"aws.{name}.{key}")] if key else [])
-
-
-@pytest.mark.parametrize(
-    ("aws", "own", "unused"),
-    [
-        ({"default_root_disk": {"kms_key_arn": "key"}}, None, "root"),
-        ({"default_root_disk": {"kms_key_arn": "key", "encrypted": False}}, {}, "root"),
-        ({"default_root_disk": {"kms_key_arn": "key"}, "encrypted": True}, {"encrypted": False}, "root"),
-        ({"default_root_disk": {"kms_key_arn": "key"}}, {"encrypted": True}, None),
-        ({"default_root_disk": {"kms_key_arn": "key"}}, {"encrypted": "((encrypted))"}, None),
-        ({"default_root_disk": {"kms_key_arn": "key"}}, "((disk))", None),
-        ({"default_root_disk": {"kms_key_arn": "key", "encrypted": True}}, None, None),
-        ({"default_ephemeral_disk": {"kms_key_arn": "key"}}, {"encrypted": True}, "ephemeral"),
-        ({"default_ephemeral_disk": {"kms_key_arn": "key"}, "encrypted": True}, None, None),
-    ],
-)
-def test_unused_default_key(
-    check: Callable[..., Found], aws: dict[str, Any], own: Any, unused: str | None
-) -> None:
-    """A default key that encrypts no disk, because neither the default nor a VM asks for it, is a warning."""
-    whole = yaml.safe_load(OWN)
-    for entry in whole["vm_types"]:
-        entry["cloud_properties"].pop("root_disk", None)
-    whole["vm_types"][0]["cloud_properties"]["root_disk"] = own
-    found = [each for each in check(whole, **aws) if each[0] != "not checked"]
-    path = f"aws.default_{unused}_disk"
-    said = "the key has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
-    assert [(each[0], each[1]) for each in found] == ([("warning", f"{path}.kms_key_arn")] if unused else [])
-    assert not unused or said in found[0][2]
 
 
 def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:
@@ -650,20 +615,6 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
         {("m5.large", "demand"): 5},
     )
     assert Files.read([str(config_path)], None, aws).demand() == Demand()
-
-
-def test_last_of_many_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To find an entry's place makes no node of those before it: thousands may each have a mistake."""
-    made: list[str | int] = []
-    child = Node.child
-
-    def counted(node: Node, key: str | int) -> Node | None:
-        made.append(key)
-        return child(node, key)
-
-    monkeypatch.setattr(Node, "child", counted)
-    found = Document("x", {"azs": ["((a))", *range(1000)]}).root.at("azs", 999)
-    assert (found.route, found.value, made) == (("azs", 1000), 999, ["azs", 1000])
 
 
 @pytest.mark.parametrize(

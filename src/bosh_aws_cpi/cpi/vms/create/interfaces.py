@@ -34,8 +34,6 @@ MAX_UNATTACHED = 7
 
 The interface may belong to an instance that is being terminated, and is then deleted with it.
 """
-_SHOWN_IN_MINUTES = 120
-"""From this number of minutes on, errors show a duration in hours."""
 MAX_OF_ANOTHER_AGENT = 22
 """Attempts, over about 20 seconds, before another VM's unattached interface counts as a stray."""
 
@@ -98,8 +96,10 @@ class _Holders:
             self._looks[nic.nic_id] += 1
             vm = self._vm_of(nic)
             if not (self._is_departing(nic, vm) or self._is_orphan_discarded(nic)):
+                owner = f"of instance '{nic.vm_cid}'" if nic.vm_cid else "which no instance uses"
+                held = f"{address} is held by network interface '{nic.nic_id}' ({nic.status}) {owner}"
                 hint = _hint(vm, self._cloud.config.director_uuid)
-                raise AddressTaken(f"{described(error)}: {_held(address, nic)}{hint}") from error
+                raise AddressTaken(f"{described(error)}: {held}{hint}") from error
             level = INFO if self._looks[nic.nic_id] == 1 else DEBUG  # this may take minutes
             logger.log(level, "Address %s is still held by '%s', which is going away", address, nic.nic_id)
         if not holders:
@@ -144,11 +144,6 @@ class _Holders:
         return True
 
 
-def _held(address: str, nic: Nic) -> str:
-    owner = f"of instance '{nic.vm_cid}'" if nic.vm_cid else "which no instance uses"
-    return f"{address} is held by network interface '{nic.nic_id}' ({nic.status}) {owner}"
-
-
 def _hint(vm: Instance | None, director: str | None) -> str:
     """What to do about an instance that this Director may not know; empty for all others.
 
@@ -158,18 +153,12 @@ def _hint(vm: Instance | None, director: str | None) -> str:
         return ""
     if VM_METADATA & vm.tags.keys():
         return ""
-    since = "" if vm.age is None else f", launched {_duration(vm.age)} ago,"
+    since = "" if vm.age is None else f", launched {counted(max(vm.age, 0) / 60, 'minute')} ago,"
     return (
         f". This instance{since} lacks the tags of set_vm_metadata: an earlier call may have leaked it. "
         "If no task is creating it and `bosh vms` does not list it, delete it: "
         f"bin/cpi sweep --director {director} --delete --instance {vm.vm_cid}"
     )
-
-
-def _duration(seconds: float) -> str:
-    """A duration, in minutes or hours."""
-    minutes = max(seconds, 0) / 60
-    return counted(minutes, "minute") if minutes < _SHOWN_IN_MINUTES else counted(minutes / 60, "hour")
 
 
 MAX_GENERATIONS = 10
@@ -287,20 +276,17 @@ class _InterfaceCreation:
 
     def _discard(self, nic_id: str) -> None:
         """Delete an interface, unless an instance that this call did not launch uses it."""
-        if holder := self._holder(nic_id):
+        # If the lookup fails, deleting it is safe: EC2 refuses that for one in use.
+        if holder := looked_up(f"network interface '{nic_id}'", lambda: self._holder(nic_id)):
             logger.error("Network interface '%s' is kept: instance '%s' uses it", nic_id, holder)
             return
         network_interfaces.discard(self._cloud.ec2, nic_id, was_seen=nic_id in self._seen)
 
     def _holder(self, nic_id: str) -> str | None:
-        """The live instance that uses an interface; None if there is none, or if the lookup fails."""
-        try:
-            nic = network_interfaces.find(self._cloud.ec2, nic_id)
-            if nic is not None and nic.vm_cid is not None and instances.is_alive(self._cloud.ec2, nic.vm_cid):
-                return nic.vm_cid
-        except Exception as error:  # noqa: BLE001 - deleting it is safe: EC2 refuses that for one in use
-            logger.warning("Could not look up network interface '%s': %s", nic_id, described(error))
-        return None
+        """The live instance that uses an interface; None if there is none."""
+        nic = network_interfaces.find(self._cloud.ec2, nic_id)
+        is_used = nic is not None and nic.vm_cid and instances.is_alive(self._cloud.ec2, nic.vm_cid)
+        return nic.vm_cid if nic is not None and is_used else None
 
     def _delegate_prefixes(self, nic_plan: NicPlan, nic: Nic) -> None:
         for prefix in filter(None, (nic_plan.ipv4_prefix, nic_plan.ipv6_prefix)):

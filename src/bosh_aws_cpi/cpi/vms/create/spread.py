@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from bosh_aws_cpi.aws import placement_groups
-from bosh_aws_cpi.aws.launches import GroupFailed, GroupUnknown
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import GROUP_QUOTA_REACHED
-from bosh_aws_cpi.aws.sdk.errors import has_code
+from bosh_aws_cpi.aws.sdk.error_codes import GROUP_MISSING, GROUP_QUOTA_REACHED
+from bosh_aws_cpi.aws.sdk.errors import has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
@@ -91,24 +90,29 @@ def spreading(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) 
             when EC2 first answers that it does not know the group.
 
     Raises:
-        GroupFailed: The group is full, or EC2 does not accept it in time; retriable.
+        VMCreationFailed: EC2 does not accept the group in time; retriable.
         CloudError: Somebody else has created a placement group of that name.
     """
-    try:
-        return launch()
-    except GroupUnknown:
-        logger.info("EC2 does not know placement group '%s'", group.name)
+
+    def attempt() -> Instance:
+        try:
+            return launch()
+        except cloud.ec2.exceptions.ClientError as error:
+            if has_code(error, GROUP_MISSING) and not may_be_done(error):
+                raise timing.NotYet("EC2 does not know it") from error
+            raise
 
     def probe() -> Instance:
         _ensure_group(cloud, group)
-        try:
-            return launch()
-        except GroupUnknown as error:
-            raise timing.NotYet("EC2 does not know it") from error
+        return attempt()
 
-    def timed_out(message: str) -> GroupFailed:
-        return GroupFailed(f"spread: {message}", f"spread: {message}{_REMEDY}")
+    def timed_out(message: str) -> VMCreationFailed:
+        return VMCreationFailed(f"spread: {message}{_REMEDY}", ok_to_retry=True)
 
+    try:
+        return attempt()
+    except timing.NotYet:
+        logger.info("EC2 does not know placement group '%s'", group.name)
     what = f"EC2 to accept placement group '{group.name}'"
     return timing.until(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
 

@@ -4,6 +4,7 @@ All of them are looked up before the VM is created, so that a missing one is rep
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes, tags
@@ -39,20 +40,29 @@ class Traffic(Record):
     """The vip's elastic IP, as it was before the VM was created."""
 
 
-def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str) -> Traffic:
+def look_up(
+    cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str, tags_of_vm: Mapping[str, str]
+) -> Traffic:
     """Look up the resources that will send traffic to a VM; without any, there is no call to AWS.
 
     Raises:
-        CloudError: One of them does not exist, or can't send traffic to this VM.
+        CloudError: One of them does not exist, or can't send traffic to this VM; or the VM can't have the
+            tags that record its targets beside its own, because they are too many.
     """
     groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
     region = cloud.config.aws.region
     found = load_balancers.target_groups(cloud.clients.elbv2, groups, vpc_id, region) if groups else []
-    _check_deletion(cloud, found)
+    for group in found:
+        if group.family and not cloud.config.aws.looks_at_deleted_vms:
+            message = (
+                f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
+                "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
+            )
+            raise CloudError(message)
     if balancers:
         load_balancers.check(cloud.clients.elb, balancers, vpc_id)
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
-    return Traffic(
+    traffic = Traffic(
         target_groups=found,
         load_balancers=balancers,
         routes=wanted,
@@ -60,35 +70,26 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
         vip=vip,
         elastic_ip=elastic_ips.find(cloud.ec2, vip.ip) if vip else None,
     )
-
-
-def _check_deletion(cloud: Cloud, groups: Sequence[TargetGroup]) -> None:
-    for group in groups:
-        if group.family and not cloud.config.aws.looks_at_deleted_vms:
-            message = (
-                f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
-                "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
-            )
-            raise CloudError(message)
-
-
-def check_tags(traffic: Traffic, tags_of_vm: Mapping[str, str]) -> None:
-    """Check that the VM can have the tags that record its targets beside its own.
-
-    Raises:
-        CloudError: They are too many.
-    """
-    records = record_of(Target(group.arn, "", group.port) for group in traffic.target_groups)
+    records = record_of(Target(group.arn, "", group.port) for group in found)
     tag_plan.check_for_ec2({**tags_of_vm, **records})
+    return traffic
 
 
 def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
     """Point routes, load balancers and the elastic IP to a running VM."""
     for table_id, destination in traffic.routes:
         _lead_route(cloud, traffic.tables[table_id], destination, instance.nic_at(0), undo)
-    _register_targets(cloud, [_target(group, instance) for group in traffic.target_groups], instance, undo)
+    targets = [_target(group, instance) for group in traffic.target_groups]
+    if records := record_of(targets):  # first the tags record what delete_vm could not find out
+        tags.require(cloud.ec2, instance.vm_cid, records, timing.TAGGABLE)
+    for target in targets:
+        remove = partial(load_balancers.remove_target, cloud.clients.elbv2, target)
+        undo.arm(f"{target} in '{target.group_arn}'", remove)
+        load_balancers.add_target(cloud.clients.elbv2, target)
     for name in traffic.load_balancers:
-        _register(cloud, name, instance.vm_cid, undo)
+        remove = partial(load_balancers.remove, cloud.clients.elb, name, instance.vm_cid)
+        undo.arm(f"'{instance.vm_cid}' in '{name}'", remove)
+        load_balancers.add(cloud.clients.elb, name, instance.vm_cid)
     if traffic.vip and traffic.elastic_ip:
         nic_id = instance.nic_at(traffic.vip.device_index, traffic.vip.card_index)
         _associate(cloud, traffic.elastic_ip, nic_id, undo)
@@ -143,26 +144,28 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
     """
     ec2, target = cloud.ec2, {"NetworkInterfaceId": nic_id}
 
+    led = partial(_LedRoute, table.table_id, destination)
+
     def lead() -> _LedRoute:
         before = table.route(destination)
         if before is None:
             if routes.create(ec2, table.table_id, destination, target):
-                return _LedRoute(table.table_id, destination, None)
+                return led(None)
             before = routes.find(ec2, table.table_id, destination)
         if before is not None and before.target == target:
-            return _LedRoute(table.table_id, destination, None)
+            return led(None)
         if not routes.replace(ec2, table.table_id, destination, target):  # it was deleted after the lookup
             routes.create(ec2, table.table_id, destination, target)
-            return _LedRoute(table.table_id, destination, None)
-        return _LedRoute(table.table_id, destination, before)
+            return led(None)
+        return led(before)
 
     def lead_or_restore() -> _LedRoute:
         try:
             return lead()
         except Exception as error:
             if may_be_done(error):
-                led = _LedRoute(table.table_id, destination, table.route(destination))
-                undo.arm(led, lambda: _restore(ec2, led, target))
+                uncertain = led(table.route(destination))
+                undo.arm(uncertain, lambda: _restore(ec2, uncertain, target))
             raise
 
     undo.create(lead_or_restore, lambda led: _restore(ec2, led, target))
@@ -191,23 +194,3 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
         )
         raise CloudError(message)
     return Target(group.arn, address, group.port)
-
-
-def _register_targets(cloud: Cloud, targets: Sequence[Target], instance: Instance, undo: Undo) -> None:
-    """Register the VM; first its tags record what delete_vm could not find out."""
-    if records := record_of(targets):
-        tags.require(cloud.ec2, instance.vm_cid, records, timing.TAGGABLE)
-    for target in targets:
-        _register_target(cloud, target, undo)
-
-
-def _register_target(cloud: Cloud, target: Target, undo: Undo) -> None:
-    elbv2 = cloud.clients.elbv2
-    undo.arm(f"{target} in '{target.group_arn}'", lambda: load_balancers.remove_target(elbv2, target))
-    load_balancers.add_target(elbv2, target)
-
-
-def _register(cloud: Cloud, name: str, vm_cid: str, undo: Undo) -> None:
-    elb = cloud.clients.elb
-    undo.arm(f"'{vm_cid}' in '{name}'", lambda: load_balancers.remove(elb, name, vm_cid))
-    load_balancers.add(elb, name, vm_cid)

@@ -10,7 +10,7 @@ from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan, Vip
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan
 from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
@@ -18,14 +18,13 @@ from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
 from bosh_aws_cpi.plan.run_instances import InstanceSpec, TemplateVersion
-from bosh_aws_cpi.properties.network import parse_networks
+from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
-    from bosh_aws_cpi.plan.spread import SpreadGroup
     from bosh_aws_cpi.properties.vm import LaunchTemplate
 
 
@@ -85,17 +84,42 @@ def vm_plan(
         CloudError: An argument is wrong, or contradicts another one or what is in the account.
     """
     _check_registry(cloud)
-    request = _parsed(cloud, agent_id, cloud_properties, networks, environment)
+    aws = cloud.config.aws
+    properties = VmProperties.parse(cloud_properties)
+    parsed = parse_networks(networks)
+    nic_plans = _nic_plans(properties, parsed)
+    tags = _tags(cloud, agent_id, properties, environment)
+    metadata_options = MetadataOptions.parse(aws.metadata_options, properties.metadata_options)
+    tag_plan.check_for_instance(tags, metadata_options)
+    vip = nics.vip_plan(parsed, nic_plans)
+    groups = nics.security_groups(properties.security_groups, parsed, aws.default_security_groups)
     image = _image(cloud, stemcell_cid)
-    options = _options(cloud, request, image)
-    place = _place(cloud, request, disk_cids)
-    spread = None
-    if request.properties.spread or (request.properties.spread is None and cloud.config.aws.spread):
+    options = _options(cloud, properties, nic_plans, image)
+    place = _place(cloud, properties, nic_plans, disk_cids)
+    spread, template, traffic = None, None, None
+    if properties.spread or (properties.spread is None and aws.spread):
         from bosh_aws_cpi.cpi.vms.create.spread import spread_options  # noqa: PLC0415 - few VMs have a group
 
-        spread, options = spread_options(cloud, request.properties, environment, options)
+        spread, options = spread_options(cloud, properties, environment, options)
+    if properties.launch_template:
+        template = _launch_template(cloud, properties.launch_template)
+    group_ids = _group_ids(cloud, groups, place.vpc_id)
+    if properties.lb_target_groups or properties.elbs or properties.advertised_routes or vip:
+        from bosh_aws_cpi.cpi.vms.create.traffic import look_up  # noqa: PLC0415 - few VMs get any
+
+        traffic = look_up(cloud, properties, vip, place.vpc_id, tags)
     plan = VmPlan(
-        spec=_spec(cloud, request, image, place.zone, spread),
+        spec=InstanceSpec(
+            ami_id=image.ami_id,
+            properties=properties,
+            default_key_name=aws.default_key_name,
+            default_iam_instance_profile=aws.default_iam_instance_profile,
+            metadata_options=metadata_options,
+            tags=tags,
+            zone=place.zone,
+            spread=spread,
+            template=template,
+        ),
         settings_input=AgentSettingsInput(
             agent_id=agent_id,
             networks=networks,
@@ -105,10 +129,10 @@ def vm_plan(
             root_device_name=image.root_device_name,
         ),
         options=in_subnets(options, place.subnets),
-        nic_plans=request.nic_plans,
-        creates_nics_first=request.creates_nics_first,
-        group_ids=_group_ids(cloud, request.groups, place.vpc_id),
-        traffic=_traffic(cloud, request, place.vpc_id) if request.gets_traffic else None,
+        nic_plans=nic_plans,
+        creates_nics_first=nics.are_created_first(parsed),
+        group_ids=group_ids,
+        traffic=traffic,
         director_uuid=cloud.config.director_uuid,
     )
     _check_size(plan, is_registry_used=cloud.registry.is_used)
@@ -123,63 +147,27 @@ def _check_registry(cloud: Cloud) -> None:
     raise CloudError(message)
 
 
-class VmRequest(Record):
-    """The requested VM, as far as the arguments tell."""
-
-    properties: VmProperties
-    disk_defaults: DiskDefaults
-    """The configuration's defaults for the disks."""
-    nic_plans: list[NicPlan]
+def _nic_plans(properties: VmProperties, networks: Mapping[str, Network]) -> list[NicPlan]:
     """One per network interface, in the order of their device indexes."""
-    creates_nics_first: bool
-    """Whether the interfaces are created before the instance; otherwise RunInstances creates the only one."""
-    vip: Vip | None
-    groups: list[str]
-    """Ids and names of the security groups."""
-    metadata_options: Json
-    """EC2's instance metadata options, in snake case."""
-    tags: dict[str, str]
-    """The tags of the instance, its volumes and its interfaces."""
-
-    @property
-    def gets_traffic(self) -> bool:
-        """Whether routes, load balancers or an elastic IP will send traffic to the VM."""
-        wanted = self.properties
-        return bool(wanted.lb_target_groups or wanted.elbs or wanted.advertised_routes or self.vip)
-
-
-def _parsed(
-    cloud: Cloud, agent_id: str, cloud_properties: Json, networks: Json, environment: Json | None
-) -> VmRequest:
-    """Parse and check the arguments, without a call to AWS."""
-    properties = VmProperties.parse(cloud_properties)
-    parsed = parse_networks(networks)
-    plans = nics.nic_plans(parsed)
-    for text in (*(each.text for each in properties.ignored()), *nics.ignored(parsed, plans)):
+    plans = nics.nic_plans(networks)
+    for text in (*(each.text for each in properties.ignored()), *nics.ignored(networks, plans)):
         logger.warning("%s", text, is_whole=True)
-    if properties.primary_ipv6:
-        plans = nics.with_primary_ipv6(plans)
+    return nics.with_primary_ipv6(plans) if properties.primary_ipv6 else plans
+
+
+def _tags(cloud: Cloud, agent_id: str, properties: VmProperties, environment: Json | None) -> dict[str, str]:
+    """The tags of the instance, its volumes and its interfaces."""
     aws = cloud.config.aws
-    tags = tag_plan.of_vm(environment, properties.tags)
-    origin = tag_plan.of_origin(cloud.config.director_uuid, agent_id)
-    shutdown = tag_plan.of_shutdown(is_skipped=properties.skip_os_shutdown)
     if properties.skip_os_shutdown and aws.skip_os_shutdown is None:
         logger.warning(
             "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
         )
-    all_tags = {**aws.tags, **tags, **origin, **shutdown}
-    metadata_options = MetadataOptions.parse(aws.metadata_options, properties.metadata_options)
-    tag_plan.check_for_instance(all_tags, metadata_options)
-    return VmRequest(
-        properties=properties,
-        disk_defaults=DiskDefaults.of(aws),
-        nic_plans=plans,
-        creates_nics_first=nics.are_created_first(parsed),
-        vip=nics.vip_plan(parsed, plans),
-        groups=nics.security_groups(properties.security_groups, parsed, aws.default_security_groups),
-        metadata_options=metadata_options,
-        tags=all_tags,
-    )
+    return {
+        **aws.tags,
+        **tag_plan.of_vm(environment, properties.tags),
+        **tag_plan.of_origin(cloud.config.director_uuid, agent_id),
+        **tag_plan.of_shutdown(is_skipped=properties.skip_os_shutdown),
+    }
 
 
 def _image(cloud: Cloud, stemcell_cid: str) -> Image:
@@ -204,33 +192,28 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
     return found
 
 
-def _options(cloud: Cloud, request: VmRequest, ami: Image) -> list[LaunchOption]:
+def _options(
+    cloud: Cloud, properties: VmProperties, nic_plans: Sequence[NicPlan], image: Image
+) -> list[LaunchOption]:
     """The ways to launch the VM; each instance type is checked against the AMI and the requested disks."""
-    properties = request.properties
     known = type_facts(cloud, properties.instance_types)
-    defaults = _disk_defaults(request, ami)
+    configured = DiskDefaults.of(cloud.config.aws)
+    defaults = configured.for_image(image)  # in which the root disk is not smaller than the AMI's
+    if defaults != configured and properties.root_disk.size is None:
+        logger.info(
+            "The root disk gets the stemcell's %d GiB: aws.default_root_disk.size is less", image.root_gib
+        )
     types = {
-        name: _with_devices(properties, ami, known[name], defaults) for name in properties.instance_types
+        name: _with_devices(properties, image, known[name], defaults) for name in properties.instance_types
     }
-    left_out = dict.fromkeys(text for _, devices in types.values() for text in devices.left_out)
-    for text in left_out:
+    for text in dict.fromkeys(text for _, devices in types.values() for text in devices.left_out):
         logger.warning("Ignored: %s", text)
-    if any(plan.options for plan in request.nic_plans):
+    if any(plan.options for plan in nic_plans):
         from bosh_aws_cpi.plan import interface_options  # noqa: PLC0415 - few networks have any
 
         for facts, _ in types.values():
-            refuse(interface_options.problems_of_type(request.nic_plans, facts))
+            refuse(interface_options.problems_of_type(nic_plans, facts))
     return launch_options(properties, types)
-
-
-def _disk_defaults(request: VmRequest, ami: Image) -> DiskDefaults:
-    """The defaults for the VM's disks, in which the root disk is not smaller than the AMI's."""
-    fitting = request.disk_defaults.for_image(ami)
-    if fitting != request.disk_defaults and request.properties.root_disk.size is None:
-        logger.info(
-            "The root disk gets the stemcell's %d GiB: aws.default_root_disk.size is less", ami.root_gib
-        )
-    return fitting
 
 
 def _with_devices(
@@ -260,11 +243,10 @@ class _Place(Record):
     """
 
 
-def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
+def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], disk_cids: list[str]) -> _Place:
     """The zone and the VPC, in which all of the VM's subnets and disks must be."""
-    plans = request.nic_plans
     first, *_ = plans
-    leaves_zone = request.properties.zone_fallback
+    leaves_zone = properties.zone_fallback
     if leaves_zone:
         placement.check_leaving(first)
     found = aws_subnets.find_all(
@@ -273,7 +255,7 @@ def _place(cloud: Cloud, request: VmRequest, disk_cids: list[str]) -> _Place:
     ordered = [found[plan.subnet_id] for plan in plans]
     zone = placement.one_subnet_zone(ordered)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
-    vm_zone = str(request.properties.availability_zone)
+    vm_zone = str(properties.availability_zone)
     zones = {each: found[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)}
     disk_zones = {disk.availability_zone for disk in disks}
     usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}
@@ -297,31 +279,6 @@ def _launch_template(cloud: Cloud, given: "LaunchTemplate") -> "TemplateVersion"
     template = TemplateVersion(*launch_templates.version(cloud.ec2, given))
     refuse(template.problems())
     return template
-
-
-def _traffic(cloud: Cloud, request: VmRequest, vpc_id: str) -> "Traffic":
-    from bosh_aws_cpi.cpi.vms.create import traffic  # noqa: PLC0415 - few VMs get any
-
-    found = traffic.look_up(cloud, request.properties, request.vip, vpc_id)
-    traffic.check_tags(found, request.tags)
-    return found
-
-
-def _spec(
-    cloud: Cloud, request: VmRequest, image: Image, zone: str, spread: "SpreadGroup | None"
-) -> InstanceSpec:
-    given = request.properties.launch_template
-    return InstanceSpec(
-        ami_id=image.ami_id,
-        properties=request.properties,
-        default_key_name=cloud.config.aws.default_key_name,
-        default_iam_instance_profile=cloud.config.aws.default_iam_instance_profile,
-        metadata_options=request.metadata_options,
-        tags=request.tags,
-        zone=zone,
-        spread=spread,
-        template=_launch_template(cloud, given) if given else None,
-    )
 
 
 def _check_size(plan: VmPlan, *, is_registry_used: bool) -> None:

@@ -4,16 +4,14 @@ Names and references, networks and the compilation are the Director's: it refuse
 within seconds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES, VmSize
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.bosh import models
-from bosh_aws_cpi.tools.checks.bosh.models import EXTRA, LISTS, NETWORK_TYPES
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, keys_of, name_of, refused
+from bosh_aws_cpi.tools.checks.bosh.models import LISTS
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
-from bosh_aws_cpi.tools.findings import Finding
 
 
 class CloudConfig(Record):
@@ -23,7 +21,6 @@ class CloudConfig(Record):
         lists: The entries of each list, from all files; only hashes.
         compilation: The compilation section, if there is one.
         open_lists: The lists that may have more entries, since a part of them is a variable.
-        findings: What BOSH refuses, or ignores.
         sizes: What the CPI chooses from for ``vm_resources``; empty if that is not known.
         cpi: The name in the CPI config of the CPI whose azs are checked; empty for those that name none.
     """
@@ -31,7 +28,6 @@ class CloudConfig(Record):
     lists: dict[str, list[Node]]
     compilation: Node | None
     open_lists: frozenset[str] = frozenset()
-    findings: tuple[Finding, ...] = ()
     sizes: Sequence[VmSize] = VM_SIZES
     cpi: str = ""
 
@@ -44,13 +40,12 @@ class CloudConfig(Record):
             cpi: See the attribute.
         """
         roots = [document.root for document in documents]
-        findings = [finding for root in roots for finding in _of_file(root)]
         sections = [root for root in roots if isinstance(root.value, dict)]
         found = {key: [node for root in sections if (node := root.get(key))] for key in LISTS}
         open_lists = frozenset(key for key, nodes in found.items() if any(map(_is_open, nodes)))
         lists = {key: [entry for node in nodes for entry in hashes(node)] for key, nodes in found.items()}
         compilation = next((node for root in sections if (node := root.get("compilation"))), None)
-        return cls(lists, compilation, open_lists, tuple(findings), cpi=cpi)
+        return cls(lists, compilation, open_lists, cpi=cpi)
 
     @cached_property
     def azs_of_others(self) -> list[Node]:
@@ -71,6 +66,12 @@ class CloudConfig(Record):
         """The azs whose cloud properties are for this CPI."""
         return [each for each in self.lists["azs"] if each not in self.azs_of_others]
 
+    @cached_property
+    def others(self) -> list[Node]:
+        """The azs of other CPIs, and the subnets only in them."""
+        subnets = (each for network in self.lists["networks"] for each in hashes(network.get("subnets")))
+        return [*self.azs_of_others, *filter(self.is_of_others, subnets)]
+
     def is_of_others(self, subnet: Node) -> bool:
         """Whether a subnet is only in azs of other CPIs, so that this one never gets its properties."""
         names = zones_of(subnet)
@@ -90,14 +91,6 @@ def _is_open(node: Node) -> bool:
     return any(each.is_unknown or each.at("name").is_unknown for each in [node, *entries])
 
 
-def _of_file(root: Node) -> Iterator[Finding]:
-    if isinstance(root.value, dict):
-        yield from keys_of(root, models.CloudConfig, extra=EXTRA)
-    else:
-        what = "is empty" if root.value is None else "is not a hash"
-        yield refused(root, f"{what}: a cloud config is a hash with azs, vm_types, networks and others")
-
-
 def zones_of(subnet: Node) -> list[str] | None:
     """The names of a subnet's availability zones, empty without any; None when they aren't known."""
     if subnet.is_unknown:
@@ -111,7 +104,5 @@ def zones_of(subnet: Node) -> list[str] | None:
 
 def type_of(network: Node) -> str:
     """A network's type; empty when it isn't known."""
-    node = network.get("type")
-    if node is None:
-        return "manual"
-    return node.value if node.value in NETWORK_TYPES else ""
+    kind = network.get("type")
+    return text_of(kind) if kind is not None else "manual"

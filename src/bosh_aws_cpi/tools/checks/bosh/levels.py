@@ -1,118 +1,89 @@
-"""Where a key belongs that BOSH or the CPI ignores where it stands. Pure.
+"""The hashes of a document, with their models; where a key belongs that stands at another level. Pure."""
 
-The levels are those of `models`, and of the cloud properties in them.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
-from bosh_aws_cpi.config.cpi_config import KEYS
-from bosh_aws_cpi.properties.types import Properties, Route
-from bosh_aws_cpi.tools.checks.bosh.models import AnyFile, keys_in
+from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.network import NetworkCloudProperties
+from bosh_aws_cpi.properties.types import Properties
+from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.checks.bosh.models import Network, keys_in, of_network
 from bosh_aws_cpi.tools.checks.documents import Node
 
-Level = type[Properties]
-"""A hash."""
 _FEW: Final = (1, 2)
 """With more places for a key, none is proposed."""
-_OWNERS: Final = {"vm_types": "VM types", "networks": "networks or their subnets", "disk_types": "disk types"}
-"""The sections whose cloud properties differ, in words."""
+_OWNERS: Final = {
+    "VM types": VmProperties,
+    "networks or their subnets": NetworkCloudProperties,
+    "disk types": DiskProperties,
+}
 
 
-def elsewhere(unknown: Node) -> str:
-    """The remedy for an ignored key that is known one level higher or lower; empty if it is not.
+class Level(Record):
+    """A hash.
 
-    Args:
-        unknown: The key's value.
+    Attributes:
+        node: Where it is.
+        model: What it is.
+        above: The hash around it.
     """
-    key, levels = str(unknown.route[-1]), [*_levels(unknown.route[:-1])]
-    if not levels:
+
+    node: Node
+    model: type[Properties]
+    above: "Level | None" = None
+
+    def within(self, others: Sequence[Node] = ()) -> "Iterator[Level]":
+        """It, and the hashes in it.
+
+        Args:
+            others: The entries whose cloud properties are another CPI's, and so are left out.
+        """
+        yield self
+        for entry in self.node.entries():
+            key = str(entry.route[-1])
+            inner = keys_in(self.model).get(key)
+            if inner is None or (key == "cloud_properties" and any(map(self.node.is_within, others))):
+                continue
+            for each in entry.entries() if isinstance(entry.value, list) else [entry]:
+                if isinstance(each.value, dict):
+                    model = of_network(each.value) if inner is Network else inner
+                    yield from Level(each, model, self).within(others)
+
+    def elsewhere(self, key: str) -> str:
+        """The remedy for a key that is ignored here, and known at another level; empty if it is not."""
+        for outer, beside in self._around():
+            if key in keys_in(outer.model) and outer.node.child(key) is None:
+                return f"Move it up, beside {beside}"
+        inner = _below(self.model, key)
+        if len(inner) in _FEW:
+            return f"Move it into {' or '.join(inner)}"
+        owners = [words for words, model in _OWNERS.items() if key in keys_in(model)]
+        if self.model in _OWNERS.values() and len(owners) == 1:
+            return f"Move it into the cloud_properties of {owners[0]}"
         return ""
-    for end, level in reversed(levels[:-1]):
-        if unknown.route[end] == "instance_groups":
-            break  # no manifest has the other keys of a cloud config
-        if key in keys_in(level) and _at(unknown, unknown.route[:end]).child(key) is None:
-            return f"Move it up, beside {unknown.route[end]}"
-    inner = [each for each in _below(levels[-1][1], key) if _has(unknown, each)]
-    return f"Move it into {' or '.join(inner)}" if len(inner) in _FEW else ""
 
-
-def belonging(unknown: Node) -> str:
-    """The remedy for an ignored cloud property that only one other section has, or the configuration.
-
-    It is empty for another one. The keys that the Ruby release has, too, are no remedy: a setting for all VMs
-    is not what a VM's `region` or `default_security_groups` means.
-
-    Args:
-        unknown: The property's value.
-    """
-    key, root = str(unknown.route[-1]), unknown.document.root
-    if any(key in keys_in(level) for _, level in _levels(unknown.route[:-1])):
+    def misplaced(self, key: str) -> str:
+        """The remedy for an absent key that stands one level higher or lower; empty if it does not."""
+        for outer, beside in self._around():
+            if key not in keys_in(outer.model) and outer.node.child(key) is not None:
+                return f"Move it down: it stands beside {beside}"
+        for child in self.node.entries():
+            inner = keys_in(self.model).get(str(child.route[-1]))
+            if inner is not None and key not in keys_in(inner) and child.child(key) is not None:
+                return f"Move it up: it stands in {child.route[-1]}"
         return ""
-    owners = [
-        words
-        for name, words in _OWNERS.items()
-        if root.child(name) is not None and key in _cloud_properties_of(name)
-    ]
-    if len(owners) == 1:
-        return f"Move it into the cloud_properties of {owners[0]}"
-    is_key = any(row.is_new and row.path == f"aws.{key}" for row in KEYS)
-    return f"Set aws.{key} in the CPI's configuration" if is_key else ""
+
+    def _around(self) -> "Iterator[tuple[Level, str | int]]":
+        """The hashes around it, from the nearest on, and their keys that lead here."""
+        outer = self.above
+        while outer is not None:
+            yield outer, self.node.route[len(outer.node.route)]
+            outer = outer.above
 
 
-def _cloud_properties_of(section: str) -> dict[str, Level | None]:
-    level = keys_in(AnyFile)[section]
-    own = keys_in(level)["cloud_properties"] if level else None
-    return keys_in(own) if own else {}
-
-
-def misplaced(node: Node, key: str) -> str:
-    """The remedy for an absent key that stands one level higher or lower; empty if it does not.
-
-    Args:
-        node: The hash that lacks it.
-        key: The key.
-    """
-    levels = [*_levels(node.route)]
-    for end, level in reversed(levels[:-1]):
-        if key not in keys_in(level) and _at(node, node.route[:end]).child(key) is not None:
-            return f"Move it down: it stands beside {node.route[end]}"
-    known = keys_in(levels[-1][1]) if levels else {}
-    for child in node.entries():
-        inner = known.get(str(child.route[-1]))
-        if inner is not None and key not in keys_in(inner) and child.child(key) is not None:
-            return f"Move it up: it stands in {child.route[-1]}"
-    return ""
-
-
-def _has(unknown: Node, inner: str) -> bool:
-    """Whether the file is of the kind that has the place: only manifests have instance groups."""
-    return not inner.endswith("instance_groups") or unknown.document.root.child("instance_groups") is not None
-
-
-def _levels(route: Route) -> Iterator[tuple[int, Level]]:
-    """The hashes on the way, and the lengths of the routes that lead to them; none if one is not known."""
-    found: list[tuple[int, Level]] = [(0, AnyFile)]
-    for index, key in enumerate(route, 1):
-        if isinstance(key, str):
-            inner = keys_in(found[-1][1]).get(key)
-            if inner is None:
-                return
-            found.append((index, inner))
-        else:
-            found[-1] = (index, found[-1][1])
-    yield from found
-
-
-def _at(node: Node, route: Route) -> Node:
-    found = node.document.root
-    for key in route:
-        found = found.child(key) or found
-    return found
-
-
-def _below(level: Level, key: str) -> list[str]:
+def _below(model: type[Properties], key: str) -> list[str]:
     """The nearest hashes in a hash that have a key."""
-    inner = {name: each for name, each in keys_in(level).items() if each is not None}
+    inner = {name: each for name, each in keys_in(model).items() if each is not None}
     found = [name for name, each in inner.items() if key in keys_in(each)]
     return found or [f"{rest} of {name}" for name, each in inner.items() for rest in _below(each, key)]

@@ -5,44 +5,29 @@ BOSH, src/bosh-director/lib/bosh/director: cloud_manifest_parser.rb, and the par
 compilation and instance groups in deployment_plan; bosh-cli, deployment/manifest/parser.go.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple, get_args
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
-from pydantic import Field, StrictBool, StrictInt
-from pydantic.fields import FieldInfo
+from pydantic import BeforeValidator, Field, StrictBool, StrictInt
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.managed_network import ManagedNetworkProperties
 from bosh_aws_cpi.properties.network import NetworkCloudProperties
-from bosh_aws_cpi.properties.types import Properties, Text
-from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.types import Cidr, Properties, Text
+from bosh_aws_cpi.properties.vm import OTHER_SPELLINGS, MetadataOptions, VmProperties
 
-
-class Holds(NamedTuple):
-    """Marks a hash of cloud properties, which the methods' own models check."""
-
-    model: type[Properties]
-
-
-OfVm = Annotated[Json, Holds(VmProperties), Field(default_factory=dict)]
-OfDisk = Annotated[Json, Holds(DiskProperties), Field(default_factory=dict)]
-OfSubnet = Annotated[Json, Holds(NetworkCloudProperties), Field(default_factory=dict)]
-OfManaged = Annotated[Json, Holds(ManagedNetworkProperties), Field(default_factory=dict)]
-Positive = Annotated[int, Field(strict=True, json_schema_extra={"minimum": 1})]
-Length = Annotated[Any, Field(json_schema_extra={"anyOf": [{"type": "integer"}, {"type": "string"}]})]
-NETWORK_TYPES: Final = ("manual", "dynamic", "vip")
+Positive = Annotated[int, Field(strict=True, ge=1)]
 ERRAND: Final = "errand"
 """The lifecycle of groups whose VMs a deployment does not create."""
-EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
-"""Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
 
 
 class Bosh(Properties):
     """A hash that BOSH reads."""
 
-    may_have_more: ClassVar[bool] = False
-    """Whether newer versions of BOSH may read other keys, too."""
+    others: ClassVar[tuple[str, ...]] = ()
+    """Keys that are not looked at; with some, newer versions of BOSH may read more."""
 
 
 class Named(Bosh):
@@ -57,14 +42,14 @@ class Az(Named):
 
     cpi: Text | None = None
     """Name of the CPI in the CPI config."""
-    cloud_properties: OfVm
+    cloud_properties: VmProperties = VmProperties()
     """Properties of VMs in AWS. A type's and its extensions' go before a zone's."""
 
 
 class VmType(Named):
     """A VM type, or an extension."""
 
-    cloud_properties: OfVm
+    cloud_properties: VmProperties = VmProperties()
     """Properties of VMs in AWS. A type's and its extensions' go before a zone's."""
 
 
@@ -73,7 +58,7 @@ class DiskType(Named):
 
     disk_size: Positive
     """MiB."""
-    cloud_properties: OfDisk
+    cloud_properties: DiskProperties = DiskProperties()
     """Properties of disks in AWS."""
 
 
@@ -86,18 +71,18 @@ class Subnet(Bosh):
     """Availability zone, by the name in `azs`."""
     azs: tuple[Text, ...] = ()
     """Availability zones, by name. In AWS a subnet lies in one zone."""
-    prefix: Length = None
+    prefix: Text | None = None
     """Prefix length of what each VM gets. Default: a single address."""
 
 
 class DynamicSubnet(Subnet):
     """A subnet in which AWS chooses the addresses."""
 
-    prefix: StrictInt | None = None
+    prefix: StrictInt | None = None  # type: ignore[assignment]  # the Director takes no text here
     """Prefix length, which can only be that of a single address."""
     dns: tuple[str, ...] = ()
     """Addresses of the DNS servers."""
-    cloud_properties: OfSubnet
+    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
     """Subnet and security groups in AWS."""
 
 
@@ -116,7 +101,7 @@ class ManualSubnet(Subnet):
     """Addresses of the DNS servers."""
     netmask_bits: StrictInt | None = None
     """Size of the free range that the CPI chooses for a managed network without a range."""
-    cloud_properties: OfSubnet
+    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
     """Subnet and security groups in AWS."""
 
 
@@ -125,11 +110,11 @@ class ManagedSubnet(ManualSubnet):
 
     name: str
     """Unique name of the subnet."""
-    range: str | None = None  # type: ignore[assignment]  # the CPI can choose it
+    range: Cidr | None = None  # type: ignore[assignment]  # the CPI can choose it
     """The subnet's range in CIDR notation."""
     gateway: str | None = None  # type: ignore[assignment]  # the same
     """AWS's router: the first address of the range."""
-    cloud_properties: OfManaged
+    cloud_properties: ManagedNetworkProperties = ManagedNetworkProperties()  # type: ignore[assignment]  # others
     """The subnet to create; the azs' properties are merged into it."""
 
 
@@ -143,7 +128,7 @@ class VipSubnet(Subnet):
 class Network(Named):
     """What all networks have."""
 
-    may_have_more: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = ("subnets", "managed", "dns", "cloud_properties")
     type: Literal["manual", "dynamic", "vip"] = "manual"
     """Type of the network."""
 
@@ -151,7 +136,7 @@ class Network(Named):
 class ManualNetwork(Network):
     """A network in which BOSH chooses the addresses."""
 
-    may_have_more: ClassVar[bool] = False
+    others: ClassVar[tuple[str, ...]] = ()
     managed: Any = None
     """Whether the CPI creates the subnets."""
     subnets: tuple[ManualSubnet, ...]
@@ -168,22 +153,22 @@ class ManagedNetwork(ManualNetwork):
 class DynamicNetwork(Network):
     """A network in which AWS chooses the addresses."""
 
-    may_have_more: ClassVar[bool] = False
+    others: ClassVar[tuple[str, ...]] = ()
     subnets: tuple[DynamicSubnet, ...] = ()
     """Subnets."""
     dns: tuple[str, ...] = ()
     """Addresses of the DNS servers."""
-    cloud_properties: OfSubnet
+    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
     """Subnet and security groups in AWS."""
 
 
 class VipNetwork(Network):
     """A network of elastic IPs."""
 
-    may_have_more: ClassVar[bool] = False
+    others: ClassVar[tuple[str, ...]] = ()
     subnets: tuple[VipSubnet, ...] = ()
     """Subnets."""
-    cloud_properties: Json = Field(default_factory=dict)
+    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
     """Not used."""
 
 
@@ -196,10 +181,15 @@ NETWORKS: Final[Mapping[str, type[Network]]] = {
 """The networks by their types; a managed network is a manual one whose subnets the CPI creates."""
 
 
-def of_network(value: Mapping[str, object]) -> type[Network]:
-    """The model of a network."""
-    kind = value.get("type") or "manual"
-    return NETWORKS.get("managed" if kind == "manual" and value.get("managed") else str(kind), Network)
+def of_network(value: object) -> type[Network]:
+    """The model of a network, which its type decides on."""
+    given = value if isinstance(value, dict) else {"type": ""}
+    kind = given.get("type") or "manual"
+    return NETWORKS.get("managed" if kind == "manual" and given.get("managed") else str(kind), Network)
+
+
+def _by_type(value: object) -> Network:
+    return of_network(value).model_validate(value)
 
 
 class VmResources(Bosh):
@@ -239,7 +229,7 @@ class Compilation(OfVms):
     """Delete the VMs later, in the background."""
     env: Json = Field(default_factory=dict)
     """BOSH's environment of the VMs."""
-    cloud_properties: OfVm
+    cloud_properties: VmProperties = VmProperties()
     """Cloud properties of these VMs, in place of a VM type."""
 
 
@@ -254,7 +244,7 @@ class CloudConfig(Bosh):
     """Extensions, which a manifest adds to a VM type."""
     disk_types: tuple[DiskType, ...] = ()
     """Types of persistent disks."""
-    networks: tuple[Network, ...] = ()
+    networks: tuple[Annotated[Network, BeforeValidator(_by_type)], ...] = ()
     """Networks."""
     compilation: Compilation | None = None
     """VMs that compile packages."""
@@ -266,141 +256,81 @@ LISTS: Final = tuple(name for name in CloudConfig.model_fields if name != "compi
 class NetworkOfGroup(Named):
     """A network of an instance group."""
 
-    nic_group: Text | None = None
-    static_ips: Any = None
-    default: Any = None
+    others: ClassVar[tuple[str, ...]] = ("nic_group", "static_ips", "default")
 
 
 class InstanceGroup(Named, OfVms):
     """An instance group."""
 
-    may_have_more: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = (
+        "persistent_disk_type",
+        *("persistent_disks", "env", "jobs", "lifecycle", "properties", "stemcell", "tags", "update"),
+    )
     instances: StrictInt
     networks: tuple[NetworkOfGroup, ...]
     azs: tuple[Any, ...] = ()
     persistent_disk: StrictInt | None = None
-    persistent_disk_type: Text | None = None
-    persistent_disks: tuple[Any, ...] = ()
-    env: Any = None
-    jobs: Any = None
-    lifecycle: Any = None
-    properties: Any = None
-    stemcell: Any = None
-    tags: Any = None
-    update: Any = None
 
 
-class AnyManifest(Bosh):
-    """Keys of manifests that are not looked at."""
-
-    may_have_more: ClassVar[bool] = True
-    name: Any = None
-    releases: Any = None
-    stemcells: Any = None
-    update: Any = None
-    variables: Any = None
-    tags: Any = None
-    features: Any = None
-    addons: Any = None
-
-
-class Manifest(AnyManifest):
+class Manifest(Bosh):
     """A deployment manifest."""
 
+    others: ClassVar[tuple[str, ...]] = (
+        *("name", "releases", "stemcells", "update", "variables", "tags", "features", "addons"),
+    )
     instance_groups: tuple[InstanceGroup, ...] = ()
 
 
 class ResourcePool(Named):
     """A resource pool of create-env."""
 
+    others: ClassVar[tuple[str, ...]] = ("size", "env", "stemcell")
     network: Text
-    cloud_properties: Json = Field(default_factory=dict)
-    size: Any = None
-    env: Any = None
-    stemcell: Any = None
-
-
-class DiskPool(Named):
-    """A disk pool of create-env."""
-
-    disk_size: Positive
-    cloud_properties: Json = Field(default_factory=dict)
-
-
-class CreateEnvSubnet(Bosh):
-    """A subnet of create-env."""
-
-    may_have_more: ClassVar[bool] = True
-    range: str
-    gateway: str
-    cloud_properties: Json = Field(default_factory=dict)
-    dns: Any = None
-    static: Any = None
-    reserved: Any = None
-    az: Any = None
-    azs: Any = None
+    cloud_properties: VmProperties = VmProperties()
 
 
 class CreateEnvNetwork(Named):
     """A network of create-env."""
 
+    others: ClassVar[tuple[str, ...]] = ("ip", "netmask", "gateway", "dns")
     type: Literal["manual", "dynamic", "vip"]
-    subnets: tuple[CreateEnvSubnet, ...] = ()
-    cloud_properties: Json = Field(default_factory=dict)
-    ip: Any = None
-    netmask: Any = None
-    gateway: Any = None
-    dns: Any = None
+    subnets: tuple[ManualSubnet, ...] = ()
+    cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
 
 
 class CreateEnvGroup(Named):
     """The instance group of create-env."""
 
-    may_have_more: ClassVar[bool] = True
+    others: ClassVar[tuple[str, ...]] = ("persistent_disk_pool", "jobs", "lifecycle", "properties")
     resource_pool: Text
     networks: tuple[NetworkOfGroup, ...]
     instances: StrictInt | None = None
     persistent_disk: StrictInt | None = None
-    persistent_disk_pool: Any = None
-    jobs: Any = None
-    lifecycle: Any = None
-    properties: Any = None
 
 
-class CreateEnv(AnyManifest):
+class CreateEnv(Bosh):
     """A manifest for create-env."""
 
+    others: ClassVar[tuple[str, ...]] = (*Manifest.others, "cloud_provider")
     resource_pools: tuple[ResourcePool, ...] = ()
-    disk_pools: tuple[DiskPool, ...] = ()
+    disk_pools: tuple[DiskType, ...] = ()
     networks: tuple[CreateEnvNetwork, ...] = ()
     instance_groups: tuple[CreateEnvGroup, ...] = ()
     jobs: tuple[CreateEnvGroup, ...] = ()
-    cloud_provider: Any = None
 
 
-class AnyNetwork(ManualNetwork, DynamicNetwork):  # only its keys count
-    """A network of any type."""
-
-    subnets: tuple[ManualSubnet, ...]  # type: ignore[assignment]
-
-
-class AnyFile(Manifest, CloudConfig):
-    """A cloud config or a manifest: the keys that lead to what is checked."""
-
-    networks: tuple[AnyNetwork, ...] = ()
-    resource_pools: tuple[VmType, ...] = ()
-    disk_pools: tuple[DiskType, ...] = ()
-
-
+@cache
 def keys_in(model: type[Properties]) -> dict[str, type[Properties] | None]:
     """The keys of a hash, and the models of the hashes that they hold, also in lists."""
-    found = {name: held_by(field) for name, field in model.model_fields.items()}
-    return {**found, "metadata_options": MetadataOptions} if model is VmProperties else found
+    found = {name: next(_models(field.annotation), None) for name, field in model.model_fields.items()}
+    if model is VmProperties:
+        found["metadata_options"] = MetadataOptions
+    others = model.others if issubclass(model, Bosh) else ()
+    return found | dict.fromkeys(OTHER_SPELLINGS if model is MetadataOptions else others)
 
 
-def held_by(field: FieldInfo) -> type[Properties] | None:
-    """The model of the hash that a key holds, or of the hashes in its list; None without one."""
-    if (held := next((each.model for each in field.metadata if isinstance(each, Holds)), None)) is not None:
-        return held
-    parts = (field.annotation, *get_args(field.annotation))
-    return next((each for each in parts if isinstance(each, type) and issubclass(each, Properties)), None)
+def _models(annotation: object) -> Iterator[type[Properties]]:
+    if isinstance(annotation, type) and issubclass(annotation, Properties):
+        yield annotation
+    for each in get_args(annotation):
+        yield from _models(each)

@@ -1,32 +1,27 @@
-"""What all rules of BOSH share: how the Director reads a value, and findings about values.
+"""The form of what BOSH and the CPI read: types, absent keys and unknown ones; and how BOSH reads a name.
 
-The Director's reading is that of BOSH, src/bosh-director/lib/bosh/director/validation_helper.rb: a key whose
-value is null is there, and has the wrong type; a number is as good as a string.
+A number is as good as a string for BOSH (src/bosh-director/lib/bosh/director/validation_helper.rb).
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Final
 
 from pydantic import ValidationError
 
-from bosh_aws_cpi.jsontext import type_name
-from bosh_aws_cpi.properties.types import MISSING, Route, mistakes
-from bosh_aws_cpi.tools.checks.bosh.levels import elsewhere, misplaced
-from bosh_aws_cpi.tools.checks.bosh.models import Bosh, Network, keys_in, of_network
+from bosh_aws_cpi.properties.types import MISSING, Properties, Route, mistakes
+from bosh_aws_cpi.properties.vm import MetadataOptions
+from bosh_aws_cpi.tools.checks.bosh.levels import Level
+from bosh_aws_cpi.tools.checks.bosh.models import Bosh, keys_in
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 DIRECTOR: Final = "Director"
 BOSH_CLI: Final = "bosh create-env"
-_NOUNS: Final = {
-    dict: "a hash",
-    list: "a list",
-    str: "a string",
-    int: "a whole number",
-    bool: "true or false",
-}
+CPI: Final = "CPI"
+EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
+"""Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
 _ALMOST: Final = 0.85
 """How alike "network" and "networks" are at least; `get_close_matches` asks for 0.6."""
 _SIMILAR: Final = 0.79
@@ -46,27 +41,13 @@ def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> 
     return Finding(Severity.ERROR, what, remedy, node.place, source)
 
 
-def unknown_key(node: Node, key: str, known: Sequence[str], source: str = DIRECTOR) -> Finding:
-    """A key that is ignored."""
-    own = _nearest(key, known, _ALMOST) if isinstance(node.value, list | dict) else ""
-    remedy = own or elsewhere(node) or _nearest(key, known) or "Remove it"
-    return Finding(Severity.WARNING, f"'{key}' is unknown and ignored", remedy, node.place, source)
-
-
-def _nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+def nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+    """The remedy for an unknown name that is like one of the known ones; empty if it is not."""
     longer = [each for each in known if each.endswith(f"_{name}")]
     near = get_close_matches(name, known, n=1, cutoff=cutoff)
     if len(longer) == 1 and not (near and near[0].startswith(name)):
         near = longer
     return f"Did you mean {near[0]}?" if near else ""
-
-
-def unlike(node: Node | None, kind: type, source: str = DIRECTOR) -> Finding | None:
-    """A finding if a value has another type; a variable may have any."""
-    if node is None or node.is_unknown or _is(node.value, kind):
-        return None
-    what = f"must be {_NOUNS[kind]}"
-    return refused(node, f"{what}, got {type_name(node.value)}", rewritten(node, what), source)
 
 
 def rewritten(node: Node, what: str) -> str:
@@ -79,73 +60,82 @@ def rewritten(node: Node, what: str) -> str:
     text = node.value
     if not isinstance(text, str):
         return ""
-    if _NOUNS[list] in what:
+    if "a list" in what:
         return "Write a list also for one entry: [NAME]"
-    if _NOUNS[int] in what and _NUMBER.fullmatch(text):
+    if "a whole number" in what and _NUMBER.fullmatch(text):
         return QUOTED if str(int(text)) == text else f"Write {int(text)}"
-    if _NOUNS[bool] in what and text in {"true", "false"}:
+    if "true or false" in what and text in {"true", "false"}:
         return QUOTED
     size = _SIZE.fullmatch(text) if node.route[-1:] and node.route[-1] in _IN_MIB else None
     return f"Give the number of MiB: {int(size[1]) * _MIB_OF[size[2].upper()]}" if size is not None else ""
 
 
 def keys_of(
-    node: Node, model: type[Bosh], source: str = DIRECTOR, extra: tuple[str, ...] = ()
+    node: Node, model: type[Properties], source: str = DIRECTOR, others: Sequence[Node] = ()
 ) -> Iterator[Finding]:
-    """What BOSH ignores or refuses of a hash, and of the hashes in it: unknown keys, absent ones, types.
+    """What is wrong with the form of a hash, and of the hashes in it: types, absent and unknown keys.
 
     Args:
         node: The hash.
         model: What it is.
-        source: Who reads it.
-        extra: Beginnings of keys that are ignored on purpose.
+        source: Who reads it; the CPI reads the cloud properties in it.
+        others: The entries whose cloud properties are another CPI's.
     """
-    if node.is_unknown:
+    if not isinstance(node.value, dict):
+        what = "is empty" if node.value is None else "is not a hash"
+        keys = ", ".join(list(keys_in(model))[:3])
+        yield refused(node, f"{what}: it must be a hash with {keys} and others", "", source)
         return
+    levels = {level.node.route: level for level in Level(node, model).within(others)}
+    for level in levels.values():
+        if level.above is None or level.model is MetadataOptions:
+            yield from _wrong_values(level, levels, source, others)
+        if not level.node.is_unknown:
+            yield from _unknown(level, source if issubclass(level.model, Bosh) else CPI)
+
+
+def _wrong_values(
+    level: Level, levels: Mapping[Route, Level], source: str, others: Sequence[Node]
+) -> Iterator[Finding]:
+    """Values of wrong types, and absent ones; a variable may be anything."""
+    value = level.node.value
     try:
-        model.model_validate(node.known())
+        level.model.model_validate(MetadataOptions.renamed(value) if level.above else value)
     except ValidationError as error:
         for route, text in mistakes(error):
-            if "cloud_properties" not in route[:-1]:  # these are checked with the methods' own models
-                yield from _mistake(node, route, text, source)
-    yield from _unknown(node, model, source, extra)
+            place, around = level.node.at(*route), levels.get((*level.node.route, *route[:-1]))
+            own = CPI if level.above or "cloud_properties" in route[:-1] else source
+            if place.is_unknown or (own == CPI and any(map(place.is_within, others))):
+                continue
+            if text != MISSING:
+                yield refused(place, text, rewritten(place, text), own)
+            elif around is not None:
+                name = str(route[-1])
+                remedy = renamed(place, name) or around.misplaced(name) or f"Add {name}"
+                yield refused(place, f"has no {name}", remedy, own)
 
 
-def _mistake(node: Node, route: Route, text: str, source: str) -> Iterator[Finding]:
-    place, around, name = node.at(*route), node.at(*route[:-1]), str(route[-1])
-    if text != MISSING:
-        yield refused(place, text, rewritten(place, text), source)
-    elif around.get(name) is None and not around.is_unknown:
-        remedy = renamed(around, name) or misplaced(around, name) or f"Add {name}"
-        yield refused(around, f"has no {name}", remedy, source)
-
-
-def _unknown(node: Node, model: type[Bosh], source: str, extra: tuple[str, ...] = ()) -> Iterator[Finding]:
+def _unknown(level: Level, source: str) -> Iterator[Finding]:
     """Keys that are ignored.
 
     A key of a hash that may have more is ignored if it is misspelt, or stands at another level.
     """
-    if not isinstance(node.value, dict) or node.is_unknown:
-        return
-    known = keys_in(model)
-    for entry in node.entries():
-        own = str(entry.route[-1])
-        inner = known.get(own)
-        if own not in known and not (extra and own.startswith(extra)):
-            if not model.may_have_more or _nearest(own, list(known), _SIMILAR) or elsewhere(entry):
-                yield unknown_key(entry, own, list(known), source)
-        elif inner is not None and issubclass(inner, Bosh):
-            for each in entry.entries() if isinstance(entry.value, list) else [entry]:
-                if inner is Network and isinstance(each.value, dict):
-                    yield from _of_network(each, source)
-                else:
-                    yield from _unknown(each, inner, source)
+    known = list(keys_in(level.model))
+    may_have_more = issubclass(level.model, Bosh) and level.model.others
+    for entry in level.node.entries():
+        key = str(entry.route[-1])
+        if key in known or (level.above is None and key.startswith(EXTRA)):
+            continue
+        place = level.elsewhere(key)
+        if not may_have_more or place or nearest(key, known, _SIMILAR):
+            own = nearest(key, known, _ALMOST) if isinstance(entry.value, list | dict) else ""
+            yield ignored(entry, own or place or nearest(key, known), source)
 
 
-def _of_network(node: Node, source: str) -> Iterator[Finding]:
-    """The type of a network decides on its keys."""
-    if not node.is_unknown:
-        yield from keys_of(node, of_network(node.value), source)
+def ignored(node: Node, remedy: str, source: str) -> Finding:
+    """A key that is ignored."""
+    what = f"'{node.route[-1]}' is unknown and ignored"
+    return Finding(Severity.WARNING, what, remedy or "Remove it", node.place, source)
 
 
 def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
@@ -155,16 +145,10 @@ def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
     return f"Rename {near[0]} to {name}" if near else ""
 
 
-def _is(value: object, kind: type) -> bool:
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, kind) or (kind is str and isinstance(value, int | float))
-
-
 def text_of(node: Node | None) -> str:
     """A name: a string, or a number in its place; empty for a variable and for anything else."""
-    is_text = node is not None and _is(node.value, str) and not node.is_unknown
-    return str(node.value) if node is not None and is_text else ""
+    value = None if node is None or node.is_unknown or isinstance(node.value, bool) else node.value
+    return str(value) if isinstance(value, str | int | float) else ""
 
 
 def name_of(entry: Node) -> str:

@@ -260,7 +260,7 @@ def test_attached(cloud: Cloud, ec2: Ec2, clock: Clock, state: str) -> None:
     ("tags", "minutes", "said"),
     [
         (OURS, 7, f"This instance, launched 7 minutes ago, lacks .* --delete --instance {VM}$"),
-        (OURS, 600, "launched 10 hours ago"),
+        (OURS, 600, "launched 600 minutes ago"),
         (OURS, 1, "launched 1 minute ago"),
         (OURS, -3, "launched 0 minutes ago"),
         ({**OURS, "job": "web"}, 7, f"of instance '{VM}'$"),

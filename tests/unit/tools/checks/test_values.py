@@ -9,8 +9,9 @@ import pytest
 
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
 from bosh_aws_cpi.properties.vm import State
-from bosh_aws_cpi.tools.checks import words
-from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks import values
+from bosh_aws_cpi.tools.checks.bosh.levels import Level
+from bosh_aws_cpi.tools.checks.bosh.models import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -19,7 +20,8 @@ PROPERTIES = "vm_types/web/cloud_properties"
 
 def found(**sections: Any) -> list[Finding]:
     """Check a cloud config with some sections."""
-    return list(words.findings(CloudConfig.merged([Document("cloud-config.yml", sections)])))
+    levels = Level(Document("cloud-config.yml", sections).root, CloudConfig).within()
+    return list(values.findings(levels, "us-east-1", is_offline=True))
 
 
 def of_vm(**properties: Any) -> list[Finding]:
@@ -129,11 +131,11 @@ def test_silent() -> None:
     ("shape", "known"),
     [
         ("VolumeType", VOLUME_TYPES),
-        ("HttpTokensState", words.TOKENS),
-        ("CapacityReservationPreference", words.PREFERENCES),
-        ("InstanceMetadataEndpointState", words.STATES),
-        ("InstanceMetadataProtocolState", words.STATES),
-        ("InstanceMetadataTagsState", words.STATES),
+        ("HttpTokensState", values.WORDS["http_tokens"]),
+        ("CapacityReservationPreference", values.WORDS["preference"]),
+        ("InstanceMetadataEndpointState", values.STATES),
+        ("InstanceMetadataProtocolState", values.STATES),
+        ("InstanceMetadataTagsState", values.STATES),
         ("AmdSevSnpSpecification", get_args(State)),
         ("NestedVirtualizationSpecification", get_args(State)),
     ],

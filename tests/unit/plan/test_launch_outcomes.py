@@ -1,0 +1,196 @@
+"""What create_vm does after each outcome of a launch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from bosh_aws_cpi.model import Instance, InstanceTypeFacts, StateReason
+from bosh_aws_cpi.plan import launch_outcomes as outcomes
+from bosh_aws_cpi.plan.block_devices import BlockDevices
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.launch_outcomes import Outcome, Rule
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.plan.launch_options import Market
+
+RULES = [each for each in vars(outcomes).values() if isinstance(each, Rule)]
+ALL_REFUSALS = "fail with all refusals"
+BLOCK: Market = "capacity-block"
+
+
+def option(
+    name: str = "m5.large",
+    market: Market = "on-demand",
+    subnet_id: str = "",
+    zone: str = "",
+    *,
+    is_outside: bool = False,
+) -> LaunchOption:
+    """Return a launch option."""
+    facts = InstanceTypeFacts(name, ebs_needs_nvme_path=True)
+    return LaunchOption(
+        facts, BlockDevices([], None), market, subnet_id=subnet_id, zone=zone, is_outside=is_outside
+    )
+
+
+ON_DEMAND, SPOT = option(), option(market="spot")
+
+
+def outcome(rule: Rule, said: str = "no", *, ok_to_retry: bool = True) -> Outcome:
+    """Return an outcome with EC2's words."""
+    return Outcome(rule, said, VMCreationFailed(f"{said}. Do this", ok_to_retry=ok_to_retry))
+
+
+@pytest.mark.parametrize(
+    ("rule", "on_demand", "reserved", "spot", "last"),
+    [
+        (outcomes.NO_CAPACITY, "next option", "next option", "next option", ALL_REFUSALS),
+        (outcomes.SUBNET_FULL, "next option", "next option", "next option", ALL_REFUSALS),
+        (outcomes.GROUP_FULL, "next option", "next option", "next option", ALL_REFUSALS),
+        (outcomes.REFUSED, "fail", "fail", "next option", "fail"),
+        (outcomes.RESERVATION_CLOSED, "fail", "next option", "next option", "fail"),
+        (outcomes.BUSY, "fail", "next option", "next option", "fail"),
+        (outcomes.UNANSWERED, "fail", "fail", "fail", "fail"),
+        (outcomes.TOKEN_SPENT, "next token", "next token", "next token", "next token"),
+        (outcomes.ENDED_EARLIER, "next token", "next token", "next token", "next token"),
+        (outcomes.ENDED_FOR_CAPACITY, "next option", "next option", "next option", "relaunch"),
+        (outcomes.ENDED_FOR_A_KEY, "fail", "fail", "next option", "fail"),
+        (outcomes.ENDED_BY_EC2, "relaunch", "next option", "next option", "relaunch"),
+        (outcomes.ENDED_BY_USER, "relaunch", "relaunch", "relaunch", "relaunch"),
+        (outcomes.ENDED_BY_ACCOUNT, "fail", "fail", "fail", "fail"),
+    ],
+    ids=lambda each: each.kind if isinstance(each, Rule) else "",
+)
+def test_next_step(rule: Rule, on_demand: str, reserved: str, spot: str, last: str) -> None:
+    """The next step depends on the market, and on whether an option is left; the last one is on demand."""
+
+    def step(option: LaunchOption, *, has_others: bool, relaunches: int = 1) -> str:
+        found = outcome(rule)
+        return outcomes.next_step(found, option, has_others=has_others, relaunches=relaunches)
+
+    markets = (ON_DEMAND, option(market=BLOCK), SPOT)
+    assert [step(each, has_others=True) for each in markets] == [on_demand, reserved, spot]
+    assert step(ON_DEMAND, has_others=False) == last
+    assert step(ON_DEMAND, has_others=False, relaunches=0) == ("fail" if last == "relaunch" else last)
+
+
+def test_every_rule_is_tested() -> None:
+    """The table above has all rules."""
+    (marks,) = (each for each in test_next_step.pytestmark if each.name == "parametrize")  # type: ignore[attr-defined] # pytest adds it
+    assert [row[0] for row in marks.args[1]] == RULES
+
+
+def test_last_spot_option() -> None:
+    """A spot launch that EC2 refuses for any reason, without another option, fails with all refusals."""
+    found = outcome(outcomes.REFUSED)
+    assert outcomes.next_step(found, SPOT, has_others=False, relaunches=2) == ALL_REFUSALS
+
+
+SUBNETS = [
+    option(name, "on-demand", subnet, zone, is_outside=is_outside)
+    for subnet, zone in (("subnet-1", "a"), ("subnet-2", "a"), ("subnet-3", "b"))
+    for name in ("m5.large", "c5.large")
+    for is_outside in (False, True)
+]
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [
+        (
+            outcomes.NO_CAPACITY,
+            [each for each in SUBNETS if each.way != "m5.large (on demand)" or each.zone == "b"],
+        ),
+        (outcomes.SUBNET_FULL, [each for each in SUBNETS if each.subnet_id != "subnet-1"]),
+        (outcomes.GROUP_FULL, [each for each in SUBNETS if each.is_outside or each.zone == "b"]),
+    ],
+    ids=["capacity", "subnet", "group"],
+)
+def test_reach(rule: Rule, left: list[LaunchOption]) -> None:
+    """Capacity belongs to a type in a zone, addresses to a subnet, and a spread group's limit to a zone."""
+    assert [each for each in SUBNETS if rule.allows(SUBNETS[0], each)] == left
+
+
+def test_single_refusal() -> None:
+    """A single refusal's error is the call's; for a spot launch it says that there was no fallback."""
+    found = outcome(outcomes.NO_CAPACITY)
+    assert outcomes.failure([(ON_DEMAND, found)]) is found.error
+    of_spot = outcomes.failure([(SPOT, found)])
+    assert of_spot.message == (
+        "Spot instance creation failed, and spot_ondemand_fallback is not set: no. Do this"
+    )
+    assert of_spot.ok_to_retry is False
+    for rule in (outcomes.SUBNET_FULL, outcomes.GROUP_FULL):
+        found = outcome(rule)
+        assert outcomes.failure([(SPOT, found)]) is found.error
+
+
+@pytest.mark.parametrize(
+    ("rules", "beginning", "end"),
+    [
+        ([outcomes.NO_CAPACITY] * 2, "No capacity for any of the VM's instance types. m5.large (", "no"),
+        ([outcomes.SUBNET_FULL] * 2, "No free address in any of the network's subnets: ", "subnet-2: no"),
+        (
+            [outcomes.SUBNET_FULL, outcomes.NO_CAPACITY],
+            "Some subnets are full, and EC2 has no capacity for the VM's instance types in the others. ",
+            "subnet-1: no; m5.large (on demand) in subnet-2: no",
+        ),
+        ([outcomes.GROUP_FULL] * 2, "m5.large (on demand) in subnet-1: no; ", "no. Do this"),
+    ],
+    ids=["capacity", "subnets", "both", "groups"],
+)
+def test_several_refusals(rules: list[Rule], beginning: str, end: str) -> None:
+    """Several refusals are listed; a retry may help if it may help against one of them."""
+    options = [option(subnet_id=f"subnet-{n}", zone=str(n)) for n in (1, 2)]
+    refusals = [
+        (each, outcome(rule, ok_to_retry=rule is not rules[-1]))
+        for each, rule in zip(options, rules, strict=True)
+    ]
+    error = outcomes.failure(refusals)
+    assert error.message.startswith(beginning)
+    assert error.message.endswith(end)
+    assert error.ok_to_retry is (rules[0] is not rules[-1])
+
+
+KEY = (
+    ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
+    "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
+)
+USUALLY = ". The usual cause is a KMS key that EC2 can't use"
+SPOT_GRANT = (
+    ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
+    "AWSServiceRoleForEC2Spot: aws kms create-grant"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "rule", "remedy"),
+    [
+        ("Server.InternalError", outcomes.ENDED_BY_EC2, ""),
+        ("Server.InsufficientInstanceCapacity", outcomes.ENDED_FOR_CAPACITY, ""),
+        ("Server.SpotInstanceTermination", outcomes.ENDED_FOR_CAPACITY, ""),
+        ("Client.InternalError", outcomes.ENDED_FOR_A_KEY, USUALLY + KEY),
+        ("Client.InvalidKMSKey.InvalidState", outcomes.ENDED_FOR_A_KEY, KEY),
+        ("Client.VolumeLimitExceeded", outcomes.ENDED_BY_ACCOUNT, ". Delete volumes, or "),
+        ("Client.InstanceInitiatedShutdown", outcomes.ENDED_BY_ACCOUNT, ""),
+        ("Client.UserInitiatedShutdown", outcomes.ENDED_BY_USER, ""),
+        ("", outcomes.ENDED_BY_EC2, ""),
+    ],
+)
+@pytest.mark.parametrize("is_spot", [False, True])
+def test_ended(code: str, rule: Rule, remedy: str, *, is_spot: bool) -> None:
+    """EC2's reason decides; a reason on our side is not retriable, and has its remedy."""
+    reason = StateReason(code, f"{code}: because") if code else None
+    instance = Instance("i-1", "terminated", "t", "z", {}, state_reason=reason, is_spot=is_spot)
+    found = outcomes.ended(instance)
+    who = "A user" if rule is outcomes.ENDED_BY_USER else "EC2"
+    why = f"{code}: because" if code else "no reason given"
+    said = f"{who} terminated instance 'i-1' before it ran: {why}"
+    assert (found.rule, found.said, found.instance) == (rule, said, instance)
+    assert found.error.message.startswith(said + remedy)
+    assert found.error.message.endswith(SPOT_GRANT) is (is_spot and KEY in remedy)
+    assert found.error.ok_to_retry is not code.startswith("Client.")
+    assert isinstance(found.error, CloudError)
