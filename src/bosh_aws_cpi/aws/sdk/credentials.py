@@ -27,7 +27,6 @@ RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
 """The variable that names the folder for credentials of a role."""
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
-_UNUSABLE = "AWS credentials can't be used: those of"
 _LONGEST = 65_536
 """The most bytes of an answer with credentials or with a token for them, which usually has a few thousand."""
 _LONGEST_NAME = 64
@@ -85,7 +84,7 @@ def _with_source(config: AwsConfig, statistics: CallStatistics, create_client: C
     elif (found := opened.get_credentials()) is not None:
         keys = _kept_secret(found.get_frozen_credentials()._asdict())
         if not all(map(is_sendable, filter(None, keys.values()))):
-            message = f"{_UNUSABLE} {found.method} have {UNSENDABLE}"
+            message = f"AWS credentials can't be used: those of {found.method} have {UNSENDABLE}"
             raise CloudError(message)
     return opened
 
