@@ -844,7 +844,7 @@ LOOKUPS = {
     "DescribePlacementGroups": "placement groups",
     "DescribeRouteTables": "route tables",
     "DescribeTargetGroups": "target groups",
-    "DescribeLoadBalancers": "load balancers",
+    "DescribeLoadBalancers": "classic load balancers",
     "DescribeCapacityReservations": "capacity reservations",
     "DescribeHosts": "Dedicated Hosts",
     "DescribeLaunchTemplateVersions": "launch template",

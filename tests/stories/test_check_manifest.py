@@ -273,7 +273,7 @@ AT_AWS = "cloud_provider/properties/aws"
         ((*AWS, "max_retries"), "8", "error", f"{AT_AWS}/max_retries"),
         ((*AWS, "default_security_groups"), "bosh", "error", f"{AT_AWS}/default_security_groups"),
         ((*AWS, "credentials_source"), "profile", "error", f"{AT_AWS}/credentials_source"),
-        ((*AWS, "tags"), {"aws:a": "b"}, "error", AT_AWS),
+        ((*AWS, "tags"), {"aws:a": "b"}, "error", f"{AT_AWS}/tags"),
         ((*AWS, "role_arn"), "bosh", "error", f"{AT_AWS}/role_arn"),
         ((*AWS, "region"), "us-east-1\n", "error", f"{AT_AWS}/region"),
         ((*AWS, "default_root_disk"), {"type": "gp9"}, "warning", f"{AT_AWS}/default_root_disk/type"),

@@ -9,7 +9,8 @@ from typing import Final
 
 from bosh_aws_cpi.tools.checks import aws_addresses
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
 from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm
@@ -42,27 +43,24 @@ def config_of(document: Document) -> CloudConfig:
 
 def findings(document: Document, config: CloudConfig) -> Iterator[Finding]:
     """Check the addresses that AWS keeps."""
-    for _, entry, network in _networks(document, config):
-        if type_of(network) == "manual":
-            yield from aws_addresses.of_create_env(network, entry.get("static_ips"))
+    for group in _groups(document):
+        for entry, network in Group.of(group, config).networks:
+            if type_of(network) == "manual":
+                yield from aws_addresses.of_create_env(network, entry.get("static_ips"))
 
 
-def _networks(document: Document, config: CloudConfig) -> Iterator[tuple[Node, Node, Node]]:
-    """The instance group, each of its known networks, and this network's own entry."""
-    for group in [each for key in _GROUPS for each in hashes(document.root.get(key))][:1]:
-        for entry in hashes(group.get("networks")):
-            if (network := config.named("networks", name_of(entry))) is not None:
-                yield group, entry, network
+def _groups(document: Document) -> list[Node]:
+    """The instance group, of which bosh-cli takes one."""
+    return [each for key in _GROUPS for each in hashes(document.root.get(key))][:1]
 
 
 def vms(document: Document, config: CloudConfig) -> Iterator[Vm]:
     """The VM of the instance group, if its networks are known."""
-    found = list(_networks(document, config))
-    for group, *_ in found[:1]:
+    for group in _groups(document):
         pool = config.named("vm_types", text_of(group.get("resource_pool")))
-        attachments = [each for _, entry, network in found for each in _attachment(entry, network)]
+        attachments = [one for each in Group.of(group, config).networks for one in _attachment(*each)]
         is_whole = len(attachments) == len(group.at("networks").entries())
-        if is_whole and pool is not None and not is_open(pool):
+        if attachments and is_whole and pool is not None and not is_open(pool):
             yield Vm(Merged(pool, properties_of(pool)), attachments, group)
 
 

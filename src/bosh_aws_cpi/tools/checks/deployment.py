@@ -7,17 +7,12 @@ from typing import Final
 from bosh_aws_cpi.jsontext import is_true
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import name_of, text_of
 from bosh_aws_cpi.tools.checks.combinations import Use, of_compilation, of_use, use_of
-from bosh_aws_cpi.tools.checks.documents import Document, Node
+from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm, any_address
 from bosh_aws_cpi.tools.checks.network_properties import entries_of
 from bosh_aws_cpi.tools.checks.quotas import Demand
-
-
-def groups_of(document: Document, config: CloudConfig) -> list[Group]:
-    """The instance groups of a manifest."""
-    return [Group.of(each, config) for each in hashes(document.root.get("instance_groups"))]
 
 
 def uses(groups: Iterable[Group], config: CloudConfig) -> list[Use]:

@@ -21,7 +21,7 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.models import Compilation
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
-from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, Use, identity, vms
+from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, identity
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read_known, said
@@ -33,25 +33,26 @@ _ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is
 _UNKNOWN: Final = "a variable"
 """Stands for a value that is not known."""
 _ENOUGH: Final = 16 * 1024 * 1024
-"""The size in MiB of a disk that has the most iops at any size."""
+"""The size in MiB of a disk that has the most iops at any size; the default size depends on the type."""
+_WITHOUT_SIZE: Final = {"use_instance_storage", "use_root_disk"}
 
 
 def findings(
-    config: CloudConfig, aws: AwsConfig, uses: Sequence[Use] | None = None, common_tags: Json | None = None
+    config: CloudConfig, combinations: Iterable[Merged], aws: AwsConfig, common_tags: Json
 ) -> Iterator[Finding]:
     """Check the cloud properties of all VMs.
 
     Args:
         config: The cloud config.
+        combinations: The VMs.
         aws: The CPI's configuration, for its defaults.
-        uses: What a manifest asks for; None without a manifest.
         common_tags: The manifest's tags, which the Director gives all of its VMs.
     """
-    aws = aws.replaced(tags={**aws.tags, **(common_tags or {})})
+    aws = aws.replaced(tags={**aws.tags, **common_tags})
     defaults, extended = disk_defaults(aws), _of_extensions(config)
     judged: set[Identity] = set()
     told: set[tuple[Identity, str]] = set()
-    for merged in vms(config, uses):
+    for merged in combinations:
         if merged.is_open:
             continue
         if not merged.is_extension:
@@ -102,7 +103,7 @@ def _values(merged: Merged) -> Json:
     known = {key: node.known() for key, node in merged.nodes.items() if not node.has_variables}
     values = {**merged.sized, **known}
     disk = known.get("ephemeral_disk")
-    if "instance_type" not in values and isinstance(disk, dict):  # its default size depends on the type
+    if "instance_type" not in values and isinstance(disk, dict) and not _WITHOUT_SIZE & disk.keys():
         values["ephemeral_disk"] = {**disk, "size": disk.get("size") or _ENOUGH}
     needed = [other for one, other in NEEDS if merged.is_extension and one in values]
     return {**dict.fromkeys((*REQUIRED, *needed), _UNKNOWN), **values}

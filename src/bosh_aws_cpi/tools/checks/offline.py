@@ -18,6 +18,7 @@ from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
     aws_addresses,
+    combinations,
     configuration,
     create_env,
     deployment,
@@ -34,7 +35,6 @@ from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
 from bosh_aws_cpi.tools.checks.bosh.levels import Level
 from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes, keys_of, name_of
-from bosh_aws_cpi.tools.checks.combinations import sized_properties
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import read_known
@@ -44,7 +44,7 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-    from bosh_aws_cpi.tools.checks.combinations import Use
+    from bosh_aws_cpi.tools.checks.combinations import Merged, Use
     from bosh_aws_cpi.tools.checks.interfaces import Vm
 
 
@@ -142,14 +142,14 @@ class Files(Record):
             yield from spread.findings(self.uses or [])
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
-        yield from machines.findings(config, aws, self.uses, self._tags())
+        yield from machines.findings(config, self.combinations, aws, self._tags())
         yield from disks.findings(config, aws)
         yield from network_properties.findings(config, aws)
         groups = [each for one in self._all() for each in hashes(one.root.get("instance_groups"))]
         for node in [*groups, *([config.compilation] if config.compilation is not None else [])]:
-            yield from sized_properties(node, config)[1]
+            yield from combinations.sized_properties(node, config)[1]
         if is_offline:
-            yield from _without_aws(References.of(config, self.uses, self.vms), aws.region)
+            yield from _without_aws(References.of(config, self.combinations, self.vms), aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
 
@@ -192,6 +192,11 @@ class Files(Record):
         return deployment.uses(self._groups, self.config) if self.manifest is not None else None
 
     @cached_property
+    def combinations(self) -> "Sequence[Merged]":
+        """The cloud properties of VMs that are to be checked."""
+        return list(combinations.vms(self.config, self.uses))
+
+    @cached_property
     def vms(self) -> "Sequence[Vm]":
         """The VMs whose networks are known."""
         if self.is_for_create_env:
@@ -205,7 +210,8 @@ class Files(Record):
     @cached_property
     def _groups(self) -> Sequence[Group]:
         """The manifest's instance groups; none without one."""
-        return deployment.groups_of(self.manifest, self.config) if self.manifest is not None else ()
+        nodes = hashes(self.manifest.root.get("instance_groups")) if self.manifest is not None else ()
+        return [Group.of(each, self.config) for each in nodes]
 
     def _tags(self) -> Json:
         """The manifest's tags that are known."""
@@ -306,7 +312,9 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
 
 
 _OTHER_FILES: Final = {
-    "Tables": "the output of the bosh CLI with --json: save the content (jq -r '.Tables[0].Rows[0].content')",
+    "Tables": (
+        "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')"
+    ),
     "instance_groups": "a deployment manifest: name it after --manifest",
 }
 """Keys of files that are no cloud configs, and what these are."""

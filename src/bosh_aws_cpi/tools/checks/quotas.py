@@ -17,11 +17,11 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 _NAME: Final = re.compile(
     r"Running On-Demand (?P<demand>.+) instances|All (?P<spot>.+) Spot Instance Requests"
 )
-_FAMILY: Final = re.compile(r"[A-Za-z]+\d*")
-_LETTERS: Final = {"gr": "g", "im": "i", "is": "i"}
-"""The class of families whose letters are not the name of a class: gr6, im4gn, is4gen."""
+_FAMILY: Final = re.compile(r"[a-z]+\d*")
+_LETTERS: Final = {"gr": "g", "im": "i", "is": "i", "u": "high"}
+"""The class of families whose letters are not the name of a class: gr6, im4gn, is4gen, u7i (High Memory)."""
 _NO_FAMILIES: Final = frozenset({"standard", "and"})
-_HIGH_MEMORY: Final = "High Memory"
+_COMPARE: Final = "Compare them with the quotas in the AWS console (Service Quotas, Amazon EC2)"
 _RAISE: Final = "Ask AWS to raise the quota (Service Quotas, Amazon EC2)"
 
 
@@ -61,19 +61,15 @@ def findings(demand: Demand, vcpus: Mapping[str, int], quotas: Mapping[str, floa
         for (name, market), count in instances.items():
             quota = quota_of(name, market, quotas)
             if quota is None or not vcpus.get(name):
-                yield _unknown(name, "quota" if quota is None else "number of vCPUs")
+                unknown = "quota" if quota is None else "number of vCPUs"
+                what = f"the vCPUs of type '{name}': its {unknown} is not known"
+                yield Finding(Severity.NOT_CHECKED, what, _COMPARE, source="AWS")
             else:
                 needs[quota] += count * vcpus[name]
         for quota, need in needs.items():
             if need > quotas[quota]:
                 what = f"{who} {need} vCPUs, but the quota '{quota}' is {quotas[quota]:g}"
                 yield Finding(Severity.ERROR, what, remedy, source="AWS")
-
-
-def _unknown(name: str, what: str) -> Finding:
-    text = f"the vCPUs of type '{name}': its {what} is not known"
-    remedy = "Compare them with the quotas in the AWS console (Service Quotas, Amazon EC2)"
-    return Finding(Severity.NOT_CHECKED, text, remedy, source="AWS")
 
 
 def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
@@ -92,14 +88,7 @@ def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
         each: quota
         for quota in quotas
         if (match := _NAME.fullmatch(quota)) and match[market]
-        for each in families(match[market])
+        for each in {*_FAMILY.findall(match[market].lower())} - _NO_FAMILIES
     }
     wanted = (f"{letters}{generation}", _LETTERS.get(letters, letters))
     return next((classes[each] for each in wanted if each in classes), None)
-
-
-def families(text: str) -> set[str]:
-    """The families in a quota's name, in lower case: "G and VT" has "g" and "vt"."""
-    if text == _HIGH_MEMORY:
-        return {"u"}
-    return {each.lower() for each in _FAMILY.findall(text)} - _NO_FAMILIES

@@ -6,7 +6,7 @@ from typing import TypeVar
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
-from bosh_aws_cpi.tools.checks.combinations import Identity, Use, identity, vms
+from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, identity
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.interfaces import Vm
 from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
@@ -37,28 +37,28 @@ class References(Record):
     vms: Sequence[Vm]
 
     @classmethod
-    def of(cls, config: CloudConfig, uses: Sequence[Use] | None, known: Sequence[Vm]) -> "References":
+    def of(cls, config: CloudConfig, combinations: Iterable[Merged], known: Sequence[Vm]) -> "References":
         """Collect them.
 
         Args:
             config: The cloud config.
-            uses: What a manifest asks for; None without a manifest.
+            combinations: The combinations for VMs.
             known: The VMs whose networks are known.
         """
         subnets = list(_subnets(config))
         return cls(
             [use for use in subnets if use is not None],
             list(_managed(config)),
-            [Launch(each, _zone(each.nodes.get("availability_zone"))) for each in vms(config, uses)],
+            [Launch(each, _zone(each.nodes.get("availability_zone"))) for each in combinations],
             config.lists["disk_types"],
             knows_all_subnets=None not in subnets and "networks" not in config.open_lists,
             vms=known,
         )
 
     @property
-    def plain(self) -> list[Launch]:
-        """The combinations that can be deployed."""
-        return [each for each in self.launches if not each.merged.is_extension]
+    def distinct(self) -> list[Launch]:
+        """The combinations that differ in more than the zone."""
+        return list({each.merged.identity: each for each in self.launches}.values())
 
 
 def grouped(

@@ -96,7 +96,7 @@ def test_sum() -> None:
 @pytest.mark.parametrize(("name", "what"), [("b1.large", "quota"), ("m6.large", "number of vCPUs")])
 def test_unknown(name: str, what: str) -> None:
     """A type whose class or size is not known is not checked."""
-    (found,) = quotas.findings(Demand({(name, "demand"): 9}, {(name, "demand"): 1}), {"b1.large": 2}, QUOTAS)
+    (found,) = quotas.findings(Demand({(name, "demand"): 9}), {"b1.large": 2}, QUOTAS)
     assert (found.severity, found.what) == (
         Severity.NOT_CHECKED,
         f"the vCPUs of type '{name}': its {what} is not known",

@@ -96,8 +96,11 @@ def findings(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -> It
 
         yield from judged(node, users, wrong, groups.remedy(entry), Severity.NOTE)
     for use, facts in known.uses():
-        users = [each for each in known.references.plain if each.zone in {"", facts.availability_zone}]
-        severity = Severity.WARNING if all(each.has(_KEY) for each in users) else Severity.ERROR
+        is_used = any(
+            each.zone in {"", facts.availability_zone} and not each.has(_KEY) and not each.merged.is_extension
+            for each in known.references.launches
+        )
+        severity = Severity.ERROR if is_used else Severity.WARNING
         own = [(str(node.value), node.place) for node in _own(use)]
         for entry, place in own or [(each, Place("aws.default_security_groups")) for each in defaults]:
             if what := groups.problem(entry, facts.vpc_id):

@@ -67,7 +67,7 @@ class _Survey:
         self._clients = clients
         self._files = files
         self._aws = files.aws
-        self._references = References.of(files.config, files.uses, files.vms)
+        self._references = References.of(files.config, files.combinations, files.vms)
         self.asker = Asker(files.aws)
         self._known = subnets.KnownSubnets(self._references, {})
 
@@ -147,7 +147,7 @@ class _Survey:
                 found += [image] if image is not None else []
         yield from machines.misfits(facts, found, launches)
         yield from types.small_roots(found, launches) if found else ()
-        for launch in launches:
+        for launch in self._references.distinct:
             names = [str(node.value) for node in launch.types]
             new = [facts[name] for name in names if name in facts and facts[name] != tabled_facts(name)]
             yield from machines.with_types(launch.merged, new, self._aws) if new else ()
@@ -194,7 +194,7 @@ class _Survey:
         defaults = machines.disk_defaults(self._aws)
         of_vms = (
             each
-            for launch in self._references.launches
+            for launch in self._references.distinct
             for each in encrypted_of_vm(launch, launch.merged.entry, defaults)
         )
         for own, encryption, node in (*of_vms, *encrypted_of_types(self._references.disk_types, self._aws)):

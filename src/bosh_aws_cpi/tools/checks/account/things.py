@@ -27,8 +27,6 @@ _TO_COME: Final = frozenset({"assessing", "delayed", "payment-pending", "pending
 _RESERVATION: Final = "capacity_reservation"
 _NOTE: Final = Severity.NOTE
 _REMEDY: Final = "Use another one, or correct what names it"
-Ask = Callable[..., Any]
-"""See `survey`."""
 
 
 class Kind(Record):
@@ -56,7 +54,7 @@ class Kind(Record):
     service: str = "ec2"
     takes_names: bool = False
 
-    def findings(self, users: Iterable[Any], ask: Ask, aws: "AwsConfig") -> Iterator[Finding]:
+    def findings(self, users: Iterable[Any], ask: Callable[..., Any], aws: "AwsConfig") -> Iterator[Finding]:
         """Compare those that are named with those that exist.
 
         Args:

@@ -325,7 +325,8 @@ def keys_in(model: type[Properties]) -> dict[str, type[Properties] | None]:
     found = {name: next(_models(field.annotation), None) for name, field in model.model_fields.items()}
     if model is VmProperties:
         found["metadata_options"] = MetadataOptions
-    return found | dict.fromkeys(OTHER_SPELLINGS if model is MetadataOptions else ())
+    others = model.others if issubclass(model, Bosh) else ()
+    return found | dict.fromkeys(OTHER_SPELLINGS if model is MetadataOptions else others)
 
 
 def _models(annotation: object) -> Iterator[type[Properties]]:
