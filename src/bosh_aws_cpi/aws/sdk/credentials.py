@@ -16,7 +16,7 @@ from botocore.session import Session
 from botocore.utils import FileWebIdentityTokenLoader
 
 from bosh_aws_cpi import connections
-from bosh_aws_cpi.aws.sdk import call_hooks, data
+from bosh_aws_cpi.aws.sdk import call_hooks, data, role_session
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import UNSENDABLE, is_sendable, role_arn
@@ -113,15 +113,13 @@ def _with_role(
 
     opened = _without_files(config, statistics)
     assumed = DeferredRefreshableCredentials(fetch, "assume-role")
-    folder = os.environ.get(RUN_FOLDER)
-    if folder and source_keys and config.keep_role_session and director_uuid is not None:
-        from bosh_aws_cpi.aws.sdk import role_session  # noqa: PLC0415 - few configurations have a role
-
-        if file := role_session.file_in(folder, config, [arguments, source_keys]):
-            assumed = role_session.RoleCredentials(fetch, file)
-            events: Any = opened  # its stubs only allow handlers that return nothing
-            events.register("before-sign", assumed.before_sign)
-            events.register("needs-retry", assumed.after_attempt)
+    folder = os.environ.get(RUN_FOLDER, "")
+    is_kept = folder and source_keys and config.keep_role_session and director_uuid is not None
+    if is_kept and (file := role_session.file_in(folder, config, [arguments, source_keys])):
+        assumed = role_session.RoleCredentials(fetch, file)
+        events: Any = opened  # its stubs only allow handlers that return nothing
+        events.register("before-sign", assumed.before_sign)
+        events.register("needs-retry", assumed.after_attempt)
     opened.register_component("credential_provider", _Sources(lambda: assumed))
     return opened
 
