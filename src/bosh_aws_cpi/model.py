@@ -81,8 +81,6 @@ class Image(Record):
     """EC2's state; a VM can be launched only from an "available" AMI."""
     copied_from: tuple[str, str] | None = None
     """The id and the region of the AMI that it was copied from; None for another AMI, and some old ones."""
-    has_plain_disks: bool = False
-    """Whether one of its EBS block devices is not encrypted."""
     tags: Mapping[str, str] = EMPTY
     created: datetime | None = None
 

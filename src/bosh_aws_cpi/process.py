@@ -10,6 +10,7 @@ import gc
 import os
 import sys
 import time
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -202,10 +203,6 @@ def _is_delivered(output: int, response: bytes) -> bool:
 
 def _flush_logs() -> None:
     """Flush stdout and stderr; a closed stream must not cause an error at exit."""
-    for stream, descriptor in ((sys.stdout, _STDOUT), (sys.stderr, _STDERR)):
-        try:
-            if stream is not None:
-                stream.flush()
-        except (OSError, ValueError):
-            null = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(null, descriptor)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError, ValueError):
+            stream.flush()

@@ -44,9 +44,6 @@ class Record:
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         own = cls.__annotations__
-        if taken := own.keys() & vars(Record).keys():
-            message = f"{cls.__name__} can't have a field {', '.join(taken)}"
-            raise TypeError(message)
         cls._fields += tuple(name for name in own if name not in cls._known)
         cls._known |= own.keys()
         cls._required = (cls._required | own.keys()) - vars(cls).keys()
@@ -57,7 +54,9 @@ class Record:
         if values:
             given.update(zip(self._fields, values, strict=False))
         if len(given) != len(values) + len(named) or not self._required <= given.keys() <= self._known:
-            raise self._wrong(values, named)
+            fields, required = ", ".join(self._fields), ", ".join(sorted(self._required))
+            message = f"{type(self).__name__} has the fields {fields}, and needs {required}"
+            raise TypeError(message)
 
     def replaced(self, **named: object) -> Self:
         """Return a copy with other values in these fields."""
@@ -79,18 +78,6 @@ class Record:
     def __repr__(self) -> str:
         shown = (f"{name}={getattr(self, name)!r}" for name in self._fields)
         return f"{type(self).__qualname__}({', '.join(shown)})"
-
-    def _wrong(self, values: tuple[object, ...], named: dict[str, object]) -> TypeError:
-        positional = self._fields[: len(values)]
-        if len(values) > len(self._fields):
-            what = f"takes {len(self._fields)} values, not {len(values)}"
-        elif unknown := named.keys() - self._known:
-            what = f"has no field {', '.join(unknown)}"
-        elif twice := named.keys() & set(positional):
-            what = f"was given {', '.join(twice)} twice"
-        else:
-            what = f"lacks {', '.join(self._required - named.keys() - set(positional))}"
-        return TypeError(f"{type(self).__name__} {what}")
 
 
 class Confidential(Record):

@@ -28,8 +28,8 @@ LICENSES = ("LICEN", "NOTICE", "COPYING", "AUTHORS")
 """Prefixes of the names of a wheel's licence files."""
 
 
-class InstallError(Exception):
-    """The package cannot be installed; the message says why."""
+class InstallError(SystemExit):
+    """The package cannot be installed; the message says why, and ends the program."""
 
 
 def install(sources: Path, lib: Path, platform: str) -> None:
@@ -115,7 +115,4 @@ def drop_typed_dicts(module: Path) -> None:
 
 
 if __name__ == "__main__":
-    try:
-        install(Path.cwd(), Path(sys.argv[1]), sys.argv[2])
-    except InstallError as error:
-        sys.exit(f"bosh_aws_cpi: {error}")
+    install(Path.cwd(), Path(sys.argv[1]), sys.argv[2])

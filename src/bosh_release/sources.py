@@ -5,7 +5,8 @@ import shutil
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from bosh_release.blobs import PYTHON, ROOT, Blob, VendorError, measure
@@ -23,64 +24,47 @@ ALL_LISTS = ("--option", "APT::Update::Error-Mode=any")
 """A list that apt can't fetch is an error, where its version knows this option."""
 
 
-def checked(blob: Blob, scratch: Path) -> Path:
-    """Fetch the source that config/blobs.yml lists.
+def fetched(name: str, scratch: Path, blob: Blob | None) -> Path:
+    """Fetch a source, and check it.
 
-    A place that sends another file under that name, such as a proxy's error page, counts as one without it.
-    The file's SHA-256 is checked and a mirror's signature is not: not every machine has Debian's keys.
+    The SHA-256 that config/blobs.yml lists vouches for it, and no mirror's signature: not every machine has
+    Debian's keys. A place that sends another file, such as a proxy's error page, counts as one without it.
+
+    Args:
+        name: The file's name.
+        scratch: A folder for it.
+        blob: Its entry; None for a source whose SHA-256 nobody here knows yet. That is shown, and Debian must
+            have signed the list with it.
 
     Raises:
         VendorError: No place has it; the message has the answer of each.
     """
-    problems: list[str] = []
-    for file in _places(blob.file.name, scratch, "[trusted=yes] ", problems):
+    problems = []
+    for place, fetch in _places(name, scratch, "[trusted=yes] " if blob else ""):
         try:
-            blob.check(file)
+            file = fetch()
+            if blob:
+                blob.check(file)
+            else:
+                size, sha256 = measure(file)
+                say(f"{name}: {size} bytes, SHA-256 {sha256}. Compare it as docs/release.md says")
         except VendorError as problem:
-            problems.append(str(problem))
+            problems.append(f"{place}: {problem}")
         else:
             return file
     raise VendorError("\n".join(problems))
 
 
-def new(name: str, scratch: Path) -> Path:
-    """Fetch a source whose SHA-256 nobody here knows yet, and say what vouches for it.
-
-    From Debian it is taken only if apt finds Debian's own signature on the list that has its SHA-256.
-
-    Raises:
-        VendorError: No place has it; the message has the answer of each.
-    """
-    problems: list[str] = []
-    for file in _places(name, scratch, "", problems):
-        size, sha256 = measure(file)
-        say(f"{name}: {size} bytes, SHA-256 {sha256}. Compare it as docs/release.md says")
-        return file
-    raise VendorError("\n".join(problems))
-
-
-def _places(name: str, scratch: Path, trust: str, problems: list[str]) -> Iterator[Path]:
-    """Yield the file from each place that has it; the others add to the problems."""
-    try:
-        yield _upstream(name, scratch)
-    except VendorError as problem:
-        problems.append(str(problem))
+def _places(name: str, scratch: Path, trust: str) -> Iterator[tuple[str, Callable[[], Path]]]:
+    """Yield each place that may have the file, with what fetches it from there."""
+    yield UPSTREAM, lambda: _upstream(name, scratch)
     if not shutil.which("apt-get"):
-        problems.append(f"{name} is not available from Debian either: this machine has no apt-get")
         return
-    say(f"fetching {name}: not from upstream, which does not have it or can't be reached, but from Debian")
-    problems.append(f"{name} is not available from Debian either:")
-    try:
-        mirrors = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
-    except VendorError as problem:
-        problems.append(str(problem))
-        return
+    mirrors = run("apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages").splitlines()
     for mirror in dict.fromkeys(mirrors):
         for suite in SUITES:
-            try:
-                yield _debian(name, scratch, f"deb-src {trust}{mirror} {suite} main")
-            except VendorError as problem:
-                problems.append(f"{mirror} {suite}: {problem}")
+            source = f"deb-src {trust}{mirror} {suite} main"
+            yield f"{mirror} {suite}", partial(_debian, name, scratch, source)
 
 
 def _version(name: str) -> str:
@@ -94,12 +78,8 @@ def _upstream(name: str, scratch: Path) -> Path:
     try:
         with urllib.request.urlopen(url, timeout=PATIENCE) as answer, file.open("wb") as written:  # noqa: S310 - https
             shutil.copyfileobj(answer, written)
-            expected = answer.headers.get("Content-Length")
     except (OSError, http.client.HTTPException) as error:
-        raise VendorError(f"{url} can't be fetched: {type(error).__name__}: {error}") from error
-    got = file.stat().st_size
-    if expected is not None and got != int(expected):
-        raise VendorError(f"{url} can't be fetched: it broke off after {got} of {expected} bytes")
+        raise VendorError(f"can't be fetched: {type(error).__name__}: {error}") from error
     return file
 
 

@@ -7,8 +7,7 @@ fetched again.
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from bosh_release import sources
@@ -44,43 +43,42 @@ KINDS = ("python/*.tar.xz", "wheels/*/*.whl")
 """What is fetched, below blobs/."""
 
 
-def fetch(blobs: Mapping[str, Blob]) -> None:
-    """Fetch the missing blobs."""
+def fetch(blobs: Mapping[str, Blob], scratch: Path) -> None:
+    """Fetch the missing blobs, first to a folder beside them."""
     missing = [blob for blob in blobs.values() if not blob.file.exists()]
     for blob in blobs.values():
         if blob not in missing:
             blob.check(blob.file)
-    with _scratch() as scratch:
-        for platform in TAGS:
-            wanted = {b.file.name: b for b in missing if b.is_wheel and b.platform == platform}
-            for file in _wheels(platform, map(_requirement, wanted.values()), scratch):
-                _keep(file, wanted[file.name])
-        for blob in missing:
-            if not blob.is_wheel:
-                _keep(sources.checked(blob, scratch), blob)
+    for platform in TAGS:
+        wanted = {b.file.name: b for b in missing if b.is_wheel and b.platform == platform}
+        for file in _wheels(platform, map(_requirement, wanted.values()), scratch):
+            _keep(file, wanted[file.name])
+    for blob in missing:
+        if not blob.is_wheel:
+            _keep(sources.fetched(blob.file.name, scratch, blob), blob)
     _remove_others(blobs)
     say(f"blobs/ is as config/blobs.yml says: {len(blobs)} files, {len(missing)} of them new")
 
 
-def update(known: Mapping[str, Blob], python: str | None) -> None:
+def update(known: Mapping[str, Blob], scratch: Path, python: str | None) -> None:
     """Write config/blobs.yml, and the hashes for the package, from the lock file.
 
     Args:
         known: The current entries. An entry that stays must be the same file.
+        scratch: A folder beside the blobs.
         python: A version of CPython; without it, the current one stays.
     """
     lock = read_lock(LOCK.read_text())
     blobs = [blob for blob in known.values() if not blob.is_wheel]
-    with _scratch() as scratch:
-        for platform in TAGS:
-            names = [name for name in lock if (name in NATIVE) == (platform != EVERY_PLATFORM)]
-            files = _wheels(platform, [lock[name] for name in names], scratch)
-            blobs += [_tracked(file, f"wheels/{platform}/{file.name}", known) for file in files]
-        if python:
-            source = sources.new(f"Python-{python}.tar.xz", scratch)
-            run("tar", "-tf", str(source))  # a file that can't be read to its end gets no entry
-            blobs = [blob for blob in blobs if blob.is_wheel]
-            blobs.append(_tracked(source, f"python/Python-{python}.tar.xz", known))
+    for platform in TAGS:
+        names = [name for name in lock if (name in NATIVE) == (platform != EVERY_PLATFORM)]
+        files = _wheels(platform, [lock[name] for name in names], scratch)
+        blobs += [_tracked(file, f"wheels/{platform}/{file.name}", known) for file in files]
+    if python:
+        source = sources.fetched(f"Python-{python}.tar.xz", scratch, None)
+        run("tar", "-tf", str(source))  # a file that can't be read to its end gets no entry
+        blobs = [blob for blob in blobs if blob.is_wheel]
+        blobs.append(_tracked(source, f"python/Python-{python}.tar.xz", known))
     INDEX.write_text(index_text(blobs))
     for name, wheels in {HASHES: True, SOURCE_HASH: False}.items():
         (ROOT / "src" / name).write_text(hashes_text(blobs, wheels=wheels))
@@ -137,14 +135,6 @@ def _wheels(platform: str, requirements: Iterable[str], scratch: Path) -> list[P
     return sorted(folder.glob("*.whl"))
 
 
-@contextmanager
-def _scratch() -> Iterator[Path]:
-    """A folder next to the blobs, so that a fetched file only needs to be renamed."""
-    BLOBS.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BLOBS, prefix=".vendor-") as folder:
-        yield Path(folder)
-
-
 def main() -> None:
     """Run the program."""
     parser = argparse.ArgumentParser(prog="scripts/vendor", description=__doc__)
@@ -154,11 +144,13 @@ def main() -> None:
     if arguments.python and not arguments.update:
         parser.error("--python needs --update")
     known = read_index(INDEX.read_text())
+    BLOBS.mkdir(exist_ok=True)
     try:
-        if arguments.update:
-            update(known, arguments.python)
-        else:
-            fetch(known)
+        with tempfile.TemporaryDirectory(dir=BLOBS, prefix=".vendor-") as folder:
+            if arguments.update:
+                update(known, Path(folder), arguments.python)
+            else:
+                fetch(known, Path(folder))
     except VendorError as error:
         sys.exit(f"vendor: {error}")
 

@@ -26,14 +26,14 @@ FULL = ["/dev/full"] if Path("/dev/full").exists() else []
 
 NOISY = """
 import os, subprocess, sys
-from bosh_aws_cpi.process import main
+from bosh_aws_cpi.process import run
 from bosh_aws_cpi.cpi import info
 quiet = info.ping
 def ping(cloud):
     {statement}
     return quiet(cloud)
 info.ping = ping
-sys.exit(main())
+run()
 """
 """The executable, with a ping that does something on its way."""
 

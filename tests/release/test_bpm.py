@@ -36,8 +36,8 @@ pytestmark = pytest.mark.release
 WITHOUT_HOME = {name: value for name, value in DIRECTORS.items() if name != "HOME"}
 BARE = {"PATH": DIRECTORS["PATH"]}
 NO_ROOT = (
-    "The program stemcell-copy must run as root, but this process can't become root, as in bpm's "
-    "containers: set director.use_bpm_for_workers to false, or use the EBS direct APIs "
+    "The program stemcell-copy must run as root, but this process can't become root, without sudo or in "
+    "bpm's containers: set director.use_bpm_for_workers to false, or use the EBS direct APIs "
     "(aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
 )
 DENIED = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}

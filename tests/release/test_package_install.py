@@ -187,7 +187,7 @@ def test_unknown_platform_is_refused(sources: Path, tmp_path: Path) -> None:
     """On another platform the package says which there are, and nothing more."""
     ended = run("bosh_release/install.py", tmp_path / "lib", "SunOS-sparc", folder=sources)
     assert ended.returncode == 1
-    expected = "bosh_aws_cpi: there are no wheels for SunOS-sparc, only for Linux-aarch64, Linux-x86_64\n"
+    expected = "there are no wheels for SunOS-sparc, only for Linux-aarch64, Linux-x86_64\n"
     assert ended.stderr == expected
 
 

@@ -248,10 +248,12 @@ def test_wrong(cpi: Cpi, world: World, far: Far, wrong: Wrong) -> None:
     [
         ("instance_type", "t3.samll", "Did you mean t3.small?"),
         ("instance_type", "R5.XLarge", "Did you mean r5.xlarge?"),
+        ("availability_zone", "us-east-1A", "such as us-east-1a"),
         ("security_groups", ["bosch"], "Did you mean bosh?"),
         ("key_name", "bosch", "Did you mean bosh?"),
         ("placement_group", "spraed", "Did you mean spread?"),
         ("iam_instance_profile", "bosh-wm", "Did you mean bosh-vm?"),
+        ("iam_instance_profile", "arn:aws:iam::123456789012:instance-profile/bosh", "Give the name of an"),
         ("elbs", ["farr"], "Did you mean far?"),
         ("lb_target_groups", ["proxys"], "Did you mean proxies?"),
     ],

@@ -233,7 +233,7 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
             f"{AT_POOL}/cloud_properties/ephemeral_disk/iops",
             "CPI",
         ),
-        (("disk_pools", 0, "disk_size"), 0, "disk_pools/disks/disk_size", "CPI"),
+        (("disk_pools", 0, "disk_size"), 0, "disk_pools/disks/disk_size", CLI),
         (("disk_pools", 0, "disk_size"), "64 GB", "disk_pools/disks/disk_size", CLI),
         (("disk_pools", 0, "cloud_properties", "type"), 3, "disk_pools/disks/cloud_properties/type", "CPI"),
         ((*NET, "type"), GONE, AT_NET, CLI),

@@ -69,12 +69,12 @@ REFUSED: dict[str, tuple[bytes, int, str]] = {
     "folder": (
         packed(kind=tarfile.DIRTYPE),
         3072,
-        f"Stemcell image PATH contains root.img as a folder{OTHER}",
+        f"Stemcell image PATH contains root.img, but not as a file{OTHER}",
     ),
     "link": (
         packed(kind=tarfile.SYMTYPE),
         3072,
-        f"Stemcell image PATH contains root.img as a symbolic link{OTHER}",
+        f"Stemcell image PATH contains root.img, but not as a file{OTHER}",
     ),
     "cut off": (WHOLE[: len(WHOLE) // 2], 3072, damaged("its gzip stream ends too early")),
     "tar cut off": (

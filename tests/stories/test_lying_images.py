@@ -52,7 +52,8 @@ AGAIN = ". Download the stemcell again"
 OTHER = ". Use a stemcell whose image contains root.img alone, as a file"
 SIZE = f"a tar header has a size of {HUGE} bytes, which no disk has"
 NEGATIVE = "a tar header has a size of -1024 bytes, which no disk has"
-EXTENDED = "its extended tar headers exceed 4 MiB"
+NO_FILE = "root.img, but not as a file"
+HEADERS = "its tar headers exceed 4 MiB"
 FIRST_MAP = (
     (b"GNU.sparse.major", b"1"),
     (b"GNU.sparse.minor", b"0"),
@@ -73,11 +74,11 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
     "endless image": (lambda: packed(header(ROOT, HUGE) + IMAGE), SIZE),
     "image larger than its file": (
         lambda: packed(header(ROOT, 1 << 30) + DATA + END),
-        f"its tar says that root.img has {1 << 30} bytes, but the file is too small",
+        "its tar ends too early",
     ),
-    "long name": (lambda: bomb(header(b"l", MANY << 20, b"L"), bytes(RECORD), MANY), EXTENDED),
-    "long link": (lambda: bomb(header(b"l", MANY << 20, b"K"), bytes(RECORD), MANY), EXTENDED),
-    "attributes": (lambda: bomb(header(b"x", MANY << 20, b"x"), b"8 a=bcd\n", MANY), EXTENDED),
+    "long name": (lambda: bomb(header(b"l", MANY << 20, b"L"), bytes(RECORD), MANY), HEADERS),
+    "long link": (lambda: bomb(header(b"l", MANY << 20, b"K"), bytes(RECORD), MANY), HEADERS),
+    "attributes": (lambda: bomb(header(b"x", MANY << 20, b"x"), b"8 a=bcd\n", MANY), HEADERS),
     "negative attribute": (
         lambda: packed(attributes((b"size", b"-512")) + IMAGE),
         "an extended tar header has '-512' in place of a size",
@@ -104,7 +105,7 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
             bytes(RECORD),
             MANY,
         ),
-        EXTENDED,
+        HEADERS,
     ),
     "overlapping data": (
         lambda: packed(sparse([(0, 512), (0, 512)], 1024, 1024) + 2 * DATA + END),
@@ -118,9 +119,10 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: packed(sparse([(0, 512)], 1024, 1024) + 2 * DATA + END),
         "its sparse map does not match its data",
     ),
+    "many members": (lambda: bomb(b"", header(b"a"), MANY // 8), HEADERS),
     "endless map": (
         lambda: bomb(sparse([], 1 << 20, 512, more=True), extension([(0, 0)] * 21, more=True), MANY // 8),
-        EXTENDED,
+        HEADERS,
     ),
     "map of many segments": (
         lambda: bomb(NO_MAP + b"999999999999\n".ljust(RECORD, b"1"), b"0\n0\n", MANY),
@@ -128,7 +130,7 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "map without segments": (
         lambda: bomb(NO_MAP + b"262144\n".ljust(RECORD, b"1"), b"1" * RECORD, MANY),
-        EXTENDED,
+        HEADERS,
     ),
     "map of a number without end": (
         lambda: bomb(NO_MAP, b"1" * RECORD, MANY),
@@ -136,11 +138,11 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
     ),
     "unknown type": (
         lambda: packed(member(b"a", kind=b"M") + IMAGE),
-        "its tar has a member of the unknown type 'M'",
+        "its tar has a member of type 'M' with 512 bytes",
     ),
     "link with data": (
         lambda: packed(member(b"a", kind=b"1") + IMAGE),
-        "its tar has a hard link with a size of 512 bytes",
+        "its tar has a member of type '1' with 512 bytes",
     ),
     "wrong checksum": (
         lambda: packed(member().replace(b"0000644", b"0000755", 1) + END),
@@ -158,8 +160,11 @@ DAMAGED: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 """Archives, and what is wrong with them."""
 REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
-    "hard link": (lambda: packed(member(b"a") + header(ROOT, kind=b"1") + END), "root.img as a hard link"),
-    "device": (lambda: packed(header(ROOT, kind=b"3") + END), "root.img as a character device"),
+    "hard link": (
+        lambda: packed(member(b"a") + header(ROOT, kind=b"1") + END),
+        NO_FILE,
+    ),
+    "device": (lambda: packed(header(ROOT, kind=b"3") + END), NO_FILE),
     "two images": (lambda: packed(member() + member(b"./root.img", DATA[::-1]) + END), "root.img twice"),
     "large member": (
         lambda: bomb(header(b"a", MANY << 20), bytes(RECORD), MANY),
@@ -169,7 +174,6 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: bomb(IMAGE, bytes(RECORD), MANY),
         "more than 256 MiB beside root.img",
     ),
-    "many members": (lambda: bomb(b"", header(b"a"), MANY // 8), "more than 1000 files"),
 }
 """Archives, and what they contain."""
 
@@ -231,7 +235,7 @@ def test_large_disk(
 ) -> None:
     """More than 64 GiB of data are refused, however large the stemcell's disk is."""
     path = heavy.arguments[0] = written(tmp_path, packed(header(ROOT, (64 << 30) + 1)))
-    os.truncate(path, 1 << 30)  # of holes, so that it might hold so much
+
     message = (
         f"root.img in '{path}' has more than 64 GiB of data: pack it with tar -S, which leaves out its "
         "holes, or use a light stemcell"

@@ -69,19 +69,19 @@ def test_inherited_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    "make",
     [
-        (lambda: POINT(1, 2, 3), "takes 2 values, not 3"),
-        (lambda: POINT(1, x=2), "was given x twice"),
-        (lambda: POINT(1, z=2), "has no field z"),
-        (lambda: POINT(y=1), "lacks x"),
-        (lambda: Point(1).replaced(z=1), "has no field z"),
+        lambda: POINT(1, 2, 3),
+        lambda: POINT(1, x=2),
+        lambda: POINT(1, z=2),
+        lambda: POINT(y=1),
+        lambda: Point(1).replaced(z=1),
     ],
     ids=["too many", "twice", "unknown", "missing", "unknown in a copy"],
 )
-def test_wrong_fields(make: Callable[[], Point], said: str) -> None:
+def test_wrong_fields(make: Callable[[], Point]) -> None:
     """A value for no field, and a field without a value, are errors."""
-    with pytest.raises(TypeError, match=f"^Point {said}$"):
+    with pytest.raises(TypeError, match=r"^Point has the fields x, y, and needs x$"):
         make()
 
 
@@ -93,12 +93,6 @@ def test_frozen() -> None:
     with pytest.raises(AttributeError, match=r"Point\.x can't be changed"):
         del point.x
     assert point == Point(1)
-
-
-def test_shadowed_name() -> None:
-    """A field can't have the name of one of the base class's methods, which would be its default."""
-    with pytest.raises(TypeError, match=r"^Wrong can't have a field replaced$"):
-        type("Wrong", (Record,), {"__annotations__": {"replaced": "bool"}})
 
 
 def test_shown() -> None:

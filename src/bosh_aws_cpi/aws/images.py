@@ -198,7 +198,6 @@ def _image(entry: "ImageTypeDef") -> Image:
         root_gib=root.get("VolumeSize", 0),
         tags=tags_of(entry),
         copied_from=(source, region) if source and region and not was_instance else None,
-        has_plain_disks=any(not disk.get("Encrypted", False) for disk in disks),
         created=parsed_time(entry.get("CreationDate", "")),
     )
 

@@ -1,6 +1,6 @@
 """Lists a Director's resources, of all kinds that the CPI creates, as values of one type."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -38,7 +38,7 @@ class Resource(Record):
     is_for_image: bool = False
     """Whether EC2 shows that a snapshot was made for an AMI."""
     description: str = ""
-    """An interface's description."""
+    """It tells who created an interface."""
     group: str = ""
     """The name of a placement group, or of the one that an instance is in."""
 
@@ -56,21 +56,21 @@ def reload(client: "EC2Client", resource: Resource) -> Resource | None:
 
 
 class _Way(Record):
-    """How a kind is listed, and how the answer is read.
+    """How a kind is listed.
 
     Attributes:
         operation: The call, by its Python name.
         key: What the entries stand under in the answer.
+        id_key: What an entry's id stands under.
         id_filter: The filter for one resource.
-        read: Reads an entry.
         page: EC2's maximum page size; None for a listing that has no pages.
         arguments: The call's other parameters.
     """
 
     operation: str
     key: str
+    id_key: str
     id_filter: str
-    read: Callable[[Any], Resource]
     page: int | None = PAGE
     arguments: Mapping[str, Any] = EMPTY
 
@@ -80,60 +80,27 @@ def _list(client: "EC2Client", kind: Kind, **more: Any) -> list[Resource]:  # no
     found = entries(client, way.operation, way.key, page=way.page, **way.arguments, **more)
     if kind == "instance":
         found = (instance for reservation in found for instance in reservation["Instances"])
-    return list(map(way.read, found))
+    return [_resource(kind, way.id_key, entry) for entry in found]
 
 
-def _interface(entry: Any) -> Resource:  # noqa: ANN401 - one of the SDK's typed dicts
-    tags = tags_of(entry, "TagSet")
-    nic_id, description = entry["NetworkInterfaceId"], entry.get("Description", "")
-    return Resource("interface", nic_id, entry["Status"], tags, None, description=description)
-
-
-def _volume(entry: Any) -> Resource:  # noqa: ANN401
+def _resource(kind: Kind, id_key: str, entry: Any) -> Resource:  # noqa: ANN401 - one of the SDK's typed dicts
+    state = entry.get("State") or entry["Status"]
+    tags = tags_of(entry, "TagSet" if kind == "interface" else "Tags")
+    created = entry.get("CreateTime") or entry.get("StartTime") or entry.get("LaunchTime")
+    devices = (device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", []))
     return Resource(
-        "volume",
-        entry["VolumeId"],
-        entry["State"],
-        tags_of(entry),
-        entry["CreateTime"],
-        size_gib=entry["Size"],
-        type=entry["VolumeType"],
-    )
-
-
-def _snapshot(entry: Any) -> Resource:  # noqa: ANN401
-    return Resource(
-        "snapshot",
-        entry["SnapshotId"],
-        entry["State"],
-        tags_of(entry),
-        entry["StartTime"],
-        size_gib=entry["VolumeSize"],
-        is_for_image=is_for_image(entry),
-    )
-
-
-def _image(entry: Any) -> Resource:  # noqa: ANN401
-    devices = [device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", [])]
-    return Resource(
-        "AMI",
-        entry["ImageId"],
-        entry["State"],
-        tags_of(entry),
-        parsed_time(entry.get("CreationDate", "")),
-        snapshot_ids=tuple(device["SnapshotId"] for device in devices if device.get("SnapshotId")),
-    )
-
-
-def _subnet(entry: Any) -> Resource:  # noqa: ANN401
-    tags = tags_of(entry)
-    return Resource(
-        "subnet",
-        entry["SubnetId"],
-        entry["State"],
+        kind,
+        entry[id_key],
+        state["Name"] if kind == "instance" else state,
         tags,
-        parsed_time(tags.get(CREATED_TAG, "")),
-        is_used=_has_interfaces(entry),
+        created or parsed_time(entry.get("CreationDate") or tags.get(CREATED_TAG, "")),
+        size_gib=entry.get("Size") or entry.get("VolumeSize", 0),
+        type=entry.get("VolumeType") or entry.get("InstanceType") or entry.get("Strategy", ""),
+        snapshot_ids=tuple(device["SnapshotId"] for device in devices if device.get("SnapshotId")),
+        is_used=kind == "subnet" and _has_interfaces(entry),
+        is_for_image=kind == "snapshot" and is_for_image(entry),
+        description=entry.get("Description", ""),
+        group=entry.get("GroupName") or entry.get("Placement", {}).get("GroupName", ""),
     )
 
 
@@ -144,41 +111,22 @@ def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
     return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - _KEPT_BY_AWS)
 
 
-def _instance(entry: Any) -> Resource:  # noqa: ANN401
-    return Resource(
-        "instance",
-        entry["InstanceId"],
-        entry["State"]["Name"],
-        tags_of(entry),
-        entry["LaunchTime"],
-        type=entry["InstanceType"],
-        group=entry.get("Placement", {}).get("GroupName", ""),
-    )
-
-
-def _placement_group(entry: Any) -> Resource:  # noqa: ANN401
-    tags, name = tags_of(entry), entry["GroupName"]
-    strategy = entry.get("Strategy", "")
-    return Resource(
-        "placement group", entry["GroupId"], entry["State"], tags, None, type=strategy, group=name
-    )
-
-
 _KEPT_BY_AWS: Final = 5
 """The addresses of each subnet that AWS keeps."""
 _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 """Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
-_OWN: Final = {"OwnerIds": ["self"]}
 _KINDS: Final[Mapping[Kind, _Way]] = {
-    "snapshot": _Way("describe_snapshots", "Snapshots", "snapshot-id", _snapshot, arguments=_OWN),
-    "placement group": _Way(
-        "describe_placement_groups", "PlacementGroups", "group-name", _placement_group, None
+    "snapshot": _Way(
+        "describe_snapshots", "Snapshots", "SnapshotId", "snapshot-id", arguments={"OwnerIds": ["self"]}
     ),
-    "AMI": _Way("describe_images", "Images", "image-id", _image, arguments=_HIDDEN_TOO),
-    "volume": _Way("describe_volumes", "Volumes", "volume-id", _volume, 500),
-    "interface": _Way("describe_network_interfaces", "NetworkInterfaces", "network-interface-id", _interface),
-    "subnet": _Way("describe_subnets", "Subnets", "subnet-id", _subnet),
-    "instance": _Way("describe_instances", "Reservations", "instance-id", _instance),
+    "placement group": _Way("describe_placement_groups", "PlacementGroups", "GroupId", "group-name", None),
+    "AMI": _Way("describe_images", "Images", "ImageId", "image-id", arguments=_HIDDEN_TOO),
+    "volume": _Way("describe_volumes", "Volumes", "VolumeId", "volume-id", 500),
+    "interface": _Way(
+        "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId", "network-interface-id"
+    ),
+    "subnet": _Way("describe_subnets", "Subnets", "SubnetId", "subnet-id"),
+    "instance": _Way("describe_instances", "Reservations", "InstanceId", "instance-id"),
 }
 KINDS: Final = tuple(_KINDS)
 """The kinds in the order in which they are listed: what uses others comes after them."""

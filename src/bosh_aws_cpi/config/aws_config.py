@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.config import values
 from bosh_aws_cpi.config.values import Key, Section
 from bosh_aws_cpi.errors import not_correct
-from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any, Final, Literal
 
     from bosh_aws_cpi.jsontext import Json
+    from bosh_aws_cpi.model import Encryption
 
     CredentialsSource = Literal["static", "env_or_profile"]
     StemcellUpload = Literal["ebs_direct", "volume"]
@@ -336,6 +336,8 @@ class AwsConfig(Section, path="aws"):
     @property
     def encryption(self) -> Encryption:
         """The default encryption of ephemeral and persistent disks and of copies of stemcells."""
+        from bosh_aws_cpi.model import Encryption  # noqa: PLC0415 - `info` needs no model
+
         return Encryption(self.encrypted, self.kms_key_arn, AwsConfig.kms_key_arn.path)
 
     @property

@@ -107,7 +107,9 @@ class Section(Record):
         Raises:
             InvalidCall: A value is of another kind; the message names the key.
         """
-        return cls(**{name: key.read(section) for name, key in cls.rows.items()}, **others)
+        get = section.get
+        read = {name: key.kind(get(name, key.default), key) for name, key in cls.rows.items()}
+        return cls(**read, **others)
 
 
 def sub_object(parent: Json, key: str, name: str | None = None) -> Json:

@@ -2,6 +2,7 @@
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.plan import type_table
 
 XEN_FAMILIES = frozenset(
     {"c1", "c3", "c4", "cc1", "cc2", "cg1", "cr1", "d2", "f1", "g2", "g3", "g3s", "h1", "hi1", "hs1"}
@@ -32,8 +33,6 @@ DEFAULT_EPHEMERAL_GIB = 10
 
 def tabled_facts(name: str) -> InstanceTypeFacts | None:
     """The facts about a type from the built-in table; None for a type that it lacks."""
-    from bosh_aws_cpi.plan import type_table  # noqa: PLC0415 - not needed where EC2 answers
-
     if (row := type_table.facts(name)) is None:
         return None
     return InstanceTypeFacts(

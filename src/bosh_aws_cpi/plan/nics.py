@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from itertools import combinations
-from typing import Any
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, Vip
-from bosh_aws_cpi.properties.network import INTERFACE_OPTIONS, Network
+from bosh_aws_cpi.plan import interface_options
+from bosh_aws_cpi.properties.network import Network
 from bosh_aws_cpi.properties.vm import HELP
-from bosh_aws_cpi.records import EMPTY
 
 _OF_ATTACHMENTS = ("NetworkCardIndex", "EnaSrdSpecification")
 """The options that CreateNetworkInterface does not know, only RunInstances (EC2's API model)."""
@@ -43,10 +42,7 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
         raise CloudError(message)
     _check_addresses(plans)
     _check_fallbacks(networks)
-    if any(plan.options for plan in plans):
-        from bosh_aws_cpi.plan import interface_options  # noqa: PLC0415 - few networks have any
-
-        interface_options.check(plans)
+    interface_options.check(plans)
     return plans
 
 
@@ -183,7 +179,7 @@ def _dynamic(name: str, network: Network) -> NicPlan:
     subnet = _subnet(name, [name], [network])
     others = dict.fromkeys(network.cloud_properties.subnet_fallbacks)
     fallbacks = tuple(each for each in others if each != subnet)
-    options = _options(name, {name: network})
+    options = interface_options.merged(name, {name: network.cloud_properties})
     return NicPlan(name, [name], subnet, "dynamic", fallback_subnets=fallbacks, options=options)
 
 
@@ -209,17 +205,8 @@ def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> Ni
         ipv6_address=ipv6,
         ipv4_prefix=next((prefix for prefix in prefixes if ":" not in prefix), None),
         ipv6_prefix=next((prefix for prefix in prefixes if ":" in prefix), None),
-        options=_options(group, dict(zip(names, members, strict=True))),
+        options=interface_options.merged(group, {name: networks[name].cloud_properties for name in names}),
     )
-
-
-def _options(group: str, members: Mapping[str, Network]) -> Mapping[str, Any]:
-    given = {name: member.cloud_properties for name, member in members.items()}
-    if all(each.model_fields_set.isdisjoint(INTERFACE_OPTIONS) for each in given.values()):
-        return EMPTY
-    from bosh_aws_cpi.plan import interface_options  # noqa: PLC0415 - few networks have any
-
-    return interface_options.merged(group, given)
 
 
 def _subnet(group: str, names: Sequence[str], members: Sequence[Network]) -> str:

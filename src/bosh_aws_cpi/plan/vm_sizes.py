@@ -4,6 +4,8 @@ from collections.abc import Collection, Sequence
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
+from bosh_aws_cpi.plan import type_table
+from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES
 from bosh_aws_cpi.records import Record
 
 
@@ -97,9 +99,6 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
     """
     if not families:
         return VM_SIZES
-    from bosh_aws_cpi.plan import type_table  # noqa: PLC0415 - needed only with the key
-    from bosh_aws_cpi.plan.instance_types import XEN_FAMILIES  # noqa: PLC0415 - the same
-
     found: list[VmSize] = []
     architectures: dict[str, str] = {}
     for family in dict.fromkeys(families):

@@ -67,9 +67,7 @@ def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], flo
 
 def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], float]) -> bytes:
     try:
-        return _response(_run(read(), host, elapsed))
-    except _Failed as failure:
-        return _error_response(failure.error, failure.log)
+        return _run(read(), host, elapsed)
     except BoshError as error:
         return _error_response(error, "")
     except Interrupted as signal:
@@ -79,16 +77,7 @@ def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], fl
         return _error_response(typed, _rescued(typed, error))
 
 
-class _Failed(Exception):
-    """The method itself failed; the response's log contains the details."""
-
-    def __init__(self, error: BoshError, log: str) -> None:
-        super().__init__(error.message)
-        self.error = error
-        self.log = log
-
-
-def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # noqa: ANN401 - JSON
+def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
     document = request.decode(raw)
     redact.learn(document)
     context = document.get("context")
@@ -101,11 +90,12 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> Any:  # n
     try:
         result = host.function(target)(session, *arguments)
         interrupts.close()
-        return methods.shape(call.method, call.api_version, result)
+        shaped = methods.shape(call.method, call.api_version, result)
+        return _encoded({"result": shaped, "error": None, "log": ""})
     except Exception as error:  # noqa: BLE001 - every failure of a method becomes a typed error
         interrupts.close()
         typed = _typed(error, host)
-        raise _Failed(typed, _rescued(typed, error)) from None
+        return _error_response(typed, _rescued(typed, error))
     finally:
         logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary(), is_whole=True)
 
@@ -159,10 +149,6 @@ def _frames(error: BaseException) -> Iterator[str]:
 
 def _cause(error: BaseException) -> BaseException | None:
     return error.__cause__ or (None if error.__suppress_context__ else error.__context__)
-
-
-def _response(result: Any) -> bytes:  # noqa: ANN401 - any JSON value
-    return _encoded({"result": result, "error": None, "log": ""})
 
 
 def _error_response(error: BoshError, log: str) -> bytes:

@@ -118,9 +118,8 @@ def document(examined: Examined, chosen: Collection[str], role_arn: str | None) 
     needed = [each for each in features if each["is_needed"]]
     prefixes = {action.partition(":")[0] for each in needed for action in FEATURES[each["name"]].actions}
     asked = {service for prefix in prefixes for service in SERVICES.get(prefix, ())}
-    problems = examined.problems
     return {
-        "is_ready": asked.isdisjoint(problems)
+        "is_ready": asked.isdisjoint(examined.problems)
         and not any(each["missing"] or each["no_verdict"] for each in needed),
         "unverified": len(_together(needed, "not_checkable") | _together(needed, "no_verdict")),
         "credentials": {
@@ -130,7 +129,7 @@ def document(examined: Examined, chosen: Collection[str], role_arn: str | None) 
         },
         "region": {"name": examined.region, "zones": list(examined.zones)},
         "endpoints": [
-            {"service": name, "url": url, "is_needed": name in asked, "problem": problems.get(name)}
+            {"service": name, "url": url, "is_needed": name in asked, "problem": examined.problems.get(name)}
             for name, url in examined.endpoints.items()
         ],
         "features": features,

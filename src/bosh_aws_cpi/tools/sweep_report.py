@@ -17,7 +17,6 @@ _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
 _LEAVE_NOTHING: Final = frozenset({Outcome.REMOVED, Outcome.GONE, Outcome.SPARED})
 _ASK_NOBODY: Final = _LEAVE_NOTHING | {Outcome.MARKED, Outcome.UNKNOWN, Outcome.YOUNG}
-_HEAD: Final = ("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME")
 
 
 class Report(Record):
@@ -78,7 +77,7 @@ class Report(Record):
         }
 
     def _table(self) -> list[str]:
-        rows = [_HEAD, *map(self._cells, self.strays)]
+        rows = [("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME"), *map(self._cells, self.strays)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         left = [each for each in self.strays if each.outcome not in _LEAVE_NOTHING]
         return [

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
-from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource, Survey
+from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ class Image:
 
     def source(self) -> ImageSource:
         """Describe it."""
-        survey = Survey(2 * self.count * BLOCK_SIZE, self.count)
-        return ImageSource("/image", survey, 2, "d", {"a": "1"}, "call-1", Encryption())
+        return ImageSource("/image", self.count, 2, "d", {"a": "1"}, "call-1", Encryption())
 
 
 def lay_completed(ec2: Ec2) -> None:

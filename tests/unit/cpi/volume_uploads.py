@@ -8,7 +8,7 @@ import sys
 import tarfile
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource, Survey
+from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def image_source(folder: Path, content: bytes, kept: float = 1) -> ImageSource:
     packed = gzip.compress(tar.getvalue(), 1)
     path.write_bytes(packed[: int(len(packed) * kept)])
     encryption = Encryption(encrypted=True, kms_key_arn="arn:k")
-    return ImageSource(str(path), Survey(1, 1), 2, "d", {"bosh_stemcell": "call-1"}, "call-1", encryption)
+    return ImageSource(str(path), 1, 2, "d", {"bosh_stemcell": "call-1"}, "call-1", encryption)
 
 
 def install(folder: Path, body: str, name: str = "stemcell-copy") -> Path:

@@ -16,7 +16,7 @@ from botocore.session import Session
 from botocore.utils import FileWebIdentityTokenLoader
 
 from bosh_aws_cpi import connections
-from bosh_aws_cpi.aws.sdk import call_hooks, data
+from bosh_aws_cpi.aws.sdk import call_hooks, data, role_session
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import UNSENDABLE, is_sendable, role_arn
@@ -27,7 +27,6 @@ RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
 """The variable that names the folder for credentials of a role."""
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
-_UNUSABLE = "AWS credentials can't be used: those of"
 _LONGEST = 65_536
 """The most bytes of an answer with credentials or with a token for them, which usually has a few thousand."""
 _LONGEST_NAME = 64
@@ -85,7 +84,7 @@ def _with_source(config: AwsConfig, statistics: CallStatistics, create_client: C
     elif (found := opened.get_credentials()) is not None:
         keys = _kept_secret(found.get_frozen_credentials()._asdict())
         if not all(map(is_sendable, filter(None, keys.values()))):
-            message = f"{_UNUSABLE} {found.method} have {UNSENDABLE}"
+            message = f"AWS credentials can't be used: those of {found.method} have {UNSENDABLE}"
             raise CloudError(message)
     return opened
 
@@ -113,15 +112,13 @@ def _with_role(
 
     opened = _without_files(config, statistics)
     assumed = DeferredRefreshableCredentials(fetch, "assume-role")
-    folder = os.environ.get(RUN_FOLDER)
-    if folder and source_keys and config.keep_role_session and director_uuid is not None:
-        from bosh_aws_cpi.aws.sdk import role_session  # noqa: PLC0415 - few configurations have a role
-
-        if file := role_session.file_in(folder, config, [arguments, source_keys]):
-            assumed = role_session.RoleCredentials(fetch, file)
-            events: Any = opened  # its stubs only allow handlers that return nothing
-            events.register("before-sign", assumed.before_sign)
-            events.register("needs-retry", assumed.after_attempt)
+    folder = os.environ.get(RUN_FOLDER, "")
+    is_kept = folder and source_keys and config.keep_role_session and director_uuid is not None
+    if is_kept and (file := role_session.file_in(folder, config, [arguments, source_keys])):
+        assumed = role_session.RoleCredentials(fetch, file)
+        events: Any = opened  # its stubs only allow handlers that return nothing
+        events.register("before-sign", assumed.before_sign)
+        events.register("needs-retry", assumed.after_attempt)
     opened.register_component("credential_provider", _Sources(lambda: assumed))
     return opened
 

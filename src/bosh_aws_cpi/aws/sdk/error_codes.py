@@ -49,8 +49,6 @@ NO_CAPACITY: Final = QUOTA_REACHED | codes(
 """RunInstances answers one of these when it can't launch this instance type here and now; another may work.
 
 Some of them come with HTTP 500. "Unsupported" means that the zone does not offer the type."""
-ENDED_FOR_CAPACITY: Final = codes("Server.InsufficientInstanceCapacity Server.SpotInstanceTermination")
-"""Reasons for the end of an instance that may not apply to another instance type."""
 RESERVATION_CLOSED: Final = codes(
     "InvalidCapacityReservationState.PendingActivation InvalidCapacityReservationState.Unavailable"
 )

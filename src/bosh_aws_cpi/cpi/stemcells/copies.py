@@ -8,7 +8,7 @@ reused only by a retry of the request that started it, and by a stemcell with th
 from collections.abc import Mapping
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import images, snapshots, tags
+from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -16,7 +16,6 @@ from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import settings
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Image
 from bosh_aws_cpi.plan import tags as tag_plan
@@ -44,39 +43,39 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     Raises:
         CloudError: EC2 could not create it; nothing is left behind.
     """
-    marks = tag_plan.of_copy(cloud.config.director_uuid, source.ami_id, source.encryption)
-    call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
+    origin = tag_plan.of_copy(cloud.config.director_uuid, source.ami_id, source.encryption)
     stemcell = tag_plan.stemcell_name(properties.name, properties.version)
+    call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     own = {tag_plan.CALL_TAG: call}
     patience, notice = _patience(cloud)
     interrupts.end_without_caller()  # the wait for an earlier copy may take hours
-    for found, marked in _earlier(cloud, marks, call, stemcell).items():
+    for earlier in _earlier(cloud, origin, own, stemcell):
         try:
-            image = images.wait_until_available(cloud.ec2, found, patience, notice)
+            image = images.wait_until_available(cloud.ec2, earlier.ami_id, patience, notice)
         except images.NotCreated as error:
-            if marked.tags.get(tag_plan.CALL_TAG) == call:
+            if own.items() <= earlier.tags.items():
                 raise
-            logger.warning("AMI '%s' is not used: %s", found, error.message)
+            logger.warning("AMI '%s' is not used: %s", earlier.ami_id, error.message)
             continue
-        if _is_copy(cloud, image, source):
-            logger.info("AMI '%s' is already this stemcell's copy of '%s'", found, source.ami_id)
-            return settings.applied(
-                cloud, properties, _reuse(cloud, image, {**wanted_tags, **stemcell, **own})
-            )
+        if image.copied_from == (source.ami_id, source.region):
+            logger.info("AMI '%s' is already this stemcell's copy of '%s'", image.ami_id, source.ami_id)
+            _reuse(cloud, image, {**wanted_tags, **stemcell, **own})
+            return settings.applied(cloud, properties, image.ami_id)
         logger.warning(
             "AMI '%s' is not used: it has the tags of this stemcell's copy of '%s', but EC2 shows another "
-            "source or encryption",
-            found,
+            "source",
+            image.ami_id,
             source.ami_id,
         )
-    all_tags = {**cloud.config.aws.tags, **wanted_tags, **marks, **stemcell, **own}
+    all_tags = {**cloud.config.aws.tags, **wanted_tags, **origin, **stemcell, **own}
     tag_plan.check_for_ec2({**all_tags, images.AMI_TAG: ""})  # including the tag that is added later
+    minutes = cloud.config.aws.stemcell.copy_completion_minutes
     arguments = {
         "Name": f"Copied from SourceAMI {source.ami_id}",
         "SourceImageId": source.ami_id,
         "SourceRegion": source.region,
         **source.encryption.arguments(),
-        **_time_limit(cloud),
+        **({"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}),
         **tag_plan.specifications(all_tags, "image", "snapshot"),
     }
 
@@ -88,11 +87,6 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id, patience, notice))
 
     return undoing(cloud.undo, create)
-
-
-def _time_limit(cloud: Cloud) -> Json:
-    minutes = cloud.config.aws.stemcell.copy_completion_minutes
-    return {"SnapshotCopyCompletionDurationMinutes": minutes} if minutes else {}
 
 
 def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
@@ -108,33 +102,18 @@ def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
 
 
 def _earlier(
-    cloud: Cloud, marks: Mapping[str, str], call: str, stemcell: Mapping[str, str]
-) -> Mapping[str, Image]:
-    """Earlier calls' copies, perhaps pending, that are this stemcell's by their tags; the best one first."""
+    cloud: Cloud, origin: Mapping[str, str], own: Mapping[str, str], stemcell: Mapping[str, str]
+) -> list[Image]:
+    """Copies, perhaps pending, of an earlier attempt at this request, and then those of the same stemcell."""
     if not (stemcell or cloud.config.request_id):
-        return {}
-    found = images.marked(cloud.ec2, marks)
-    of_call = [each for each in found if is_recent(each.created) and each.tags.get(tag_plan.CALL_TAG) == call]
-    of_name = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
-    return {each.ami_id: each for each in (*of_call, *of_name)}
+        return []
+    found = images.marked(cloud.ec2, origin)
+    of_request = [each for each in found if is_recent(each.created) and own.items() <= each.tags.items()]
+    of_stemcell = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
+    return [*of_request, *(each for each in of_stemcell if each not in of_request)]
 
 
-def _is_copy(cloud: Cloud, image: Image, source: Source) -> bool:
-    """Whether EC2 shows that an AMI was copied from the source, with the encryption that is wanted.
-
-    Not compared: a key that is given by an alias, and the account's default key.
-    """
-    wanted = source.encryption
-    if image.copied_from != (source.ami_id, source.region) or (wanted.encrypted and image.has_plain_disks):
-        return False
-    if not (wanted.encrypted and wanted.kms_key_arn) or "alias/" in wanted.kms_key_arn:
-        return True
-    key_id = wanted.kms_key_arn.rpartition("/")[2]
-    keys = snapshots.keys(cloud.ec2, image.snapshot_ids)
-    return {key.rpartition("/")[2] for key in keys} == {key_id}
-
-
-def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> str:
+def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> None:
     """Tag an existing copy like a new one.
 
     This call's id, which is one of the tags, keeps the call that created the copy from discarding it: that
@@ -143,10 +122,8 @@ def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> str:
     Raises:
         CloudError: The copy is gone.
     """
-    ami_id = image.ami_id
-    tags.create(cloud.ec2, [ami_id, *image.snapshot_ids], wanted_tags)
-    if images.find(cloud.ec2, ami_id) is None:
-        message = f"The call that created AMI '{ami_id}' has deleted it: upload the stemcell again"
+    tags.create(cloud.ec2, [image.ami_id, *image.snapshot_ids], wanted_tags)
+    if images.find(cloud.ec2, image.ami_id) is None:
+        message = f"The call that created AMI '{image.ami_id}' has deleted it: upload the stemcell again"
         raise CloudError(message)
     images.note_snapshots(cloud.ec2, image)  # last: the sweep lists an AMI whose snapshots lack this tag
-    return ami_id

@@ -4,17 +4,14 @@ The standard library's ``gzip`` reads a header's file name and the zeros behind 
 accepts any number of empty streams. A file of a few MiB, or one with a hole, could so occupy it for hours.
 """
 
+from collections.abc import Iterator
 from typing import IO, Final
-
-from bosh_aws_cpi.cpi.stemcells.unusable import Unusable, damaged
 
 try:  # more than twice as fast
     from isal import isal_zlib as zlib
 except ImportError:  # no wheel for this machine
     import zlib  # type: ignore[no-redef]
 
-MAX_RATIO: Final = 1032
-"""Deflate can't pack better: 258 bytes need at least two bits (zlib's technical details)."""
 _INPUT: Final = 1 << 17
 _CHUNK: Final = 1 << 20
 _MAX_IDLE: Final = 4 << 20
@@ -23,6 +20,27 @@ data that can't be packed (RFC 1951), so valid files have hardly any."""
 _MAX_STREAMS: Final = 1 << 18
 """bgzip writes a stream for each 64 KiB: this is enough for 16 GiB."""
 _GZIP: Final = zlib.MAX_WBITS | 16
+
+
+class Unusable(Exception):
+    """A stemcell's image can't be used; `image_file` adds its path.
+
+    Args:
+        what: Completes "Stemcell image '…' …".
+        remedy: What the operator can do, without a full stop.
+    """
+
+    def __init__(self, what: str, remedy: str = "Download the stemcell again") -> None:
+        super().__init__(f"{what}. {remedy}")
+
+
+def damaged(what: str) -> Unusable:
+    """The error for an archive that breaks its format's rules.
+
+    Args:
+        what: The broken rule, and where.
+    """
+    return Unusable(f"is truncated or damaged: {what}")
 
 
 class GzipStream:
@@ -56,21 +74,7 @@ class GzipStream:
         Raises:
             Unusable: The file ends before, or is damaged.
         """
-        if len(data := self.read_up_to(length)) < length:
-            raise damaged("its tar ends too early")
-        return data
-
-    def read_up_to(self, length: int) -> bytes:
-        """Read so many bytes, or fewer at the end.
-
-        Raises:
-            Unusable: The file is damaged.
-        """
-        parts = []
-        while length and (part := self._some(length)):
-            parts.append(part)
-            length -= len(part)
-        return b"".join(parts)
+        return b"".join(self.parts(length))
 
     def skip(self, length: int) -> None:
         """Read so many bytes, without keeping them.
@@ -78,11 +82,28 @@ class GzipStream:
         Raises:
             Unusable: The file ends before, or is damaged.
         """
-        while length:
-            length -= len(self.read(min(length, _CHUNK)))
+        for _ in self.parts(length):
+            pass
 
-    def _some(self, most: int) -> bytes:
-        """At least one byte, or none at the end."""
+    def parts(self, length: int) -> Iterator[bytes]:
+        """Read exactly so many bytes, in parts of at most a MiB.
+
+        Raises:
+            Unusable: The file ends before, or is damaged.
+        """
+        while length:
+            part = self.some(min(length, _CHUNK))
+            if not part:
+                raise damaged("its tar ends too early")
+            yield part
+            length -= len(part)
+
+    def some(self, most: int = _CHUNK) -> bytes:
+        """Read at least one byte, or none at the end.
+
+        Raises:
+            Unusable: The file is damaged.
+        """
         while not self._stream.eof or self._next_stream():
             try:
                 data = self._stream.decompress(self._packed, most)

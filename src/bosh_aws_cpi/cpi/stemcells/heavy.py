@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from botocore.exceptions import ConnectionError as NotConnected
@@ -46,15 +47,14 @@ def create(
     call = call_id(cloud, "create_stemcell", properties.model_dump(mode="json"), dict(wanted_tags))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     tags_of_all = {**cloud.config.aws.tags, **wanted_tags, **origin, tag_plan.STEMCELL_TAG: call}
-    tag_plan.check_for_ec2(
-        {**tags_of_all, "Name": "", images.AMI_TAG: ""}
-    )  # including the tags that are added later
+    # Including the tags that are added later.
+    tag_plan.check_for_ec2({**tags_of_all, "Name": "", images.AMI_TAG: ""})
     encryption = _encryption(cloud, properties)
-    survey = image_file.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
+    full_blocks = image_file.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
     kernel_id = _kernel(cloud, properties)
     source = ImageSource(
         path=image_path,
-        survey=survey,
+        full_blocks=full_blocks,
         size_gib=gib(properties.disk),
         description=register_image.description(properties) or "BOSH stemcell",
         tags=tags_of_all,
@@ -85,36 +85,28 @@ def create(
 def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
     """The AMI of an earlier, killed attempt at this request; without an AMI, its leftovers are discarded.
 
-    The AMI must have the attempt's snapshot; EC2 may not show those of a pending AMI.
-
-    There is no undo for it, because the Director may already have the id of a complete AMI.
+    The AMI must have the attempt's snapshot; EC2 may not show those of a pending AMI. An AMI that EC2 could
+    not create is discarded, because no caller can have its id. There is no undo for a complete one: the
+    Director may already have its id.
     """
     mark = (tag_plan.STEMCELL_TAG, source.call_id)
-    snapshot_id = snapshots.find_marked(cloud.ec2, mark)
-    if snapshot_id is None:
+    if (snapshot_id := snapshots.find_marked(cloud.ec2, mark)) is None:
         volume_upload.discard_earlier(cloud, mark)
         return None
-    found = images.marked(cloud.ec2, dict([mark]))
-    if ami_id := next(
-        (each.ami_id for each in found if snapshot_id in (each.snapshot_ids or [snapshot_id])), None
-    ):
-        logger.info("AMI '%s' was created by an earlier attempt at this request", ami_id)
-        return _finish_or_discard(cloud, ami_id, snapshot_id)
+    for each in images.marked(cloud.ec2, dict([mark])):
+        if snapshot_id in (each.snapshot_ids or [snapshot_id]):
+            logger.info("AMI '%s' was created by an earlier attempt at this request", each.ami_id)
+            try:
+                return images.finish(cloud.ec2, each.ami_id)
+            except images.NotCreated:
+                in_turn(
+                    partial(images.deregister, cloud.ec2, each.ami_id),
+                    partial(snapshots.discard, cloud.ec2, snapshot_id),
+                )
+                raise
     volume_upload.discard_earlier(cloud, mark)
     snapshots.discard(cloud.ec2, snapshot_id)
     return None
-
-
-def _finish_or_discard(cloud: Cloud, ami_id: str, snapshot_id: str) -> str:
-    """Wait for an earlier attempt's AMI; a failed one is discarded, because no caller can have its id."""
-    try:
-        return images.finish(cloud.ec2, ami_id)
-    except images.NotCreated:
-        in_turn(
-            lambda: images.deregister(cloud.ec2, ami_id),
-            lambda: snapshots.discard(cloud.ec2, snapshot_id),
-        )
-        raise
 
 
 def _encryption(cloud: Cloud, properties: HeavyStemcellProperties) -> Encryption:

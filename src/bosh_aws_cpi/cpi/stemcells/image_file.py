@@ -7,30 +7,20 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from typing import Final
 
-from bosh_aws_cpi.cpi.stemcells.gzip_stream import MAX_RATIO, GzipStream
+from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream, Unusable
 from bosh_aws_cpi.cpi.stemcells.tar_image import NAME, Image, TarReader
-from bosh_aws_cpi.cpi.stemcells.unusable import Unusable, damaged
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
 from bosh_aws_cpi.records import Record
 
 _MIB: Final = 1 << 20
-_CHUNK: Final = 1 << 20
 _MAX_DATA_GIB: Final = 64
 """The most data of root.img in the tar, before gzip, holes not counted; however large the disk is, because
 the stemcell itself says how large that is. To read so many zeros takes about three minutes."""
-
-
-class Survey(Record):
-    """The results of reading an image to its end."""
-
-    size: int
-    """Bytes."""
-    full_blocks: int
-    """The number of blocks that are not all zeros."""
 
 
 class ImageSource(Record):
@@ -38,7 +28,8 @@ class ImageSource(Record):
 
     path: str
     """The gzipped tar."""
-    survey: Survey
+    full_blocks: int
+    """The number of its blocks that are not all zeros."""
     size_gib: int
     """The stemcell's disk, in GiB."""
     description: str
@@ -48,7 +39,7 @@ class ImageSource(Record):
     encryption: Encryption
 
 
-def survey(path: str, block_size: int, disk_mib: int) -> Survey:
+def survey(path: str, block_size: int, disk_mib: int) -> int:
     """Read an image to its end, so that a bad one fails before any resource is created.
 
     Args:
@@ -56,29 +47,31 @@ def survey(path: str, block_size: int, disk_mib: int) -> Survey:
         block_size: A block's size in bytes.
         disk_mib: The stemcell's disk, in MiB.
 
+    Returns:
+        The number of blocks that are not all zeros.
+
     Raises:
         CloudError: It is not a gzipped tar, contains no root.img, is truncated or damaged, is too large, or
             contains too much beside it.
     """
-    with _open(path) as archive:
-        size = archive.image.size
-        if size > disk_mib * _MIB:
-            needed = -(-size // _MIB)
+    with _open(path) as (tar, image):
+        if image.size > disk_mib * _MIB:
+            needed = -(-image.size // _MIB)
             message = (
                 f"{NAME} in '{path}' needs {needed} MiB, but the stemcell's disk has only {disk_mib} MiB: "
                 f"set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
             )
             raise CloudError(message)
-        if archive.image.stored > _MAX_DATA_GIB << 30:
+        if image.stored > _MAX_DATA_GIB << 30:
             message = f"{NAME} in '{path}' has more than {_MAX_DATA_GIB} GiB of data: pack it with tar -S, "
             raise CloudError(f"{message}which leaves out its holes, or use a light stemcell")
-        logger.info("Checking '%s', %d MiB unpacked", path, size // _MIB)
-        full = sum(1 for _ in archive.full_blocks(block_size))
-        archive.members.finish(archive.image)
+        logger.info("Checking '%s', %d MiB unpacked", path, image.size // _MIB)
+        full = sum(1 for _ in _full_blocks(tar, image, block_size))
+        tar.finish(image)
     if not full:
         message = f"{NAME} in '{path}' is empty. Download the stemcell again"
         raise CloudError(message)
-    return Survey(size, full)
+    return full
 
 
 def full_blocks(path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
@@ -87,8 +80,8 @@ def full_blocks(path: str, block_size: int) -> Iterator[tuple[int, bytes]]:
     Raises:
         CloudError: The image can't be read.
     """
-    with _open(path) as archive:
-        yield from archive.full_blocks(block_size)
+    with _open(path) as (tar, image):
+        yield from _full_blocks(tar, image, block_size)
 
 
 def chunks(path: str) -> Iterator[bytes]:
@@ -97,60 +90,35 @@ def chunks(path: str) -> Iterator[bytes]:
     Raises:
         CloudError: The image can't be read.
     """
-    with _open(path) as archive:
+    with _open(path) as (tar, image):
         position = 0
-        for offset, piece in archive.pieces(_CHUNK):
+        for offset, part in tar.data(image, _MIB):
             yield from _zeros(offset - position)
-            yield piece
-            position = offset + len(piece)
-        yield from _zeros(archive.image.size - position)
+            yield part
+            position = offset + len(part)
+        yield from _zeros(image.size - position)
+
+
+def _full_blocks(tar: TarReader, image: Image, block_size: int) -> Iterator[tuple[int, bytes]]:
+    """The blocks that are not all zeros; holes take no time."""
+    zeros = bytes(block_size)
+    for index, parts in groupby(tar.data(image, block_size), lambda part: part[0] // block_size):
+        block = bytearray()
+        for offset, part in parts:
+            block += bytes(offset % block_size - len(block)) + part
+        block += bytes(block_size - len(block))
+        if block != zeros:
+            yield index, bytes(block)
 
 
 def _zeros(length: int) -> Iterator[bytes]:
-    zeros = bytes(min(length, _CHUNK))
-    for start in range(0, length, _CHUNK):
+    zeros = bytes(min(length, _MIB))
+    for start in range(0, length, _MIB):
         yield zeros[: length - start]
 
 
-class _Archive(Record):
-    """An open image, to be read once."""
-
-    stream: GzipStream
-    members: TarReader
-    image: Image
-
-    def pieces(self, most: int) -> Iterator[tuple[int, bytes]]:
-        """The image's data, each piece with its offset and within one block of ``most`` bytes."""
-        for segment, length in self.image.segments:
-            offset, end = segment, segment + length
-            while offset < end:
-                piece = self.stream.read(min(end - offset, most - offset % most))
-                yield offset, piece
-                offset += len(piece)
-
-    def full_blocks(self, block_size: int) -> Iterator[tuple[int, bytes]]:
-        """The blocks that are not all zeros; holes take no time."""
-        zeros = bytes(block_size)
-        for index, block in self._blocks(block_size):
-            if block != zeros:
-                yield index, block
-
-    def _blocks(self, block_size: int) -> Iterator[tuple[int, bytes]]:
-        """The blocks that contain data."""
-        index, parts, length = 0, list[bytes](), 0
-        for offset, piece in self.pieces(block_size):
-            if parts and offset // block_size != index:
-                yield index, b"".join([*parts, bytes(block_size - length)])
-                parts, length = [], 0
-            index = offset // block_size
-            parts += [bytes(offset % block_size - length), piece]
-            length = offset % block_size + len(piece)
-        if parts:
-            yield index, b"".join([*parts, bytes(block_size - length)])
-
-
 @contextmanager
-def _open(path: str) -> Iterator[_Archive]:
+def _open(path: str) -> Iterator[tuple[TarReader, Image]]:
     """An image at the first byte of its data.
 
     Raises:
@@ -161,14 +129,11 @@ def _open(path: str) -> Iterator[_Archive]:
         raise CloudError(message)
     try:
         with open(path, "rb", buffering=0, opener=_open_file) as file:
-            stream = GzipStream(file)
-            members = TarReader(stream)
-            image = members.find_image()
+            tar = TarReader(GzipStream(file))
+            image = tar.find_image()
             if image is None:
                 raise CloudError(f"Stemcell image '{path}' contains no {NAME}: is it a stemcell for AWS?")
-            if image.stored > MAX_RATIO * os.fstat(file.fileno()).st_size:
-                raise damaged(f"its tar says that {NAME} has {image.stored} bytes, but the file is too small")
-            yield _Archive(stream, members, image)
+            yield tar, image
     except Unusable as error:
         raise CloudError(f"Stemcell image '{path}' {error}") from None
     except OSError as error:

@@ -69,7 +69,7 @@ def _put_all(cloud: Cloud, snapshot_id: str, source: ImageSource) -> dict[int, b
     digests: dict[int, bytes] = {}
     pending: dict[Future[bytes], int] = {}
     stop = Event()
-    progress = Progress(source.survey.full_blocks)
+    progress = Progress(source.full_blocks)
     pool = ThreadPoolExecutor(MAX_CONNECTIONS)
 
     def collect(most_left: int) -> None:

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, cast
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import attachments, instances, snapshots, volumes
@@ -123,14 +123,11 @@ def _command() -> list[str]:
         raise CloudError(message)
     if os.geteuid() == 0:
         return [program]
-    if _is_confined():
+    if _is_confined() or shutil.which("sudo") is None:
         message = (
-            f"The program {PROGRAM} must run as root, but this process can't become root, as in bpm's "
-            f"containers: set director.use_bpm_for_workers to false, or {_ELSE}"
+            f"The program {PROGRAM} must run as root, but this process can't become root, without sudo or in "
+            f"bpm's containers: set director.use_bpm_for_workers to false, or {_ELSE}"
         )
-        raise CloudError(message)
-    if shutil.which("sudo") is None:
-        message = f"The program {PROGRAM} must run as root, but sudo is not installed here: {_ELSE}"
         raise CloudError(message)
     return ["sudo", "-n", program]
 
@@ -172,24 +169,15 @@ def _copy(command: list[str], path: str, device: str) -> None:
             )
         except OSError as error:
             raise CloudError(f"Unable to copy stemcell root image: {command[0]}: {error.strerror}") from error
-        with process:
-            is_whole = _feed(process, path)
+        is_whole = False
+        with process, suppress(BrokenPipeError):  # if it ends early, its exit status should say why
+            with cast("IO[bytes]", process.stdin) as taker:
+                for chunk in image_file.chunks(path):
+                    interrupts.check()
+                    taker.write(chunk)
+            is_whole = True
         if process.returncode != 0 or not is_whole:
             said.seek(0)
             text = said.read()[-_OUTPUT_SHOWN:].decode(errors="replace").strip()
             message = f"Unable to copy stemcell root image: {PROGRAM} ended with {process.returncode}: {text}"
             raise CloudError(message)
-
-
-def _feed(process: "subprocess.Popen[bytes]", path: str) -> bool:
-    """Pipe the whole image to a program; False if the program ends early: its exit status should say why."""
-    if process.stdin is None:
-        return False
-    try:
-        with process.stdin as taker:
-            for chunk in image_file.chunks(path):
-                interrupts.check()
-                taker.write(chunk)
-    except BrokenPipeError:
-        return False
-    return True

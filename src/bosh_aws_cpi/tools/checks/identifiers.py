@@ -95,10 +95,11 @@ def findings(node: Node, around: Node, key: str, region: str, *, is_offline: boo
         yield _wrong(node, f"'{text}' is not a zone's name", f"Give a zone's name, such as {region}a")
     elif key == "availability_zone" and not text.startswith(region):
         what = f"zone '{text}' is not in {region}, the configuration's region"
-        yield _doubtful(node, what, "Correct the zone, or aws.region")
+        yield _wrong(node, what, "Correct the zone, or aws.region", Severity.WARNING)
     elif is_offline and key.startswith("instance_type") and not _is_type(text):
         remedy = near_type(text) or "Use a type of EC2, such as m5.large"
-        yield _doubtful(node, f"'{text}' is not an instance type that is known", remedy)
+        what = f"'{text}' is not an instance type that is known"
+        yield _wrong(node, what, remedy, Severity.WARNING)
 
 
 def is_wrong_key(text: str, region: str) -> bool:
@@ -140,9 +141,5 @@ def name_in_arn(text: str) -> str:
     return text.rpartition("/")[2] if text.startswith("arn:") else ""
 
 
-def _wrong(node: Node, what: str, remedy: str) -> Finding:
-    return Finding(Severity.ERROR, what, remedy, node.place, "AWS")
-
-
-def _doubtful(node: Node, what: str, remedy: str) -> Finding:
-    return Finding(Severity.WARNING, what, remedy, node.place, "AWS")
+def _wrong(node: Node, what: str, remedy: str, severity: Severity = Severity.ERROR) -> Finding:
+    return Finding(severity, what, remedy, node.place, "AWS")

@@ -64,16 +64,18 @@ def _of_managed(entry: Node, common: Mapping[str, str]) -> Iterator[Finding]:
 def _without_groups(config: CloudConfig, aws: AwsConfig) -> Iterator[Finding]:
     """VM types for which nothing names security groups, so that create_vm refuses them."""
     networks = config.lists["networks"]
-    others = [*config.lists["azs"], *(each for network in networks for each in entries_of(network))]
+    others = [
+        *config.lists["azs"],
+        *config.lists["vm_extensions"],
+        *(each for network in networks for each in entries_of(network)),
+    ]
     has_more = any(map(_may_have_groups, others)) or not networks or config.open_lists & {"networks", "azs"}
     if aws.default_security_groups or has_more:
         return
-    is_extension = any(map(_may_have_groups, config.lists["vm_extensions"]))
-    severity = Severity.WARNING if is_extension else Severity.ERROR
     for entry in config.lists["vm_types"]:
         if not _may_have_groups(entry):
             what = "has no security_groups; neither has a network, nor aws.default_security_groups"
-            yield Finding(severity, what, "Add security_groups", entry.at("cloud_properties").place)
+            yield Finding(Severity.ERROR, what, "Add security_groups", entry.at("cloud_properties").place)
 
 
 def _may_have_groups(entry: Node) -> bool:

@@ -121,7 +121,7 @@ def _loaded(loader: _Loader) -> tuple[Any, Places, list[Route]]:
     value = loader.construct_document(node)
     places = dict(_places(node, ()))
     routes = {place: route for route, place in reversed(places.items()) if place in loader.repeated}
-    return value, places, list(reversed(routes.values()))
+    return value, places, [routes[place] for place in sorted(routes)]
 
 
 def _as_string(key: yaml.Node) -> yaml.Node:

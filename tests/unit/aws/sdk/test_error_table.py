@@ -26,7 +26,7 @@ def test_size() -> None:
     assert {row.kind for row in ROWS.values()} == set(Kind)
 
 
-WITHOUT_REMEDY = error_codes.GROUP_EXISTS | error_codes.GROUP_IN_USE | error_codes.ENDED_FOR_CAPACITY
+WITHOUT_REMEDY = error_codes.GROUP_EXISTS | error_codes.GROUP_IN_USE
 
 
 def test_sets() -> None:

@@ -11,8 +11,7 @@ import pytest
 from isal import isal_zlib
 
 from bosh_aws_cpi.cpi.stemcells import gzip_stream
-from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream
-from bosh_aws_cpi.cpi.stemcells.unusable import Unusable
+from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream, Unusable
 
 MIB = 1 << 20
 DATA = random.Random(1).randbytes(MIB) + bytes(3 * MIB)  # noqa: S311 - the same each time
@@ -30,16 +29,20 @@ def stream(*parts: bytes) -> GzipStream:
     return GzipStream(io.BytesIO(b"".join(parts)))
 
 
-@pytest.mark.parametrize("length", [1000, MIB, 5 * MIB])
+def whole(*parts: bytes) -> bytes:
+    """Unpack a file to its end."""
+    unpacked = stream(*parts)
+    return b"".join(iter(unpacked.some, b""))
+
+
+@pytest.mark.parametrize("length", [1000, MIB, 4 * MIB])
 def test_read(length: int) -> None:
-    """Each part has the requested length, except the last one."""
+    """The parts have at most a MiB, and all together the requested length."""
     unpacked = stream(WHOLE)
-    parts = []
-    while part := unpacked.read_up_to(length):
-        parts.append(part)
-    assert b"".join(parts) == DATA
-    assert {len(part) for part in parts[:-1]} <= {length}
-    assert unpacked.position == len(DATA)
+    parts = list(unpacked.parts(length))
+    assert b"".join(parts) == DATA[:length]
+    assert max(map(len, parts)) <= MIB
+    assert unpacked.position == length
 
 
 def test_skip() -> None:
@@ -53,8 +56,7 @@ def test_skip() -> None:
 
 
 def test_too_early() -> None:
-    """`read` fails at an early end; `read_up_to` returns the rest."""
-    assert stream(WHOLE).read_up_to(10 * MIB) == DATA
+    """`read` fails at an early end."""
     with pytest.raises(Unusable, match="its tar ends too early"):
         stream(WHOLE).read(len(DATA) + 1)
 
@@ -62,10 +64,8 @@ def test_too_early() -> None:
 @pytest.mark.parametrize("zeros", [0, 1, MIB])
 def test_joined(zeros: int) -> None:
     """Consecutive gzip streams are read as one, with zeros between and behind them."""
-    unpacked = stream(
-        gzip.compress(b"ab"), bytes(zeros), gzip.compress(b""), gzip.compress(b"c"), bytes(zeros)
-    )
-    assert unpacked.read_up_to(10) == b"abc"
+    files = gzip.compress(b"ab"), bytes(zeros), gzip.compress(b""), gzip.compress(b"c"), bytes(zeros)
+    assert whole(*files) == b"abc"
 
 
 def test_named() -> None:
@@ -108,16 +108,16 @@ def test_named() -> None:
 def test_damaged(content: bytes, what: str) -> None:
     """The error for a damaged file says what is wrong with it."""
     with pytest.raises(Unusable, match=what):
-        stream(content).read_up_to(10 * MIB)
+        whole(content)
 
 
 def test_few_streams(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of very many gzip streams is refused."""
     monkeypatch.setattr(gzip_stream, "_MAX_STREAMS", 3)
     one = gzip.compress(b"a")
-    assert stream(one * 3).read_up_to(9) == b"aaa"
+    assert whole(one * 3) == b"aaa"
     with pytest.raises(Unusable, match="it has more than 3 gzip streams"):
-        stream(one * 4).read_up_to(9)
+        whole(one * 4)
 
 
 @pytest.mark.parametrize(
@@ -127,13 +127,13 @@ def test_few_streams(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_idle(idle: bytes) -> None:
     """A file of which a large part unpacks to nothing is refused; a small part is accepted."""
-    assert stream(WHOLE, idle[: 20 * 1000]).read_up_to(len(DATA)) == DATA
+    assert stream(WHOLE, idle[: 20 * 1000]).read(len(DATA)) == DATA
     with pytest.raises(Unusable, match="4 MiB of its gzip stream unpack to almost nothing"):
-        stream(WHOLE, idle, WHOLE).read_up_to(10 * MIB)
+        whole(WHOLE, idle, WHOLE)
 
 
 def test_incompressible() -> None:
     """Incompressible data does not count as such a part."""
     data = random.Random(2).randbytes(12 * MIB)  # noqa: S311 - the same each time
     for level in (0, 1):
-        assert stream(gzip.compress(data, level)).read_up_to(13 * MIB) == data
+        assert whole(gzip.compress(data, level)) == data

@@ -6,10 +6,9 @@ import io
 
 import pytest
 
-from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream
-from bosh_aws_cpi.cpi.stemcells.image_file import Survey, full_blocks, survey
+from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream, Unusable
+from bosh_aws_cpi.cpi.stemcells.image_file import full_blocks, survey
 from bosh_aws_cpi.cpi.stemcells.tar_image import Image, TarReader
-from bosh_aws_cpi.cpi.stemcells.unusable import Unusable
 from tests.crafted_tars import (
     DATA,
     END,
@@ -51,14 +50,14 @@ def read(tar: bytes) -> Image:
         b"",
         member(b"notes"),
         member(b"folder/root.img"),
-        header(b"label", kind=b"V") + header(b"folder/", kind=b"5") + header(b"fifo", kind=b"6"),
+        header(b"folder/", kind=b"5") + header(b"fifo", kind=b"6"),
         header(b"hard", kind=b"1") + header(b"soft", kind=b"2") + header(b"device", kind=b"4"),
         member(b"././@LongLink", b"n" * 600 + b"\0", b"L") + member(ROOT),
         member(b"././@LongLink", b"n" * 600 + b"\0", b"K") + header(b"soft", kind=b"2"),
         attributes((b"path", b"n" * 600)) + member(ROOT),
         attributes((b"size", b"512")) + header(b"notes", 0) + DATA,
         member(b"x", b"18 comment=abcdef\n", b"g"),
-        member(b"notes", b"x" * 513, b"7"),
+        member(b"notes", b"x" * 513),
         member(b"notes", b"", b"\0"),
     ],
     ids=[
@@ -72,7 +71,7 @@ def read(tar: bytes) -> Image:
         "pax-path",
         "pax-size",
         "global",
-        "contiguous",
+        "odd-size",
         "old-file",
     ],
 )
@@ -94,38 +93,33 @@ def test_named_by_extended_headers() -> None:
 
 
 def test_sparse() -> None:
-    """The image's map may continue behind the header; another member's map is skipped."""
-    first = [(0, 512), (1024, 512), (2048, 512), (3072, 512)]
-    more = [(4096, 512), (8192, 0)]
+    """The image's map has four segments in the header, 21 in each extension; another's is skipped."""
+    segments = [(number * 1024, 512) for number in range(26)]
     other = sparse([(0, 512)], 512, 512, more=True, name=b"rest.img")
-    tar = other + extension([], more=False) + DATA + sparse(first, 8192, 5 * 512, more=True)
-    assert read(tar + extension(more, more=False) + DATA * 5 + END) == Image(8192, 5 * 512, [*first, more[0]])
+    tar = other + extension([], more=False) + DATA + sparse(segments[:4], 1 << 20, 26 * 512, more=True)
+    tar += extension(segments[4:25], more=True) + extension([segments[25], (1 << 20, 0)], more=False)
+    assert read(tar + DATA * 26 + END) == Image(1 << 20, 26 * 512, segments)
 
 
-@pytest.mark.parametrize(
-    ("keys", "content"),
-    [
-        ([(b"size", b"4096"), (b"map", b"1024,512,2048,512")], b""),
-        (
-            [
-                (b"size", b"4096"),
-                (b"numblocks", b"2"),
-                *((b"offset", b"1024"), (b"numbytes", b"512"), (b"offset", b"2048"), (b"numbytes", b"512")),
-            ],
-            b"",
-        ),
-        (
-            [(b"major", b"1"), (b"minor", b"0"), (b"realsize", b"4096")],
-            b"2\n1024\n512\n2048\n512\n".ljust(512, b"\0"),
-        ),
-    ],
-    ids=["0.1", "0.0", "1.0"],
-)
-def test_sparse_by_attributes(keys: list[tuple[bytes, bytes]], content: bytes) -> None:
-    """The image's map may be in an extended header, or in front of its data."""
-    records = [(b"GNU.sparse." + key, value) for key, value in [*keys, (b"name", ROOT)]]
-    tar = attributes(*records) + member(b"GNUSparseFile.1/root.img", content + 2 * DATA) + END
-    assert read(tar) == Image(4096, 1024, [(1024, 512), (2048, 512)])
+def test_sparse_of_another_format() -> None:
+    """A sparse header that is not in GNU's format is refused."""
+    gnu = sparse([(0, 512)], 512, 512)
+    block = gnu[:257] + b"ustar\x0000" + gnu[265:]
+    total = sum(block[:148] + b" " * 8 + block[156:])
+    tar = block[:148] + b"%06o\0 " % total + block[156:] + DATA + END
+    with pytest.raises(Unusable, match="a tar header has GNU's type S, but is not in GNU's format"):
+        reader(tar).find_image()
+
+
+def test_old_sparse_forms() -> None:
+    """The forms of holes before version 1.0, which nothing writes unless it is told to, are refused."""
+    for keys in (
+        [(b"size", b"4096"), (b"map", b"1024,512,2048,512"), (b"name", ROOT)],
+        [(b"size", b"4096"), (b"numblocks", b"1"), (b"offset", b"1024"), (b"numbytes", b"1024")],
+    ):
+        tar = attributes(*((b"GNU.sparse." + key, value) for key, value in keys)) + member(ROOT, 2 * DATA)
+        with pytest.raises(Unusable, match=r"contains root\.img in an old form with holes\. Pack it"):
+            reader(tar + END).find_image()
 
 
 @pytest.mark.parametrize("is_last", [True, False])
@@ -151,14 +145,11 @@ def test_wrong_map(lines: bytes) -> None:
         reader(attributes(*records) + member(b"image", lines.ljust(512, b"\0")) + END).find_image()
 
 
-@pytest.mark.parametrize("missing", [b"size", b"map"])
-def test_missing_attribute(missing: bytes) -> None:
-    """An image with holes that lacks its size or map is refused."""
-    keys = {b"size": b"512", b"map": b"0,512", b"name": ROOT}
-    del keys[missing]
-    records = [(b"GNU.sparse." + key, value) for key, value in keys.items()]
-    with pytest.raises(Unusable, match="is truncated or damaged: "):
-        reader(attributes(*records) + IMAGE).find_image()
+def test_missing_attribute() -> None:
+    """An image with holes that lacks its size is refused."""
+    records = [(b"GNU.sparse.major", b"1"), (b"GNU.sparse.name", ROOT)]
+    with pytest.raises(Unusable, match="an extended tar header has '' in place of a size"):
+        reader(attributes(*records) + member(b"image", b"0\n".ljust(512, b"\0")) + END).find_image()
 
 
 @pytest.mark.parametrize(
@@ -174,7 +165,7 @@ def test_names(name: bytes) -> None:
 @pytest.mark.parametrize("kind", [b"0", b"\0"])
 def test_old_folder(kind: bytes) -> None:
     """In old tars a name with a slash at its end is a folder."""
-    with pytest.raises(Unusable, match=r"contains root\.img as a folder"):
+    with pytest.raises(Unusable, match=r"contains root\.img, but not as a file"):
         reader(header(ROOT + b"/", kind=kind) + IMAGE).find_image()
 
 
@@ -199,14 +190,14 @@ def test_no_image() -> None:
     assert reader(b"").find_image() is None
 
 
-@pytest.mark.parametrize("count", [1000, 1001])
+@pytest.mark.parametrize("count", [8192, 8193])
 def test_many_members(count: int) -> None:
-    """More than 1000 members are refused."""
-    tar = reader(member(b"a") * (count - 1) + IMAGE)
-    if count == 1000:
+    """Headers of more than 4 MiB are refused."""
+    tar = reader(header(b"a") * (count - 1) + IMAGE)
+    if count == 8192:
         assert tar.find_image() == TYPICAL
         return
-    with pytest.raises(Unusable, match="contains more than 1000 files"):
+    with pytest.raises(Unusable, match="its tar headers exceed 4 MiB"):
         tar.find_image()
 
 
@@ -226,10 +217,8 @@ def test_holes_take_no_time(tmp_path_factory: pytest.TempPathFactory) -> None:
     """An image of 60 TiB whose holes are not packed is read as fast as its data; its blocks are in place."""
     path = tmp_path_factory.mktemp("image") / "image"
     size, offset = 60 << 40, (60 << 40) - 1024
-    keys = [(b"size", b"%d" % size), (b"map", b"0,512,%d,512" % offset), (b"name", ROOT)]
-    records = [(b"GNU.sparse." + key, value) for key, value in keys]
-    path.write_bytes(packed(attributes(*records) + member(b"image", DATA * 2) + END))
+    path.write_bytes(packed(sparse([(0, 512), (offset, 512)], size, 1024) + DATA * 2 + END))
     block = 524_288
-    assert survey(str(path), block, size // MIB) == Survey(size, 2)
+    assert survey(str(path), block, size // MIB) == 2
     last = bytes(block - 1024) + DATA + bytes(512)
     assert dict(full_blocks(str(path), block)) == {0: DATA.ljust(block, b"\0"), size // block - 1: last}

@@ -142,7 +142,8 @@ def test_no_sudo(cloud: Cloud, source: ImageSource, folder: Path) -> None:
     """Without sudo, a user who is not root gets an error before anything is created."""
     install(folder, WRITE)
     message = (
-        "The program stemcell-copy must run as root, but sudo is not installed here: use the EBS direct APIs "
+        "The program stemcell-copy must run as root, but this process can't become root, without sudo or in "
+        "bpm's containers: set director.use_bpm_for_workers to false, or use the EBS direct APIs "
         "(aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
     )
     with pytest.raises(CloudError) as caught:

@@ -493,8 +493,8 @@ KINDS = [
     *(
         (EBS, f"{{encrypted: true, kms_key_arn: '{arn}'}}", f"error 25 {IN_DISK}/kms_key_arn", words)
         for arn, words in (
-            ("arn:aws:kms:eu-west-1:123456789012:key/1234", "is a key of another region than us-east-1"),
-            ("arn:aws:iam::123456789012:role/web", "is not a KMS key's ARN"),
+            ("arn:aws:kms:eu-west-1:123456789012:key/1234", "is not the ARN of a KMS key in us-east-1"),
+            ("arn:aws:iam::123456789012:role/web", "is not the ARN of a KMS key in us-east-1"),
         )
     ),
     (

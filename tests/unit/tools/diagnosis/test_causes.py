@@ -293,7 +293,8 @@ def test_health_of_the_director(health: Health, words: str) -> None:
     """A Director that does not work is the cause, if its interface is certain to be meant."""
     facts = healthy(peer_health=health)
     assert facts.peer is not None
-    peer = facts.peer.replaced(interface=facts.peer.interface.replaced(own_vm_cid="i-director"))
+    nic = facts.peer.interface
+    peer = facts.peer.replaced(interface=nic.replaced(vm_cid="i-director", vm_owner_id=nic.owner_id))
     found = told(facts.replaced(peer=peer))
     assert [severity for severity, _ in found] == (["error"] if words else [])
     assert all(words in what for _, what in found)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
-from bosh_aws_cpi.tools.checks.bosh.models import ERRAND
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.documents import Node
 
@@ -41,4 +40,4 @@ class Group(Record):
 
 def is_errand(node: Node) -> bool:
     """Whether a deployment creates no VMs for a group (planner.rb, instance_groups_starting_on_deploy)."""
-    return text_of(node.get("lifecycle")) == ERRAND
+    return text_of(node.get("lifecycle")) == "errand"

@@ -19,8 +19,6 @@ from bosh_aws_cpi.properties.types import Cidr, Properties, Text
 from bosh_aws_cpi.properties.vm import OTHER_SPELLINGS, MetadataOptions, VmProperties
 
 Positive = Annotated[int, Field(strict=True, ge=1)]
-ERRAND: Final = "errand"
-"""The lifecycle of groups whose VMs a deployment does not create."""
 
 
 class Bosh(Properties):
@@ -37,20 +35,18 @@ class Named(Bosh):
     """Unique name."""
 
 
-class Az(Named):
-    """An availability zone."""
-
-    cpi: Text | None = None
-    """Name of the CPI in the CPI config."""
-    cloud_properties: VmProperties = VmProperties()
-    """Properties of VMs in AWS. A type's and its extensions' go before a zone's."""
-
-
 class VmType(Named):
     """A VM type, or an extension."""
 
     cloud_properties: VmProperties = VmProperties()
     """Properties of VMs in AWS. A type's and its extensions' go before a zone's."""
+
+
+class Az(VmType):
+    """An availability zone."""
+
+    cpi: Text | None = None
+    """Name of the CPI in the CPI config."""
 
 
 class DiskType(Named):
@@ -264,12 +260,13 @@ class InstanceGroup(Named, OfVms):
 
     others: ClassVar[tuple[str, ...]] = (
         "persistent_disk_type",
-        *("persistent_disks", "env", "jobs", "lifecycle", "properties", "stemcell", "tags", "update"),
+        *("env", "jobs", "lifecycle", "properties", "stemcell", "tags", "update"),
     )
     instances: StrictInt
     networks: tuple[NetworkOfGroup, ...]
     azs: tuple[Any, ...] = ()
     persistent_disk: StrictInt | None = None
+    persistent_disks: tuple[Any, ...] = ()
 
 
 class Manifest(Bosh):
@@ -325,7 +322,8 @@ def keys_in(model: type[Properties]) -> dict[str, type[Properties] | None]:
     found = {name: next(_models(field.annotation), None) for name, field in model.model_fields.items()}
     if model is VmProperties:
         found["metadata_options"] = MetadataOptions
-    return found | dict.fromkeys(OTHER_SPELLINGS if model is MetadataOptions else ())
+    others = model.others if issubclass(model, Bosh) else ()
+    return found | dict.fromkeys(OTHER_SPELLINGS if model is MetadataOptions else others)
 
 
 def _models(annotation: object) -> Iterator[type[Properties]]:

@@ -1,6 +1,6 @@
 """Ranges of addresses, as BOSH reads them; what can't be read, BOSH refuses. Pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network, summarize_address_range
 
 from bosh_aws_cpi.records import Record
@@ -19,20 +19,10 @@ class Range(Record):
 
 def ranges_of(node: Node | None) -> list[Range]:
     """The readable ranges of a list, which may be nested, or of a single text."""
-    return [
-        Range(each, networks)
-        for each in (_flat(node) if node is not None else ())
-        if isinstance(each.value, str) and (networks := parsed(each.value)) is not None
-    ]
-
-
-def _flat(node: Node) -> Iterator[Node]:
-    """The values of nested lists."""
-    if isinstance(node.value, list):
-        for entry in node.entries():
-            yield from _flat(entry)
-    else:
-        yield node
+    if node is not None and isinstance(node.value, list):
+        return [each for entry in node.entries() for each in ranges_of(entry)]
+    networks = parsed(node.value) if node is not None and isinstance(node.value, str) else None
+    return [Range(node, networks)] if node is not None and networks is not None else []
 
 
 def parsed(text: str) -> tuple[AnyNetwork, ...] | None:

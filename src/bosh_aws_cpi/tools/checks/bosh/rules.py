@@ -120,14 +120,14 @@ def _unknown(level: Level, source: str) -> Iterator[Finding]:
 
     A key of a hash that may have more is ignored if it is misspelt, or stands at another level.
     """
-    others = level.model.others if issubclass(level.model, Bosh) else ()
-    known = [*keys_in(level.model), *others]
+    known = list(keys_in(level.model))
+    may_have_more = issubclass(level.model, Bosh) and level.model.others
     for entry in level.node.entries():
         key = str(entry.route[-1])
         if key in known or (level.above is None and key.startswith(EXTRA)):
             continue
         place = level.elsewhere(key)
-        if not others or place or nearest(key, known, _SIMILAR):
+        if not may_have_more or place or nearest(key, known, _SIMILAR):
             own = nearest(key, known, _ALMOST) if isinstance(entry.value, list | dict) else ""
             yield ignored(entry, own or place or nearest(key, known), source)
 
