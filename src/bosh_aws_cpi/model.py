@@ -75,6 +75,8 @@ class Image(Record):
     snapshot_ids: Sequence[str]
     is_encrypted: bool = False
     """Whether the snapshot of its root disk is encrypted."""
+    has_plain_disks: bool = False
+    """Whether the snapshot of one of its disks is not encrypted."""
     root_gib: int = 0
     """The size of its root disk in GiB; 0 when it is not known."""
     state: str = "available"

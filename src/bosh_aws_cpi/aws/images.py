@@ -195,6 +195,7 @@ def _image(entry: "ImageTypeDef") -> Image:
         block_device_names=[device["DeviceName"] for device in devices],
         snapshot_ids=[disk["SnapshotId"] for disk in disks if disk.get("SnapshotId")],
         is_encrypted=root.get("Encrypted", False),
+        has_plain_disks=not all(disk.get("Encrypted") for disk in disks),
         root_gib=root.get("VolumeSize", 0),
         tags=tags_of(entry),
         copied_from=(source, region) if source and region and not was_instance else None,

@@ -1,6 +1,7 @@
 """EBS snapshots: create, wait for, delete."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -67,6 +68,12 @@ def find(client: "EC2Client", snapshot_id: str) -> Json | None:
             raise
         return None
     return next((dict(each) for each in answer["Snapshots"] if each.get("SnapshotId") == snapshot_id), None)
+
+
+def keys(client: "EC2Client", snapshot_ids: Sequence[str]) -> list[str]:
+    """DescribeSnapshots: the ARNs of the KMS keys that encrypt these snapshots; "" for one without a key."""
+    answer = client.describe_snapshots(SnapshotIds=snapshot_ids)
+    return [entry.get("KmsKeyId", "") for entry in answer["Snapshots"]]
 
 
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:

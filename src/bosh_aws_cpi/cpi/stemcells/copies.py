@@ -8,7 +8,7 @@ reused only by a retry of the request that started it, and by a stemcell with th
 from collections.abc import Mapping
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws import images, tags
+from bosh_aws_cpi.aws import images, snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -57,13 +57,13 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
                 raise
             logger.warning("AMI '%s' is not used: %s", earlier.ami_id, error.message)
             continue
-        if image.copied_from == (source.ami_id, source.region):
+        if _is_copy(cloud, image, source):
             logger.info("AMI '%s' is already this stemcell's copy of '%s'", image.ami_id, source.ami_id)
             _reuse(cloud, image, {**wanted_tags, **stemcell, **own})
             return settings.applied(cloud, properties, image.ami_id)
         logger.warning(
             "AMI '%s' is not used: it has the tags of this stemcell's copy of '%s', but EC2 shows another "
-            "source",
+            "source or encryption",
             image.ami_id,
             source.ami_id,
         )
@@ -111,6 +111,20 @@ def _earlier(
     of_request = [each for each in found if is_recent(each.created) and own.items() <= each.tags.items()]
     of_stemcell = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
     return [*of_request, *(each for each in of_stemcell if each not in of_request)]
+
+
+def _is_copy(cloud: Cloud, image: Image, source: Source) -> bool:
+    """Whether EC2 shows that an AMI was copied from the source, with the encryption that is wanted.
+
+    Not compared: a key that is given by an alias, and the account's default key.
+    """
+    wanted = source.encryption
+    if image.copied_from != (source.ami_id, source.region) or (wanted.encrypted and image.has_plain_disks):
+        return False
+    if not (wanted.encrypted and wanted.kms_key_arn) or "alias/" in wanted.kms_key_arn:
+        return True
+    key_id = wanted.kms_key_arn.rpartition("/")[2]
+    return {key.rpartition("/")[2] for key in snapshots.keys(cloud.ec2, image.snapshot_ids)} == {key_id}
 
 
 def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> None:
