@@ -306,15 +306,21 @@ CLOCK = "Set the clock of the machine that runs the CPI, or renew the keys"
 
 
 @pytest.mark.parametrize("source", ["container", "environment"])
-def test_time_of_expiry(relay: Relay, source: str) -> None:
-    """Keys that have expired when they arrive are blamed on the clock."""
-    expiration = "2001-02-03T04:05:06Z"
+@pytest.mark.parametrize(
+    ("expiration", "words"),
+    [
+        ("2001-02-03T04:05:06Z", ("AWS credentials had expired when they arrived", CLOCK)),
+        ("2101-02-03T04:05:06", ("AWS credentials have an Expiration without a time zone",)),
+    ],
+)
+def test_time_of_expiry(relay: Relay, source: str, expiration: str, words: tuple[str, ...]) -> None:
+    """Keys that have expired when they arrive are blamed on the clock; a time without a zone is named."""
     env = {**ENVIRONMENT, "AWS_CREDENTIAL_EXPIRATION": expiration}
     with Container(json.dumps({**imds.credentials(), "Expiration": expiration}).encode()) as server:
         if source == "container":
             env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
         answer = from_source(relay, env).call("has_disk", DISK)
-    failed(answer, "AWS credentials had expired when they arrived", CLOCK)
+    failed(answer, *words)
     assert relay.requests == []
 
 

@@ -72,6 +72,9 @@ def translate(error: Exception, method: str) -> BoshError | None:
     if "refreshed credentials are still expired" in str(error):  # a RuntimeError of the SDK
         clock = "Set the clock of the machine that runs the CPI, or renew the keys"
         return CloudError(f"AWS credentials had expired when they arrived. {clock}")
+    if isinstance(error, TypeError) and "offset-naive" in str(error):  # the SDK's, where it compares times
+        zone = "it must end with Z or an offset"
+        return CloudError(f"AWS credentials have an Expiration without a time zone: {zone}")
     return None
 
 
