@@ -1,6 +1,6 @@
 """VPCs, their subnets, and the zones: find, create, delete."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -209,12 +209,16 @@ def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
         CloudError: EC2 shows no association of the subnet.
     """
 
-    def association() -> tuple[str, str]:
+    def associations() -> Iterator[tuple[str, str]]:
         answer = client.describe_network_acls(Filters=[exactly("association.subnet-id", subnet_id)])
         for acl in answer["NetworkAcls"]:
             for each in acl["Associations"]:
                 if each["SubnetId"] == subnet_id:
-                    return each["NetworkAclAssociationId"], each["NetworkAclId"]
+                    yield each["NetworkAclAssociationId"], each["NetworkAclId"]
+
+    def association() -> tuple[str, str]:
+        for found in associations():
+            return found
         raise timing.NotYet("its association is not visible yet")
 
     what = f"the network ACL of subnet '{subnet_id}'"
@@ -223,7 +227,7 @@ def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
         _once_seen(
             subnet_id,
             lambda: client.replace_network_acl_association(AssociationId=association_id, NetworkAclId=acl_id),
-            lambda: association()[1] == acl_id,
+            lambda: any(acl == acl_id for _, acl in associations()),
         )
 
 
