@@ -106,6 +106,14 @@ def test_change_keeps_the_rest(world: World, fake_aws: FakeAws, registry: Regist
     assert registry.settings(vm_cid) == after
 
 
+@pytest.mark.parametrize("disks", [None, [], {"persistent": None}, {"persistent": []}])
+def test_disks_of_another_form(fake_aws: FakeAws, registry: Registry, disks: object) -> None:
+    """Settings whose disks are no objects have none: as in the Ruby CPI, null is as good as no key."""
+    registry.documents[VM] = json.dumps({**DOCUMENT, "disks": disks})
+    assert cpi_of(fake_aws, registry).call("detach_disk", VM, DISK, stemcell=1).ok() is None
+    assert [request.method for request in registry.requests] == ["GET"]
+
+
 @pytest.mark.parametrize("status", [204, 302, 500])
 def test_update_status(fake_aws: FakeAws, registry: Registry, status: int) -> None:
     """Any 2xx is an update that was taken, and nothing else is."""

@@ -80,7 +80,7 @@ class HttpRegistry:
             CloudError: They can't be read or written.
         """
         settings = self._read(vm_cid)
-        settings.setdefault("disks", {}).setdefault("persistent", {})[disk_cid] = device_path
+        _persistent(settings)[disk_cid] = device_path
         self.save(vm_cid, settings)
 
     def detach(self, vm_cid: str, disk_cid: str) -> bool:
@@ -93,7 +93,7 @@ class HttpRegistry:
             CloudError: They can't be read or written.
         """
         settings = self._read(vm_cid)
-        if settings.get("disks", {}).get("persistent", {}).pop(disk_cid, None) is None:
+        if _persistent(settings).pop(disk_cid, None) is None:
             return False
         self.save(vm_cid, settings)
         return True
@@ -148,6 +148,15 @@ class HttpRegistry:
 def _without_userinfo(endpoint: str) -> str:
     parts = urlsplit(endpoint)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
+
+
+def _persistent(settings: Json) -> Json:
+    """The persistent disks in settings; a value that is no object counts as missing."""
+    for key in ("disks", "persistent"):
+        if not isinstance(settings.get(key), dict):
+            settings[key] = {}
+        settings = settings[key]
+    return settings
 
 
 def _reason(error: requests.RequestException) -> str:
