@@ -292,6 +292,15 @@ def test_full_disk(logging: Logging, path: Path) -> None:
     assert [json.loads(each)["method"] for each in lines] == ["ping", "ping"]
 
 
+def test_path_with_nul(logging: Logging) -> None:
+    """A path that no file can have costs a warning, too."""
+    answer = logging("/x\0y").call("ping")
+    assert answer.ok() == "pong"
+    assert answer.returncode == 0
+    (said,) = warnings(answer.stderr)
+    assert said.endswith("can't be written: ValueError")
+
+
 @pytest.mark.parametrize("value", [None, False, ""])
 def test_off(logging: Logging, value: object) -> None:
     """Without a path there is no log, and no warning."""

@@ -70,8 +70,9 @@ def note(
     path = str(config.debug.event_log)
     try:
         _append(path, f"{encode(event, ascii_only=True)}\n".encode())
-    except OSError as problem:
-        logger.warning("The event log '%s' can't be written: %s", path, problem.strerror)
+    except (OSError, ValueError) as problem:  # Python's for a path that has a NUL or can't be encoded
+        reason = problem.strerror if isinstance(problem, OSError) else type(problem).__name__
+        logger.warning("The event log '%s' can't be written: %s", path, reason)
 
 
 def _ids(values: Iterable[Any]) -> list[str]:
