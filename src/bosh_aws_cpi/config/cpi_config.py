@@ -143,12 +143,12 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
         raise not_correct(message)
     stemcell = _stemcell(merged)
     debug = values.sub_object(properties, "debug")
-    registry = RegistryConfig.read(values.sub_object(properties, "registry"))
+    registry = values.sub_object(properties, "registry")
     request_id = context.get("request_id")
     return CpiConfig.read(
         properties,
         aws=aws_config.parse(merged, environ),
-        registry=registry if registry.endpoint else None,
+        registry=RegistryConfig.read(registry) if RegistryConfig.endpoint.read(registry) else None,
         debug=Debug.read(debug),
         debug_cpi=DebugCpi.read(values.sub_object(debug, "cpi", "debug:cpi")),
         director_uuid=Context.director_uuid.read(context),

@@ -197,7 +197,7 @@ def test_other_sections() -> None:
     assert parsed.agent == {"mbus": "nats://m", "ntp": []}
     assert parsed.registry == cpi_config.RegistryConfig(endpoint="h:1", user="u", password=None)
     assert parsed.debug_cpi.log_level == "debug"
-    assert parse(registry={"endpoint": "", "user": "u"}).registry is None
+    assert parse(registry={"endpoint": "", "user": "u", "password": 1}).registry is None
     assert parse(agent=None, registry=None, debug=None).agent == {}
 
 
