@@ -70,7 +70,7 @@ def _put_all(cloud: Cloud, snapshot_id: str, source: ImageSource) -> dict[int, b
     pending: dict[Future[bytes], int] = {}
     stop = Event()
     progress = Progress(source.full_blocks)
-    pool = ThreadPoolExecutor(MAX_CONNECTIONS)
+    pool = _Pool(MAX_CONNECTIONS)
 
     def collect(most_left: int) -> None:
         while len(pending) > most_left:
@@ -92,6 +92,17 @@ def _put_all(cloud: Cloud, snapshot_id: str, source: ImageSource) -> dict[int, b
         with interrupts.shielded():
             pool.shutdown(cancel_futures=True)
     return digests
+
+
+class _Pool(ThreadPoolExecutor):
+    """A pool that works with the threads that it has where the system denies it more."""
+
+    def _adjust_thread_count(self) -> None:
+        try:
+            super()._adjust_thread_count()
+        except RuntimeError:  # can't start new thread; the job is in the queue already
+            if not self._threads:
+                raise
 
 
 class Progress:

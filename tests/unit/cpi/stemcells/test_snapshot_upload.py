@@ -84,6 +84,28 @@ def test_memory(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatc
     assert len(ebs.blocks) == 4 * IN_FLIGHT
 
 
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_few_threads(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """The threads that can be started do all the work; without any, the upload fails."""
+    permitted, start = iter(range(most)), threading.Thread.start
+
+    def limited(thread: threading.Thread) -> None:
+        if next(permitted, None) is None:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", limited)
+    source = Image(monkeypatch, 2 * IN_FLIGHT).source()
+    if most:
+        lay_completed(ec2)
+        upload(cloud, source, Undo())
+        assert len(ebs.blocks) == 2 * IN_FLIGHT
+    else:
+        with pytest.raises(RuntimeError, match="can't start new thread"):
+            upload(cloud, source, Undo())
+    assert threads_left() == []
+
+
 def test_progress(clock: Clock, program_log: ProgramLog) -> None:
     """The log has the progress after five seconds, at growing intervals, and at the end."""
     progress = snapshot_upload.Progress(8)
