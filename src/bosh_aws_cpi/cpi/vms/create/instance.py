@@ -68,7 +68,8 @@ def outcome_of(error: Exception) -> Outcome | None:
         return None
     if isinstance(error, ClientError) and rule not in {outcomes.RESERVATION_CLOSED, outcomes.REFUSED}:
         message = described(error) + _GROUP_FULL if rule is outcomes.GROUP_FULL else explained(error)
-        typed = VMCreationFailed(message, ok_to_retry=not has_code(error, error_codes.QUOTA_REACHED))
+        is_final = rule is outcomes.NO_CAPACITY and has_code(error, error_codes.QUOTA_REACHED)
+        typed = VMCreationFailed(message, ok_to_retry=not is_final)
     typed.__cause__ = error
     return Outcome(rule, described(error), typed)
 

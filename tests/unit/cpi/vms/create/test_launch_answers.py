@@ -15,6 +15,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     THROTTLED,
     TOKEN_SPENT,
 )
+from bosh_aws_cpi.aws.sdk.errors import Call, remember_call
 from bosh_aws_cpi.cpi.vms.create.instance import outcome_of
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.plan import launch_outcomes as outcomes
@@ -79,6 +80,16 @@ def test_further(error: Exception, rule: Rule) -> None:
     assert found.rule is rule
     assert type(found.error) is VMCreationFailed
     assert found.error.ok_to_retry is True
+
+
+def test_quota_after_a_lost_answer() -> None:
+    """A quota may be reached by the VM itself, launched without an answer: a retry finds it."""
+    for code in QUOTA_REACHED:
+        error = refusal(code)
+        remember_call(error.response, Call("ec2:RunInstances", (), was_uncertain=True))  # type: ignore[arg-type]
+        found = outcome_of(error)
+        assert found is not None
+        assert (found.rule, found.error.ok_to_retry) == (outcomes.UNANSWERED, True)
 
 
 @pytest.mark.parametrize("error", [EndpointConnectionError(endpoint_url="u"), NoCredentialsError()])
