@@ -46,7 +46,7 @@ def lay(ec2: Ec2, *looks: dict[str, Any] | str) -> None:
 
 
 def test_find(ec2: Ec2) -> None:
-    """An AMI has the names of all its devices, their snapshots, and the size of its root disk."""
+    """An AMI has the names of all its devices, their snapshots and encryption, and its root disk's size."""
     look = entry(RootDeviceName="/dev/sda1", VirtualizationType="paravirtual", Architecture="arm64")
     look["BlockDeviceMappings"] = [
         {"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": "snap-1", "VolumeSize": 5}},
@@ -57,7 +57,7 @@ def test_find(ec2: Ec2) -> None:
     lay(ec2, look, entry())
     names = ["/dev/sda1", "/dev/sdb", "/dev/sdc", "/dev/sdd"]
     snapshots = ["snap-1", "snap-2"]
-    whole = Image(AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5)
+    whole = Image(AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5, has_plain_disks=True)
     assert images.find(ec2.client, AMI) == whole
     assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", "", [], [])
 
