@@ -13,7 +13,7 @@ from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.tools.command_line import failed, written
 
-_FAILED: Final = "the command failed: bad arguments, a bad configuration, or keys that AWS does not accept"
+_FAILED: Final = "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept"
 
 
 class _Parser(argparse.ArgumentParser):
