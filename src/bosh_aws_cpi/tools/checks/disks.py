@@ -64,7 +64,10 @@ def size_of(entry: Node) -> int | None:
 def merged_with_defaults(
     own: DiskProperties, aws: AwsConfig
 ) -> tuple[DiskProperties, ebs.Origin, Encryption]:
-    """See `persistent`; without defaults that are wrong, which `of_defaults` reports."""
+    """A disk over the defaults, where its properties stand, and the default encryption; see `persistent`.
+
+    Wrong defaults are left out: `of_defaults` reports them.
+    """
     try:
         return persistent(own, aws)
     except CloudError:

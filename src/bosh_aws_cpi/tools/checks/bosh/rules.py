@@ -78,7 +78,7 @@ def keys_of(
 
     Args:
         node: The hash.
-        model: What it is.
+        model: The model that reads it.
         source: Who reads it; the CPI reads the cloud properties in it.
         others: The entries whose cloud properties are another CPI's.
     """
