@@ -72,9 +72,8 @@ def run(
     except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
-            log.logger.exception(
-                "Unexpected error: a bug in the CPI, please report it"
-            )  # a bare traceback shows secrets
+            # A bare traceback would show secrets.
+            log.logger.exception("Unexpected error: a bug in the CPI, please report it")
             return failed(f"{type(error).__name__}: {error}")
         return failed(typed.message)
     return status
