@@ -7,10 +7,8 @@ from uuid import UUID
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.executable import DIRECTOR_UUID
 from tests.conftest import SPEED
-from tests.stories.disk_copies import REQUEST
-from tests.stories.operators import ANY_AGE, Sweep
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -144,29 +142,6 @@ def test_lost_answer_that_shows_late(cpi: Cpi, disk: CreateVolume, fake_aws: Fak
     snapshot_cid = cpi.call("snapshot_disk", disk_cid, METADATA).ok()
     assert fake_aws.actions().count("CreateSnapshot") == 1
     assert snapshot_cid in world.state()["snapshots"]
-
-
-def test_equal_calls_at_once(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
-    """Two equal calls at the same time create two snapshots; the sweep lists both."""
-    disk_cid = disk()
-    single = cpi.call("snapshot_disk", disk_cid, METADATA, context=REQUEST).ok()
-    again = cpi.call("snapshot_disk", disk_cid, METADATA, context=REQUEST).ok()
-    sweep = Sweep(cpi, fake_aws)
-    assert (again, sweep.outcomes(*ANY_AGE, status=0)) == (single, {})
-    world.ec2.delete_snapshot(SnapshotId=single)
-    fake_aws.rule(action="CreateSnapshot", hold_before=True)
-    process = cpi.start("snapshot_disk", disk_cid, METADATA, context=REQUEST)
-    try:
-        assert fake_aws.wait_until_held() == ["CreateSnapshot"]
-        one = cpi.call("snapshot_disk", disk_cid, METADATA, context=REQUEST).ok()
-    finally:
-        fake_aws.release()
-        other = finish(process).ok()
-    assert world.state()["snapshots"] == sorted({one, other})
-    assert one != other
-    outcomes = sweep.outcomes("--delete", *ANY_AGE)
-    assert outcomes == dict.fromkeys([one, other], "left to you")
-    assert world.state()["snapshots"] == sorted({one, other})
 
 
 def test_mark_on_another_disk(

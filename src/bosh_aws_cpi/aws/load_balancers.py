@@ -93,8 +93,8 @@ def misfit(group: "TargetGroupTypeDef") -> Misfit | None:
 def record_of(targets: Iterable[Target]) -> dict[str, str]:
     """The tags with which an instance records targets; those that ELB finds by the instance's id have none.
 
-    ELB deregisters a terminated instance that is registered by its id. It does neither deregister an address,
-    nor list an instance's ports or the groups that have an address.
+    ELB deregisters a terminated instance that is registered by its id. It neither deregisters an address,
+    nor lists an instance's ports or the groups that have an address.
     """
     return {
         f"{TARGET_TAG}{each.group_arn.rpartition('/')[2]}_{each.port}": f"{each.group_arn} {each.target_id}"

@@ -1,4 +1,4 @@
-"""EBS volumes: create, find, delete."""
+"""EBS volumes: create, find, copy, modify, delete."""
 
 import re
 from collections.abc import Callable

@@ -51,11 +51,8 @@ class Stemcell(Section, path="aws.stemcell"):
         values.optional_choice,
         "Copy the AMI of a light stemcell within 15, 30 or 45 minutes (a time-based copy, for which AWS "
         "charges by the GiB). Default: no time limit.",
-        choices=(
-            15,
-            30,
-            45,
-        ),  # AWS takes 15 minutes to 48 hours; create_stemcell waits for several such copies
+        # AWS takes 15 minutes to 48 hours; create_stemcell waits for several such copies.
+        choices=(15, 30, 45),
         is_new=True,
     )
 

@@ -29,7 +29,7 @@ class Key(Record, Generic[T]):
     """A key of cpi.json: a class attribute of its `Section`."""
 
     kind: Callable[[object, Key[Any]], T]
-    """Checks and converts its value: a function of this module."""
+    """Checks and converts its value: a function of this module, or one of the section's module."""
     description: str
     """One sentence, for the pages and the job's spec."""
     default: Any = None

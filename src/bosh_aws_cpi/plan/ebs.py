@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
-    from bosh_aws_cpi.model import Encryption
     from bosh_aws_cpi.properties.disk import DiskProperties
 
 
@@ -108,6 +109,18 @@ class EbsVolume(Record):
         }
 
 
+def requested_gib(mib: int) -> int:
+    """The size in GiB of a disk that a request asks for in MiB.
+
+    Raises:
+        CloudError: It is not more than 0.
+    """
+    if mib <= 0:
+        message = f"disk size must be more than 0 MiB, got {mib}"
+        raise CloudError(message)
+    return gib(mib)
+
+
 def of_disk(properties: "DiskProperties", size_gib: int | None) -> EbsVolume:
     """The volume of a persistent disk; with ``iops_per_gib`` and no size, its iops are not known."""
     iops, ratio = properties.iops, properties.iops_per_gib
@@ -168,7 +181,7 @@ def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
 
 
 def snapshot_problems(
-    disk: "DiskProperties", size_gib: int | None, encryption: "Encryption", snapshot: Json | None
+    disk: "DiskProperties", size_gib: int | None, encryption: Encryption, snapshot: Json | None
 ) -> Iterator[Problem]:
     """Why EBS does not make a disk from its snapshot.
 
@@ -189,7 +202,7 @@ def snapshot_problems(
     elif snapshot.get("StorageTier") == "archive":
         why = "is archived: restore it first (aws ec2 restore-snapshot-tier)"
     elif size_gib is not None and size_gib < (least := snapshot["VolumeSize"]):
-        why = f"has {least} GiB, but the disk {size_gib}: give the disk at least {least * 1024} MiB"
+        why = f"has {least} GiB, but the disk {size_gib}: give the disk at least {least * MIB_PER_GIB} MiB"
     elif snapshot.get("Encrypted") and "encrypted" in disk.model_fields_set and not encryption.encrypted:
         key, why = "encrypted", "is encrypted, and so is each disk from it: remove cloud_properties.encrypted"
     else:

@@ -18,10 +18,13 @@ class Rule(Record):
     """What follows one kind of outcome."""
 
     kind: str
+    """What became of the launch."""
     goes_on: Literal["all", "all but on demand", "spot", "none"]
     """The markets after which create_vm tries the next launch option, if the outcome leaves one."""
     otherwise: Step
+    """What create_vm does if it does not try the next launch option."""
     why: str
+    """The reason for this, for docs/retries.md."""
     reach: Literal["offer", "subnet", "group"] = "offer"
     """What the launch options that the outcome rules out have in common with this one."""
 

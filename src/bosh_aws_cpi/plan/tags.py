@@ -171,7 +171,7 @@ def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
 
     Args:
         tags: The VM's tags.
-        default: Whether VMs may that say nothing of it.
+        default: Whether a VM without the tag may.
     """
     return {"true": True, "false": False}.get(tags.get(SHUTDOWN_TAG, ""), default)
 

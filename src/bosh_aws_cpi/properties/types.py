@@ -236,7 +236,8 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
     try:
         properties = model.model_validate(values)
     except ValidationError as error:
-        raise CloudError(wrong_values(error, path).text) from None
+        wrong = "; ".join(f"{_dotted(path, route)}: {said}" for route, said in mistakes(error))
+        raise CloudError(f"Invalid properties: {wrong}") from None
     unknown = [
         _dotted(path, route) + (f" (did you mean {near}?)" if near else "")
         for route, near in properties.unknown()
@@ -273,18 +274,6 @@ def _said(kind: str, route: Route, value: object, limits: Json) -> str:
     if kind == "literal_error":
         return f"must be {limits['expected']}, got {type_name(value)}"
     return MISSING if kind == "missing" else ""
-
-
-def wrong_values(error: ValidationError, path: str) -> Problem:
-    """The values of wrong types as one problem, which blames the first.
-
-    Args:
-        error: What the model says.
-        path: Where the properties stand, for messages.
-    """
-    found = [*mistakes(error)]
-    explained = "; ".join(f"{_dotted(path, route)}: {said}" for route, said in found)
-    return Problem(".".join(map(str, found[0][0])), f"Invalid properties: {explained}")
 
 
 def _dotted(path: str, route: Route) -> str:

@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.data import loader
-from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, THROTTLED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.aws.sdk.unanswered import (
@@ -35,23 +35,16 @@ RETRIES: Final = 1
 """So few that an unreachable service costs little time; throttled calls have a limit of their own."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
-_NOT_TAKEN: Final = frozenset(
-    {
-        "AuthFailure",
-        "Blocked",
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "IncompleteSignature",
-        "InvalidClientTokenId",
-        "InvalidSignatureException",
-        "MissingAuthenticationToken",
-        "OptInRequired",
-        "PendingVerification",
-        "RequestExpired",
-        "SignatureDoesNotMatch",
-        "UnrecognizedClientException",
-    }
-)
+_NOT_TAKEN: Final = SESSION_ENDED | {
+    "AuthFailure",
+    "Blocked",
+    "IncompleteSignature",
+    "InvalidSignatureException",
+    "MissingAuthenticationToken",
+    "OptInRequired",
+    "PendingVerification",
+    "SignatureDoesNotMatch",
+}
 """Codes about keys, clock or account rather than one permission: every call fails with them."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",

@@ -13,7 +13,7 @@ from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.tools.command_line import failed, written
 
-_FAILED: Final = "the command failed: bad arguments, a bad configuration, or keys that AWS does not accept"
+_FAILED: Final = "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -72,9 +72,8 @@ def run(
     except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
-            log.logger.exception(
-                "Unexpected error: a bug in the CPI, please report it"
-            )  # a bare traceback shows secrets
+            # A bare traceback would show secrets.
+            log.logger.exception("Unexpected error: a bug in the CPI, please report it")
             return failed(f"{type(error).__name__}: {error}")
         return failed(typed.message)
     return status

@@ -111,7 +111,7 @@ _Verdict = tuple[str, Removal] | None
 class Inventory(Record):
     """The resources to search for strays.
 
-    Args:
+    Attributes:
         director: The Director's UUID.
         resources: Those that EC2's filter found for the Director's tag, and all AMIs of the account: any of
             them may use a snapshot.

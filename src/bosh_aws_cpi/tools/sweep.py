@@ -179,7 +179,7 @@ def _delete(clients: Clients, report: Report, stray: Stray) -> Outcome:
 
 
 def _is_deleted(clients: Clients, resource: Resource, ami_id: str | None) -> bool:
-    """Delete a resource, of which there is no kind `subnet`; False when it has come into use.
+    """Delete a resource; False when it has come into use. A subnet is left to a person, and never gets here.
 
     Args:
         clients: The AWS clients.

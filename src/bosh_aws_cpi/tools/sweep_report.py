@@ -22,7 +22,7 @@ _ASK_NOBODY: Final = _LEAVE_NOTHING | {Outcome.MARKED, Outcome.UNKNOWN, Outcome.
 class Report(Record):
     """The report of one run.
 
-    Args:
+    Attributes:
         there: What is there.
         region: The region.
         wish: What the operator asked for.

@@ -68,10 +68,7 @@ def watch(
     """
     events: Any = client.meta.events  # its stubs only allow handlers that return nothing
     service = client.meta.service_model.service_id.hyphenize()
-    # While a signal is pending: it is held back until the current step ends.
-    events.register_first(
-        f"needs-retry.{service}", partial(_leave, lambda _: interrupts.pending() is not None)
-    )
+    events.register_first(f"needs-retry.{service}", partial(_leave, _is_signal_pending))
     events.register_first(f"needs-retry.{service}", partial(_leave, is_untrusted))
     events.register("needs-retry", partial(_after_attempt, max_retries, statistics, allowance))
     events.register("needs-retry.ec2.RunInstances", partial(_leave, is_shortage))  # with HTTP 500, perhaps

@@ -247,10 +247,10 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "ManagedNetworks", "AssociationId NetworkAclId", {"network-acl": ANY, **_OWN_SUBNET}, "`network_acl`"
     ),
     "ec2:ReplaceRoute": Action("Routes", "RouteTableId DestinationCidrBlock NetworkInterfaceId"),
-    # Without a subnet, EC2 would first look for a default VPC, which many accounts lack.
-    # Compared only if it is tagged (EC2 guide, "Tag Spot Instance requests"), as the CPI's are.
-    # An AMI and its snapshots, which may be somebody else's; what a launch template names, such as
-    # licences; and an interface that exists, whose tags IAM does not compare here.
+    # preflight's call names a subnet, because EC2 would otherwise look for a default VPC, which many accounts
+    # lack. IAM compares a spot request only if it is tagged (EC2 guide, "Tag Spot Instance requests"), as the
+    # CPI's are. "*" is an AMI and its snapshots, which may be somebody else's; what a launch template names,
+    # such as licences; and an interface that exists, whose tags IAM does not compare here.
     "ec2:RunInstances": Action(
         BASELINE,
         "ImageId SubnetId MinCount=1 MaxCount=1",
@@ -329,7 +329,7 @@ _ROLE: Final = "arn:*:iam::ACCOUNT_ID:role/CPI_ROLE"
 _FEATURES: Final = (
     Feature(BASELINE, "every deployment"),
     Feature("CopiedStemcells", "encrypted and copied stemcells"),
-    # Whether the account's Allowed AMIs setting may hide it.
+    # The error says whether the account's Allowed AMIs setting may hide the AMI.
     Feature("AllowedAmis", "a better error when an AMI is not found"),
     Feature(
         "HeavyStemcells",

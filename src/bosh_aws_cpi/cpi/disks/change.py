@@ -21,9 +21,9 @@ from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Volume, gib
+from bosh_aws_cpi.model import Volume
+from bosh_aws_cpi.plan import ebs, volume_changes
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse
@@ -43,7 +43,7 @@ def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
         CloudError: It is attached, or the change failed.
     """
     volume = volumes.find(cloud.ec2, disk_cid)
-    size = gib(_checked(new_size))
+    size = ebs.requested_gib(new_size)
     if size == volume.size_gib:
         logger.info("Disk '%s' already has %d GiB", disk_cid, size)
         return
@@ -78,7 +78,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
         CloudError: A property is wrong, or the change failed.
     """
     own = DiskProperties.parse(cloud_properties)
-    size = gib(_checked(new_size))
+    size = ebs.requested_gib(new_size)
     refuse(own.problems())
     properties, origin, default = persistent(own, cloud.config.aws)
     volume = volumes.find(cloud.ec2, disk_cid)
@@ -113,13 +113,6 @@ def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None
     except NotSupported as refusal:
         return refusal.message
     return None
-
-
-def _checked(size: int) -> int:
-    if size <= 0:
-        message = f"disk size must be more than 0 MiB, got {size}"
-        raise CloudError(message)
-    return size
 
 
 class _Copy(Record):

@@ -9,9 +9,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.disk_defaults import persistent
@@ -36,13 +34,11 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         CloudError: A property is wrong, or EBS could not create the volume.
         VMNotFound: EC2 does not know that VM.
     """
-    if size <= 0:
-        message = f"disk size must be more than 0 MiB, got {size}"
-        raise CloudError(message)
+    size_gib = ebs.requested_gib(size)
     own = DiskProperties.parse(cloud_properties)
     refuse(own.problems())
     properties, origin, default = persistent(own, cloud.config.aws)
-    volume = ebs.of_disk(properties, gib(size))
+    volume = ebs.of_disk(properties, size_gib)
     refuse(ebs.problems(volume, "disk", origin))
     tags = tag_plan.of_disk(
         properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
@@ -51,7 +47,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     warn_if_unused(properties, encryption)
     call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
     arguments = {
-        "Size": gib(size),
+        "Size": size_gib,
         "VolumeType": properties.type,
         **({"Iops": volume.iops} if volume.iops is not None else {}),
         **({"Throughput": properties.throughput} if properties.throughput is not None else {}),
@@ -63,7 +59,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         from bosh_aws_cpi.aws import snapshots  # noqa: PLC0415 - few disks need them
 
         snapshot = snapshots.find(cloud.ec2, properties.snapshot_id)
-        refuse(ebs.snapshot_problems(properties, gib(size), encryption, snapshot))
+        refuse(ebs.snapshot_problems(properties, size_gib, encryption, snapshot))
         arguments["SnapshotId"] = properties.snapshot_id
     with naming_keys(encryption.key_text):
         return undoing(cloud.undo, lambda undo: _create(cloud, arguments, tags, call, undo))

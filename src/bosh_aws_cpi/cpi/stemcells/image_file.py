@@ -63,8 +63,11 @@ def survey(path: str, block_size: int, disk_mib: int) -> int:
             )
             raise CloudError(message)
         if image.stored > _MAX_DATA_GIB << 30:
-            message = f"{NAME} in '{path}' has more than {_MAX_DATA_GIB} GiB of data: pack it with tar -S, "
-            raise CloudError(f"{message}which leaves out its holes, or use a light stemcell")
+            message = (
+                f"{NAME} in '{path}' has more than {_MAX_DATA_GIB} GiB of data: pack it with tar -S, which "
+                "leaves out its holes, or use a light stemcell"
+            )
+            raise CloudError(message)
         logger.info("Checking '%s', %d MiB unpacked", path, image.size // _MIB)
         full = sum(1 for _ in _full_blocks(tar, image, block_size))
         tar.finish(image)

@@ -33,7 +33,7 @@ _ANY_GROUPS: Final = ["((default_security_groups))"]
 _ROWS: Final = AwsConfig.rows
 _JOB: Final = {key: row.job_default for key, row in _ROWS.items() if row.job_default is not None}
 """What the job aws_cpi writes into cpi.json for keys that the manifest lacks."""
-_INTERPOLATE: Final = "Interpolate the file first (bosh interpolate)"
+INTERPOLATE: Final = "Interpolate the file first (bosh interpolate)"
 
 
 def unknown_keys(properties: Json) -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
     other = aws.replaced(default_security_groups=aws.default_security_groups or _ANY_GROUPS)
     if whole.is_unknown:
         what = "is a variable: the configuration is that of cpi.json"
-        return other, [Finding(Severity.NOT_CHECKED, what, _INTERPOLATE, whole.place)]
+        return other, [Finding(Severity.NOT_CHECKED, what, INTERPOLATE, whole.place)]
     if whole.route[-1:] != ("aws",) or not isinstance(whole.value, dict):
         what = f"{_SHOWN}.aws must be a hash, the configuration of the CPI for create-env"
         remedy = "Add it, with region, default_security_groups and credentials"
@@ -105,10 +105,8 @@ def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Findi
         section[key] = given[key]
     elif key not in _CREDENTIALS:
         name = next(each for inner in node.variables() for each in variables_in(inner.value))
-        what, remedy = (
-            f"{name} is a variable: aws.{key} is not checked",
-            f"{_INTERPOLATE}, or add it to cpi.json",
-        )
+        what = f"{name} is a variable: aws.{key} is not checked"
+        remedy = f"{INTERPOLATE}, or add it to cpi.json"
         yield Finding(Severity.NOT_CHECKED, what, remedy, node.place)
 
 

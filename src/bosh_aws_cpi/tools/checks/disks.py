@@ -14,7 +14,7 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import values
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.identifiers import is_wrong_key
+from bosh_aws_cpi.tools.checks.identifiers import of_kms_key
 from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import (
     is_open,
@@ -64,7 +64,10 @@ def size_of(entry: Node) -> int | None:
 def merged_with_defaults(
     own: DiskProperties, aws: AwsConfig
 ) -> tuple[DiskProperties, ebs.Origin, Encryption]:
-    """See `persistent`; without defaults that are wrong, which `of_defaults` reports."""
+    """A disk over the defaults, where its properties stand, and the default encryption; see `persistent`.
+
+    Wrong defaults are left out: `of_defaults` reports them.
+    """
     try:
         return persistent(own, aws)
     except CloudError:
@@ -73,9 +76,8 @@ def merged_with_defaults(
 
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
     """Check the configuration's defaults for disks, and its keys."""
-    if (key := aws.encryption.kms_key_arn) and is_wrong_key(key, aws.region):
-        what = f"'{key}' is not the ARN of a KMS key in {aws.region}"
-        yield Finding(Severity.ERROR, what, f"Use a key of {aws.region}", Place("aws.kms_key_arn"), "AWS")
+    if key := aws.encryption.kms_key_arn:
+        yield from of_kms_key(key, aws.region, Place("aws.kms_key_arn"))
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, f"Correct {_ROOT} or {_EPHEMERAL} in cpi.json")
         return

@@ -9,7 +9,7 @@ from typing import Final
 from bosh_aws_cpi.plan import type_table
 from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _KINDS: Final = {
     "acl": "a network ACL",
@@ -77,9 +77,7 @@ def findings(node: Node, around: Node, key: str, region: str, *, is_offline: boo
     kind, noun = _IDS.get(path) or _IDS.get(key), _NAMES.get(path) or _NAMES.get(key)
     found = _ID.fullmatch(text)
     if key == "kms_key_arn":
-        if is_wrong_key(text, region):
-            what = f"'{text}' is not the ARN of a KMS key in {region}"
-            yield _wrong(node, what, f"Use a key of {region}")
+        yield from of_kms_key(text, region, node.place)
     elif (kind or noun) and (text.startswith("arn:") or (found is not None and found[1] != kind)):
         what = f"'{text}' is {f'the id of {_KINDS[found[1]]}' if found is not None else 'an ARN'}"
         wanted = f"the id of {_KINDS[kind]}, {kind}-…" if kind else f"the name of {noun}"
@@ -102,10 +100,12 @@ def findings(node: Node, around: Node, key: str, region: str, *, is_offline: boo
         yield _wrong(node, what, remedy, Severity.WARNING)
 
 
-def is_wrong_key(text: str, region: str) -> bool:
-    """Whether an ARN is not that of a KMS key in the region; EBS takes other names of keys, too."""
+def of_kms_key(text: str, region: str, place: Place) -> Iterator[Finding]:
+    """An ARN that is not that of a KMS key in the region; EBS takes other names of keys, too."""
     found = _KMS.fullmatch(text)
-    return text.startswith("arn:") and (found is None or found[1] != region)
+    if text.startswith("arn:") and (found is None or found[1] != region):
+        what = f"'{text}' is not the ARN of a KMS key in {region}"
+        yield Finding(Severity.ERROR, what, f"Use a key of {region}", place, "AWS")
 
 
 def is_no_zone(text: str) -> bool:

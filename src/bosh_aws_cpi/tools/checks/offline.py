@@ -308,7 +308,7 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
     for name, found in places.items():
         more = f", here and in {len(found) - 1} more" if len(found) > 1 else ""
         what = f"{name} is a variable: values with it are not checked{more}"
-        yield Finding(Severity.NOT_CHECKED, what, "Interpolate the file first (bosh interpolate)", found[0])
+        yield Finding(Severity.NOT_CHECKED, what, configuration.INTERPOLATE, found[0])
 
 
 _OTHER_FILES: Final = {

@@ -17,7 +17,7 @@ def read_known(model: type[Model], given: Node | Json | None) -> Model | None:
     """What is known of a hash of properties; None if one is wrong, which `keys_of` reports.
 
     Args:
-        model: What they are.
+        model: The model that reads them.
         given: The hash; None if there is none, and so no property.
     """
     try:

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import MIB_PER_GIB
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES, limits_of
 from bosh_aws_cpi.properties.types import Properties, Truth
 from bosh_aws_cpi.properties.vm import TENANCIES
@@ -17,7 +18,7 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
 from bosh_aws_cpi.tools.checks import identifiers
 from bosh_aws_cpi.tools.checks.bosh.levels import Level
 from bosh_aws_cpi.tools.checks.bosh.models import Bosh
-from bosh_aws_cpi.tools.checks.bosh.rules import CPI, QUOTED, keys_of
+from bosh_aws_cpi.tools.checks.bosh.rules import CPI, DISK_SIZES, QUOTED, keys_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.naming import texts
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -40,9 +41,6 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
 _HOPS: Final = "http_put_response_hop_limit"
 _MOST_HOPS: Final = 64
 """EC2's API model, InstanceMetadataOptionsRequest."""
-_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size")
-"""Keys of disks' sizes in MiB."""
-_MIB: Final = 1024
 _LEAST_MIB: Final = 512
 """A smaller size is more likely meant in GiB: EBS has no volume below 1 GiB."""
 
@@ -58,7 +56,7 @@ def findings(levels: Iterable[Level], region: str, *, is_offline: bool) -> Itera
     for level in levels:
         for node in level.node.entries():
             key = str(node.route[-1])
-            if key in _SIZES and not isinstance(node.value, bool) and isinstance(node.value, int):
+            if key in DISK_SIZES and not isinstance(node.value, bool) and isinstance(node.value, int):
                 kind = level.node.get("type") or level.node.get("cloud_properties", "type")
                 yield from _size(node, node.value, kind)
             elif not issubclass(level.model, Bosh):
@@ -68,10 +66,10 @@ def findings(levels: Iterable[Level], region: str, *, is_offline: bool) -> Itera
 
 
 def of_configuration(model: type[Properties], values: Json, path: str, region: str) -> Iterator[Finding]:
-    """What is wrong with a hash of cpi.json.
+    """Check the form and the values of a hash of cpi.json.
 
     Args:
-        model: What it is.
+        model: The model that reads it.
         values: The hash.
         path: Its path there.
         region: The configuration's.
@@ -86,7 +84,7 @@ def of_configuration(model: type[Properties], values: Json, path: str, region: s
 def _of_property(level: Level, key: str, node: Node) -> Iterator[Finding]:
     field, value, words = level.model.model_fields.get(key), node.value, WORDS.get(key, ())
     if key == _HOPS and isinstance(value, int) and value > _MOST_HOPS:
-        yield _warning(node, f"{value} is more than EC2's limit of {_MOST_HOPS}", "Give 1 to 64")
+        yield _warning(node, f"{value} is more than EC2's limit of {_MOST_HOPS}", f"Give 1 to {_MOST_HOPS}")
     if node.is_unknown or not isinstance(value, str):
         return
     if field is not None and field.annotation in {bool, Truth | None}:
@@ -103,12 +101,12 @@ def _size(node: Node, size: int, kind: Node | None) -> Iterator[Finding]:
     """A size in MiB that is meant in GiB, or over the limit of the volume type, or of all types."""
     name = kind.value if kind is not None else EphemeralDisk().type
     most = limits_of(name).most_gib if isinstance(name, str) else 0
-    if most and size > most * _MIB:
+    if most and size > most * MIB_PER_GIB:
         what = f"{size} MiB are more than EBS's limit of {most} GiB for a volume of this type"
         yield _warning(node, what, "Give the size in MiB")
     elif 0 < size < _LEAST_MIB:
         what = f"the size is in MiB: {size} MiB become a disk of 1 GiB, the smallest that EBS has"
-        yield _warning(node, what, f"For {size} GiB, give {size * _MIB}")
+        yield _warning(node, what, f"For {size} GiB, give {size * MIB_PER_GIB}")
 
 
 def _warning(node: Node, what: str, remedy: str) -> Finding:

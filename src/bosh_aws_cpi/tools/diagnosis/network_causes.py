@@ -34,7 +34,7 @@ def director(facts: Facts) -> Iterator[Finding]:
 
 
 def servers(facts: Facts) -> Iterator[Finding]:
-    """The connections to the other servers in the settings, without which an agent answers, or not.
+    """The connections to the other servers in the settings, also to those that the agent needs only later.
 
     An old stemcell's agent reads its settings from the registry. Without a blobstore no packages can be
     installed; without DNS and NTP servers names or certificates may fail.

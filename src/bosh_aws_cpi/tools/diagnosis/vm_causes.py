@@ -1,4 +1,4 @@
-"""The causes within a VM: its state, checks, metadata, user data, registry. Pure."""
+"""The causes within a VM: its state, status checks, console, metadata and user data. Pure."""
 
 from collections.abc import Iterator
 from typing import Final

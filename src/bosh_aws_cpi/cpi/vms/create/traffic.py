@@ -143,7 +143,6 @@ def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, 
     lost may have created it.
     """
     ec2, target = cloud.ec2, {"NetworkInterfaceId": nic_id}
-
     led = partial(_LedRoute, table.table_id, destination)
 
     def lead() -> _LedRoute:

@@ -176,7 +176,7 @@ class _Survey:
             for each in state(name):
                 if each is None:
                     yield things.absent("KMS key", name, place)
-                elif each != "Enabled":
+                elif each != kms_keys.ENABLED:
                     what = f"KMS key '{name}' is {each}: EBS can't encrypt with it"
                     yield Finding(Severity.ERROR, what, "Enable it, or use another one", place, "AWS")
         for entry in self._references.disk_types:

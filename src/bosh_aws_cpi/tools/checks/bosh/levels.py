@@ -25,7 +25,7 @@ class Level(Record):
 
     Attributes:
         node: Where it is.
-        model: What it is.
+        model: The model that reads it.
         above: The hash around it.
     """
 

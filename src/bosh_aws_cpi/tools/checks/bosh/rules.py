@@ -32,8 +32,9 @@ _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 """Python refuses to read thousands of digits."""
 _SIZE: Final = re.compile(rf"({_NUMBER.pattern}) *([MGT])i?B?", re.IGNORECASE)
 _MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
-_IN_MIB: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size", "ram")
-"""Keys of sizes, which are numbers of MiB."""
+DISK_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size")
+"""Keys of disks' sizes in MiB."""
+_IN_MIB: Final = (*DISK_SIZES, "ram")
 
 
 def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
@@ -77,7 +78,7 @@ def keys_of(
 
     Args:
         node: The hash.
-        model: What it is.
+        model: The model that reads it.
         source: Who reads it; the CPI reads the cloud properties in it.
         others: The entries whose cloud properties are another CPI's.
     """
