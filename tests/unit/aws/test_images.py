@@ -57,7 +57,9 @@ def test_find(ec2: Ec2) -> None:
     lay(ec2, look, entry())
     names = ["/dev/sda1", "/dev/sdb", "/dev/sdc", "/dev/sdd"]
     snapshots = ["snap-1", "snap-2"]
-    whole = Image(AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5, has_plain_disks=True)
+    whole = Image(
+        AMI, "/dev/sda1", "paravirtual", "arm64", names, snapshots, root_gib=5, has_plain_disks=True
+    )
     assert images.find(ec2.client, AMI) == whole
     assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", "", [], [])
 
