@@ -76,6 +76,11 @@ def watch(
         events.register(f"needs-retry.ec2.{operation}", partial(_leave, is_uncertain))
 
 
+def _is_signal_pending(_: BaseException) -> bool:
+    """Whether a signal is held back until the current step ends."""
+    return interrupts.pending() is not None
+
+
 def _leave(is_final: Callable[[BaseException], bool], **event: Any) -> bool | None:  # noqa: ANN401 - botocore's
     """Keep the SDK from retrying a call after some errors."""
     error = _error(event)
