@@ -248,7 +248,7 @@ def test_data_of_every_client() -> None:
         argument.value
         for path in (SOURCES / "bosh_aws_cpi").rglob("*.py")
         for call in ast.walk(ast.parse(path.read_text()))
-        if isinstance(call, ast.Call) and getattr(call.func, "attr", None) in {"_create", "create_client"}
+        if isinstance(call, ast.Call) and getattr(call.func, "id", None) == "_client"
         for argument in call.args
         if isinstance(argument, ast.Constant)
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
-from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
+from bosh_aws_cpi.tools.preflight import NOT_CHECKABLE
 from testbed.tls import Authority, TlsRelay
 from tests.stories.operators import Preflight, Unnamed, failed, feature
 

@@ -1,4 +1,7 @@
-"""EC2 instances: find, read, reboot, terminate; `launches` creates them."""
+"""EC2 instances: find, read, reboot, terminate; `launches` creates them.
+
+Key pairs and instance profiles: list.
+"""
 
 import base64
 import re
@@ -6,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import network_interfaces
+from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.error_codes import SHUTDOWN_NOT_SKIPPED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_vm
@@ -19,6 +23,7 @@ from bosh_aws_cpi.records import Record
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ec2.type_defs import InstanceTypeDef
+    from mypy_boto3_iam import IAMClient
 
 
 def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
@@ -296,3 +301,14 @@ def user_data(client: "EC2Client", vm_cid: str) -> bytes:
     """DescribeInstanceAttribute for the user data; empty when there is none."""
     answer = client.describe_instance_attribute(InstanceId=vm_cid, Attribute="userData")
     return base64.b64decode(answer.get("UserData", {}).get("Value", ""))
+
+
+def key_pairs(client: "EC2Client") -> set[str]:
+    """DescribeKeyPairs: the names of all key pairs."""
+    return {each["KeyName"] for each in entries(client, "describe_key_pairs", "KeyPairs", page=None)}
+
+
+def instance_profiles(client: "IAMClient") -> set[str]:
+    """ListInstanceProfiles: the names of the account's instance profiles."""
+    found = entries(client, "list_instance_profiles", "InstanceProfiles")
+    return {each["InstanceProfileName"] for each in found}

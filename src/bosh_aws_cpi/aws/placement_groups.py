@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING
 from bosh_aws_cpi.aws.sdk.errors import has_code, is_deleted
@@ -36,6 +37,12 @@ def find(client: "EC2Client", name: str) -> PlacementGroup | None:
     found = client.describe_placement_groups(Filters=[exactly("group-name", name)])["PlacementGroups"]
     named = (each for each in found if each["GroupName"] == name)
     return next((read(each) for each in named if each.get("State") not in _ENDING), None)
+
+
+def by_name(client: "EC2Client") -> dict[str, PlacementGroup]:
+    """DescribePlacementGroups: all placement groups, by name."""
+    found = entries(client, "describe_placement_groups", "PlacementGroups", page=None)
+    return {each["GroupName"]: read(each) for each in found}
 
 
 def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> PlacementGroup | None:

@@ -5,7 +5,7 @@ AWS may refuse a call, refuse the keys, throttle, or not answer; or something el
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
@@ -22,12 +22,10 @@ from bosh_aws_cpi.aws.sdk.unanswered import (
     reason,
     strange,
 )
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.findings import Finding, Severity
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 Answer = TypeVar("Answer")
 Mapped = TypeVar("Mapped", bound=Mapping[str, Any])
@@ -76,7 +74,7 @@ class Asker:
         are_keys_taken: Whether AWS has accepted the keys before.
     """
 
-    def __init__(self, config: "AwsConfig", *, again: str = "", are_keys_taken: bool = False) -> None:
+    def __init__(self, config: AwsConfig, *, again: str = "", are_keys_taken: bool = False) -> None:
         self._config = config
         self._again = again
         self._are_keys_taken = are_keys_taken
@@ -160,7 +158,7 @@ class Asker:
         return NoAnswer(error)
 
 
-def _unknown_region(config: "AwsConfig", service: str) -> str:
+def _unknown_region(config: AwsConfig, service: str) -> str:
     """Why a service that does not answer may have no endpoint; empty if the SDK knows the region.
 
     The SDK may not know a new region, so one that answers is right.
@@ -185,7 +183,7 @@ def of_aws(answer: Mapped) -> Mapped:
     return answer
 
 
-def refused_role(config: "AwsConfig", error: Exception) -> CloudError | None:
+def refused_role(config: AwsConfig, error: Exception) -> CloudError | None:
     """The error for a role that can't be assumed; None when another call failed."""
     call = call_of(error)
     if getattr(error, "operation_name", "") != "AssumeRole" and not (call and call.action == _ASSUME):
@@ -203,12 +201,12 @@ def speaks_of_keys(error: ClientError) -> bool:
     return has_code(error, _NOT_TAKEN)
 
 
-def refused_keys(config: "AwsConfig", error: ClientError) -> CloudError:
+def refused_keys(config: AwsConfig, error: ClientError) -> CloudError:
     """The error for keys that AWS does not accept."""
     return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explained(error)}")
 
 
-def _keys(config: "AwsConfig") -> str:
+def _keys(config: AwsConfig) -> str:
     return _SOURCES[config.credentials_source]
 
 

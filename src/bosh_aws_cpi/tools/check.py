@@ -1,17 +1,21 @@
 """`cpi check CONFIG_PATH FILE…`: checks a cloud config before a deployment; read-only."""
 
 import argparse
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from bosh_aws_cpi import log
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config import loading
+from bosh_aws_cpi.config.cpi_config import cloud_properties
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.tools import command
+from bosh_aws_cpi.tools.asking import RETRIES
+from bosh_aws_cpi.tools.checks.account import survey
+from bosh_aws_cpi.tools.checks.configuration import unknown_keys
+from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, status
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from bosh_aws_cpi.tools.checks.offline import Files
 
 _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
@@ -68,11 +72,6 @@ def _stemcell(text: str) -> str:
 
 
 def _check(given: argparse.Namespace) -> int:
-    from bosh_aws_cpi.config import loading  # noqa: PLC0415 - --help needs none of these
-    from bosh_aws_cpi.config.cpi_config import cloud_properties  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.configuration import unknown_keys  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.offline import Files  # noqa: PLC0415
-
     if [given.config, *given.files, given.manifest].count(loading.STDIN) > 1:
         raise CloudError("stdin, -, can be read only once: give the other files by their paths")
     read = loading.read(given.config)
@@ -101,13 +100,8 @@ def _check(given: argparse.Namespace) -> int:
     return shown or status(found, is_strict=given.strict)
 
 
-def _account(files: "Files", stemcells: "Sequence[str]") -> "tuple[Files, Iterator[Finding]]":
+def _account(files: Files, stemcells: Sequence[str]) -> tuple[Files, Iterator[Finding]]:
     """The files as the region makes them, and what AWS says of the things that they name."""
-    from bosh_aws_cpi.aws.sdk.clients import CommandClients  # noqa: PLC0415 - --offline needs no SDK
-    from bosh_aws_cpi.call_statistics import CallStatistics  # noqa: PLC0415
-    from bosh_aws_cpi.tools.asking import RETRIES  # noqa: PLC0415
-    from bosh_aws_cpi.tools.checks.account.survey import findings  # noqa: PLC0415 - as above
-
     clients = CommandClients(files.aws.replaced(max_retries=RETRIES), CallStatistics())
     files = files.in_region(lambda: clients.ec2)
-    return files, findings(clients, files, stemcells)
+    return files, survey.findings(clients, files, stemcells)

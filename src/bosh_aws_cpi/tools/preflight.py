@@ -4,27 +4,30 @@ The report is one document, as JSON or as text; the exit status follows from it.
 """
 
 import argparse
+import re
+from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
+from hashlib import sha256
 from typing import Any, Final, Literal, TypeVar
 
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
+from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
-from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
+from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.asking import RETRIES, Asker, NoAnswer, of_aws, other_keys, speaks_of_keys
-from bosh_aws_cpi.tools.probes import NOT_CHECKABLE, SERVICES, Probe, probes
 
 _WIDTH: Final = max(map(len, FEATURES)) + 4
 Result = TypeVar("Result", bound=Mapping[str, Any])
@@ -33,10 +36,47 @@ State = Literal["allowed", "missing", "not checkable", "no verdict"]
 
 _NO_SUCH_ID: Final = ("NotFound", "Malformed", "InvalidID", "InvalidAMIID.Unavailable")
 """How the codes for an id that does not exist end."""
+_ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
+"""Partition and account."""
+SERVICES: Final = {
+    "ec2": ("ec2",),
+    "elasticloadbalancing": ("elb", "elbv2"),
+    "ebs": ("ebs",),
+    "sts": ("sts",),
+    "iam": ("iam",),
+    "servicequotas": ("service-quotas",),
+}
+"""The SDK's names of the services that an action belongs to, by the action's prefix in IAM."""
+NOT_CHECKABLE: Final = {action: row.unprobed for action, row in ACTIONS.items() if row.unprobed}
+"""Actions that no harmless call can check, each with the reason."""
+FIRST_CALLS: Final = frozenset({"ec2:DescribeAvailabilityZones", "sts:AssumeRole"})
+"""Actions that preflight's first calls check."""
+_PERMITTED: Final = {
+    "elb": frozenset({"LoadBalancerNotFound", "InvalidInstance"}),
+    "elbv2": frozenset({"TargetGroupNotFound", "InvalidTarget"}),
+    "ebs": frozenset({"ResourceNotFoundException"}),
+}
+"""The error codes of services that look up what a call names only after they have checked the permission."""
 _DESCRIPTION: Final = """\
 Check whether the CPI can use AWS: credentials, region, endpoints and each permission in docs/iam-policy.json.
 Nothing is created or changed. All features are checked and shown.
 The exit status depends on Baseline and the features that --feature names."""
+
+
+class Probe(Record):
+    """A call that changes nothing.
+
+    Attributes:
+        service: The SDK's name of the service.
+        operation: The API's name for the call: "DescribeInstances".
+        parameters: The call's parameters; DryRun is added if the operation has it.
+        permitted: Error codes that AWS answers only after it has checked the permission.
+    """
+
+    service: str
+    operation: str
+    parameters: Mapping[str, Any] = EMPTY
+    permitted: frozenset[str] = frozenset()
 
 
 class Verdict(Record):
@@ -213,6 +253,52 @@ def _summary(report: Json) -> str:
     verdict = "Ready" if report["is_ready"] else "NOT READY"
     names = ", ".join(each["name"] for each in needed)
     return f"{verdict} for {names}: {'; '.join(parts) or 'nothing is missing'}"
+
+
+def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
+    """A probe for each action that has one.
+
+    Args:
+        region: The configured region.
+        zone: One of its availability zones.
+        caller: The ARN of the keys' user or role. The ARNs of target groups need its partition and
+            account, since another account's would be refused in any case; without these, target groups
+            have no probe.
+
+    Returns:
+        The probes by the action's name in IAM, "ec2:RunInstances".
+    """
+    words = {"region": region, "zone": zone}
+    if (said := _ARN.match(caller)) is not None:
+        words |= {"partition": said[1], "account": said[2]}
+    return {
+        action: _probe(action, _filled(row.probe, words))
+        for action, row in ACTIONS.items()
+        if action not in NOT_CHECKABLE
+        and action not in FIRST_CALLS
+        and ("account" in words or "{account}" not in str(row.probe))
+    }
+
+
+def _probe(action: str, parameters: Mapping[str, Any]) -> Probe:
+    prefix, _, operation = action.partition(":")
+    service, *others = SERVICES[prefix]
+    if others and "Target" in operation:
+        (service,) = others
+    more = _block() if operation == "PutSnapshotBlock" else {}
+    return Probe(service, operation, {**parameters, **more}, _PERMITTED.get(service, frozenset()))
+
+
+def _filled(value: Any, words: Mapping[str, str]) -> Any:  # noqa: ANN401 - parameters of a call
+    if isinstance(value, Mapping):
+        return {key: _filled(each, words) for key, each in value.items()}
+    return value.format_map(words) if isinstance(value, str) else value
+
+
+def _block() -> dict[str, Any]:
+    block = bytes(BLOCK_SIZE)
+    digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
+    return {"BlockData": block, "DataLength": len(block), **digest}
 
 
 class _Examination:

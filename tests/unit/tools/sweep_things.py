@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.tools.strays import Inventory, Wish
-from bosh_aws_cpi.tools.sweep_report import Report
+from bosh_aws_cpi.tools.sweep import Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,7 @@ import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools import preflight
-from bosh_aws_cpi.tools.preflight import Examined, Verdict
-from bosh_aws_cpi.tools.probes import NOT_CHECKABLE
+from bosh_aws_cpi.tools.preflight import NOT_CHECKABLE, Examined, Verdict
 
 NEEDED = len(FEATURES[BASELINE].actions)
 SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts", "iam", "service-quotas")

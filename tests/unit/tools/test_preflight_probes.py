@@ -11,7 +11,7 @@ import pytest
 from botocore.validate import validate_parameters
 
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS
-from bosh_aws_cpi.tools.probes import FIRST_CALLS, NOT_CHECKABLE, SERVICES, probes
+from bosh_aws_cpi.tools.preflight import FIRST_CALLS, NOT_CHECKABLE, SERVICES, probes
 
 CALLER = "arn:aws-cn:sts::123456789012:assumed-role/cpi/session"
 PROBES = probes("cn-north-1", "cn-north-1b", CALLER)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.tools.strays import Outcome, Removal, Stray, Wish, wanted
-from bosh_aws_cpi.tools.sweep_report import monthly
+from bosh_aws_cpi.tools.sweep import monthly
 from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, report, thing
 
 NAMED = Wish(24, delete=True, disks=frozenset({"volume-1"}))

@@ -1,18 +1,32 @@
-"""A deployment manifest: the VMs and disks that it asks for. The rest of it is the Director's."""
+"""Manifests: the VMs and disks that they ask for. The rest of a deployment's is the Director's.
+
+Of a manifest for `bosh create-env`, bosh-cli (deployment/manifest/parser.go) passes the cloud properties of
+the resource pool, of the disk pool, and of each network or its only subnet. What its validator.go refuses, it
+says itself before it calls the CPI.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi.jsontext import is_true
+from bosh_aws_cpi.plan.spread import MAX_RUNNING
+from bosh_aws_cpi.tools.checks import aws_addresses
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
-from bosh_aws_cpi.tools.checks.bosh.rules import name_of, text_of
-from bosh_aws_cpi.tools.checks.combinations import Use, of_compilation, of_use, use_of
-from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.combinations import Merged, Use, of_compilation, of_use, use_of
+from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm, any_address
 from bosh_aws_cpi.tools.checks.network_properties import entries_of
 from bosh_aws_cpi.tools.checks.quotas import Demand
+from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+_ZONE: Final = "availability_zone"
+_DIVIDE: Final = (
+    "Give the instance group more azs, divide it into several, use spread: prefer, or remove spread"
+)
 
 
 def uses(groups: Iterable[Group], config: CloudConfig) -> list[Use]:
@@ -112,3 +126,92 @@ def _instances(uses: Iterable[Use], key: str) -> Counter[tuple[str, str]]:
         if name and isinstance(count, int) and count > 0 and is_counted:
             found[name, "spot" if is_spot else "demand"] += count
     return found
+
+
+def crowded(uses: Iterable[Use]) -> Iterator[Finding]:
+    """Find groups with `spread` that have more VMs than EC2 runs in a spread placement group.
+
+    Some zone has too many if all of them together do, however the Director distributes the instances.
+
+    Args:
+        uses: What a manifest asks for.
+    """
+    for use in uses:
+        asked, count = use.properties.get("spread"), use.node.get("instances")
+        if asked is None or asked.value is not True or count is None or not isinstance(count.value, int):
+            continue
+        room = MAX_RUNNING * _zones(use)
+        if count.value > room:
+            what = (
+                f"spread: {use.shown} has {count.value} instances, but EC2 runs at most {MAX_RUNNING} in "
+                f"each zone, {room} in all"
+            )
+            yield Finding(Severity.ERROR, what, _DIVIDE, count.place, "EC2")
+
+
+def _zones(use: Use) -> int:
+    """The number of zones in AWS; several azs may be in one."""
+    if _ZONE in use.properties:
+        return 1
+    own = [properties_of(zone).get(_ZONE) for zone in use.zones if zone is not None]
+    return len({text_of(node) or str(index) for index, node in enumerate(own)}) or 1
+
+
+_SIGNS: Final = ("cloud_provider", "resource_pools", "disk_pools")
+_LISTS_OF_CREATE_ENV: Final = {
+    "resource_pools": "vm_types",
+    "disk_pools": "disk_types",
+    "networks": "networks",
+}
+"""The lists, and those of a cloud config that have the same cloud properties."""
+_GROUPS_OF_CREATE_ENV: Final = ("instance_groups", "jobs")
+
+
+def is_for_create_env(document: Document) -> bool:
+    """Whether a file is a manifest for create-env, and no cloud config."""
+    value = document.value
+    return isinstance(value, dict) and any(key in value for key in _SIGNS)
+
+
+def config_of_create_env(document: Document) -> CloudConfig:
+    """The manifest's pools and networks, as a cloud config has them."""
+    nodes = {target: document.root.get(key) for key, target in _LISTS_OF_CREATE_ENV.items()}
+    may_have_more = frozenset(
+        target
+        for target, node in nodes.items()
+        if node is not None and any(each.is_unknown for each in [node, *node.entries()])
+    )
+    lists = {target: hashes(node) for target, node in nodes.items()}
+    return CloudConfig({"azs": [], "vm_extensions": [], **lists}, None, may_have_more)
+
+
+def kept_by_aws(document: Document, config: CloudConfig) -> Iterator[Finding]:
+    """Check the addresses that AWS keeps, for a manifest for create-env."""
+    for group in _groups_of_create_env(document):
+        for entry, network in Group.of(group, config).networks:
+            if type_of(network) == "manual":
+                yield from aws_addresses.of_create_env(network, entry.get("static_ips"))
+
+
+def _groups_of_create_env(document: Document) -> list[Node]:
+    """The instance group, of which bosh-cli takes one."""
+    return [each for key in _GROUPS_OF_CREATE_ENV for each in hashes(document.root.get(key))][:1]
+
+
+def vms_of_create_env(document: Document, config: CloudConfig) -> Iterator[Vm]:
+    """The VM of the instance group for create-env, if its networks are known."""
+    for group in _groups_of_create_env(document):
+        pool = config.named("vm_types", text_of(group.get("resource_pool")))
+        attachments = [one for each in Group.of(group, config).networks for one in _static_attachment(*each)]
+        is_whole = len(attachments) == len(group.at("networks").entries())
+        if attachments and is_whole and pool is not None and not is_open(pool):
+            yield Vm(Merged(pool, properties_of(pool)), attachments, group)
+
+
+def _static_attachment(entry: Node, network: Node) -> list[Attachment]:
+    """The network as the bosh CLI passes it: with the first static address (network.go, Interface)."""
+    ips = entry.get("static_ips")
+    first = next((text_of(each) for each in ips.entries()), None) if ips is not None else None
+    kind = type_of(network)
+    entries = hashes(network.get("subnets"))[:1] if kind == "manual" else [network]
+    return [Attachment(entry, kind, each, first) for each in entries]

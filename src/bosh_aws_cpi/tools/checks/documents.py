@@ -1,8 +1,8 @@
 """YAML files whose values know their place: path and line."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
 
 from bosh_aws_cpi.config.loading import content
 from bosh_aws_cpi.errors import CloudError
@@ -10,9 +10,6 @@ from bosh_aws_cpi.properties.types import Route
 from bosh_aws_cpi.records import EMPTY, Entity, Record
 from bosh_aws_cpi.tools.checks.yaml_loading import Places, loaded
 from bosh_aws_cpi.tools.findings import Place
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LARGEST: Final = 4
 """The maximum size of a file in MiB; a large part of it may be certificates."""

@@ -20,13 +20,11 @@ from bosh_aws_cpi.tools.checks import (
     aws_addresses,
     combinations,
     configuration,
-    create_env,
     deployment,
     disks,
     interfaces,
     machines,
     network_properties,
-    spread,
     values,
 )
 from bosh_aws_cpi.tools.checks.bosh import models
@@ -35,7 +33,9 @@ from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
 from bosh_aws_cpi.tools.checks.bosh.levels import Level
 from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes, keys_of, name_of
+from bosh_aws_cpi.tools.checks.combinations import Merged, Use
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
+from bosh_aws_cpi.tools.checks.interfaces import Vm
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import read_known
 from bosh_aws_cpi.tools.checks.references import References
@@ -43,9 +43,6 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-
-    from bosh_aws_cpi.tools.checks.combinations import Merged, Use
-    from bosh_aws_cpi.tools.checks.interfaces import Vm
 
 
 class Files(Record):
@@ -88,13 +85,13 @@ class Files(Record):
         """
         documents = [Document.read(name) for name in names]
         deployed = Document.read(manifest) if manifest is not None else None
-        whole = [document for document in documents if create_env.is_for_create_env(document)]
+        whole = [document for document in documents if deployment.is_for_create_env(document)]
         if whole and (len(documents) > 1 or deployed):
             message = f"'{whole[0].name}' is a manifest for create-env: check it alone"
             raise CloudError(message)
         wrong: Sequence[Finding] = ()
         if whole:
-            config = create_env.config_of(whole[0])
+            config = deployment.config_of_create_env(whole[0])
             redact.learn(whole[0].root.at("cloud_provider").value)
             aws, wrong = configuration.of_create_env(whole[0], given or {}, aws)
         else:
@@ -135,11 +132,11 @@ class Files(Record):
             yield Finding(Severity.ERROR, f"aws.stemcell.tags {TAGS_IGNORED}", remedy)
         yield from _of_others(config)
         if self.is_for_create_env:
-            yield from create_env.findings(self.documents[0], config)
+            yield from deployment.kept_by_aws(self.documents[0], config)
         else:
             yield from aws_addresses.findings(config)
         if self.manifest is not None:
-            yield from spread.findings(self.uses or [])
+            yield from deployment.crowded(self.uses or [])
         for vm in self.vms:
             yield from interfaces.findings(vm, aws)
         yield from machines.findings(config, self.combinations, aws, self._tags())
@@ -184,23 +181,23 @@ class Files(Record):
     @property
     def is_for_create_env(self) -> bool:
         """Whether they are a manifest for create-env."""
-        return create_env.is_for_create_env(self.documents[0])
+        return deployment.is_for_create_env(self.documents[0])
 
     @cached_property
-    def uses(self) -> "Sequence[Use] | None":
+    def uses(self) -> Sequence[Use] | None:
         """The kinds of VMs that the manifest asks for; None without one."""
         return deployment.uses(self._groups, self.config) if self.manifest is not None else None
 
     @cached_property
-    def combinations(self) -> "Sequence[Merged]":
+    def combinations(self) -> Sequence[Merged]:
         """The cloud properties of VMs that are to be checked."""
         return list(combinations.vms(self.config, self.uses))
 
     @cached_property
-    def vms(self) -> "Sequence[Vm]":
+    def vms(self) -> Sequence[Vm]:
         """The VMs whose networks are known."""
         if self.is_for_create_env:
-            return list(create_env.vms(self.documents[0], self.config))
+            return list(deployment.vms_of_create_env(self.documents[0], self.config))
         return list(deployment.vms(self._groups, self.uses or (), self.config))
 
     def demand(self) -> Demand:

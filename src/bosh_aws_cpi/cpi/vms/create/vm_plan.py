@@ -93,8 +93,9 @@ def vm_plan(
     tag_plan.check_for_instance(tags, metadata_options)
     vip = nics.vip_plan(parsed, nic_plans)
     groups = nics.security_groups(properties.security_groups, parsed, aws.default_security_groups)
+    disk_defaults = DiskDefaults.of(aws)
     image = _image(cloud, stemcell_cid)
-    options = _options(cloud, properties, nic_plans, image)
+    options = _options(cloud, properties, nic_plans, image, disk_defaults)
     place = _place(cloud, properties, nic_plans, disk_cids)
     spread, template, traffic = None, None, None
     if properties.spread or (properties.spread is None and aws.spread):
@@ -193,11 +194,14 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
 
 
 def _options(
-    cloud: Cloud, properties: VmProperties, nic_plans: Sequence[NicPlan], image: Image
+    cloud: Cloud,
+    properties: VmProperties,
+    nic_plans: Sequence[NicPlan],
+    image: Image,
+    configured: DiskDefaults,
 ) -> list[LaunchOption]:
     """The ways to launch the VM; each instance type is checked against the AMI and the requested disks."""
     known = type_facts(cloud, properties.instance_types)
-    configured = DiskDefaults.of(cloud.config.aws)
     defaults = configured.for_image(image)  # in which the root disk is not smaller than the AMI's
     if defaults != configured and properties.root_disk.size is None:
         logger.info(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError
 
@@ -18,6 +18,7 @@ from bosh_aws_cpi.aws import (
 )
 from bosh_aws_cpi.aws import subnets as aws_subnets
 from bosh_aws_cpi.aws.images import of_stemcell
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan.ebs import snapshot_problems
@@ -27,7 +28,7 @@ from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.checks import interfaces, machines, quotas
-from bosh_aws_cpi.tools.checks.account import addresses, groups, subnets, things, types
+from bosh_aws_cpi.tools.checks.account import groups, subnets, things, types
 from bosh_aws_cpi.tools.checks.disks import (
     encrypted_of_types,
     encrypted_of_vm,
@@ -35,16 +36,13 @@ from bosh_aws_cpi.tools.checks.disks import (
     size_of,
 )
 from bosh_aws_cpi.tools.checks.documents import variables_in
+from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.reading import read_known
 from bosh_aws_cpi.tools.checks.references import References, grouped
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
-if TYPE_CHECKING:
-    from bosh_aws_cpi.aws.sdk.clients import CommandClients
-    from bosh_aws_cpi.tools.checks.offline import Files
 
-
-def findings(clients: "CommandClients", files: "Files", stemcells: Sequence[str]) -> Iterator[Finding]:
+def findings(clients: CommandClients, files: Files, stemcells: Sequence[str]) -> Iterator[Finding]:
     """Ask AWS, and compare; what could not be looked up comes last.
 
     Args:
@@ -63,7 +61,7 @@ def findings(clients: "CommandClients", files: "Files", stemcells: Sequence[str]
 class _Survey:
     """The lookups, one after the other; each is left out if the cloud config names no such thing."""
 
-    def __init__(self, clients: "CommandClients", files: "Files") -> None:
+    def __init__(self, clients: CommandClients, files: Files) -> None:
         self._clients = clients
         self._files = files
         self._aws = files.aws
@@ -89,9 +87,9 @@ class _Survey:
         if found is not None:
             self._known = subnets.KnownSubnets(self._references, found)
             yield from subnets.findings(self._known, self._aws.region)
-        if uses := addresses.manual(self._known):
+        if uses := subnets.manual(self._known):
             held = self._ask("addresses", network_interfaces.held, {use.subnet_id for use, _ in uses}) or []
-            yield from addresses.findings(uses, held, is_for_create_env=self._files.is_for_create_env)
+            yield from subnets.taken(uses, held, is_for_create_env=self._files.is_for_create_env)
         if vpcs := self._known.vpcs():
             there = self._ask("security groups", firewalls.groups_of_vpcs, vpcs)
             yield from self._groups(there) if there is not None else ()

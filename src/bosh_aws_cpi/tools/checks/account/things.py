@@ -4,10 +4,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws import firewalls, instance_types, lookups, routes
+from bosh_aws_cpi.aws import (
+    firewalls,
+    instance_types,
+    instances,
+    load_balancers,
+    placement_groups,
+    routes,
+    subnets,
+)
 from bosh_aws_cpi.aws.instance_types import ACTIVE, Host, Reservation
 from bosh_aws_cpi.aws.load_balancers import Misfit
 from bosh_aws_cpi.aws.placement_groups import PlacementGroup
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import counted
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
@@ -19,8 +28,6 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-
-    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 _TO_COME: Final = frozenset({"assessing", "delayed", "payment-pending", "pending", "scheduled"})
 """States of a reservation that may become active (EC2's API model, CapacityReservation, State)."""
@@ -54,7 +61,7 @@ class Kind(Record):
     service: str = "ec2"
     takes_names: bool = False
 
-    def findings(self, users: Iterable[Any], ask: Callable[..., Any], aws: "AwsConfig") -> Iterator[Finding]:
+    def findings(self, users: Iterable[Any], ask: Callable[..., Any], aws: AwsConfig) -> Iterator[Finding]:
         """Compare those that are named with those that exist.
 
         Args:
@@ -214,17 +221,31 @@ def of_vms(known: KnownSubnets) -> list[Kind]:
     """What VMs name."""
     in_vpc, takes_vms = partial(_in_vpc, known), partial(_takes_vms, known)
     return [
-        Kind("key pair", _names("key_name"), lookups.key_pairs, default="default_key_name"),
+        Kind("key pair", _names("key_name"), instances.key_pairs, default="default_key_name"),
         Kind(
             "instance profile",
             _names("iam_instance_profile"),
-            lookups.instance_profiles,
+            instances.instance_profiles,
             default="default_iam_instance_profile",
             service="iam",
         ),
-        Kind("placement group", _names("placement_group"), lookups.placement_groups, _has_partition),
-        Kind("classic load balancer", _names("elbs"), lookups.load_balancers, in_vpc, _NOTE, service="elb"),
-        Kind("target group", Launch.target_groups, lookups.target_groups, takes_vms, _NOTE, service="elbv2"),
+        Kind("placement group", _names("placement_group"), placement_groups.by_name, _has_partition),
+        Kind(
+            "classic load balancer",
+            _names("elbs"),
+            load_balancers.vpcs_of_balancers,
+            in_vpc,
+            _NOTE,
+            service="elb",
+        ),
+        Kind(
+            "target group",
+            Launch.target_groups,
+            load_balancers.all_target_groups,
+            takes_vms,
+            _NOTE,
+            service="elbv2",
+        ),
         Kind("route table", Launch.tables, _vpcs_of_tables, in_vpc, _NOTE, takes_names=True),
         Kind(
             "capacity reservation", _reservation, instance_types.reservations, _reserves, doubt=_has_no_room
@@ -234,7 +255,7 @@ def of_vms(known: KnownSubnets) -> list[Kind]:
 
 
 OF_MANAGED: Final = [
-    Kind("VPC", _texts("vpc_id"), lookups.vpcs, takes_names=True),
+    Kind("VPC", _texts("vpc_id"), subnets.vpcs, takes_names=True),
     Kind("route table", _texts("route_table"), _vpcs_of_tables, _in_vpc_of_network, takes_names=True),
     Kind("network ACL", _texts("network_acl"), _vpcs_of_acls, _in_vpc_of_network, takes_names=True),
 ]

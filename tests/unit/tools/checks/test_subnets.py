@@ -7,7 +7,7 @@ from ipaddress import ip_network
 import pytest
 
 from bosh_aws_cpi.aws.network_interfaces import Held, from_entry
-from bosh_aws_cpi.tools.checks.account.addresses import is_known
+from bosh_aws_cpi.tools.checks.account.subnets import is_known
 
 
 @pytest.mark.parametrize(

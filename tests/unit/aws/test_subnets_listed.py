@@ -1,4 +1,4 @@
-"""Lookups of many things with few calls."""
+"""Listings of subnets."""
 
 from __future__ import annotations
 
