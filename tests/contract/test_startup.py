@@ -47,6 +47,7 @@ DISK = "vol-0123456789abcdef0"
 NOWHERE = "http://127.0.0.1:1"
 REGISTRY = {"endpoint": NOWHERE, "user": "u", "password": "p"}
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
+LIGHT = {"ami": {"us-east-1": "ami-0123456789abcdef0"}}
 AGAINST_AWS = {"botocore", "tenacity"}
 MAKING = AGAINST_AWS | {"pydantic"}
 
@@ -127,6 +128,7 @@ def test_light_stemcell() -> None:
         ("has_disk", [DISK], {"botocore"}, 51),
         ("attach_disk", [VM, DISK], AGAINST_AWS, 60),
         ("create_disk", [1024, {}], MAKING, 65),
+        ("create_stemcell", ["", LIGHT], MAKING, 66),
     ],
 )
 def test_methods_with_aws(
