@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws import load_balancers
 from bosh_aws_cpi.aws.load_balancers import Target, record_of, recorded
 from bosh_aws_cpi.aws.sdk.timing import TARGETS_DRAINED
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.properties.vm_traffic import TargetGroup
+from bosh_aws_cpi.properties.vm import TargetGroup
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Stub
