@@ -8,7 +8,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import elastic_ips
-from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.aws.sdk.timing import ADDRESS_ASSOCIATED
 
 if TYPE_CHECKING:
@@ -17,16 +16,6 @@ if TYPE_CHECKING:
 IP = "52.1.2.3"
 ASSOCIATE = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-1"}
 NOT_READY = ["InvalidNetworkInterfaceID.NotFound", "InvalidInstanceID", "IncorrectInstanceState"]
-
-
-def test_find(ec2: Ec2) -> None:
-    """The account's address is found, with who holds it."""
-    shown = {"PublicIp": IP, "AllocationId": "eipalloc-1"}
-    held = {**shown, "NetworkInterfaceId": "eni-2", "PrivateIpAddress": "10.0.0.5"}
-    filters = [{"Name": "public-ip", "Values": [IP]}]
-    ec2.lay("describe_addresses", {"Addresses": [shown]}, {"Addresses": [held]}, Filters=filters)
-    assert elastic_ips.find(ec2.client, IP) == ElasticIp(IP, "eipalloc-1")
-    assert elastic_ips.find(ec2.client, IP) == ElasticIp(IP, "eipalloc-1", "eni-2", "10.0.0.5")
 
 
 def test_associate(ec2: Ec2, clock: Clock) -> None:

@@ -9,9 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import snapshots
-from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
-from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.looks import tagged
 from tests.unit.aws.timing_script import ago
 
@@ -79,18 +77,6 @@ def test_delete(ec2: Ec2, clock: Clock, last: str | dict[str, Any]) -> None:
     assert snapshots.delete(ec2.client, SNAPSHOT) is True
 
 
-@pytest.mark.parametrize("kind", ["snap", "vol"])
-def test_delete_by_an_id_that_is_none(ec2: Ec2, kind: str) -> None:
-    """EC2's error for a malformed snapshot id is no error; for another invalid value it is."""
-    message = f"Value (x) for parameter snapshotId is invalid. Expected: '{kind}-...'."
-    ec2.refuses("delete_snapshot", "InvalidParameterValue", message, SnapshotId="x")
-    if kind == "snap":
-        assert snapshots.delete(ec2.client, "x") is True
-    else:
-        with pytest.raises(ClientError, match="InvalidParameterValue"):
-            snapshots.delete(ec2.client, "x")
-
-
 def test_delete_what_another_uses(ec2: Ec2) -> None:
     """A snapshot that another AMI uses stays, as the result says; for a disk's that is an error."""
     lay_delete(ec2, AMI, OTHER_AMI, IN_USE, OTHER_AMI)
@@ -98,14 +84,6 @@ def test_delete_what_another_uses(ec2: Ec2) -> None:
     for _ in range(2):
         with pytest.raises(ClientError, match=IN_USE):
             snapshots.delete(ec2.client, SNAPSHOT)
-
-
-def test_delete_what_is_never_released(ec2: Ec2, clock: Clock) -> None:
-    """After a while the error quotes EC2."""
-    ec2.keeps("delete_snapshot", IN_USE)
-    with pytest.raises(CloudError, match=f"{SNAPSHOT}.*last seen: .*{IN_USE}"):
-        snapshots.delete(ec2.client, SNAPSHOT, AMI)
-    assert clock.now >= timing.SNAPSHOT_RELEASED.seconds
 
 
 def test_discard(ec2: Ec2, clock: Clock) -> None:

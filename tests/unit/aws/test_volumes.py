@@ -64,14 +64,6 @@ def test_delete(ec2: Ec2, clock: Clock) -> None:
             volumes.delete(ec2.client, DISK)
 
 
-def test_delete_what_stays_in_use(ec2: Ec2, clock: Clock) -> None:
-    """If EBS never releases the volume, what it says is the error."""
-    ec2.keeps("delete_volume", "VolumeInUse")
-    with pytest.raises(ClientError, match="VolumeInUse"):
-        volumes.delete(ec2.client, DISK)
-    assert clock.now >= timing.VOLUME_RELEASED.seconds
-
-
 def test_discard(ec2: Ec2, clock: Clock) -> None:
     """A new volume that EC2 does not know yet is deleted when it does, and waited for until it is gone."""
     ec2.lay("delete_volume", NOT_FOUND, {}, VolumeId=DISK)
@@ -141,13 +133,6 @@ def test_anothers(ec2: Ec2, look: dict[str, Any], age: timedelta | None, *, is_a
         volumes.discard_shared(ec2.client, DISK)
 
 
-def test_copy_of_an_unknown_volume(ec2: Ec2) -> None:
-    """A volume that EC2 no longer knows when it is copied is not found."""
-    ec2.lay("copy_volumes", NOT_FOUND, SourceVolumeId=DISK, ClientToken="t")
-    with pytest.raises(DiskNotFound, match=DISK):
-        volumes.copy(ec2.client, DISK, {"ClientToken": "t"}, MARK)
-
-
 CHANGES = {"Size": 20, "VolumeType": "gp3"}
 OF_CHANGES = {"Filters": [{"Name": "volume-id", "Values": [DISK]}]}
 EARLIER, BEGAN = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2))
@@ -199,33 +184,6 @@ def test_change_under_way(ec2: Ec2, state: str) -> None:
         ec2.lay("describe_volumes_modifications", changed(state, **other), **OF_CHANGES)
         with pytest.raises(NotSupported, match=f"{DISK}.*{state}"):
             volumes.modify(ec2.client, DISK, CHANGES)
-
-
-@pytest.mark.parametrize(
-    ("code", "error"),
-    [
-        *((code, NotSupported) for code in sorted(volumes.NOT_MODIFIABLE)),
-        *((code, DiskNotFound) for code in (NOT_FOUND, "InvalidVolumeID.Malformed")),
-        ("UnauthorizedOperation", ClientError),
-    ],
-)
-def test_not_modifiable(ec2: Ec2, code: str, error: type[Exception]) -> None:
-    """A volume that can't be changed now is copied by the Director; other refusals are errors."""
-    ec2.lay("describe_volumes_modifications", NONE, **OF_CHANGES)
-    ec2.lay("modify_volume", code, VolumeId=DISK, **CHANGES)
-    if error is NotSupported:
-        ec2.lay("describe_volumes_modifications", changed("completed"), **OF_CHANGES)
-    with pytest.raises(error, match=code if error is not DiskNotFound else DISK):
-        volumes.modify(ec2.client, DISK, CHANGES)
-
-
-def test_change_that_fails(ec2: Ec2) -> None:
-    """A change that EBS could not make is an error with EBS's reason; the Director does not copy then."""
-    ec2.lay("describe_volumes_modifications", changed("modifying"), **OF_CHANGES)
-    ec2.lay("describe_volumes_modifications", changed("failed", StatusMessage="no room"), **OF_CHANGES)
-    with pytest.raises(CloudError, match=f"{DISK}.*no room") as caught:
-        volumes.modify(ec2.client, DISK, CHANGES)
-    assert not isinstance(caught.value, NotSupported)
 
 
 def test_change_that_does_not_end(ec2: Ec2, clock: Clock) -> None:

@@ -22,7 +22,6 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from tests.unit.aws import looks
 from tests.unit.aws.looks import AMI, DISK, OF_AMI, OF_DISK, OF_VM, OTHER_VM, VM
-from tests.unit.aws.timing_script import answer_late
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -262,14 +261,3 @@ def test_time_out(ec2: Ec2, clock: Clock, name: str, state: str, policy: timing.
     assert not isinstance(caught.value, NicGone | volumes.NotCreated | images.NotCreated)
     assert 0 <= clock.now - policy.seconds <= policy.longest_pause + 1
     assert getattr(caught.value, "ok_to_retry", False) is (name == "instance")
-
-
-@pytest.mark.parametrize("name", ["volume", "image", "snapshot", "subnet", "interface"])
-def test_no_answer(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Minutes without an answer don't prove that there is no resource: one that is seen is waited for."""
-    wait = WAITS[name]
-    answer_late(monkeypatch, ec2.client, wait.operation, clock, 2 * timing.NEW_SEEN.seconds)
-    wait.lay(ec2, "pending ?")
-    with pytest.raises(CloudError, match="gone"):
-        wait.begin(ec2.client)
-    assert clock.now > 2 * timing.NEW_SEEN.seconds

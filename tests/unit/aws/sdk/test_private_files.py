@@ -206,14 +206,3 @@ def test_full_disk(file: Path, monkeypatch: pytest.MonkeyPatch, program_log: Pro
     (record,) = program_log.records
     assert record.level == "DEBUG"
     assert "a thing" in record.text
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged_certificates(own_cache: Path, tmp_path: Path, damage: str) -> None:
-    """The same holds for the file of the configuration's CA certificates."""
-    certificates = Authority(tmp_path, "one").path.read_text()
-    path = Path(clients.file_of(certificates))
-    assert path.is_relative_to(own_cache)
-    DAMAGES[damage](path)
-    assert clients.file_of(certificates) == str(path)
-    assert (path.is_symlink(), path.read_text()) == (False, certificates)
