@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.model import Image
@@ -49,20 +48,6 @@ def test_find_none(ec2: Ec2) -> None:
     assert [images.find(ec2.client, AMI) for _ in range(4)] == [None] * 4
 
 
-@pytest.mark.parametrize("how", ["lost", "fault InternalError"])
-def test_register_without_an_answer(ec2: Ec2, clock: Clock, how: str) -> None:
-    """RegisterImage takes no client token: an AMI is looked for by name, and registered again if unseen."""
-    search: dict[str, Any] = {"Owners": ["self"], "Filters": [{"Name": "name", "Values": ["BOSH-1"]}]}
-    ec2.lay("register_image", how, Name="BOSH-1")
-    ec2.lay("describe_images", shown(), shown({"ImageId": "ami-other", "Name": "BOSH-10"}), **search)
-    ec2.lay("describe_images", shown({"ImageId": AMI, "Name": "BOSH-1"}), **search)
-    assert images.register(ec2.client, {"Name": "BOSH-1"}) == AMI
-    assert len(clock.pauses) == 2
-    ec2.lay("register_image", how, {"ImageId": AMI}, Name="BOSH-1")
-    ec2.keeps("describe_images", shown())
-    assert images.register(ec2.client, {"Name": "BOSH-1"}) == AMI
-
-
 MARKED: dict[str, Any] = {
     "Owners": ["self"],
     "Filters": [
@@ -93,21 +78,6 @@ def test_marked(ec2: Ec2, found: str, expected: str | None) -> None:
     ec2.lay("describe_images", shown(*entries), **MARKED)
     first = next(iter(images.marked(ec2.client, {"b": "2", "a": "1"})), None)
     assert (first and first.ami_id) == expected
-
-
-@pytest.mark.parametrize("how", ["lost", "fault InternalError"])
-def test_copy_without_an_answer(ec2: Ec2, clock: Clock, how: str) -> None:
-    """A copy whose answer is lost is looked for by its tags; if unseen for a minute, it is not made again."""
-    copy = {"Name": "copy", "SourceImageId": "ami-source", "SourceRegion": "us-west-2"}
-    ec2.lay("copy_image", how, **copy)
-    made = {"ImageId": AMI, "State": "pending", "Tags": tagged(a="1", b="2")}
-    ec2.lay("describe_images", shown(), shown(made), **MARKED)
-    assert images.copy(ec2.client, copy, {"a": "1", "b": "2"}) == AMI
-    assert len(clock.pauses) == 1
-    ec2.lay("copy_image", "fault InternalError", **copy)
-    ec2.keeps("describe_images", shown())
-    with pytest.raises(ClientError, match="InternalError"):
-        images.copy(ec2.client, copy, {"a": "1", "b": "2"})
 
 
 def lay_left(

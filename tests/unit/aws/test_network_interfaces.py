@@ -8,9 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces, placement_groups, volumes
-from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.model import Nic
-from tests.unit.aws.timing_script import Script
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,16 +26,6 @@ def entry(status: str = "available", vm_cid: str = "", **more: Any) -> dict[str,
     """Describe the interface."""
     attachment = {"Attachment": {"InstanceId": vm_cid}} if vm_cid else {}
     return {"NetworkInterfaceId": NIC, "Status": status, "MacAddress": MAC, **attachment, **more}
-
-
-def test_create(ec2: Ec2, clock: Clock) -> None:
-    """An interface whose making was not answered is looked for; if unseen for a minute, it was not made."""
-    ec2.lay("create_network_interface", "lost", "fault InternalError", SubnetId=SUBNET)
-    made = Nic("eni-found", MAC, "pending")
-    assert network_interfaces.create(ec2.client, {"SubnetId": SUBNET}, Script(None, None, made)) == made
-    assert len(clock.pauses) == 2
-    with pytest.raises(ClientError, match="InternalError"):
-        network_interfaces.create(ec2.client, {"SubnetId": SUBNET}, Script(None))
 
 
 IN_USE = ["InvalidNetworkInterface.InUse", "InvalidParameterValue"]
@@ -59,16 +47,6 @@ def test_discard(ec2: Ec2, clock: Clock, ends: list[str | dict[str, Any]], *, wa
     ec2.lay("delete_network_interface", *ends, **OF_NIC)
     network_interfaces.discard(ec2.client, NIC, was_seen=was_seen)
     assert len(clock.pauses) == len(ends) - 1
-
-
-def test_discard_what_is_never_seen(ec2: Ec2, clock: Clock) -> None:
-    """Only a new interface that stays unknown counts as gone; another refusal is an error."""
-    ec2.lay("delete_network_interface", "UnauthorizedOperation", **OF_NIC)
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        network_interfaces.discard(ec2.client, NIC, was_seen=True)
-    ec2.keeps("delete_network_interface", NOT_FOUND)
-    network_interfaces.discard(ec2.client, NIC, was_seen=False)
-    assert clock.now >= timing.VISIBLE.seconds
 
 
 DELETIONS: dict[str, tuple[Callable[..., bool], str]] = {

@@ -20,26 +20,8 @@ DISK, SNAPSHOT, AMI, OTHER_AMI = "vol-1", "snap-1", "ami-0a", "ami-0b"
 MARK = ("bosh_call", "call-1")
 TAGS = {"Tags": tagged(bosh_call="call-1")}
 BY_TAG = {"Name": "tag:bosh_call", "Values": ["call-1"]}
-CREATE = {"VolumeId": DISK, "Description": "d"}
 NOT_FOUND, IN_USE = "InvalidSnapshot.NotFound", "InvalidSnapshot.InUse"
 NEW, OLD = timedelta(minutes=5), RECENT + timedelta(minutes=5)
-
-
-def test_create_without_an_answer(ec2: Ec2, clock: Clock) -> None:
-    """CreateSnapshot takes no client token: a snapshot is looked for by tag, and made again if unseen."""
-    asked: dict[str, Any] = {
-        "OwnerIds": ["self"],
-        "Filters": [BY_TAG, {"Name": "volume-id", "Values": [DISK]}],
-    }
-    ec2.lay("create_snapshot", "lost", **CREATE)
-    ec2.lay(
-        "describe_snapshots", {"Snapshots": []}, {"Snapshots": [{"SnapshotId": SNAPSHOT, **TAGS}]}, **asked
-    )
-    assert snapshots.create(ec2.client, DISK, {"Description": "d"}, MARK) == SNAPSHOT
-    assert len(clock.pauses) == 1
-    ec2.lay("create_snapshot", "fault InternalError", {"SnapshotId": SNAPSHOT}, **CREATE)
-    ec2.keeps("describe_snapshots", {"Snapshots": []})
-    assert snapshots.create(ec2.client, DISK, {"Description": "d"}, MARK) == SNAPSHOT
 
 
 @pytest.mark.parametrize(

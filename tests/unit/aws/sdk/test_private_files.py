@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from tests.unit.conftest import ProgramLog
 
-SPARSE = 30 << 30
-
 
 @pytest.fixture
 def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Path]:
@@ -138,37 +136,6 @@ def file(tmp_path: Path) -> Path:
     assert path.stat().st_mode & 0o777 == 0o600
     assert private_files.read_json(path, 60, dict) == {"a": 1}
     return path
-
-
-def pipe(path: Path) -> None:
-    """Put a pipe in the file's place, which nobody writes."""
-    path.unlink()
-    os.mkfifo(path, 0o600)
-
-
-def link(path: Path) -> None:
-    """Put a link to another file in the file's place."""
-    path.symlink_to(path.rename(path.with_name("other")))
-
-
-DAMAGES: dict[str, Callable[[Path], object]] = {
-    "pipe": pipe,
-    "sparse": lambda path: os.truncate(path, SPARSE),
-    "link": link,
-    "second name": lambda path: path.with_name("other").hardlink_to(path),
-    "readable by others": lambda path: path.chmod(0o644),
-    "dated ahead": lambda path: os.utime(path, (time.time() + 600,) * 2),
-}
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_damaged(file: Path, damage: str) -> None:
-    """A file that is none, huge, or not certainly written by the CPI counts as missing, and is replaced."""
-    DAMAGES[damage](file)
-    assert private_files.read_json(file, 60, dict) is None
-    private_files.write_json(file, {"b": 1}, "a thing")
-    assert (file.is_symlink(), file.stat().st_size < SPARSE) == (False, True)
-    assert private_files.read_json(file, 60, dict) == {"b": 1}
 
 
 @pytest.mark.parametrize(
