@@ -41,8 +41,7 @@ class _AwsHost:
 
     def open(self, call: Request) -> Cloud:
         if len(self._arguments) != 1:
-            message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
-            raise Unknown(message)
+            raise Unknown("Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument")
         self._call = call
         self._cloud = Cloud(load(self._arguments[0], call.context), call.api_version)
         return self._cloud
