@@ -6,7 +6,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import snapshots
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
@@ -57,15 +56,6 @@ def test_delete(ec2: Ec2, clock: Clock, last: str | dict[str, Any]) -> None:
     assert snapshots.delete(ec2.client, SNAPSHOT, AMI) is True
     assert len(clock.pauses) == 2
     assert snapshots.delete(ec2.client, SNAPSHOT) is True
-
-
-def test_delete_what_another_uses(ec2: Ec2) -> None:
-    """A snapshot that another AMI uses stays, as the result says; for a disk's that is an error."""
-    lay_delete(ec2, AMI, OTHER_AMI, IN_USE, OTHER_AMI)
-    assert snapshots.delete(ec2.client, SNAPSHOT, AMI) is False
-    for _ in range(2):
-        with pytest.raises(ClientError, match=IN_USE):
-            snapshots.delete(ec2.client, SNAPSHOT)
 
 
 def test_discard(ec2: Ec2, clock: Clock) -> None:
