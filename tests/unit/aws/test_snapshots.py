@@ -15,7 +15,7 @@ from tests.unit.aws.timing_script import ago
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
 
-DISK, SNAPSHOT, AMI, OTHER_AMI = "vol-1", "snap-1", "ami-0a", "ami-0b"
+SNAPSHOT, AMI = "snap-1", "ami-0a"
 MARK = ("bosh_call", "call-1")
 TAGS = {"Tags": tagged(bosh_call="call-1")}
 BY_TAG = {"Name": "tag:bosh_call", "Values": ["call-1"]}
