@@ -11,7 +11,7 @@ import pytest
 from bosh_aws_cpi.cpi.stemcells import tar_image
 from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream, Unusable
 from bosh_aws_cpi.cpi.stemcells.image_file import full_blocks, survey
-from bosh_aws_cpi.cpi.stemcells.tar_image import MAX_SIZE, Image, Segment, TarReader
+from bosh_aws_cpi.cpi.stemcells.tar_image import MAX_SIZE, RawImage, Segment, TarReader
 from tests.crafted_tars import (
     DATA,
     END,
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-TYPICAL = Image(512, 512, [(0, 512)])
+TYPICAL = RawImage(512, 512, [(0, 512)])
 
 
-def read(tar: bytes) -> Image:
+def read(tar: bytes) -> RawImage:
     """Find an image, and read all that follows it."""
     stream = GzipStream(io.BytesIO(packed(tar)))
     found = TarReader(stream)
@@ -110,7 +110,7 @@ def test_sparse() -> None:
     other = sparse([(0, 512)], 512, 512, more=True, name=b"rest.img")
     tar = other + extension([], more=False) + DATA + sparse(segments[:4], 1 << 20, 26 * 512, more=True)
     tar += extension(segments[4:25], more=True) + extension([segments[25], (1 << 20, 0)], more=False)
-    assert read(tar + DATA * 26 + END) == Image(1 << 20, 26 * 512, segments)
+    assert read(tar + DATA * 26 + END) == RawImage(1 << 20, 26 * 512, segments)
 
 
 @pytest.mark.parametrize("is_last", [True, False])
@@ -123,7 +123,7 @@ def test_sparse_with_a_size(*, is_last: bool) -> None:
     )
     content = b"2\n1024\n512\n20480\n512\n".ljust(512, b"\0") + 2 * DATA
     tar = member(b"x", records + size if is_last else size + records, b"x") + member(b"image", content) + END
-    assert read(tar) == Image(40960, 1024, [(1024, 512), (20480, 512)])
+    assert read(tar) == RawImage(40960, 1024, [(1024, 512), (20480, 512)])
 
 
 def test_holes_take_no_time(tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from bosh_aws_cpi.aws import network_interfaces
+from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.instance import MAX_GENERATIONS, InstanceCreation
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.model import Instance, Nic, StateReason
-from bosh_aws_cpi.plan.tokens import client_token
 from tests.unit.aws.timing_script import refusal
 from tests.unit.conftest import DIRECTOR
 from tests.unit.cpi.vms.create.vm_plans import AGENT, DYNAMIC, FIXED, option, plan
