@@ -48,8 +48,7 @@ class _AwsHost:
         from bosh_aws_cpi.cpi.cloud import Cloud  # noqa: PLC0415
 
         if len(self._arguments) != 1:
-            message = "Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument"
-            raise Unknown(message)
+            raise Unknown("Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument")
         self._call = call
         self._cloud = Cloud(load(self._arguments[0], call.context), call.api_version)
         return self._cloud

@@ -33,10 +33,7 @@ class Stemcell(Section, path="aws.stemcell"):
     overrides: Json
     """What is merged over every stemcell's cloud properties: all but the two keys that are none."""
 
-    kernel_id = Key(
-        values.anything,
-        "Kernel image (aki-...) for stemcells, in place of the stemcell's own.",
-    )
+    kernel_id = Key(values.anything, "Kernel image (aki-...) for stemcells, in place of the stemcell's own.")
     deprecate_at = Key(values.anything, _OF_STEMCELL, is_new=True)
     share_with = Key(values.anything, _OF_STEMCELL, is_new=True)
     imds_support = Key(values.anything, _OF_STEMCELL, is_new=True)
@@ -145,17 +142,19 @@ class AwsConfig(Section, path="aws"):
     )
     elb_endpoint = Key(
         values.https_url,
-        "The same for Elastic Load Balancing (classic load balancers and target groups).",
+        "Endpoint of Elastic Load Balancing (classic load balancers and target groups), as `ec2_endpoint`.",
         example="elasticloadbalancing.us-east-1.amazonaws.com",
     )
-    ebs_endpoint = Key(values.https_url, "The same for the EBS direct APIs.", is_new=True)
-    sts_endpoint = Key(values.https_url, "The same for STS.", is_new=True)
-    iam_endpoint = Key(values.https_url, "The same for IAM, which only commands call.", is_new=True)
-    kms_endpoint = Key(values.https_url, "The same for KMS, which only commands call.", is_new=True)
+    ebs_endpoint = Key(values.https_url, "Endpoint of the EBS direct APIs, as `ec2_endpoint`.", is_new=True)
+    sts_endpoint = Key(values.https_url, "Endpoint of STS, as `ec2_endpoint`.", is_new=True)
+    iam_endpoint = Key(
+        values.https_url, "Endpoint of IAM, for commands only, as `ec2_endpoint`.", is_new=True
+    )
+    kms_endpoint = Key(
+        values.https_url, "Endpoint of KMS, for commands only, as `ec2_endpoint`.", is_new=True
+    )
     service_quotas_endpoint = Key(
-        values.https_url,
-        "The same for Service Quotas, which only commands call.",
-        is_new=True,
+        values.https_url, "Endpoint of Service Quotas, for commands only, as `ec2_endpoint`.", is_new=True
     )
     dualstack = Key(
         values.boolean,
@@ -223,7 +222,8 @@ class AwsConfig(Section, path="aws"):
     )
     default_ephemeral_disk = Key(
         values.json_object,
-        "The same for `ephemeral_disk`. `encrypted` and `kms_key_arn` take precedence over those of `aws`.",
+        "Defaults for ephemeral disks, with the keys of the cloud property `ephemeral_disk`. A VM's own keys "
+        "take precedence, key by key. `encrypted` and `kms_key_arn` take precedence over those of `aws`.",
         is_new=True,
         example={"size": 20480},
     )
@@ -374,24 +374,20 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     missing = [] if merged.get("max_retries") is not None else ["aws:max_retries"]
     missing += [] if region else ["aws:region, or aws:ec2_endpoint and aws:elb_endpoint"]
     if missing:
-        message = f"missing configuration parameters > {', '.join(missing)}"
-        raise not_correct(message)
+        raise not_correct(f"missing configuration parameters > {', '.join(missing)}")
     source, choices = merged.get("credentials_source"), AwsConfig.credentials_source.choices
     if isinstance(source, str) and source and source not in choices:
-        message = f"Unknown credentials_source {source}. It must be {' or '.join(choices)}"
-        raise not_correct(message)
+        raise not_correct(f"Unknown credentials_source {source}. It must be {' or '.join(choices)}")
     config = AwsConfig.read({**merged, "region": region})
     own_keys = (config.access_key_id, config.secret_access_key)
     if config.credentials_source == "static" and not all(own_keys):
-        message = "Must use access_key_id and secret_access_key with static credentials_source"
-        raise not_correct(message)
+        raise not_correct("Must use access_key_id and secret_access_key with static credentials_source")
     if config.credentials_source == "env_or_profile" and any(own_keys):
         message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
         raise not_correct(message)
     for key in (AwsConfig.external_id, AwsConfig.session_tags):
         if getattr(config, key.name) and not config.role_arn:
-            message = f"configuration parameter {key.shown} needs aws.role_arn"
-            raise not_correct(message)
+            raise not_correct(f"configuration parameter {key.shown} needs aws.role_arn")
     return config
 
 

@@ -167,11 +167,10 @@ def cloud_properties(document: object, path: str = "cpi.json") -> Json:
     cloud = document.get("cloud") if isinstance(document, dict) else None
     properties = cloud.get("properties") if isinstance(cloud, dict) else None
     if not isinstance(properties, dict):
-        message = (
+        raise Unknown(
             f"Could not find cloud properties in the configuration: '{path}' has no hash cloud.properties, "
             "in which the section aws belongs"
         )
-        raise Unknown(message)
     return properties
 
 
@@ -197,8 +196,7 @@ def stemcell_api_version(value: object) -> int:
     """
     if not is_integer(value) or value < 1:
         shown = "" if value is None else value if isinstance(value, str) else encode(value)
-        message = f"Stemcell API version '{shown}' is not supported."
-        raise CPIAPIVersionNotSupported(message)
+        raise CPIAPIVersionNotSupported(f"Stemcell API version '{shown}' is not supported.")
     return value
 
 

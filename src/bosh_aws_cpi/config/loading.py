@@ -71,14 +71,12 @@ def tell_unknown(document: object, context: Json) -> None:
     unknown = cpi_config.unknown_keys(document, context)
     if not unknown:
         return
-    from difflib import get_close_matches  # noqa: PLC0415 - few configurations have unknown keys
-
     shown = []
     named = sorted(filter(cpi_config.is_name, unknown))
     for key in named[:_MOST_SHOWN]:
-        near = get_close_matches(key, AwsConfig.rows, n=1, cutoff=_NEAR if key in context else _SIMILAR)
+        near = log.nearest(key, AwsConfig.rows, _NEAR if key in context else _SIMILAR)
         if near or key not in context:
-            shown.append(f"aws.{key}" + (f" (did you mean {near[0]}?)" if near else ""))
+            shown.append(f"aws.{key}" + (f" (did you mean {near}?)" if near else ""))
     if unknown - {*named, *context}:
         shown.append("a key that is not a name (a space may be missing after its colon)")
     if len(named) > _MOST_SHOWN:
@@ -98,8 +96,7 @@ def read(path: str) -> object:
     try:
         raw = content(path, _LARGEST)
     except ValueError as error:
-        message = f"Cannot read the configuration file '{path}': {error}"
-        raise Unknown(message) from None
+        raise Unknown(f"Cannot read the configuration file '{path}': {error}") from None
     try:
         return jsontext.decode(raw)
     except jsontext.JsonTextError as error:
@@ -130,8 +127,7 @@ def _content(descriptor: int, most: int) -> bytes:
     mode = os.fstat(descriptor).st_mode
     is_pipe = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # reading a directory fails below
     if is_pipe and not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):  # stdin may be a socket
-        message = "it is neither a file nor a pipe"
-        raise ValueError(message)
+        raise ValueError("it is neither a file nor a pipe")
     end = time.monotonic() + _PATIENCE
     found = bytearray()
     while True:
@@ -141,8 +137,7 @@ def _content(descriptor: int, most: int) -> bytes:
             return bytes(found)
         found += chunk
         if len(found) > most * _MIB:
-            message = f"it is larger than {most} MiB"
-            raise ValueError(message)
+            raise ValueError(f"it is larger than {most} MiB")
 
 
 def _await_writer(descriptor: int, end: float) -> None:
@@ -150,8 +145,7 @@ def _await_writer(descriptor: int, end: float) -> None:
     poller.register(descriptor, select.POLLIN)
     while not poller.poll(1000):
         if time.monotonic() > end:
-            message = f"it is a pipe, and its writer did not close it within {_PATIENCE} seconds"
-            raise ValueError(message)
+            raise ValueError(f"it is a pipe, and its writer did not close it within {_PATIENCE} seconds")
 
 
 def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> object:
@@ -172,13 +166,11 @@ def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> obj
         document = yaml.load(raw, Loader=JsonLoader)  # noqa: S506 - a SafeLoader
         return jsontext.decode(jsontext.encode(document).encode())
     except OverLimitError as error:
-        message = f"Cannot read the configuration file '{path}', line {error.line}: {error}"
-        raise Unknown(message) from None
+        raise Unknown(f"Cannot read the configuration file '{path}', line {error.line}: {error}") from None
     except (yaml.YAMLError, AttributeError, LookupError, TypeError, ValueError) as error:
         where = getattr(error, "problem_mark", None)
         place = f", line {where.line + 1} column {where.column + 1}" if where else ""
-        message = (
+        raise Unknown(
             f"The configuration file '{path}' is neither JSON ({json_error}) nor YAML "
             f"({type(error).__name__}{place})"
-        )
-        raise Unknown(message) from None
+        ) from None

@@ -155,11 +155,7 @@ def _error_response(error: BoshError, log: str) -> bytes:
     logger.error("%s: %s", error.wire_type, error.message)
     if log:
         logger.debug("%s", log)
-    described = {
-        "type": error.wire_type,
-        "message": redact(error.message),
-        "ok_to_retry": error.ok_to_retry,
-    }
+    described = {"type": error.wire_type, "message": redact(error.message), "ok_to_retry": error.ok_to_retry}
     # The log ends with a newline, because the Director appends it unchanged to the task's log.
     return _encoded({"result": None, "error": described, "log": f"{redact(log)}\n" if log else ""})
 

@@ -62,7 +62,7 @@ class Node(Entity):
     Attributes:
         document: The document.
         route: What leads to it.
-        path: The same for people: list entries with a name have it in place of their index.
+        path: Its keys for people: list entries with a name have it in place of their index.
         value: The value.
     """
 
@@ -137,6 +137,12 @@ class Node(Entity):
             yield self
         for entry in self.entries():
             yield from entry.variables()
+
+    def texts(self) -> "Iterator[Node]":
+        """The known texts of a list, or the text itself."""
+        for each in self.entries() if isinstance(self.value, list) else [self]:
+            if isinstance(each.value, str) and each.value and not each.is_unknown:
+                yield each
 
     def known(self) -> Any:  # noqa: ANN401 - whatever the YAML holds
         """The value; of a hash only what has no variables in it."""
