@@ -88,9 +88,7 @@ schema: venv ## Write the JSON Schemas of the cloud config and of the job's prop
 	@$(BIN)/python scripts/schema
 
 docs-check: venv ## Check that these files are up to date; the tests do it too
-	@$(BIN)/python scripts/docs --check
-	@$(BIN)/python scripts/schema --check
-	@$(BIN)/python scripts/iam_policy --check
+	@status=0; for each in docs schema iam_policy; do $(BIN)/python scripts/$$each --check || status=1; done; exit $$status
 
 iam-policy-check: venv ## Compare the IAM policies with CALLS, the folder that CPI_RECORD_CALLS named for the tests
 	@$(BIN)/python scripts/iam_policy --check $(CALLS)
