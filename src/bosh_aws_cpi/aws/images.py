@@ -143,8 +143,7 @@ def wait_until_available(
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
-            message = f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}"
-            raise NotCreated(message)
+            raise NotCreated(f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}")
         if state != "available":
             nonlocal notice
             if notice:

@@ -39,20 +39,18 @@ def arn(key: str, region: str, clients: Clients) -> str:
         return key
     if not _ID.fullmatch(key):
         what = "an alias" if re.match(r"(arn:.*:)?alias/", key) else "neither a key's ARN nor its id"
-        message = (
+        raise CloudError(
             f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy "
             "stemcell, need a key's ARN. Set kms_key_arn to the key's ARN or id (aws kms describe-key), "
             "or aws.stemcell_upload to volume"
         )
-        raise CloudError(message)
     try:
         caller = clients.sts.get_caller_identity()["Arn"]
     except FAILURES as error:
-        message = (
+        raise CloudError(
             f"kms_key_arn '{key}' is a key's id, and its ARN can't be completed because STS did not name the "
             f"account: {described(error)}. Set kms_key_arn to the key's ARN"
-        )
-        raise CloudError(message) from error
+        ) from error
     _, partition, _, _, account, _ = caller.split(":", 5)
     return f"arn:{partition}:kms:{region}:{account}:key/{key}"
 

@@ -28,8 +28,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     registry = _usable_registry(cloud, vm_cid)
     instance = instances.find_alive(cloud.ec2, vm_cid)
     if instance.is_ending:
-        message = f"VM '{vm_cid}' is {instance.state}: no disk can be attached to it"
-        raise CloudError(message)
+        raise CloudError(f"VM '{vm_cid}' is {instance.state}: no disk can be attached to it")
     facts = facts_for_attaching(cloud, instance)
     device_name = _name_of(instance, disk_cid)
     if device_name is None:

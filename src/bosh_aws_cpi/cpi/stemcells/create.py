@@ -70,12 +70,11 @@ def _light(
     is_copied = encryption.encrypted or source_region != region
     if wrong := [name for name in properties.settings if not is_copied or name in OF_REGISTRATION]:
         path = path_of(wrong[0], cloud.config.aws.stemcell.overrides)
-        message = (
+        raise CloudError(
             f"{path}.{wrong[0]} can't be set for this light stemcell, whose AMI exists already. Remove it, "
             "or use the heavy stemcell. A copy of the AMI, for which encrypted is true, can have share_with "
             "and deprecate_at"
         )
-        raise CloudError(message)
     if is_copied:
         source = properties.ami.get(source_region)
         is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)

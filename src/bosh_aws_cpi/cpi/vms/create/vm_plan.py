@@ -143,8 +143,7 @@ def _check_registry(cloud: Cloud) -> None:
     if cloud.registry.is_there:
         return
     version = "v1" if cloud.api_version == 1 else f"v2 and stemcell api version {cloud.stemcell_api_version}"
-    message = f"Cannot create VM without registry with CPI {version}. Registry not configured."
-    raise CloudError(message)
+    raise CloudError(f"Cannot create VM without registry with CPI {version}. Registry not configured.")
 
 
 def _nic_plans(properties: VmProperties, networks: Mapping[str, Network]) -> list[NicPlan]:
@@ -184,11 +183,10 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
             message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
         raise CloudError(message)
     if found.state == "disabled":
-        message = (
+        raise CloudError(
             f"AMI '{found.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
             "enable-image), or upload the stemcell again: bosh upload-stemcell --fix"
         )
-        raise CloudError(message)
     return found
 
 
