@@ -51,6 +51,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in SLOWEST)
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests this machine could not run; the reasons follow, as pytest lists them."""
+    if skipped := terminalreporter.stats.get("skipped"):
+        terminalreporter.write_line(f"this machine can't run {len(skipped)} of the tests: see SKIPPED")
+
+
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name a test by its values, where pytest would number them."""
     if (
