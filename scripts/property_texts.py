@@ -9,12 +9,12 @@ import textwrap
 from functools import cache
 from typing import NamedTuple
 
-from bosh_aws_cpi.properties import disk, managed_network, network, stemcell, vm, vm_disks, vm_traffic
+from bosh_aws_cpi.properties import disk, managed_network, network, stemcell, vm, vm_disks
 from bosh_aws_cpi.properties.types import Encryptable, Properties
 
 HASHES = {
     kind.__name__: kind
-    for module in (vm, vm_disks, vm_traffic, disk, stemcell, network, managed_network)
+    for module in (vm, vm_disks, disk, stemcell, network, managed_network)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Properties) and kind.__module__ == module.__name__
 }

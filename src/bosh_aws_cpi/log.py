@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from bosh_aws_cpi.redact import Redactor
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Final
 
 DEBUG, INFO, WARNING, ERROR = 10, 20, 30, 40
@@ -54,6 +55,20 @@ def counted(number: float, noun: str) -> str:
     shown = f"{number:.0f}"
     plural = "es" if noun.endswith("s") else "s"
     return f"{shown} {noun}{'' if shown == '1' else plural}"
+
+
+def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known name that a mistyped one is most like, in whatever case; empty if it is like none.
+
+    Args:
+        name: The mistyped name.
+        known: The known names.
+        cutoff: How alike they must be, from 0 to 1.
+    """
+    from difflib import get_close_matches  # noqa: PLC0415 - few calls have a mistyped name
+
+    lower = {each.lower(): each for each in known}
+    return next((lower[each] for each in get_close_matches(name.lower(), lower, n=1, cutoff=cutoff)), "")
 
 
 class Log:

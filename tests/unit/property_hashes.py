@@ -11,13 +11,12 @@ from bosh_aws_cpi.properties import (
     stemcell,
     vm,
     vm_disks,
-    vm_traffic,
 )
 from bosh_aws_cpi.properties.types import Properties
 
 HASHES: Final = {
     kind
-    for module in (disk, managed_network, network, stemcell, vm, vm_disks, vm_traffic)
+    for module in (disk, managed_network, network, stemcell, vm, vm_disks)
     for kind in vars(module).values()
     if isinstance(kind, type) and issubclass(kind, Properties) and kind.__module__ == module.__name__
 }

@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, code_of, described, has_code, looked_up, unless_missing
+from bosh_aws_cpi.aws.sdk.errors import (
+    FAILURES,
+    code_of,
+    described,
+    has_code,
+    in_turn,
+    looked_up,
+    unless_missing,
+)
 from bosh_aws_cpi.aws.sdk.filters import beginning, by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
@@ -34,6 +41,9 @@ AMI_TAG = "bosh_ami"
 
 LIGHT_SUFFIX = " light"
 """Marks the id of a stemcell whose AMI belongs to someone else and must not be deleted."""
+_AMI_ID = re.compile(r"ami-[0-9a-f]+")
+_SETTLED = frozenset({"success", "skipped"})
+"""EC2's return codes for a snapshot that it deleted with its AMI, or kept because another AMI uses it."""
 
 
 class NotCreated(CloudError):
@@ -244,11 +254,6 @@ def allowed_images_hint(client: "EC2Client") -> str:
         "add the AMI's owner to the allowed image providers, or upload the heavy stemcell of this version, "
         "whose AMI belongs to your account"
     )
-
-
-_AMI_ID = re.compile(r"ami-[0-9a-f]+")
-_SETTLED = frozenset({"success", "skipped"})
-"""EC2's return codes for a snapshot that it deleted with its AMI, or kept because another AMI uses it."""
 
 
 def deregister(client: "EC2Client", ami_id: str) -> None:

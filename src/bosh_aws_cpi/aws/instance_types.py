@@ -28,6 +28,13 @@ _FORMAT = 6
 _NAMES = InstanceTypeFacts.__annotations__
 _SETS = ("architectures", "lacks")
 _TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
+_UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
+_PAGE_OF_TYPES: Final = 100
+_PAGE_OF_HOSTS: Final = 500
+_PAGE_OF_QUOTAS: Final = 100
+"""AWS's maximum page sizes, where they are smaller than EC2's usual one."""
+ACTIVE: Final = "active"
+"""The state of a reservation that takes launches."""
 
 
 class TypeCache:
@@ -79,9 +86,6 @@ def _set(kept: dict[str, Any], name: str) -> frozenset[str]:
     if not isinstance(kept[name], list):
         raise TypeError(name)
     return frozenset(map(str, kept[name]))
-
-
-_UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 
 
 def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts] | None:
@@ -211,14 +215,6 @@ def _offers_path(aws: AwsConfig, names: Collection[str]) -> Path | None:
     source = repr((aws.region, aws.endpoints.get("ec2"), sorted(names)))
     folder = private_files.folder()
     return folder and folder / f"offers-{sha256(source.encode()).hexdigest()[:32]}.json"
-
-
-_PAGE_OF_TYPES: Final = 100
-_PAGE_OF_HOSTS: Final = 500
-_PAGE_OF_QUOTAS: Final = 100
-"""AWS's maximum page sizes, where they are smaller than EC2's usual one."""
-ACTIVE: Final = "active"
-"""The state of a reservation that takes launches."""
 
 
 class TypeDetails(Record):

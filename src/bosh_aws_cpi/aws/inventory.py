@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["AMI", "snapshot", "volume", "interface", "subnet", "placement group", "instance"]
 
+_KEPT_BY_AWS: Final = 5
+"""The addresses of each subnet that AWS keeps."""
+
 
 class Resource(Record):
     """One resource at EC2; a field that its kind does not have is empty."""
@@ -111,8 +114,6 @@ def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
     return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - _KEPT_BY_AWS)
 
 
-_KEPT_BY_AWS: Final = 5
-"""The addresses of each subnet that AWS keeps."""
 _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 """Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
 _KINDS: Final[Mapping[Kind, _Way]] = {

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
     from mypy_boto3_elbv2.type_defs import TargetDescriptionTypeDef, TargetGroupTypeDef
 
-    from bosh_aws_cpi.properties.vm_traffic import TargetGroup as Wanted
+    from bosh_aws_cpi.properties.vm import TargetGroup as Wanted
 
 _TARGET_TYPES: Final = ("instance", "ip")
 _WITH_SERVER_IDS: Final = frozenset({"QUIC", "TCP_QUIC"})

@@ -187,12 +187,6 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
     timing.until(timing.SUBNET_AVAILABLE, f"subnet '{subnet_id}' to be available", probe)
 
 
-def vpc_of_acl(client: "EC2Client", acl_id: str) -> str | None:
-    """DescribeNetworkAcls: the id of a network ACL's VPC; None when EC2 does not know the ACL."""
-    answer = client.describe_network_acls(Filters=[exactly("network-acl-id", acl_id)])
-    return next((entry["VpcId"] for entry in answer["NetworkAcls"]), None)
-
-
 def use_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> None:
     """AssociateRouteTable for a new subnet; no error if the subnet already has that route table."""
 

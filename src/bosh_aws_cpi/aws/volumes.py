@@ -32,6 +32,21 @@ if TYPE_CHECKING:
 GOING = frozenset({"deleting", "deleted"})
 _FAILED = GOING | {"error"}
 _READY = frozenset({"available", "in-use"})
+NOT_MODIFIABLE: Final = frozenset(
+    {
+        "IncorrectModificationState",
+        "UnsupportedOperation",
+        "VolumeModificationRateExceeded",
+        "VolumeModificationSizeLimitExceeded",
+    }
+)
+"""ModifyVolume answers one of these if the volume can't be changed now, or at all, or in this account."""
+_NO_MODIFICATION: Final = frozenset({"InvalidVolumeModification.NotFound"})
+_MODIFIED: Final = frozenset({"optimizing", "completed"})
+_MODIFYING: Final = frozenset({"modifying", "optimizing"})
+TOO_MANY: Final = frozenset({"CopyVolumesLimitExceeded"})
+"""CopyVolumes answers it while as many copies are in progress in the Region as the quota allows: 5 by default
+(EBS user guide, "Copy an Amazon EBS volume")."""
 
 
 class NotCreated(CloudError):
@@ -250,11 +265,6 @@ def _volume(entry: "VolumeTypeDef") -> Volume:
     )
 
 
-TOO_MANY: Final = frozenset({"CopyVolumesLimitExceeded"})
-"""CopyVolumes answers it while as many copies are in progress in the Region as the quota allows: 5 by default
-(EBS user guide, "Copy an Amazon EBS volume")."""
-
-
 def copy(client: "EC2Client", source_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
     """CopyVolumes, within the volume's zone.
 
@@ -276,20 +286,6 @@ def copy(client: "EC2Client", source_cid: str, arguments: Json, mark: tuple[str,
         )
 
 
-NOT_MODIFIABLE: Final = frozenset(
-    {
-        "IncorrectModificationState",
-        "UnsupportedOperation",
-        "VolumeModificationRateExceeded",
-        "VolumeModificationSizeLimitExceeded",
-    }
-)
-"""ModifyVolume answers one of these if the volume can't be changed now, or at all, or in this account."""
-_UNKNOWN: Final = frozenset({"InvalidVolumeModification.NotFound"})
-_USABLE: Final = frozenset({"optimizing", "completed"})
-_RUNNING: Final = frozenset({"modifying", "optimizing"})
-
-
 def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
     """ModifyVolume, and wait until the changed volume can be used.
 
@@ -307,7 +303,7 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
     if _is_for(running, changes):
         logger.info("The same change of volume '%s' is already under way: waiting for it", disk_cid)
         began = running.get("StartTime")
-    elif state in _RUNNING:
+    elif state in _MODIFYING:
         message = f"Volume '{disk_cid}' can't be changed now: an earlier change is still {state}"
         raise NotSupported(message)
     else:
@@ -341,7 +337,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
             reason = latest.get("StatusMessage") or "no reason given"
             message = f"EBS could not change volume '{disk_cid}': {reason}"
             raise CloudError(message)
-        if state not in _USABLE:
+        if state not in _MODIFIED:
             raise timing.NotYet(f"{state} {latest.get('Progress', 0)}%")
 
     timing.until(timing.VOLUME_MODIFIED, f"volume '{disk_cid}' to be changed", probe)
@@ -350,7 +346,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
     """The latest modification of the volume that EC2 shows."""
     filters = [exactly("volume-id", disk_cid)]
-    answer = unless_missing(_UNKNOWN, lambda: client.describe_volumes_modifications(Filters=filters))
+    answer = unless_missing(_NO_MODIFICATION, lambda: client.describe_volumes_modifications(Filters=filters))
     shown = answer["VolumesModifications"] if answer else []
     found = sorted(shown, key=lambda each: str(each.get("StartTime", "")))
     return found[-1] if found else {}
@@ -358,6 +354,6 @@ def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SD
 
 def _is_for(modification: Any, changes: Json) -> bool:  # noqa: ANN401
     """Whether a modification is under way, and to the same values."""
-    return modification.get("ModificationState") in _RUNNING and all(
+    return modification.get("ModificationState") in _MODIFYING and all(
         modification.get(f"Target{name}") == value for name, value in changes.items()
     )

@@ -71,14 +71,12 @@ def tell_unknown(document: object, context: Json) -> None:
     unknown = cpi_config.unknown_keys(document, context)
     if not unknown:
         return
-    from difflib import get_close_matches  # noqa: PLC0415 - few configurations have unknown keys
-
     shown = []
     named = sorted(filter(cpi_config.is_name, unknown))
     for key in named[:_MOST_SHOWN]:
-        near = get_close_matches(key, AwsConfig.rows, n=1, cutoff=_NEAR if key in context else _SIMILAR)
+        near = log.nearest(key, AwsConfig.rows, _NEAR if key in context else _SIMILAR)
         if near or key not in context:
-            shown.append(f"aws.{key}" + (f" (did you mean {near[0]}?)" if near else ""))
+            shown.append(f"aws.{key}" + (f" (did you mean {near}?)" if near else ""))
     if unknown - {*named, *context}:
         shown.append("a key that is not a name (a space may be missing after its colon)")
     if len(named) > _MOST_SHOWN:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from bosh_aws_cpi.aws import routes, subnets
+from bosh_aws_cpi.aws import firewalls, routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
@@ -44,7 +44,7 @@ def create_network(cloud: Cloud, network: Json) -> list[Any]:
             call created is deleted.
     """
     wish = ManagedNetwork.parse(network)
-    request = _Request(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
+    request = _NetworkRequest(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
     vpc = _checked_vpc(cloud, wish)
     return undoing(cloud.undo, lambda undo: _create(cloud, request, vpc, undo))
 
@@ -59,7 +59,7 @@ def delete_network(cloud: Cloud, subnet_id: str) -> None:
     subnets.delete(cloud.ec2, subnet_id)
 
 
-class _Request(Record):
+class _NetworkRequest(Record):
     """The network to create, with the id of the call and the subnet's tags."""
 
     wish: ManagedNetwork
@@ -137,8 +137,8 @@ def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
         table = routes.tables(cloud.ec2, [properties.route_table]).get(properties.route_table)
         _check_vpc("route_table", properties.route_table, table.vpc_id if table else None, vpc)
     if properties.network_acl:
-        found = subnets.vpc_of_acl(cloud.ec2, properties.network_acl)
-        _check_vpc("network_acl", properties.network_acl, found, vpc)
+        acl = firewalls.acls_by_id(cloud.ec2, [properties.network_acl]).get(properties.network_acl)
+        _check_vpc("network_acl", properties.network_acl, acl.vpc_id if acl else None, vpc)
     return vpc
 
 
@@ -156,7 +156,7 @@ def _check_vpc(key: str, identifier: str, found: str | None, vpc: Vpc) -> None:
         raise CloudError(message)
 
 
-def _create(cloud: Cloud, request: _Request, vpc: Vpc, undo: Undo) -> list[Any]:
+def _create(cloud: Cloud, request: _NetworkRequest, vpc: Vpc, undo: Undo) -> list[Any]:
     ec2, properties = cloud.ec2, request.wish.cloud_properties
     subnet = _find_or_create(cloud, request, vpc, undo)
     subnets.wait_until_available(ec2, subnet.subnet_id)
@@ -170,7 +170,7 @@ def _create(cloud: Cloud, request: _Request, vpc: Vpc, undo: Undo) -> list[Any]:
     return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
 
 
-def _find_or_create(cloud: Cloud, request: _Request, vpc: Vpc, undo: Undo) -> Subnet:
+def _find_or_create(cloud: Cloud, request: _NetworkRequest, vpc: Vpc, undo: Undo) -> Subnet:
     """Find the subnet that an earlier attempt at this request created, or create one in a free range."""
     tried: list[str] = []
     is_own = False
@@ -196,7 +196,7 @@ def _find_or_create(cloud: Cloud, request: _Request, vpc: Vpc, undo: Undo) -> Su
             is_own = is_own or may_be_done(error)
 
 
-def _new_subnet(cloud: Cloud, request: _Request, ranges: Mapping[str, str], undo: Undo) -> Subnet:
+def _new_subnet(cloud: Cloud, request: _NetworkRequest, ranges: Mapping[str, str], undo: Undo) -> Subnet:
     zone = request.wish.cloud_properties.availability_zone
     key, value = request.mark
     tags = {**request.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}

@@ -6,7 +6,6 @@ Unknown keys are no error, since manifests carry keys of other versions; they ar
 from collections.abc import Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
-from difflib import get_close_matches
 from ipaddress import ip_network
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args, get_origin
@@ -23,7 +22,7 @@ from pydantic import (
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.log import logger, nearest
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
 
@@ -142,15 +141,15 @@ class Properties(BaseModel):
         if sum(getattr(self, name) is not None for name in names) != 1:
             yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {', '.join(names)}")
 
-    def unknown(self) -> "Iterator[tuple[Route, str | None]]":
-        """What leads to each unknown key, and the nearest known name if there is one.
+    def unknown(self) -> "Iterator[tuple[Route, str]]":
+        """What leads to each unknown key, and the nearest known name; empty if none is near.
 
         A key that belongs in a hash is known there: "cpu_options.core_count".
         """
         known = list(type(self).model_fields)
         for key in self.model_extra or {}:
             within = " or ".join(self._hashes_with(key))
-            yield (key,), within or next(iter(get_close_matches(key, known, n=1)), None)
+            yield (key,), within or nearest(key, known)
         for name in known:
             inner = getattr(self, name)
             entries: list[tuple[Route, Any]] = [((name,), inner)]

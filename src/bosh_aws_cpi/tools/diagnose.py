@@ -3,17 +3,27 @@
 import argparse
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi import log
+from bosh_aws_cpi.aws import firewalls, instances, network_interfaces, routes, subnets
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.tools import command, findings
-from bosh_aws_cpi.tools.diagnosis import console, gathering, network_causes, vm_causes
-from bosh_aws_cpi.tools.diagnosis.facts import Facts
+from bosh_aws_cpi.tools.asking import Asker
+from bosh_aws_cpi.tools.diagnosis import console, network_causes, vm_causes
+from bosh_aws_cpi.tools.diagnosis import settings as agent_settings
+from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_in_vpc, own_interface, peer_interface, side
+from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
 
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
@@ -31,6 +41,11 @@ _CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
 _NEXT: Final = (
     "No error was found from outside. The agent's log is on the VM: /var/vcap/bosh/log/current "
     '(docs/diagnose.md, "Look into the VM")'
+)
+_AGAIN: Final = "Repeat this command"
+_UNKNOWN: Final = (
+    "VM_CID must be an instance's id, i-…, of this region and account. EC2 forgets an instance about an hour "
+    "after its end; BOSH deletes a VM that timed out, unless director.debug.keep_unreachable_vms is true"
 )
 
 
@@ -62,14 +77,111 @@ def _address(text: str) -> str:
 def _diagnose(given: argparse.Namespace) -> int:
     config = load(given.config, {})
     statistics = CallStatistics()
-    instance = gathering.instance(CommandClients(config.aws, statistics).ec2, config, given.vm)
+    instance = _described(CommandClients(config.aws, statistics).ec2, config, given.vm)
     # Only the first call must succeed; all others are left out if AWS does not answer at once.
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
-    facts = gathering.gather(without_retries, config, instance, given.director_address or "")
+    facts = _gathered(without_retries, config, instance, given.director_address or "")
     found = causes(facts)
     told = findings.document(found, document(facts))
     shown = command.show(told, lines(facts, found), as_json=given.json)
     return shown or findings.status(found)
+
+
+def _described(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Instance:
+    """Describe a VM; this call must succeed.
+
+    Raises:
+        CloudError: EC2 does not know the instance.
+        ClientError: EC2 refuses to describe it.
+    """
+    try:
+        return instances.find(client, vm_cid)
+    except VMNotFound as error:
+        message = f"{error.message} in {config.aws.region}. {_UNKNOWN}"
+        raise CloudError(message) from error
+
+
+def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:
+    """Look at a VM; nothing is changed.
+
+    Args:
+        client: The EC2 client, which does not retry: what AWS does not answer at once is left out.
+        config: The configuration; its agent section completes the user data.
+        instance: The instance.
+        director: The Director's address, or for `bosh create-env` the operator's; empty for the host in the
+            VM's message bus.
+    """
+    if instance.is_ending:
+        return Facts(instance)
+    vm_cid, vpc_id = instance.vm_cid, instance.vpc_id or ""
+    asker = Asker(config.aws, again=_AGAIN, are_keys_taken=True)
+    # First, because they tell which secrets the console may show.
+    data = asker.ask("user data", lambda: instances.user_data(client, vm_cid))
+    settings = None if data is None else _settings(data)
+    text = asker.ask("the console", lambda: instances.console(client, vm_cid))
+    mbus = (settings and settings.mbus) or agent_settings.address(config.agent.get("mbus"))
+    remote = director or _host_of(mbus)
+    holders = vpc = has_dns = None
+    if remote:
+        what = "the interface with the Director's address"
+        holders = asker.ask(what, lambda: network_interfaces.with_address(client, remote))
+    if vpc_id:
+        vpc = asker.ask("the VPC's address ranges", lambda: subnets.find_vpc(client, vpc_id))
+        has_dns = asker.ask("the VPC's DNS", lambda: subnets.has_dns(client, vpc_id))
+    own = instance.nics
+    vpc_ids = {each.vpc_id for each in own}
+    peer_nic = peer_interface(holders or (), vpc_ids, is_local=is_in_vpc(vpc, remote))
+    vm_nic = own_interface(own, settings.gateway if settings else "", peer_nic)
+    vm, peer = _sides(asker, client, vm_nic, peer_nic)
+    peer_cid = (peer.interface.own_vm_cid if peer else None) or ""
+    vm_cids = [vm_cid, *filter(None, [peer_cid])]
+    health = asker.ask("status checks", lambda: instances.health(client, vm_cids)) or {}
+    return Facts(
+        instance,
+        health.get(vm_cid),
+        None if text is None else console.masked(text, log.redact),
+        settings,
+        mbus,
+        remote,
+        is_remote_given=bool(director),
+        vm=vm,
+        peer=peer,
+        holders=None if holders is None else tuple(holders),
+        peer_health=health.get(peer_cid),
+        vpc=vpc,
+        has_dns=has_dns,
+        not_checked=tuple(asker.not_checked),
+    )
+
+
+def _settings(user_data: bytes) -> AgentSettings:
+    """The agent settings in user data; from then on, their secrets are masked in all output."""
+    document = agent_settings.parsed(user_data)
+    log.redact.learn(document)
+    log.redact.learn({"secret": agent_settings.secret_lines(document)})
+    return agent_settings.read(user_data)
+
+
+def _sides(
+    asker: Asker, client: "EC2Client", vm: Nic | None, peer: Nic | None
+) -> tuple[Side | None, Side | None]:
+    """The VM's interface and the other side's, with what filters and routes their traffic."""
+    if vm is None:
+        return None, None
+    both = [vm, peer] if peer else [vm]
+    vpc_ids = {each.vpc_id for each in both}
+    group_ids = {group_id for each in both for group_id in each.group_ids}
+    groups = asker.ask("security groups", lambda: firewalls.groups_by_id(client, group_ids))
+    acls = asker.ask("network ACLs", lambda: firewalls.acls_of_vpcs(client, vpc_ids))
+    tables = asker.ask("routes", lambda: routes.of_vpcs(client, vpc_ids))
+    return side(vm, groups, acls, tables), side(peer, groups, acls, tables) if peer else None
+
+
+def _host_of(mbus: Address | None) -> str:
+    """The host of a message bus to which the agent connects, if it is another one's address; else empty."""
+    if mbus is None or mbus.is_of_agent or mbus.is_on_vm or not is_ip(mbus.host):
+        return ""
+    return mbus.host
 
 
 def causes(facts: Facts) -> list[Finding]:

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import load_balancers
 from bosh_aws_cpi.aws.load_balancers import Target
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.properties.vm_traffic import TargetGroup
+from bosh_aws_cpi.properties.vm import TargetGroup
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Stub

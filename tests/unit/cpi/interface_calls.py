@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
-from bosh_aws_cpi.plan.tokens import client_token
 from tests.unit.conftest import DIRECTOR
 from tests.unit.cpi.launches import AGENT, NICS, ON_DEMAND, TAGS, instance, plan
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.stub import ANY
 
+from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
@@ -16,7 +17,6 @@ from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, Market
 from bosh_aws_cpi.plan.run_instances import InstanceSpec
-from bosh_aws_cpi.plan.tokens import client_token
 from bosh_aws_cpi.properties.vm import VmProperties
 from tests.unit.conftest import DIRECTOR
 

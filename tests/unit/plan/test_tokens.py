@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.launch_options import LaunchOption
-from bosh_aws_cpi.plan.tokens import client_token
 
 PARTS = ("instance", "director", "agent", "m5.large (spot)", 0)
 

@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Final
 
 from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream, Unusable
-from bosh_aws_cpi.cpi.stemcells.tar_image import NAME, Image, TarReader
+from bosh_aws_cpi.cpi.stemcells.tar_image import NAME, RawImage, TarReader
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
@@ -102,7 +102,7 @@ def chunks(path: str) -> Iterator[bytes]:
         yield from _zeros(image.size - position)
 
 
-def _full_blocks(tar: TarReader, image: Image, block_size: int) -> Iterator[tuple[int, bytes]]:
+def _full_blocks(tar: TarReader, image: RawImage, block_size: int) -> Iterator[tuple[int, bytes]]:
     """The blocks that are not all zeros; holes take no time."""
     zeros = bytes(block_size)
     for index, parts in groupby(tar.data(image, block_size), lambda part: part[0] // block_size):
@@ -121,7 +121,7 @@ def _zeros(length: int) -> Iterator[bytes]:
 
 
 @contextmanager
-def _open(path: str) -> Iterator[tuple[TarReader, Image]]:
+def _open(path: str) -> Iterator[tuple[TarReader, RawImage]]:
     """An image at the first byte of its data.
 
     Raises:

@@ -45,7 +45,7 @@ Segment = tuple[int, int]
 _Attributes = dict[bytes, bytes]
 
 
-class Image(Record):
+class RawImage(Record):
     """The image, of which the stream is at the first byte of data."""
 
     size: int
@@ -79,7 +79,7 @@ class TarReader:
         self._headers = 0  # bytes
         self._others = 0  # bytes
 
-    def find_image(self) -> Image | None:
+    def find_image(self) -> RawImage | None:
         """Read up to the first byte of root.img's data; None if the tar has no root.img.
 
         Raises:
@@ -95,7 +95,7 @@ class TarReader:
             self._stream.skip(header.size + -header.size % RECORD)
         return None
 
-    def data(self, image: Image, most: int) -> Iterator[tuple[int, bytes]]:
+    def data(self, image: RawImage, most: int) -> Iterator[tuple[int, bytes]]:
         """The image's data, in parts that lie within one block of ``most`` bytes, each with its offset.
 
         Raises:
@@ -108,7 +108,7 @@ class TarReader:
                     yield offset, part
                     offset += len(part)
 
-    def finish(self, image: Image) -> None:
+    def finish(self, image: RawImage) -> None:
         """Read the rest behind root.img's data, up to the end of the file and its checksum.
 
         Raises:
@@ -120,7 +120,7 @@ class TarReader:
         while rest := self._stream.some():
             self._count(len(rest))
 
-    def _image(self, header: Header, attributes: _Attributes) -> Image:
+    def _image(self, header: Header, attributes: _Attributes) -> RawImage:
         if header.kind in _WITHOUT_DATA or header.name.endswith(b"/"):
             raise Unusable(f"contains {NAME}, but not as a file", _ALONE)
         size, stored = header.size, header.size
@@ -134,7 +134,7 @@ class TarReader:
             stored -= map_size
         else:
             raise Unusable(f"contains {NAME} in an old form with holes", "Pack it with tar -S --format=gnu")
-        return Image(size, stored, checked_map(segments, size, stored))
+        return RawImage(size, stored, checked_map(segments, size, stored))
 
     def _next(self) -> tuple[Header, _Attributes] | None:
         """The next member's header, after its extended headers are applied; None at the end."""

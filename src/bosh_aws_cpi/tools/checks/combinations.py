@@ -12,17 +12,20 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.properties.types import mistakes
-from bosh_aws_cpi.properties.vm import VmProperties
-from bosh_aws_cpi.records import EMPTY, Record
+from bosh_aws_cpi.properties.vm import TargetGroup, VmProperties
+from bosh_aws_cpi.records import EMPTY, Entity, Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.models import VmResources
 from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, text_of
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
+from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read_known
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Identity = tuple[object, ...]
-_ZONE: Final = "availability_zone"
+ZONE: Final = "availability_zone"
+_TYPES: Final = ("instance_type", "instance_type_fallbacks")
+_LISTS: Final = frozenset({"elbs", "instance_type_fallbacks", "security_groups"})
+"""The properties that must be a list, among those whose texts name something in AWS."""
 
 
 class Use(Record):
@@ -52,14 +55,14 @@ class Use(Record):
         }
 
 
-class Merged(Record):
+class Merged(Entity):
     """The merged cloud properties of a VM, or of an extension alone.
 
     Attributes:
         entry: What has them: a VM type, the compilation section, an instance group with ``vm_resources``, or
             an extension.
         nodes: Where each property comes from.
-        zone: The az; None without one.
+        az: The az; None without one.
         extensions: The extensions that are merged in.
         use: Who asks for this VM; None when nobody is known to do so.
         is_open: Whether some of the merged hashes are a variable, which may hold any property.
@@ -68,7 +71,7 @@ class Merged(Record):
 
     entry: Node
     nodes: Mapping[str, Node]
-    zone: Node | None = None
+    az: Node | None = None
     extensions: Sequence[Node] = ()
     use: Use | None = None
     is_open: bool = False
@@ -82,8 +85,70 @@ class Merged(Record):
     @property
     def identity(self) -> Identity:
         """What combinations that differ only in the zone's name in AWS have in common."""
-        own = tuple((key, *identity(node)) for key, node in self.nodes.items() if key != _ZONE)
-        return (self.is_extension, _ZONE in self.nodes, *own, str(self.sized))
+        own = tuple((key, *identity(node)) for key, node in self.nodes.items() if key != ZONE)
+        return (self.is_extension, ZONE in self.nodes, *own, str(self.sized))
+
+    @property
+    def zone(self) -> str:
+        """AWS's zone; empty when it isn't known."""
+        node = self.nodes.get(ZONE)
+        return next((str(each.value) for each in node.texts()), "") if node is not None else ""
+
+    @property
+    def types(self) -> list[Node]:
+        """The known instance types, in the order in which they are tried."""
+        return [each for key in _TYPES for each in self.named(key)]
+
+    @property
+    def knows_all_types(self) -> bool:
+        """Whether no type is a variable."""
+        return not any(node.has_variables for key in _TYPES if (node := self.nodes.get(key)))
+
+    def get(self, *route: str | int) -> Node | None:
+        """A property; None when there is none."""
+        node = self.nodes.get(str(route[0]))
+        return node.get(*route[1:]) if node is not None else None
+
+    def has(self, key: str) -> bool:
+        """Whether a property is given, or may be, and so takes a default's place; an empty one does not."""
+        node = self.nodes.get(key)
+        return self.is_open or (node is not None and bool(node.value))
+
+    def named(self, key: str) -> list[Node]:
+        """The known texts of a property; none if it is no list and must be one, or the other way round."""
+        node = self.get(key)
+        has_right_form = node is not None and isinstance(node.value, list) == (key in _LISTS)
+        return list(node.texts()) if node is not None and has_right_form else []
+
+    def chosen(self, key: str, choice: str, beside: str = "") -> list[Node]:
+        """The known text under a hash's key; none if the hash says more, which is refused.
+
+        Args:
+            key: The property that is the hash.
+            choice: The key in it.
+            beside: A key that the hash may have in addition.
+        """
+        node, whole = self.get(key, choice), self.get(key)
+        if node is None or whole is None:
+            return []
+        given = [each for each in whole.entries() if each.value is not None and each.route[-1] != beside]
+        return list(node.texts()) if len(given) == 1 else []
+
+    def target_groups(self) -> list[Node]:
+        """The known names and ARNs of target groups, alone or in a hash; not those of wrong entries."""
+        groups = self.get("lb_target_groups")
+        if groups is None or not isinstance(groups.value, list):
+            return []
+        found: list[Node | None] = []
+        for entry in (each for each in groups.entries() if read_known(TargetGroup, each)):
+            found += [entry.get("name"), entry.get("arn")] if isinstance(entry.value, dict) else [entry]
+        return [each for node in found if node is not None for each in node.texts()]
+
+    def route_tables(self) -> list[Node]:
+        """The ids of the route tables of advertised_routes."""
+        routes = self.get("advertised_routes")
+        nodes = [entry.get("table_id") for entry in routes.entries()] if routes is not None else []
+        return [each for node in nodes if node is not None for each in node.texts()]
 
 
 def identity(node: Node) -> Identity:
@@ -91,7 +156,7 @@ def identity(node: Node) -> Identity:
     return (node.document.name, *node.route)
 
 
-def vms(config: CloudConfig, uses: Sequence[Use] | None = None) -> Iterator[Merged]:
+def to_check(config: CloudConfig, uses: Sequence[Use] | None = None) -> Iterator[Merged]:
     """The combinations that are to be checked: what nobody is known to use is checked alone.
 
     Args:

@@ -11,7 +11,7 @@ from bosh_aws_cpi.config import aws_config, cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, CPI, ignored, nearest, refused
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, CPI, did_you_mean, ignored, refused
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
@@ -46,7 +46,7 @@ def unknown_keys(properties: Json) -> Iterator[Finding]:
         for entry in node.entries() if node is not None and isinstance(node.value, dict) else ():
             key = str(entry.route[-1])
             if key not in known and cpi_config.is_name(key):
-                yield ignored(entry, nearest(key, known), CPI).replaced(place=Place(f"{start}{key}"))
+                yield ignored(entry, did_you_mean(key, known), CPI).replaced(place=Place(f"{start}{key}"))
             elif key not in known:
                 what = "has a key that is not a name, and is ignored"
                 remedy = "Add the space that may be missing after a colon"
@@ -94,7 +94,7 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
 def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Finding]:
     """Enter a key of the manifest into the section; in place of a variable, the value of cpi.json."""
     if key not in _ROWS:
-        yield ignored(node, nearest(key, sorted(_ROWS)), CPI)
+        yield ignored(node, did_you_mean(key, sorted(_ROWS)), CPI)
     elif not node.has_variables:
         try:
             _ROWS[key].read({key: node.value})

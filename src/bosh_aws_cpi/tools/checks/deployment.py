@@ -11,11 +11,11 @@ from typing import Final
 
 from bosh_aws_cpi.jsontext import is_true
 from bosh_aws_cpi.plan.spread import MAX_RUNNING
-from bosh_aws_cpi.tools.checks import aws_addresses
+from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.checks import addresses
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
-from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group, is_errand
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
-from bosh_aws_cpi.tools.checks.combinations import Merged, Use, of_compilation, of_use, use_of
+from bosh_aws_cpi.tools.checks.combinations import ZONE, Merged, Use, of_compilation, of_use, use_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.checks.interfaces import Attachment, Vm, any_address
 from bosh_aws_cpi.tools.checks.network_properties import entries_of
@@ -23,13 +23,58 @@ from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.checks.reading import is_open, properties_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_ZONE: Final = "availability_zone"
 _DIVIDE: Final = (
     "Give the instance group more azs, divide it into several, use spread: prefer, or remove spread"
 )
+_USED: Final = {
+    "vm_types": ("vm_type",),
+    "vm_extensions": ("vm_extensions",),
+    "disk_types": ("persistent_disk_type", "persistent_disks"),
+    "networks": ("networks", "network"),
+    "azs": ("azs", "az"),
+}
+"""The keys of an instance group, or of the compilation, that name entries of the sections."""
+_SIGNS: Final = ("cloud_provider", "resource_pools", "disk_pools")
+_LISTS_OF_CREATE_ENV: Final = {
+    "resource_pools": "vm_types",
+    "disk_pools": "disk_types",
+    "networks": "networks",
+}
+"""The lists, and those of a cloud config that have the same cloud properties."""
+_GROUPS_OF_CREATE_ENV: Final = ("instance_groups", "jobs")
 
 
-def uses(groups: Iterable[Group], config: CloudConfig) -> list[Use]:
+class DeployedGroup(Record):
+    """An instance group.
+
+    Attributes:
+        node: Its entry.
+        zones: The names of its azs, "" alone without any; None when they aren't known.
+        networks: Its networks: the entry, and the network in the cloud config.
+    """
+
+    node: Node
+    zones: Sequence[str] | None
+    networks: Sequence[tuple[Node, Node]]
+
+    @classmethod
+    def of(cls, node: Node, config: CloudConfig) -> "DeployedGroup":
+        """Read it; what can't be read is left out."""
+        azs = node.get("azs")
+        zones: list[str] | None = [""]
+        if azs is not None:
+            is_known = isinstance(azs.value, list) and all(isinstance(each, str) for each in azs.value)
+            zones = list(azs.value) if is_known and not azs.has_variables else None
+        found = [(each, config.named("networks", name_of(each))) for each in hashes(node.get("networks"))]
+        return cls(node, zones, [(entry, network) for entry, network in found if network is not None])
+
+    @property
+    def shown(self) -> str:
+        """Its name, for messages."""
+        return f"instance group '{name_of(self.node)}'"
+
+
+def uses(groups: Iterable[DeployedGroup], config: CloudConfig) -> list[Use]:
     """The VMs that a manifest's instance groups ask for; those whose VM type is not known are left out."""
     found: list[Use] = []
     for group in groups:
@@ -41,7 +86,7 @@ def uses(groups: Iterable[Group], config: CloudConfig) -> list[Use]:
     return found
 
 
-def vms(groups: Sequence[Group], uses: Iterable[Use], config: CloudConfig) -> Iterator[Vm]:
+def vms(groups: Sequence[DeployedGroup], uses: Iterable[Use], config: CloudConfig) -> Iterator[Vm]:
     """The VMs of groups, and those that compile, in each zone in which each network has one subnet."""
     by_node = {group.node.route: group for group in groups}
     for use in uses:
@@ -55,7 +100,7 @@ def vms(groups: Sequence[Group], uses: Iterable[Use], config: CloudConfig) -> It
 
 def _vms(networks: Sequence[tuple[Node, Node]], use: Use, config: CloudConfig, key: str) -> Iterator[Vm]:
     for merged in of_use(use, config):
-        found = [_attachment(*each, merged.zone, index) for index, each in enumerate(networks)]
+        found = [_attachment(*each, merged.az, index) for index, each in enumerate(networks)]
         known = [each for each in found if each is not None]
         if len(known) == len(networks) and not merged.is_open:
             yield Vm(merged, known, use.node, key)
@@ -72,17 +117,7 @@ def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> At
     return Attachment(entry, kind, there[0], any_address(there[0], index) if kind == "manual" else None)
 
 
-_USED: Final = {
-    "vm_types": ("vm_type",),
-    "vm_extensions": ("vm_extensions",),
-    "disk_types": ("persistent_disk_type", "persistent_disks"),
-    "networks": ("networks", "network"),
-    "azs": ("azs", "az"),
-}
-"""The keys of an instance group, or of the compilation, that name entries of the sections."""
-
-
-def used(groups: Iterable[Group], config: CloudConfig) -> dict[str, set[str] | None]:
+def used(groups: Iterable[DeployedGroup], config: CloudConfig) -> dict[str, set[str] | None]:
     """The entries that instance groups and the compilation name, by section; None if they may name any.
 
     Those in azs of other CPIs do not count.
@@ -110,7 +145,7 @@ def demand(uses: Iterable[Use], config: CloudConfig) -> Demand:
     Dedicated Hosts, which have quotas of their own, and those that name a capacity reservation, which may be
     another account's.
     """
-    deployed = (use for use in uses if not is_errand(use.node))
+    deployed = (use for use in uses if text_of(use.node.get("lifecycle")) != "errand")
     return Demand(_instances(deployed, "instances"), _instances(of_compilation(config), "workers"))
 
 
@@ -151,20 +186,10 @@ def crowded(uses: Iterable[Use]) -> Iterator[Finding]:
 
 def _zones(use: Use) -> int:
     """The number of zones in AWS; several azs may be in one."""
-    if _ZONE in use.properties:
+    if ZONE in use.properties:
         return 1
-    own = [properties_of(zone).get(_ZONE) for zone in use.zones if zone is not None]
+    own = [properties_of(zone).get(ZONE) for zone in use.zones if zone is not None]
     return len({text_of(node) or str(index) for index, node in enumerate(own)}) or 1
-
-
-_SIGNS: Final = ("cloud_provider", "resource_pools", "disk_pools")
-_LISTS_OF_CREATE_ENV: Final = {
-    "resource_pools": "vm_types",
-    "disk_pools": "disk_types",
-    "networks": "networks",
-}
-"""The lists, and those of a cloud config that have the same cloud properties."""
-_GROUPS_OF_CREATE_ENV: Final = ("instance_groups", "jobs")
 
 
 def is_for_create_env(document: Document) -> bool:
@@ -188,9 +213,9 @@ def config_of_create_env(document: Document) -> CloudConfig:
 def kept_by_aws(document: Document, config: CloudConfig) -> Iterator[Finding]:
     """Check the addresses that AWS keeps, for a manifest for create-env."""
     for group in _groups_of_create_env(document):
-        for entry, network in Group.of(group, config).networks:
+        for entry, network in DeployedGroup.of(group, config).networks:
             if type_of(network) == "manual":
-                yield from aws_addresses.of_create_env(network, entry.get("static_ips"))
+                yield from addresses.of_create_env(network, entry.get("static_ips"))
 
 
 def _groups_of_create_env(document: Document) -> list[Node]:
@@ -202,7 +227,9 @@ def vms_of_create_env(document: Document, config: CloudConfig) -> Iterator[Vm]:
     """The VM of the instance group for create-env, if its networks are known."""
     for group in _groups_of_create_env(document):
         pool = config.named("vm_types", text_of(group.get("resource_pool")))
-        attachments = [one for each in Group.of(group, config).networks for one in _static_attachment(*each)]
+        attachments = [
+            one for each in DeployedGroup.of(group, config).networks for one in _static_attachment(*each)
+        ]
         is_whole = len(attachments) == len(group.at("networks").entries())
         if attachments and is_whole and pool is not None and not is_open(pool):
             yield Vm(Merged(pool, properties_of(pool)), attachments, group)

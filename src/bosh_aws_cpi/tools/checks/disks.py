@@ -11,11 +11,10 @@ from bosh_aws_cpi.plan.disk_defaults import DiskDefaults, persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable, Problem
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
-from bosh_aws_cpi.tools.checks import values
+from bosh_aws_cpi.tools.checks import property_values
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
+from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.identifiers import of_kms_key
-from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import (
     is_open,
     properties_of,
@@ -77,7 +76,7 @@ def merged_with_defaults(
 def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
     """Check the configuration's defaults for disks, and its keys."""
     if key := aws.encryption.kms_key_arn:
-        yield from of_kms_key(key, aws.region, Place("aws.kms_key_arn"))
+        yield from property_values.of_kms_key(key, aws.region, Place("aws.kms_key_arn"))
     if text := said(lambda: DiskDefaults.of(aws)):
         yield Finding(Severity.ERROR, text, f"Correct {_ROOT} or {_EPHEMERAL} in cpi.json")
         return
@@ -89,7 +88,7 @@ def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
         (EphemeralDisk, aws.default_ephemeral_disk, _EPHEMERAL),
         (DiskProperties, aws.default_persistent_disk, _PERSISTENT),
     ):
-        yield from values.of_configuration(model, disk, path, aws.region)
+        yield from property_values.of_configuration(model, disk, path, aws.region)
 
 
 def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> Iterator[Finding]:
@@ -110,7 +109,7 @@ def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> 
             yield Finding(Severity.WARNING, f"the key {why}", remedy, node.at("kms_key_arn").place)
 
 
-def encrypted_of_vm(properties: Node | Launch, other: Node, defaults: DiskDefaults) -> Iterator[Encrypted]:
+def encrypted_of_vm(properties: Node | Merged, other: Node, defaults: DiskDefaults) -> Iterator[Encrypted]:
     """What applies to a VM's disks; nothing if their properties are wrong.
 
     Args:

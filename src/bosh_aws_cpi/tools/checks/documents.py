@@ -138,6 +138,12 @@ class Node(Entity):
         for entry in self.entries():
             yield from entry.variables()
 
+    def texts(self) -> "Iterator[Node]":
+        """The known texts of a list, or the text itself."""
+        for each in self.entries() if isinstance(self.value, list) else [self]:
+            if isinstance(each.value, str) and each.value and not each.is_unknown:
+                yield each
+
     def known(self) -> Any:  # noqa: ANN401 - whatever the YAML holds
         """The value; of a hash only what has no variables in it."""
         if not isinstance(self.value, dict):

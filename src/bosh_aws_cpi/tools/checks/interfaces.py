@@ -11,11 +11,10 @@ from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
 from bosh_aws_cpi.plan import interface_options, nics, placement
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.bosh.ranges import range_of
+from bosh_aws_cpi.tools.checks.addresses import range_of
 from bosh_aws_cpi.tools.checks.bosh.rules import text_of
 from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.naming import Launch
 from bosh_aws_cpi.tools.checks.reading import is_open, said
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -118,7 +117,7 @@ def findings(vm: Vm, aws: AwsConfig) -> Iterator[Finding]:
 def of_types(vm: Vm, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Finding]:
     """What create_vm refuses of a VM's interfaces, because an instance type can't have them."""
     plans = vm.plans
-    for node in Launch(vm.merged, "").types if plans else ():
+    for node in vm.merged.types if plans else ():
         own = facts.get(str(node.value))
         for problem in interface_options.problems_of_type(plans, own) if own is not None else ():
             yield Finding(Severity.ERROR, problem.text, "", node.place)

@@ -1,9 +1,9 @@
-"""The cloud properties of VMs: read with the models and plans of create_vm, for each combination.
+"""The cloud properties of VMs: read with the models and plans of create_vm, for each merged.
 
 Each mistake is found once: in the property where it stands, whichever zones are combined with it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -12,21 +12,22 @@ from pydantic import ValidationError
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import Image, InstanceTypeFacts
+from bosh_aws_cpi.model import MIB_PER_GIB, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import instance_types, tags, type_options
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED, VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.models import Compilation
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, identity
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.naming import Launch
+from bosh_aws_cpi.tools.checks.property_values import is_no_zone, near_type
 from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read_known, said
 from bosh_aws_cpi.tools.checks.references import grouped, judged
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
 _ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is_encrypted=True)
 """Stands for the stemcell, which a cloud config does not name; whether it is encrypted is not known."""
@@ -81,7 +82,7 @@ def _is_wrong(item: tuple[str, Node]) -> bool:
 
 def _missing(merged: Merged, others: set[str]) -> Iterator[Finding]:
     """The required properties that nothing sets, nor may set."""
-    for key, entry in zip(REQUIRED, (merged.entry, merged.zone or merged.entry), strict=True):
+    for key, entry in zip(REQUIRED, (merged.entry, merged.az or merged.entry), strict=True):
         if not (key in merged.nodes or key in merged.sized or key in others):
             section = entry.at("cloud_properties")
             remedy = f"Move {key} into cloud_properties" if entry.child(key) else ""
@@ -153,10 +154,10 @@ def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfi
 
 
 def misfits(
-    facts: Mapping[str, InstanceTypeFacts], images: Sequence[Image], launches: Iterable[Launch]
+    facts: Mapping[str, InstanceTypeFacts], images: Sequence[Image], combinations: Iterable[Merged]
 ) -> Iterator[Finding]:
     """Types that can't run the same AMI as the others of a VM type, or none of the stemcells."""
-    for node, users in grouped(launches, lambda launch: launch.types):
+    for node, users in grouped(combinations, lambda merged: merged.types):
         own = facts.get(str(node.value))
         if own is None:
             continue
@@ -167,9 +168,9 @@ def misfits(
             yield from judged(node, users, partial(_different, own, facts), "No stemcell fits both")
 
 
-def _different(own: InstanceTypeFacts, facts: Mapping[str, InstanceTypeFacts], launch: Launch) -> str:
+def _different(own: InstanceTypeFacts, facts: Mapping[str, InstanceTypeFacts], merged: Merged) -> str:
     """How a fallback type differs in architecture from the first one; empty for the first one."""
-    first = facts.get(str(launch.types[0].value))
+    first = facts.get(str(merged.types[0].value))
     if first is None or not first.architectures or not own.architectures:
         return ""
     if first.architectures & own.architectures:
@@ -190,3 +191,87 @@ def _check_tags(properties: VmProperties, aws: AwsConfig) -> None:
     given = tags.of_request({**aws.tags, **tags.checked(properties.tags)})
     options = {**aws.metadata_options, **properties.metadata_options}
     tags.check_for_instance({**given, **tags.of_origin("director", "agent")}, options)
+
+
+class Offers(Record):
+    """Where instance types are offered.
+
+    Attributes:
+        region: The region.
+        zones_of: The zones that offer each type.
+        zones: The zones that the account can use; empty if they could not be looked up.
+    """
+
+    region: str
+    zones_of: Mapping[str, Collection[str]]
+    zones: Collection[str]
+
+    def problem(self, name: str, merged: Merged) -> str:
+        """Why a type can't be launched in a combination's zone; empty if it can."""
+        if name not in self.zones_of:
+            return f"there is no instance type '{name}' in {self.region}"
+        zones = self.zones_of[name]
+        if not merged.zone or merged.zone in zones or (self.zones and merged.zone not in self.zones):
+            return ""
+        return f"zone {merged.zone} does not offer type '{name}'; these do: {', '.join(sorted(zones))}"
+
+    def end(self, merged: Merged) -> bool:
+        """Whether no VM of a combination can be created.
+
+        create_vm tries the next type if a zone does not offer one, but not if a type does not exist.
+        """
+        for node in merged.types:
+            name = str(node.value)
+            if name not in self.zones_of or not self.problem(name, merged):
+                return name not in self.zones_of
+        return merged.knows_all_types
+
+
+def missing_zones(offers: Offers, combinations: Iterable[Merged]) -> Iterator[Finding]:
+    """Zones that don't exist, or that the account can't use."""
+    for node, _ in grouped(combinations, lambda merged: merged.named("availability_zone")):
+        name = str(node.value)
+        if name in offers.zones or is_no_zone(name):  # that is said without AWS
+            continue
+        what = f"zone '{name}' does not exist in {offers.region}, or the account can't use it"
+        yield Finding(Severity.ERROR, what, f"Use {', '.join(sorted(offers.zones))}", node.place, "AWS")
+
+
+def unoffered(offers: Offers, combinations: Iterable[Merged]) -> Iterator[Finding]:
+    """Types that can't be launched in the zones of their VMs: a warning while others can."""
+    for node, users in grouped(combinations, lambda merged: merged.types):
+        name = str(node.value)
+        remedy = near_type(name) if name not in offers.zones_of else ""
+        found = judged(node, users, partial(offers.problem, name), remedy)
+        yield from found if all(map(offers.end, users)) else map(as_warning, found)
+
+
+def stemcells(cid: str, image: Image | None) -> Iterator[Finding]:
+    """A stemcell's AMI must exist and be enabled."""
+    if image is None:
+        what = f"there is no AMI '{cid}': no VM can be created from the stemcell"
+        yield Finding(Severity.ERROR, what, "Upload the stemcell: bosh upload-stemcell --fix", source="AWS")
+    elif image.state == "disabled":
+        what = f"AMI '{cid}' is disabled: no VM can be created from it"
+        yield Finding(Severity.ERROR, what, "Enable it (aws ec2 enable-image)", source="AWS")
+
+
+def small_roots(images: Sequence[Image], combinations: Iterable[Merged]) -> Iterator[Finding]:
+    """Root disks that are smaller than all stemcells': EBS refuses a volume smaller than its snapshot.
+
+    Source: EC2 API reference, EbsBlockDevice.
+    """
+    least = min(images, key=lambda image: image.root_gib)
+    for node, _ in grouped(combinations, _root_size):
+        if gib(node.value) < least.root_gib:
+            what = (
+                f"the root disk of {gib(node.value)} GiB is smaller than that of AMI '{least.ami_id}' "
+                f"({least.root_gib} GiB): EC2 refuses the launch"
+            )
+            remedy = f"Give at least {least.root_gib * MIB_PER_GIB} MiB, or remove size"
+            yield Finding(Severity.ERROR, what, remedy, node.place, "AWS")
+
+
+def _root_size(merged: Merged) -> list[Node]:
+    node = merged.get("root_disk", "size")
+    return [node] if node is not None and type(node.value) is int else []

@@ -17,7 +17,7 @@ from bosh_aws_cpi.properties.stemcell import SETTINGS, TAGS_IGNORED, HeavyStemce
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import (
-    aws_addresses,
+    addresses,
     combinations,
     configuration,
     deployment,
@@ -25,15 +25,14 @@ from bosh_aws_cpi.tools.checks import (
     interfaces,
     machines,
     network_properties,
-    values,
+    property_values,
 )
 from bosh_aws_cpi.tools.checks.bosh import models
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
-from bosh_aws_cpi.tools.checks.bosh.instance_groups import Group
-from bosh_aws_cpi.tools.checks.bosh.levels import Level
 from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes, keys_of, name_of
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, Level, hashes, keys_of, name_of
 from bosh_aws_cpi.tools.checks.combinations import Merged, Use
+from bosh_aws_cpi.tools.checks.deployment import DeployedGroup
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.checks.interfaces import Vm
 from bosh_aws_cpi.tools.checks.quotas import Demand
@@ -43,6 +42,24 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+
+_OTHER_FILES: Final = {
+    "Tables": (
+        "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')"
+    ),
+    "instance_groups": "a deployment manifest: name it after --manifest",
+}
+"""Keys of files that are no cloud configs, and what these are."""
+_IS_MANIFEST: Final = ("instance_groups", "jobs", "resource_pools", "cloud_provider")
+_UNREAD: Final = frozenset(
+    {"properties", "jobs", "templates", "env", "stemcell", "stemcells", "releases", "update", "addons"}
+    | {"cloud_provider", "variables", "tags", "name", "features", "director_uuid"}
+)
+"""Keys of manifests whose values are not checked."""
+_OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
+"""Sections whose entries don't say which CPI they are for."""
+_DEPTH: Final = 3
+"""They stand at the top, or in an instance group or a resource pool."""
 
 
 class Files(Record):
@@ -124,7 +141,9 @@ class Files(Record):
             yield from self._of_document(document, is_offline=is_offline)
         yield from self.of_configuration
         options = MetadataOptions.renamed(aws.metadata_options)
-        yield from values.of_configuration(MetadataOptions, options, "aws.metadata_options", aws.region)
+        yield from property_values.of_configuration(
+            MetadataOptions, options, "aws.metadata_options", aws.region
+        )
         yield from disks.of_defaults(aws)
         yield from _of_stemcells(aws)
         if aws.stemcell.overrides.get("tags") and not self.is_for_create_env:
@@ -134,7 +153,7 @@ class Files(Record):
         if self.is_for_create_env:
             yield from deployment.kept_by_aws(self.documents[0], config)
         else:
-            yield from aws_addresses.findings(config)
+            yield from addresses.findings(config)
         if self.manifest is not None:
             yield from deployment.crowded(self.uses or [])
         for vm in self.vms:
@@ -157,7 +176,7 @@ class Files(Record):
         model = Manifest if document is self.manifest else model
         yield from keys_of(document.root, model, source, self.config.others)
         levels = Level(document.root, model).within(self.config.others)
-        yield from values.findings(levels, self.aws.region, is_offline=is_offline)
+        yield from property_values.findings(levels, self.aws.region, is_offline=is_offline)
 
     def placed(self, finding: Finding) -> Finding:
         """A finding about the configuration, at its place in a manifest for create-env.
@@ -191,7 +210,7 @@ class Files(Record):
     @cached_property
     def combinations(self) -> Sequence[Merged]:
         """The cloud properties of VMs that are to be checked."""
-        return list(combinations.vms(self.config, self.uses))
+        return list(combinations.to_check(self.config, self.uses))
 
     @cached_property
     def vms(self) -> Sequence[Vm]:
@@ -205,10 +224,10 @@ class Files(Record):
         return deployment.demand(self.uses, self.config) if self.uses is not None else Demand()
 
     @cached_property
-    def _groups(self) -> Sequence[Group]:
+    def _groups(self) -> Sequence[DeployedGroup]:
         """The manifest's instance groups; none without one."""
         nodes = hashes(self.manifest.root.get("instance_groups")) if self.manifest is not None else ()
-        return [Group.of(each, self.config) for each in nodes]
+        return [DeployedGroup.of(each, self.config) for each in nodes]
 
     def _tags(self) -> Json:
         """The manifest's tags that are known."""
@@ -255,7 +274,7 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     """
     others = HeavyStemcellProperties.model_fields.keys() - {*SETTINGS, "encrypted", "kms_key_arn"}
     given = {key: value for key, value in aws.stemcell.overrides.items() if key not in others}
-    yield from values.of_configuration(HeavyStemcellProperties, given, "aws.stemcell", aws.region)
+    yield from property_values.of_configuration(HeavyStemcellProperties, given, "aws.stemcell", aws.region)
     properties = read_known(HeavyStemcellProperties, given)
     if properties is None:
         return
@@ -278,9 +297,9 @@ def _without_aws(references: References, region: str) -> Iterator[Finding]:
             what = f"subnet '{subnet_id}' is used in several zones, {', '.join(places)}: it lies in one"
             last = [*places.values()][-1].place
             yield Finding(Severity.ERROR, what, "Use a subnet of each zone", last, "AWS")
-    names = {str(node.value) for launch in references.launches for node in launch.types}
+    names = {str(node.value) for merged in references.combinations for node in merged.types}
     known = {name: facts for name in names if (facts := tabled_facts(name)) is not None}
-    yield from machines.misfits(known, [], references.launches)
+    yield from machines.misfits(known, [], references.combinations)
 
 
 def _of_others(config: CloudConfig) -> Iterator[Finding]:
@@ -306,22 +325,3 @@ def _variables(documents: Sequence[Document]) -> Iterator[Finding]:
         more = f", here and in {len(found) - 1} more" if len(found) > 1 else ""
         what = f"{name} is a variable: values with it are not checked{more}"
         yield Finding(Severity.NOT_CHECKED, what, configuration.INTERPOLATE, found[0])
-
-
-_OTHER_FILES: Final = {
-    "Tables": (
-        "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')"
-    ),
-    "instance_groups": "a deployment manifest: name it after --manifest",
-}
-"""Keys of files that are no cloud configs, and what these are."""
-_IS_MANIFEST: Final = ("instance_groups", "jobs", "resource_pools", "cloud_provider")
-_UNREAD: Final = frozenset(
-    {"properties", "jobs", "templates", "env", "stemcell", "stemcells", "releases", "update", "addons"}
-    | {"cloud_provider", "variables", "tags", "name", "features", "director_uuid"}
-)
-"""Keys of manifests whose values are not checked."""
-_OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
-"""Sections whose entries don't say which CPI they are for."""
-_DEPTH: Final = 3
-"""They stand at the top, or in an instance group or a resource pool."""

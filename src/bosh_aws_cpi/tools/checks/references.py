@@ -3,18 +3,48 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.records import Entity, Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
-from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, identity
+from bosh_aws_cpi.tools.checks.combinations import ZONE, Identity, Merged, identity
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.interfaces import Vm
-from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
 from bosh_aws_cpi.tools.checks.network_properties import entries_of
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 User = TypeVar("User")
 """What names things: a combination for VMs, or the cloud properties of a managed network."""
+
+
+class SubnetUse(Entity):
+    """A subnet of the cloud config that names one in AWS.
+
+    Attributes:
+        entry: The subnet's entry; a dynamic network without subnets is its own.
+        node: Where its id is.
+        azs: The names of its azs; empty if it has none; None if they aren't known.
+        zones: AWS's zones of its azs, with the places that say so.
+    """
+
+    entry: Node
+    node: Node
+    azs: Sequence[str] | None
+    zones: Sequence[tuple[str, Node]]
+
+    @property
+    def subnet_id(self) -> str:
+        """The subnet's id in AWS."""
+        return str(self.node.value)
+
+    @property
+    def fallbacks(self) -> list[Node]:
+        """Where the known ids of its fallback subnets are."""
+        node = self.entry.get("cloud_properties", "subnet_fallbacks")
+        return list(node.texts()) if node is not None and isinstance(node.value, list) else []
+
+    def serves(self, az: Node | None) -> bool:
+        """Whether VMs of an az may be in it; those without an az only if it has none."""
+        return self.azs is None or (name_of(az) in self.azs if az is not None else not self.azs)
 
 
 class References(Record):
@@ -23,7 +53,7 @@ class References(Record):
     Attributes:
         subnets: The subnets.
         managed: The cloud properties of managed networks' subnets, which the CPI creates.
-        launches: The combinations for VMs, and the extensions that nobody is known to use.
+        combinations: The combinations for VMs, and the extensions that nobody is known to use.
         disk_types: The entries of disk types.
         knows_all_subnets: Whether each network of VMs names its subnets.
         vms: The VMs whose networks are known.
@@ -31,13 +61,13 @@ class References(Record):
 
     subnets: Sequence[SubnetUse]
     managed: Sequence[Node]
-    launches: Sequence[Launch]
+    combinations: Sequence[Merged]
     disk_types: Sequence[Node]
     knows_all_subnets: bool
     vms: Sequence[Vm]
 
     @classmethod
-    def of(cls, config: CloudConfig, combinations: Iterable[Merged], known: Sequence[Vm]) -> "References":
+    def of(cls, config: CloudConfig, combinations: Sequence[Merged], known: Sequence[Vm]) -> "References":
         """Collect them.
 
         Args:
@@ -49,16 +79,16 @@ class References(Record):
         return cls(
             [use for use in subnets if use is not None],
             list(_managed(config)),
-            [Launch(each, _zone(each.nodes.get("availability_zone"))) for each in combinations],
+            combinations,
             config.lists["disk_types"],
             knows_all_subnets=None not in subnets and "networks" not in config.open_lists,
             vms=known,
         )
 
     @property
-    def distinct(self) -> list[Launch]:
+    def distinct(self) -> list[Merged]:
         """The combinations that differ in more than the zone."""
-        return list({each.merged.identity: each for each in self.launches}.values())
+        return list({each.identity: each for each in self.combinations}.values())
 
 
 def grouped(
@@ -101,13 +131,9 @@ def judged(
         yield Finding(Severity.ERROR if all(said) else otherwise, what, remedy, node.place, "AWS")
 
 
-def _zone(node: Node | None) -> str:
-    return next((str(each.value) for each in texts(node)), "") if node is not None else ""
-
-
 def _subnets(config: CloudConfig) -> Iterator[SubnetUse | None]:
     """The subnets, except those that are only in the azs of other CPIs; None for one without a known id."""
-    zones = {name_of(az): az.get("cloud_properties", "availability_zone") for az in config.own_azs}
+    zones = {name_of(az): az.get("cloud_properties", ZONE) for az in config.own_azs}
     for entry in (each for network in config.lists["networks"] for each in _entries(network)):
         if config.is_of_others(entry):
             continue
@@ -116,7 +142,7 @@ def _subnets(config: CloudConfig) -> Iterator[SubnetUse | None]:
             yield None
             continue
         own = [zone for name in azs or () if (zone := zones.get(name)) is not None]
-        yield SubnetUse(entry, node, azs, [(str(each.value), each) for zone in own for each in texts(zone)])
+        yield SubnetUse(entry, node, azs, [(str(each.value), each) for zone in own for each in zone.texts()])
 
 
 def _managed(config: CloudConfig) -> Iterator[Node]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk.cleanup import in_turn
+from bosh_aws_cpi.aws.sdk.errors import in_turn
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
 

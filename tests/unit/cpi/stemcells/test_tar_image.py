@@ -8,7 +8,7 @@ import pytest
 
 from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream, Unusable
 from bosh_aws_cpi.cpi.stemcells.image_file import full_blocks, survey
-from bosh_aws_cpi.cpi.stemcells.tar_image import Image, TarReader
+from bosh_aws_cpi.cpi.stemcells.tar_image import RawImage, TarReader
 from tests.crafted_tars import (
     DATA,
     END,
@@ -23,7 +23,7 @@ from tests.crafted_tars import (
     sparse,
 )
 
-TYPICAL = Image(512, 512, [(0, 512)])
+TYPICAL = RawImage(512, 512, [(0, 512)])
 MIB = 1 << 20
 
 
@@ -32,7 +32,7 @@ def reader(tar: bytes) -> TarReader:
     return TarReader(GzipStream(io.BytesIO(packed(tar))))
 
 
-def read(tar: bytes) -> Image:
+def read(tar: bytes) -> RawImage:
     """Find an image, and read all that follows it."""
     stream = GzipStream(io.BytesIO(packed(tar)))
     found = TarReader(stream)
@@ -98,7 +98,7 @@ def test_sparse() -> None:
     other = sparse([(0, 512)], 512, 512, more=True, name=b"rest.img")
     tar = other + extension([], more=False) + DATA + sparse(segments[:4], 1 << 20, 26 * 512, more=True)
     tar += extension(segments[4:25], more=True) + extension([segments[25], (1 << 20, 0)], more=False)
-    assert read(tar + DATA * 26 + END) == Image(1 << 20, 26 * 512, segments)
+    assert read(tar + DATA * 26 + END) == RawImage(1 << 20, 26 * 512, segments)
 
 
 def test_sparse_of_another_format() -> None:
@@ -133,7 +133,7 @@ def test_sparse_with_a_size(is_last: bool) -> None:  # noqa: FBT001 - a paramete
     size = (b"size", b"1536")
     content = b"2\n1024\n512\n20480\n512\n".ljust(512, b"\0") + 2 * DATA
     named = attributes(*records, size) if is_last else attributes(size, *records)
-    assert read(named + member(b"image", content) + END) == Image(40960, 1024, [(1024, 512), (20480, 512)])
+    assert read(named + member(b"image", content) + END) == RawImage(40960, 1024, [(1024, 512), (20480, 512)])
 
 
 @pytest.mark.parametrize("lines", [b"", b"0", b"2\n0\n512\n", b"1\n0\n512x\n", b"1\n\n512\n", b"-1\n"])
@@ -171,7 +171,7 @@ def test_old_folder(kind: bytes) -> None:
 
 def test_others_behind_an_odd_size() -> None:
     """Members behind the image are read, even if its size is not a multiple of 512."""
-    assert read(member(ROOT, DATA + b"odd") + member(b"notes") + END) == Image(515, 515, [(0, 515)])
+    assert read(member(ROOT, DATA + b"odd") + member(b"notes") + END) == RawImage(515, 515, [(0, 515)])
     with pytest.raises(Unusable, match=r"contains root\.img twice"):
         read(member(ROOT, DATA + b"odd") + IMAGE)
 

@@ -9,9 +9,9 @@ import pytest
 
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
 from bosh_aws_cpi.properties.vm import State
-from bosh_aws_cpi.tools.checks import values
-from bosh_aws_cpi.tools.checks.bosh.levels import Level
+from bosh_aws_cpi.tools.checks import property_values
 from bosh_aws_cpi.tools.checks.bosh.models import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.rules import Level
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -21,7 +21,7 @@ PROPERTIES = "vm_types/web/cloud_properties"
 def found(**sections: Any) -> list[Finding]:
     """Check a cloud config with some sections."""
     levels = Level(Document("cloud-config.yml", sections).root, CloudConfig).within()
-    return list(values.findings(levels, "us-east-1", is_offline=True))
+    return list(property_values.findings(levels, "us-east-1", is_offline=True))
 
 
 def of_vm(**properties: Any) -> list[Finding]:
@@ -131,11 +131,11 @@ def test_silent() -> None:
     ("shape", "known"),
     [
         ("VolumeType", VOLUME_TYPES),
-        ("HttpTokensState", values.WORDS["http_tokens"]),
-        ("CapacityReservationPreference", values.WORDS["preference"]),
-        ("InstanceMetadataEndpointState", values.STATES),
-        ("InstanceMetadataProtocolState", values.STATES),
-        ("InstanceMetadataTagsState", values.STATES),
+        ("HttpTokensState", property_values.WORDS["http_tokens"]),
+        ("CapacityReservationPreference", property_values.WORDS["preference"]),
+        ("InstanceMetadataEndpointState", property_values.STATES),
+        ("InstanceMetadataProtocolState", property_values.STATES),
+        ("InstanceMetadataTagsState", property_values.STATES),
         ("AmdSevSnpSpecification", get_args(State)),
         ("NestedVirtualizationSpecification", get_args(State)),
     ],

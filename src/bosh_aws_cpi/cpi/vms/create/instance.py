@@ -11,11 +11,11 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.launches import TokenSpent
 from bosh_aws_cpi.aws.sdk import error_codes
-from bosh_aws_cpi.aws.sdk.cleanup import in_turn
 from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
     described,
     has_code,
+    in_turn,
     is_group_full,
     is_shortage,
     is_subnet_full,
@@ -23,6 +23,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
 )
 from bosh_aws_cpi.aws.sdk.translation import explained, translate
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
@@ -35,7 +36,6 @@ from bosh_aws_cpi.plan import launch_outcomes as outcomes
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.launch_outcomes import Outcome
-from bosh_aws_cpi.plan.tokens import client_token
 
 MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""

@@ -12,6 +12,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, looked_up
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed, VMNotFound
@@ -21,7 +22,6 @@ from bosh_aws_cpi.model import Instance, Nic, NicPlan
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
-from bosh_aws_cpi.plan.tokens import client_token
 from bosh_aws_cpi.tag_names import VM_METADATA
 
 Created = TypeVar("Created")
@@ -36,6 +36,8 @@ The interface may belong to an instance that is being terminated, and is then de
 """
 MAX_OF_ANOTHER_AGENT = 22
 """Attempts, over about 20 seconds, before another VM's unattached interface counts as a stray."""
+MAX_GENERATIONS = 10
+"""The maximum number of client tokens, and so of earlier calls' interfaces, for one nic group."""
 
 
 class AddressTaken(CloudError):
@@ -159,10 +161,6 @@ def _hint(vm: Instance | None, director: str | None) -> str:
         "If no task is creating it and `bosh vms` does not list it, delete it: "
         f"bin/cpi sweep --director {director} --delete --instance {vm.vm_cid}"
     )
-
-
-MAX_GENERATIONS = 10
-"""The maximum number of client tokens, and so of earlier calls' interfaces, for one nic group."""
 
 
 def create_interfaces(cloud: Cloud, plan: VmPlan, undo: Undo) -> list[Nic]:

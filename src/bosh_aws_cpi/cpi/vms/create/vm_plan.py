@@ -233,7 +233,7 @@ def _with_devices(
     return facts, devices
 
 
-class _Place(Record):
+class _Where(Record):
     """Where a VM will be."""
 
     zone: str
@@ -247,7 +247,9 @@ class _Place(Record):
     """
 
 
-def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], disk_cids: list[str]) -> _Place:
+def _place(
+    cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], disk_cids: list[str]
+) -> _Where:
     """The zone and the VPC, in which all of the VM's subnets and disks must be."""
     first, *_ = plans
     leaves_zone = properties.zone_fallback
@@ -267,7 +269,7 @@ def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], dis
     placement.check_zone(ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone)
     vpc_id = placement.one_vpc(ordered)
     placement.check_fallbacks(first, found, is_any_zone=leaves_zone)
-    return _Place(zone, vpc_id, usable if first.fallback_subnets else {})
+    return _Where(zone, vpc_id, usable if first.fallback_subnets else {})
 
 
 def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:

@@ -10,15 +10,14 @@ from bosh_aws_cpi.aws.firewalls import Group
 from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
+from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.identifiers import near
-from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse, texts
-from bosh_aws_cpi.tools.checks.references import grouped, judged
+from bosh_aws_cpi.tools.checks.property_values import near_existing
+from bosh_aws_cpi.tools.checks.references import SubnetUse, grouped, judged
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _KEY: Final = "security_groups"
 _NONE: Final = "not associated"
-_CREATE: Final = "Create it, or correct its name"
 _OTHER: Final = (
     "Use a group of that VPC, or associate it (aws ec2 associate-security-group-vpc; neither default groups "
     "nor default VPCs)"
@@ -61,7 +60,7 @@ class Groups(Record):
 
     def remedy(self, entry: str) -> str:
         """What to do about a group that VMs can't have."""
-        return _OTHER if is_group_id(entry) else near(entry, {each.name for each in self.of_vpcs}) or _CREATE
+        return _OTHER if is_group_id(entry) else near_existing(entry, {each.name for each in self.of_vpcs})
 
 
 def foreign_ids(known: KnownSubnets, there: Sequence[Group], defaults: Sequence[str]) -> set[str]:
@@ -72,7 +71,7 @@ def foreign_ids(known: KnownSubnets, there: Sequence[Group], defaults: Sequence[
         there: The groups of their VPCs.
         defaults: aws.default_security_groups.
     """
-    nodes = [node for node, _ in grouped(known.references.launches, lambda launch: launch.named(_KEY))]
+    nodes = [node for node, _ in grouped(known.references.combinations, lambda merged: merged.named(_KEY))]
     nodes += [node for use, _ in known.uses() for node in _own(use)]
     vpcs = {each.group_id: each.vpc_id for each in there}
     ids = filter(is_group_id, (*(str(node.value) for node in nodes), *defaults))
@@ -87,18 +86,18 @@ def findings(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -> It
         groups: What AWS says.
         defaults: aws.default_security_groups.
     """
-    for node, users in grouped(known.references.launches, lambda launch: launch.named(_KEY)):
+    for node, users in grouped(known.references.combinations, lambda merged: merged.named(_KEY)):
         entry = str(node.value)
 
-        def wrong(launch: Launch, entry: str = entry) -> str:
-            problems = [groups.problem(entry, vpc) for vpc in known.vpcs(launch)]
+        def wrong(merged: Merged, entry: str = entry) -> str:
+            problems = [groups.problem(entry, vpc) for vpc in known.vpcs(merged)]
             return problems[0] if all(problems) and problems else ""
 
         yield from judged(node, users, wrong, groups.remedy(entry), Severity.NOTE)
     for use, facts in known.uses():
         is_used = any(
-            each.zone in {"", facts.availability_zone} and not each.has(_KEY) and not each.merged.is_extension
-            for each in known.references.launches
+            each.zone in {"", facts.availability_zone} and not each.has(_KEY) and not each.is_extension
+            for each in known.references.combinations
         )
         severity = Severity.ERROR if is_used else Severity.WARNING
         own = [(str(node.value), node.place) for node in _own(use)]
@@ -110,4 +109,4 @@ def findings(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -> It
 def _own(use: SubnetUse) -> list[Node]:
     """The groups of a network's subnet."""
     node = use.entry.get("cloud_properties", _KEY)
-    return list(texts(node)) if node is not None and isinstance(node.value, list) else []
+    return list(node.texts()) if node is not None and isinstance(node.value, list) else []

@@ -14,13 +14,12 @@ from bosh_aws_cpi.plan import placement
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import VM_METADATA
-from bosh_aws_cpi.tools.checks.aws_addresses import aws_addresses
-from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, range_of, ranges_of, within
+from bosh_aws_cpi.tools.checks.addresses import AnyNetwork, kept_by_aws, range_of, ranges_of, within
 from bosh_aws_cpi.tools.checks.bosh.rules import name_of
+from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.naming import Launch, SubnetUse
 from bosh_aws_cpi.tools.checks.reading import said
-from bosh_aws_cpi.tools.checks.references import References, grouped, judged
+from bosh_aws_cpi.tools.checks.references import References, SubnetUse, grouped, judged
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _FEW: Final = 10
@@ -46,9 +45,9 @@ class KnownSubnets(Record):
             if (facts := self.found.get(use.subnet_id)) is not None:
                 yield use, facts
 
-    def vpcs(self, launch: Launch | None = None) -> list[str]:
+    def vpcs(self, merged: Merged | None = None) -> list[str]:
         """The VPCs of the subnets in which a combination can be deployed; of all, without one."""
-        zone = launch.zone if launch is not None else ""
+        zone = merged.zone if merged is not None else ""
         return sorted({facts.vpc_id for _, facts in self.uses() if zone in {"", facts.availability_zone}})
 
 
@@ -58,7 +57,7 @@ def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
     Each fallback subnet must be like the first one, by create_vm's own rule. Its zone may be another one if
     any VM may have ``zone_fallback``: not all VMs of a network are known.
     """
-    is_any_zone = any(launch.has("zone_fallback") for launch in known.references.launches)
+    is_any_zone = any(merged.has("zone_fallback") for merged in known.references.combinations)
     for use in known.references.subnets:
         first = known.found.get(use.subnet_id)
         for node in (use.node, *use.fallbacks):
@@ -107,26 +106,26 @@ def zones(known: KnownSubnets, missing: Collection[str]) -> Iterator[Finding]:
                 remedy = f"Use a subnet in {zone}, or correct {node.path}"
                 yield Finding(Severity.ERROR, what, remedy, use.node.place, "AWS")
     if known.references.knows_all_subnets:
-        for node, users in grouped(known.references.launches, _own_zone):
+        for node, users in grouped(known.references.combinations, _own_zone):
             if node.value not in missing:
                 remedy = "Remove it, or use a subnet in this zone"
                 yield from judged(node, users, partial(_without_subnet, known), remedy)
 
 
-def _own_zone(launch: Launch) -> list[Node]:
+def _own_zone(merged: Merged) -> list[Node]:
     """The zone of a VM type or extension, which replaces that of the az."""
-    return [node for node in launch.named("availability_zone") if node.route[0] != "azs"]
+    return [node for node in merged.named("availability_zone") if node.route[0] != "azs"]
 
 
-def _without_subnet(known: KnownSubnets, launch: Launch) -> str:
+def _without_subnet(known: KnownSubnets, merged: Merged) -> str:
     """Why a VM can be in none of the subnets of its az, since it has one zone; empty if it can."""
-    az = launch.merged.zone
+    az = merged.az
     ids = [use.subnet_id for use in known.references.subnets if use.serves(az)]
     zones = {known.found[each].availability_zone for each in ids if each in known.found}
-    if not zones or launch.zone in zones or not known.found.keys() >= {*ids}:
+    if not zones or merged.zone in zones or not known.found.keys() >= {*ids}:
         return ""
     of_az = f" of az '{name_of(az)}'" if az is not None else ""
-    return f"no subnet{of_az} is in zone {launch.zone}; they are in {', '.join(sorted(zones))}"
+    return f"no subnet{of_az} is in zone {merged.zone}; they are in {', '.join(sorted(zones))}"
 
 
 def _of_range(use: SubnetUse, facts: Subnet) -> Iterator[Finding]:
@@ -203,7 +202,7 @@ def _unreserved(use: SubnetUse, whole: AnyNetwork, held: Sequence[Held]) -> Iter
     """Addresses that others hold and that should be reserved."""
     nodes = [use.entry.get(key) for key in ("reserved", "static", "gateway")]
     kept = [network for node in nodes for each in ranges_of(node) for network in each.networks]
-    kept += aws_addresses(whole)
+    kept += kept_by_aws(whole)
     free = {each.network for each in held if not any(within(each.network, one) for one in kept)}
     four: list[AnyNetwork] = [*collapse_addresses(each for each in free if isinstance(each, IPv4Network))]
     six = collapse_addresses(each for each in free if isinstance(each, IPv6Network))

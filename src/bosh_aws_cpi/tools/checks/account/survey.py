@@ -28,7 +28,7 @@ from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.checks import interfaces, machines, quotas
-from bosh_aws_cpi.tools.checks.account import groups, subnets, things, types
+from bosh_aws_cpi.tools.checks.account import groups, subnets, things
 from bosh_aws_cpi.tools.checks.disks import (
     encrypted_of_types,
     encrypted_of_vm,
@@ -107,8 +107,8 @@ class _Survey:
 
     def launches(self, stemcells: Sequence[str]) -> Iterator[Finding]:
         """Instance types and their zones, stemcells, and quotas."""
-        launches, demand = self._references.launches, self._files.demand()
-        names = {str(node.value) for launch in launches for node in launch.types} | demand.types
+        combinations, demand = self._references.combinations, self._files.demand()
+        names = {str(node.value) for merged in combinations for node in merged.types} | demand.types
         yield from self._offers(names) if names else subnets.zones(self._known, ())
         details: dict[str, instance_types.TypeDetails] = {}
         if self._aws.enable_describe_instance_types and names:
@@ -122,45 +122,45 @@ class _Survey:
 
     def _offers(self, names: set[str]) -> Iterator[Finding]:
         """The zones, and the instance types that they offer; EC2 is asked for zones if one offers no type."""
-        launches = self._references.launches
+        combinations = self._references.combinations
         found = self._ask("offers of instance types", instance_types.offers, names)
-        zones, named = {zone for _, zone in found or ()}, {launch.zone for launch in launches} - {""}
+        zones, named = {zone for _, zone in found or ()}, {merged.zone for merged in combinations} - {""}
         if found is not None:
             if not named <= zones:
                 zones = self._ask("zones", aws_subnets.zones) or set()
             zones_of: dict[str, set[str]] = {}
             for name, zone in found:
                 zones_of.setdefault(name, set()).add(zone)
-            offers = types.Offers(self._aws.region, zones_of, zones)
-            yield from types.missing_zones(offers, launches) if zones else ()
-            yield from types.unoffered(offers, launches)
+            offers = machines.Offers(self._aws.region, zones_of, zones)
+            yield from machines.missing_zones(offers, combinations) if zones else ()
+            yield from machines.unoffered(offers, combinations)
         yield from subnets.zones(self._known, named - zones if zones else set())
 
     def _unfit(self, facts: Mapping[str, InstanceTypeFacts], stemcells: Sequence[str]) -> Iterator[Finding]:
         """What create_vm refuses of types, by EC2's data where that differs from the built-in table."""
-        launches, found = self._references.launches, []
+        combinations, found = self._references.combinations, []
         for cid in map(of_stemcell, stemcells):
             for image in self._found("the stemcell", images.find, cid):
-                yield from types.stemcells(cid, image)
+                yield from machines.stemcells(cid, image)
                 found += [image] if image is not None else []
-        yield from machines.misfits(facts, found, launches)
-        yield from types.small_roots(found, launches) if found else ()
-        for launch in self._references.distinct:
-            names = [str(node.value) for node in launch.types]
+        yield from machines.misfits(facts, found, combinations)
+        yield from machines.small_roots(found, combinations) if found else ()
+        for merged in self._references.distinct:
+            names = [str(node.value) for node in merged.types]
             new = [facts[name] for name in names if name in facts and facts[name] != tabled_facts(name)]
-            yield from machines.with_types(launch.merged, new, self._aws) if new else ()
+            yield from machines.with_types(merged, new, self._aws) if new else ()
         for each in self._references.vms:
             yield from interfaces.of_types(each, facts)
 
     def things(self) -> Iterator[Finding]:
         """What VMs and managed networks name; launch templates with one call for each version."""
         for kind in things.of_vms(self._known):
-            yield from kind.findings(self._references.launches, self._ask, self._aws)
+            yield from kind.findings(self._references.combinations, self._ask, self._aws)
         for kind in things.OF_MANAGED:
             yield from kind.findings(self._references.managed, self._ask, self._aws)
         answer = cache(lambda each: self._found(f"launch template '{each.id or each.name}'", _template, each))
         for node, _ in grouped(
-            self._references.launches, lambda launch: filter(None, [launch.get("launch_template")])
+            self._references.combinations, lambda merged: filter(None, [merged.get("launch_template")])
         ):
             given = None if node.has_variables else read_known(vm.LaunchTemplate, node)
             if given is not None and not [*given.problems()]:
@@ -192,8 +192,8 @@ class _Survey:
         defaults = machines.disk_defaults(self._aws)
         of_vms = (
             each
-            for launch in self._references.distinct
-            for each in encrypted_of_vm(launch, launch.merged.entry, defaults)
+            for merged in self._references.distinct
+            for each in encrypted_of_vm(merged, merged.entry, defaults)
         )
         for own, encryption, node in (*of_vms, *encrypted_of_types(self._references.disk_types, self._aws)):
             if encryption.encrypted and encryption.kms_key_arn:

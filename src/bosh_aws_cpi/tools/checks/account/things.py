@@ -20,9 +20,9 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import counted
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.account.subnets import KnownSubnets
+from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.identifiers import name_in_arn, near
-from bosh_aws_cpi.tools.checks.naming import Launch, texts
+from bosh_aws_cpi.tools.checks.property_values import name_in_arn, near_existing
 from bosh_aws_cpi.tools.checks.references import grouped, judged
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
@@ -36,7 +36,7 @@ _NOTE: Final = Severity.NOTE
 _REMEDY: Final = "Use another one, or correct what names it"
 
 
-class Kind(Record):
+class ThingKind(Record):
     """A kind of things.
 
     Attributes:
@@ -90,11 +90,11 @@ class Kind(Record):
         if default and default not in there:
             wrong = absent(self.what, default, Place(f"aws.{self.default}"), there)
             key = self.default.removeprefix("default_")
-            is_used = any(not each.merged.is_extension and not each.has(key) for each in users)
+            is_used = any(not each.is_extension and not each.has(key) for each in users)
             yield wrong if is_used else as_warning(wrong)
 
 
-def absent(what: str, name: str, place: Place, there: Iterable[str] = ()) -> Finding:
+def absent(what: str, name: str, place: Place, there: Collection[str] = ()) -> Finding:
     """An error about something that does not exist.
 
     Args:
@@ -104,21 +104,21 @@ def absent(what: str, name: str, place: Place, there: Iterable[str] = ()) -> Fin
         there: The names of those that exist, if they are known.
     """
     own = name_in_arn(name) if name_in_arn(name) in there else ""
-    remedy = (f"Use its name, {own}" if own else near(name, set(there))) or "Create it, or correct its name"
+    remedy = f"Use its name, {own}" if own else near_existing(name, there)
     return Finding(Severity.ERROR, f"there is no {what} '{name}'", remedy, place, "AWS")
 
 
-def _in_vpc(known: KnownSubnets, name: str, vpc: str, launch: Launch) -> str:
+def _in_vpc(known: KnownSubnets, name: str, vpc: str, merged: Merged) -> str:
     """Why it is not in the VPC of the VMs; a balancer of EC2-Classic has no VPC."""
-    vpcs = known.vpcs(launch)
+    vpcs = known.vpcs(merged)
     if not vpc or not vpcs or vpc in vpcs:
         return ""
     return f"{name} is in VPC '{vpc}', but the subnets are in {', '.join(vpcs)}"
 
 
-def _takes_vms(known: KnownSubnets, name: str, group: tuple[Misfit | None, str], launch: Launch) -> str:
+def _takes_vms(known: KnownSubnets, name: str, group: tuple[Misfit | None, str], merged: Merged) -> str:
     wrong, vpc = group
-    return f"{name} {wrong.why}" if wrong is not None else _in_vpc(known, name, vpc, launch)
+    return f"{name} {wrong.why}" if wrong is not None else _in_vpc(known, name, vpc, merged)
 
 
 def _in_vpc_of_network(name: str, vpc: str, section: Node) -> str:
@@ -128,9 +128,9 @@ def _in_vpc_of_network(name: str, vpc: str, section: Node) -> str:
     )
 
 
-def _has_partition(name: str, group: PlacementGroup, launch: Launch) -> str:
+def _has_partition(name: str, group: PlacementGroup, merged: Merged) -> str:
     """Why a group can't be used, or lacks a partition (EC2's API model, Placement, PartitionNumber)."""
-    wanted = launch.get("placement_partition")
+    wanted = merged.get("placement_partition")
     if group.state != "available":
         return f"{name} is {group.state}"
     if wanted is None or not isinstance(wanted.value, int):
@@ -144,20 +144,20 @@ def _has_partition(name: str, group: PlacementGroup, launch: Launch) -> str:
     return ""
 
 
-def _reserves(name: str, entry: Reservation, launch: Launch) -> str:
+def _reserves(name: str, entry: Reservation, merged: Merged) -> str:
     """Why a reservation never takes a VM; only the first type is launched in it."""
-    tenancy, market = launch.get("tenancy"), launch.get(_RESERVATION, "market")
+    tenancy, market = merged.get("tenancy"), merged.get(_RESERVATION, "market")
     given = market.value if market is not None else ""
     if entry.state not in {ACTIVE, *_TO_COME}:
         return f"{name} is in state {entry.state}, not {ACTIVE}"
-    if entry.instance_type not in {_first_type(launch) or entry.instance_type, ""}:
-        return f"{name} is for {entry.instance_type}, but the VM's type is {_first_type(launch)}"
+    if entry.instance_type not in {_first_type(merged) or entry.instance_type, ""}:
+        return f"{name} is for {entry.instance_type}, but the VM's type is {_first_type(merged)}"
     if tenancy is not None and tenancy.value == "dedicated" != entry.tenancy:
         return f"{name} is for VMs with tenancy {entry.tenancy}, but the VM's is dedicated"
     if given != entry.market and not (market is not None and market.is_unknown):
         kind = f"the market type {entry.market}" if entry.market else "no market type"
         return f"{name} has {kind}, but {_RESERVATION}.market is {given or 'not set'}"
-    return _elsewhere(name, entry.zone, launch)
+    return _elsewhere(name, entry.zone, merged)
 
 
 def _has_no_room(entry: Reservation) -> str:
@@ -170,23 +170,23 @@ def _has_no_room(entry: Reservation) -> str:
     return "has no room left for new VMs" if entry.state == ACTIVE and not entry.free else ""
 
 
-def _hosts(name: str, entry: Host, launch: Launch) -> str:
-    wanted = _first_type(launch)
+def _hosts(name: str, entry: Host, merged: Merged) -> str:
+    wanted = _first_type(merged)
     if entry.state != "available":
         return f"{name} is in state {entry.state}, not available"
     if wanted and not entry.runs(wanted):
         return f"{name} runs {entry.instance_type or entry.family}, but the VM's type is {wanted}"
-    return _elsewhere(name, entry.zone, launch)
+    return _elsewhere(name, entry.zone, merged)
 
 
-def _elsewhere(name: str, zone: str, launch: Launch) -> str:
-    is_elsewhere = launch.zone and zone and launch.zone != zone
-    return f"{name} is in zone {zone}, but the VM in {launch.zone}" if is_elsewhere else ""
+def _elsewhere(name: str, zone: str, merged: Merged) -> str:
+    is_elsewhere = merged.zone and zone and merged.zone != zone
+    return f"{name} is in zone {zone}, but the VM in {merged.zone}" if is_elsewhere else ""
 
 
-def _first_type(launch: Launch) -> str:
+def _first_type(merged: Merged) -> str:
     """``instance_type``; empty if it is not known."""
-    return next((str(node.value) for node in launch.types), "")
+    return next((str(node.value) for node in merged.types), "")
 
 
 def _vpcs_of_tables(ec2: "EC2Client", ids: set[str]) -> dict[str, str]:
@@ -197,40 +197,40 @@ def _vpcs_of_acls(ec2: "EC2Client", ids: set[str]) -> dict[str, str]:
     return {acl_id: acl.vpc_id for acl_id, acl in firewalls.acls_by_id(ec2, ids).items()}
 
 
-def _names(key: str) -> Callable[[Launch], list[Node]]:
+def _names(key: str) -> Callable[[Merged], list[Node]]:
     """The names that a property has; an ARN in place of one is refused anyway."""
-    return lambda launch: [node for node in launch.named(key) if not name_in_arn(node.value)]
+    return lambda merged: [node for node in merged.named(key) if not name_in_arn(node.value)]
 
 
 def _texts(key: str) -> Callable[[Node], list[Node]]:
     """The text that a property of a managed network has."""
     return lambda section: [
-        each for node in [section.get(key)] if node and isinstance(node.value, str) for each in texts(node)
+        each for node in [section.get(key)] if node and isinstance(node.value, str) for each in node.texts()
     ]
 
 
-def _reservation(launch: Launch) -> list[Node]:
-    return launch.chosen(_RESERVATION, "id", "market")
+def _reservation(merged: Merged) -> list[Node]:
+    return merged.chosen(_RESERVATION, "id", "market")
 
 
-def _host(launch: Launch) -> list[Node]:
-    return launch.chosen("dedicated_host", "id")
+def _host(merged: Merged) -> list[Node]:
+    return merged.chosen("dedicated_host", "id")
 
 
-def of_vms(known: KnownSubnets) -> list[Kind]:
+def of_vms(known: KnownSubnets) -> list[ThingKind]:
     """What VMs name."""
     in_vpc, takes_vms = partial(_in_vpc, known), partial(_takes_vms, known)
     return [
-        Kind("key pair", _names("key_name"), instances.key_pairs, default="default_key_name"),
-        Kind(
+        ThingKind("key pair", _names("key_name"), instances.key_pairs, default="default_key_name"),
+        ThingKind(
             "instance profile",
             _names("iam_instance_profile"),
             instances.instance_profiles,
             default="default_iam_instance_profile",
             service="iam",
         ),
-        Kind("placement group", _names("placement_group"), placement_groups.by_name, _has_partition),
-        Kind(
+        ThingKind("placement group", _names("placement_group"), placement_groups.by_name, _has_partition),
+        ThingKind(
             "classic load balancer",
             _names("elbs"),
             load_balancers.vpcs_of_balancers,
@@ -238,25 +238,25 @@ def of_vms(known: KnownSubnets) -> list[Kind]:
             _NOTE,
             service="elb",
         ),
-        Kind(
+        ThingKind(
             "target group",
-            Launch.target_groups,
+            Merged.target_groups,
             load_balancers.all_target_groups,
             takes_vms,
             _NOTE,
             service="elbv2",
         ),
-        Kind("route table", Launch.tables, _vpcs_of_tables, in_vpc, _NOTE, takes_names=True),
-        Kind(
+        ThingKind("route table", Merged.route_tables, _vpcs_of_tables, in_vpc, _NOTE, takes_names=True),
+        ThingKind(
             "capacity reservation", _reservation, instance_types.reservations, _reserves, doubt=_has_no_room
         ),
-        Kind("Dedicated Host", _host, instance_types.hosts, _hosts),
+        ThingKind("Dedicated Host", _host, instance_types.hosts, _hosts),
     ]
 
 
 OF_MANAGED: Final = [
-    Kind("VPC", _texts("vpc_id"), subnets.vpcs, takes_names=True),
-    Kind("route table", _texts("route_table"), _vpcs_of_tables, _in_vpc_of_network, takes_names=True),
-    Kind("network ACL", _texts("network_acl"), _vpcs_of_acls, _in_vpc_of_network, takes_names=True),
+    ThingKind("VPC", _texts("vpc_id"), subnets.vpcs, takes_names=True),
+    ThingKind("route table", _texts("route_table"), _vpcs_of_tables, _in_vpc_of_network, takes_names=True),
+    ThingKind("network ACL", _texts("network_acl"), _vpcs_of_acls, _in_vpc_of_network, takes_names=True),
 ]
 """What managed networks name."""

@@ -5,25 +5,34 @@ A number is as good as a string for BOSH (src/bosh-director/lib/bosh/director/va
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from pydantic import ValidationError
 
+from bosh_aws_cpi.log import nearest
+from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.network import NetworkCloudProperties
 from bosh_aws_cpi.properties.types import MISSING, Properties, Route, mistakes
-from bosh_aws_cpi.properties.vm import MetadataOptions
-from bosh_aws_cpi.tools.checks.bosh.levels import Level
-from bosh_aws_cpi.tools.checks.bosh.models import Bosh, keys_in
+from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.records import Record
+from bosh_aws_cpi.tools.checks.bosh.models import Bosh, Network, keys_in, of_network
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
+_FEW: Final = (1, 2)
+"""With more places for a key, none is proposed."""
+_OWNERS: Final = {
+    "VM types": VmProperties,
+    "networks or their subnets": NetworkCloudProperties,
+    "disk types": DiskProperties,
+}
 DIRECTOR: Final = "Director"
 BOSH_CLI: Final = "bosh create-env"
 CPI: Final = "CPI"
 EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
 """Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
 _ALMOST: Final = 0.85
-"""How alike "network" and "networks" are at least; `get_close_matches` asks for 0.6."""
+"""How alike "network" and "networks" are at least."""
 _SIMILAR: Final = 0.79
 """How alike "az" and "azs" are at least; newer versions of BOSH may have keys that are less alike."""
 QUOTED: Final = "Remove the quotation marks"
@@ -37,18 +46,87 @@ DISK_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_siz
 _IN_MIB: Final = (*DISK_SIZES, "ram")
 
 
+class Level(Record):
+    """A hash.
+
+    Attributes:
+        node: Where it is.
+        model: The model that reads it.
+        above: The hash around it.
+    """
+
+    node: Node
+    model: type[Properties]
+    above: "Level | None" = None
+
+    def within(self, others: Sequence[Node] = ()) -> "Iterator[Level]":
+        """It, and the hashes in it.
+
+        Args:
+            others: The entries whose cloud properties are another CPI's, and so are left out.
+        """
+        yield self
+        for entry in self.node.entries():
+            key = str(entry.route[-1])
+            inner = keys_in(self.model).get(key)
+            if inner is None or (key == "cloud_properties" and any(map(self.node.is_within, others))):
+                continue
+            for each in entry.entries() if isinstance(entry.value, list) else [entry]:
+                if isinstance(each.value, dict):
+                    model = of_network(each.value) if inner is Network else inner
+                    yield from Level(each, model, self).within(others)
+
+    def elsewhere(self, key: str) -> str:
+        """The remedy for a key that is ignored here, and known at another level; empty if it is not."""
+        for outer, beside in self._around():
+            if key in keys_in(outer.model) and outer.node.child(key) is None:
+                return f"Move it up, beside {beside}"
+        inner = _below(self.model, key)
+        if len(inner) in _FEW:
+            return f"Move it into {' or '.join(inner)}"
+        owners = [words for words, model in _OWNERS.items() if key in keys_in(model)]
+        if self.model in _OWNERS.values() and len(owners) == 1:
+            return f"Move it into the cloud_properties of {owners[0]}"
+        return ""
+
+    def misplaced(self, key: str) -> str:
+        """The remedy for an absent key that stands one level higher or lower; empty if it does not."""
+        for outer, beside in self._around():
+            if key not in keys_in(outer.model) and outer.node.child(key) is not None:
+                return f"Move it down: it stands beside {beside}"
+        for child in self.node.entries():
+            inner = keys_in(self.model).get(str(child.route[-1]))
+            if inner is not None and key not in keys_in(inner) and child.child(key) is not None:
+                return f"Move it up: it stands in {child.route[-1]}"
+        return ""
+
+    def _around(self) -> "Iterator[tuple[Level, str | int]]":
+        """The hashes around it, from the nearest on, and their keys that lead here."""
+        outer = self.above
+        while outer is not None:
+            yield outer, self.node.route[len(outer.node.route)]
+            outer = outer.above
+
+
+def _below(model: type[Properties], key: str) -> list[str]:
+    """The nearest hashes in a hash that have a key."""
+    inner = {name: each for name, each in keys_in(model).items() if each is not None}
+    found = [name for name, each in inner.items() if key in keys_in(each)]
+    return found or [f"{rest} of {name}" for name, each in inner.items() for rest in _below(each, key)]
+
+
 def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
     """What BOSH refuses."""
     return Finding(Severity.ERROR, what, remedy, node.place, source)
 
 
-def nearest(name: str, known: Sequence[str], cutoff: float = 0.6) -> str:
+def did_you_mean(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
     """The remedy for an unknown name that is like one of the known ones; empty if it is not."""
     longer = [each for each in known if each.endswith(f"_{name}")]
-    near = get_close_matches(name, known, n=1, cutoff=cutoff)
-    if len(longer) == 1 and not (near and near[0].startswith(name)):
-        near = longer
-    return f"Did you mean {near[0]}?" if near else ""
+    near = nearest(name, known, cutoff)
+    if len(longer) == 1 and not near.startswith(name):
+        near = longer[0]
+    return f"Did you mean {near}?" if near else ""
 
 
 def rewritten(node: Node, what: str) -> str:
@@ -128,9 +206,9 @@ def _unknown(level: Level, source: str) -> Iterator[Finding]:
         if key in known or (level.above is None and key.startswith(EXTRA)):
             continue
         place = level.elsewhere(key)
-        if not may_have_more or place or nearest(key, known, _SIMILAR):
-            own = nearest(key, known, _ALMOST) if isinstance(entry.value, list | dict) else ""
-            yield ignored(entry, own or place or nearest(key, known), source)
+        if not may_have_more or place or did_you_mean(key, known, _SIMILAR):
+            own = did_you_mean(key, known, _ALMOST) if isinstance(entry.value, list | dict) else ""
+            yield ignored(entry, own or place or did_you_mean(key, known), source)
 
 
 def ignored(node: Node, remedy: str, source: str) -> Finding:
@@ -142,8 +220,8 @@ def ignored(node: Node, remedy: str, source: str) -> Finding:
 def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
     """The remedy for an absent key that is there under a similar name."""
     others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in known]
-    near = get_close_matches(name, others, n=1)
-    return f"Rename {near[0]} to {name}" if near else ""
+    near = nearest(name, others)
+    return f"Rename {near} to {name}" if near else ""
 
 
 def text_of(node: Node | None) -> str:

@@ -1,20 +1,82 @@
-"""The addresses of subnets in AWS: those that AWS keeps, its router's, and prefixes. Pure."""
+"""The addresses of subnets: ranges as BOSH reads them, and what AWS keeps of them. Pure.
 
-from collections.abc import Iterator
-from ipaddress import ip_network
+What can't be read, BOSH refuses.
+"""
+
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network, summarize_address_range
 from typing import Final
 
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
+from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
-from bosh_aws_cpi.tools.checks.bosh.ranges import AnyNetwork, address_of, overlaps, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
+AnyAddress = IPv4Address | IPv6Address
+AnyNetwork = IPv4Network | IPv6Network
 _ROUTER: Final = 1
 """The index of the address that AWS's router has in a subnet (VPC user guide, "Subnet CIDR blocks")."""
 _ADDRESSES: Final = ("gateway", "reserved", "static")
+
+
+class Range(Record):
+    """One of the address ranges in a list, as blocks."""
+
+    node: Node
+    networks: tuple[AnyNetwork, ...]
+
+
+def ranges_of(node: Node | None) -> list[Range]:
+    """The readable ranges of a list, which may be nested, or of a single text."""
+    if node is not None and isinstance(node.value, list):
+        return [each for entry in node.entries() for each in ranges_of(entry)]
+    networks = parsed(node.value) if node is not None and isinstance(node.value, str) else None
+    return [Range(node, networks)] if node is not None and networks is not None else []
+
+
+def parsed(text: str) -> tuple[AnyNetwork, ...] | None:
+    """An address, "FIRST-LAST" or a range in CIDR notation, as blocks; None when it is none of them.
+
+    FIRST and LAST may have their full prefix, such as /32 (BOSH: string_to_range in ip_util.rb).
+    """
+    parts = [part.strip() for part in text.split("-")]
+    try:
+        if len(parts) == 1:
+            return (ip_network(parts[0], strict=False),)
+        first, last = map(address_of, parts)
+        return tuple(summarize_address_range(first, last)) if first <= last else ()  # type: ignore[operator,arg-type]  # of two versions, or None: TypeError
+    except (ValueError, TypeError):
+        return None
+
+
+def range_of(text: object) -> AnyNetwork | None:
+    """A range in CIDR notation, read; None for anything else."""
+    try:
+        return ip_network(text, strict=False) if isinstance(text, str) and "/" in text else None
+    except ValueError:
+        return None
+
+
+def address_of(text: object) -> AnyAddress | None:
+    """An address, read; None for anything else. The Director also takes one with its full prefix, "/32"."""
+    try:
+        network = ip_network(text, strict=False) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return network.network_address if network is not None and network.num_addresses == 1 else None
+
+
+def within(part: AnyNetwork, whole: AnyNetwork) -> bool:
+    """Whether all addresses of a range are in another."""
+    return whole.version == part.version and part.subnet_of(whole)  # type: ignore[arg-type]  # of one version
+
+
+def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
+    """Whether a range has an address in common with one of others."""
+    return any(map(first.overlaps, others))
 
 
 def findings(config: CloudConfig) -> Iterator[Finding]:
@@ -60,7 +122,7 @@ def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator
 def _kept(addresses: Node | None, whole: AnyNetwork, severity: Severity, remedy: str) -> Iterator[Finding]:
     """Static addresses that AWS keeps."""
     for each in ranges_of(addresses):
-        if any(overlaps(one, aws_addresses(whole)) for one in each.networks):
+        if any(overlaps(one, kept_by_aws(whole)) for one in each.networks):
             kept = f"{whole[0]}-{whole[KEPT_FIRST - 1]} and {whole[-1]}"
             what = f"static '{each.node.value}' contains addresses that AWS keeps: {kept}"
             yield Finding(severity, what, remedy, each.node.place, "AWS")
@@ -76,7 +138,7 @@ def _given_by_bosh(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
     taken = [ip_network(each) for each in (gateway, whole[0], whole[-1]) if each is not None]
     for key in ("reserved", "static"):
         taken += [one for each in ranges_of(subnet.get(key)) for one in each.networks]
-    if given := [one for one in aws_addresses(whole) if not overlaps(one, taken)]:
+    if given := [one for one in kept_by_aws(whole) if not overlaps(one, taken)]:
         first, last = given[0].network_address, given[-1].network_address
         listed = str(first) if first == last else f"{first}-{last}"
         severity = Severity.ERROR if gateway == whole[_ROUTER] else Severity.WARNING
@@ -84,7 +146,7 @@ def _given_by_bosh(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
         yield Finding(severity, what, f"Add to reserved: {listed}", subnet.at("range").place, "AWS")
 
 
-def aws_addresses(whole: AnyNetwork) -> list[AnyNetwork]:
+def kept_by_aws(whole: AnyNetwork) -> list[AnyNetwork]:
     """The addresses of a subnet that AWS keeps: the first four and the last."""
     first = [ip_network(whole[index]) for index in range(min(KEPT_FIRST, whole.num_addresses))]
     return [*first, ip_network(whole[-1])]
