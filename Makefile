@@ -16,7 +16,7 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console demo-venv picture test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
+.PHONY: help demo console demo-venv test quick faults bench test-release e2e permutations aws-check lifecycle lint lock \
 	stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check mutants covering clean venv
 
 help: ## Say what there is to make
@@ -36,12 +36,6 @@ quick: venv ## Run the quick part of the tests; VENV=.venv-other PYTHON=/usr/bin
 
 faults: venv ## Run all that can go wrong at AWS, at every call of every method, and 400 pairs; FAULT_SEED=2 draws others
 	$(BIN)/python -m pytest -n $(PATIENT_WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
-
-picture: demo-venv ## Draw the demo's output anew, docs/demo.svg
-	@$(BIN)/python -m testbed.demo_picture
-
-load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, detach and delete; two minutes
-	@$(BIN)/python -m testbed.load $(LOAD_ARGS)
 
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)

@@ -247,9 +247,7 @@ class _Where(Record):
     """
 
 
-def _place(
-    cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], disk_cids: list[str]
-) -> _Where:
+def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], disk_cids: list[str]) -> _Where:
     """The zone and the VPC, in which all of the VM's subnets and disks must be."""
     first, *_ = plans
     leaves_zone = properties.zone_fallback
