@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.models.amis import AmiBackend
 from moto.ec2.responses.amis import AmisResponse
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -24,7 +21,7 @@ def state_of(backend: Any) -> str:
 
 @PATCHES.around(AmiBackend, "describe_images")
 def described_images(
-    original: Callable[..., Any], backend: Any, ami_ids: list[str] | None = None, **keywords: Any
+    original: Original, backend: Any, ami_ids: list[str] | None = None, **keywords: Any
 ) -> Any:
     """EC2 answers as if a hidden AMI did not exist; an account's own are never hidden.
 

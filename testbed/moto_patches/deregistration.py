@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.responses.amis import AmisResponse
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, parameter
+from testbed.moto_patches.patching import Original, Patches, parameter
 from testbed.moto_patches.snapshots import snapshots_of, users
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PATCHES = Patches()
 
@@ -25,7 +22,7 @@ def deleted(backend: Any, snapshot_id: str) -> dict[str, str]:
 
 
 @PATCHES.around(AmisResponse, "deregister_image")
-def deregistered_image(original: Callable[..., Any], response: Any) -> Any:
+def deregistered_image(original: Original, response: Any) -> Any:
     """On request EC2 deletes an image's snapshots that no other image uses; moto never did."""
     backend = response.ec2_backend
     image = backend.amis.get(parameter(response, "ImageId"))

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.elastic_block_store import EBSBackend
 
-from testbed.moto_patches.patching import Patches, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, refuse
 
 PATCHES = Patches()
 
@@ -46,7 +43,7 @@ def check_attachable(volume: Any, instance: Any, device: str) -> None:
 
 @PATCHES.around(EBSBackend, "attach_volume")
 def attached_once(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     volume_id: str,
     instance_id: str,
@@ -68,7 +65,7 @@ def attached_once(
 
 @PATCHES.around(EBSBackend, "detach_volume")
 def detached_from_its_instance(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     volume_id: str,
     instance_id: str | None = None,

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 from moto.ec2.responses.instances import InstanceResponse
 
 from testbed.moto_patches.launch import UNKNOWN_SIZE
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -20,7 +17,7 @@ MIB_PER_GIB = 1024
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def launched_for_hibernation(original: Callable[..., Any], response: Any) -> Any:
+def launched_for_hibernation(original: Original, response: Any) -> Any:
     """EC2 refuses a launch with hibernation that does not meet the prerequisites; moto ignored the option.
 
     The code: EC2's error codes, UnsupportedHibernationConfiguration. The prerequisites: EC2 user guide,

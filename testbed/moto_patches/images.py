@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.amis import Ami
 from moto.ec2.responses.amis import AmisResponse
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse, tag_specifications
 from testbed.moto_patches.snapshots import NO_VOLUME, check_completed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PATCHES = Patches()
 
@@ -76,7 +73,7 @@ def settled(backend: Any, device: dict[str, Any]) -> dict[str, Any]:
 
 
 @PATCHES.around(Ami, "block_device_mappings")
-def described_devices(original: Callable[..., Any], image: Any) -> Any:
+def described_devices(original: Original, image: Any) -> Any:
     """EC2 describes an image's own block devices; moto invented one.
 
     It does not show the snapshots of a copy before they are created.
@@ -87,7 +84,7 @@ def described_devices(original: Callable[..., Any], image: Any) -> Any:
 
 
 @PATCHES.around(AmisResponse, "describe_images")
-def image_states(original: Callable[..., Any], response: Any) -> Any:
+def image_states(original: Original, response: Any) -> Any:
     """In EC2 an image goes through several states, and only IncludeDisabled shows a disabled one.
 
     In moto it had a single state, and was always shown. API reference, DescribeImages, IncludeDisabled:
@@ -101,7 +98,7 @@ def image_states(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(AmisResponse, "register_image")
-def registered_image(original: Callable[..., Any], response: Any) -> Any:
+def registered_image(original: Original, response: Any) -> Any:
     """EC2 keeps all properties of a registered image; moto kept its name and description only.
 
     EC2 refuses a name that is taken, a snapshot that is not completed, and a request that says
@@ -166,7 +163,7 @@ def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dic
 
 
 @PATCHES.around(AmisResponse, "copy_image")
-def copied_image(original: Callable[..., Any], response: Any) -> Any:
+def copied_image(original: Original, response: Any) -> Any:
     """EC2 copies an image's block devices, with snapshots of their own, encrypted on request.
 
     The copy's description names the source. So do SourceImageId and SourceImageRegion, which appear only for

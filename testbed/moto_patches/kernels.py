@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.amis import Ami, AmiBackend
 
 from testbed.moto_patches.images import keep_devices
-from testbed.moto_patches.patching import Patches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches
 
 PATCHES = Patches()
 
@@ -58,7 +55,7 @@ def lay(backend: Any) -> None:
 
 @PATCHES.around(AmiBackend, "describe_images")
 def described_kernels(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     ami_ids: list[str] | None = None,
     filters: dict[str, Any] | None = None,

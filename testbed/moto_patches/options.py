@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2 import utils
 from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.utils import random_resource_id
 
-from testbed.moto_patches.patching import Patches, parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter
 
 PATCHES = Patches()
 
@@ -25,7 +22,7 @@ def show_reservation(instance: Any, given: dict[str, Any]) -> None:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def shown_options(original: Callable[..., Any], response: Any) -> Any:
+def shown_options(original: Original, response: Any) -> Any:
     """EC2 shows placement, market, CPU options, credits and capacity reservation of a launch.
 
     moto dropped them, but for a placement's host and the market's name.
@@ -46,7 +43,7 @@ def shown_options(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(InstanceResponse, "describe_instance_credit_specifications")
-def shown_credits(original: Callable[..., Any], response: Any) -> Any:
+def shown_credits(original: Original, response: Any) -> Any:
     """EC2 shows the requested credits, or the type's default; moto always showed the default of a t2."""
     result = original(response)
     for entry in result.result["InstanceCreditSpecifications"]:
@@ -57,7 +54,7 @@ def shown_credits(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(utils, "passes_filter_dict")
-def filtered_instances(original: Callable[..., Any], instance: Any, filters: dict[str, Any]) -> Any:
+def filtered_instances(original: Original, instance: Any, filters: dict[str, Any]) -> Any:
     """EC2 filters instances by client token, placement group, and the subnets of their interfaces.
 
     moto did not know these filters.

@@ -5,17 +5,14 @@ from __future__ import annotations
 import base64
 import functools
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.loaders import create_loader
 from moto.core.exceptions import ServiceException
 from moto.ec2.responses import instances as instance_responses
 from moto.ec2.responses.instances import InstanceResponse
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -23,7 +20,7 @@ USER_DATA_LIMIT = 16_384
 
 
 @PATCHES.around(instance_responses, "parse_user_data")
-def user_data(original: Callable[..., Any], value: str | None) -> Any:
+def user_data(original: Original, value: str | None) -> Any:
     """EC2 accepts Base64 with line breaks, and limits the decoded size; moto did neither."""
     if value is None:
         return original(None)
@@ -35,7 +32,7 @@ def user_data(original: Callable[..., Any], value: str | None) -> Any:
 
 
 @PATCHES.around(instance_responses, "filter_iam_instance_profiles")
-def instance_profile(original: Callable[..., Any], account_id: str, **keywords: Any) -> Any:
+def instance_profile(original: Original, account_id: str, **keywords: Any) -> Any:
     """EC2 calls an unknown instance profile an invalid value; moto answered IAM's error."""
     try:
         return original(account_id, **keywords)
@@ -105,7 +102,7 @@ def check_type(response: Any) -> None:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def checked_launch(original: Callable[..., Any], response: Any) -> Any:
+def checked_launch(original: Original, response: Any) -> Any:
     """EC2 refuses contradicting parameters and unknown types; moto accepted both."""
     check_type(response)
     check_interface_parameters(response)

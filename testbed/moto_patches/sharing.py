@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
@@ -15,10 +15,7 @@ from moto.ec2.models.instances import MetadataOptions
 from moto.ec2.responses.amis import AmisResponse
 from moto.ec2.responses.instances import InstanceResponse
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -57,7 +54,7 @@ class Visible:
 
 
 @PATCHES.around(AmiBackend, "describe_images")
-def shared_images(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+def shared_images(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 shows an account the images that others share with it, without their tags; moto never did.
 
     EC2 user guide, "Share an AMI with specific AWS accounts", considerations.
@@ -75,7 +72,7 @@ def has_default_key(image: Any) -> bool:
 
 
 @PATCHES.around(AmisResponse, "modify_image_attribute")
-def checked_permissions(original: Callable[..., Any], response: Any) -> Any:
+def checked_permissions(original: Original, response: Any) -> Any:
     """EC2 refuses to share what the default key encrypts, and malformed ARNs; moto accepted both.
 
     The messages are those of hashicorp/packer issue 7410 and hashicorp/packer-plugin-amazon issue 156.
@@ -115,7 +112,7 @@ def deprecated(response: Any) -> Any:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def tokens_of_image(original: Callable[..., Any], response: Any) -> Any:
+def tokens_of_image(original: Original, response: Any) -> Any:
     """Instances of an image with ImdsSupport need IMDSv2, unless the launch says otherwise; moto ignored it.
 
     API model, RegisterImageRequest, ImdsSupport: HttpTokens is required, and HttpPutResponseHopLimit is 2.

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.core import TaggedEC2Resource
 from moto.ec2.models.spot_requests import SpotRequestBackend
 from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.utils import random_spot_request_id
 
-from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse, tag_specifications
 
 PATCHES = Patches()
 
@@ -34,7 +31,7 @@ class OpenRequest(TaggedEC2Resource):
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def launched_at_its_price(original: Callable[..., Any], response: Any) -> Any:
+def launched_at_its_price(original: Original, response: Any) -> Any:
     """EC2 refuses a spot launch whose maximum price is too low, and keeps its request open; moto launched it.
 
     EC2's error codes, SpotMaxPriceTooLow; the message: aws/aws-parallelcluster-node pull request 415.
@@ -53,7 +50,7 @@ def launched_at_its_price(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(SpotRequestBackend, "cancel_spot_instance_requests")
-def cancelled_requests(original: Callable[..., Any], backend: Any, request_ids: list[str]) -> Any:
+def cancelled_requests(original: Original, backend: Any, request_ids: list[str]) -> Any:
     """EC2 shows cancelled requests for hours, and they can be cancelled again; moto forgot them at once.
 
     API model, DescribeSpotInstanceRequests.

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.elastic_block_store import EBSBackend
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 from testbed.moto_patches.words import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PATCHES = Patches()
 
@@ -101,7 +98,7 @@ def settle_performance(volume: Any) -> None:
 
 
 @PATCHES.around(EBSBackend, "create_volume")
-def whole_volume(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+def whole_volume(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 shows the type's own iops and throughput, and the snapshot's key.
 
     It refuses unknown types, too small and too large volumes, and too many iops. moto set the iops of gp3
@@ -125,7 +122,7 @@ def whole_volume(original: Callable[..., Any], backend: Any, *positional: Any, *
 
 @PATCHES.around(EBSBackend, "describe_volumes")
 def volumes_of_an_unknown_key(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     volume_ids: list[str] | None = None,
     filters: Any = None,
@@ -142,7 +139,7 @@ def volumes_of_an_unknown_key(
 
 
 @PATCHES.around(ElasticBlockStore, "create_volume")
-def known_zone(original: Callable[..., Any], response: Any) -> Any:
+def known_zone(original: Original, response: Any) -> Any:
     """EC2 refuses an unknown zone; moto accepted it."""
     zone = parameter(response, "AvailabilityZone")
     if response.ec2_backend.get_zone_by_name(zone) is None:

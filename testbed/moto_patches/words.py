@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import botocore.session
 from moto.ec2.responses.instances import InstanceResponse
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -53,7 +50,7 @@ def check_word(name: str, value: str | None, words: tuple[str, ...]) -> None:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def known_words(original: Callable[..., Any], response: Any) -> Any:
+def known_words(original: Original, response: Any) -> Any:
     """EC2 refuses launch options with unknown words, and too many hops; moto accepted any."""
     for path, shape in OF_LAUNCHES.items():
         check_word(path.rpartition(".")[2], parameter(response, path), words_of(shape))
