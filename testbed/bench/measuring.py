@@ -134,7 +134,7 @@ class Bench:
 
     def _start(self, name: str, form: Form, tool: Sequence[str] = (), **environment: str) -> Start:
         """Start a form once, under a tool if one is given."""
-        asked = request(method_of(name), ROWS[name](self._fake_aws), 2, 2, None)
+        asked = request(method_of(name), ROWS[name](self._fake_aws), stemcell=2)
         if self._front and TLS in added(name) and not form.trusts_front:
             environment["AWS_CA_BUNDLE"] = str(self._front.bundle)
         stdin, stdout, stderr = (self._folder / stream for stream in ("stdin", "stdout", "stderr"))

@@ -42,23 +42,14 @@ def check_value_ids(prefix: str, parameter: str, identifiers: Iterable[object]) 
             )
 
 
-@PATCHES.around(InstanceBackend, "get_instance")
-def one_instance(original: Original, backend: Any, instance_id: str) -> Any:
+def known_instances(original: Original, backend: Any, instance_ids: Any, *filters: Any) -> Any:
     """EC2 has one error for a malformed instance id and another for an unknown one; moto had one for both."""
-    check_instance_ids([instance_id])
-    return original(backend, instance_id)
+    check_instance_ids([instance_ids] if isinstance(instance_ids, str) else instance_ids)
+    return original(backend, instance_ids, *filters)
 
 
-@PATCHES.around(InstanceBackend, "get_multi_instances_by_id")
-def many_instances(
-    original: Original,
-    backend: Any,
-    instance_ids: list[str],
-    filters: Any = None,
-) -> Any:
-    """The same for the calls that take several ids, such as TerminateInstances."""
-    check_instance_ids(instance_ids)
-    return original(backend, instance_ids, filters)
+for _name in ("get_instance", "get_multi_instances_by_id"):
+    PATCHES.around(InstanceBackend, _name)(known_instances)
 
 
 @PATCHES.around(InstanceBackend, "get_reservations_by_instance_ids")
@@ -73,18 +64,14 @@ def described_instances(
     return original(backend, list(dict.fromkeys(instance_ids)), filters=filters)
 
 
-@PATCHES.around(EBSBackend, "get_volume")
-def one_volume(original: Original, backend: Any, volume_id: str) -> Any:
+def known_volume(original: Original, backend: Any, volume_id: str) -> Any:
     """EC2 calls a malformed volume id an invalid value; moto called it an unknown volume."""
     check_value_ids("vol", "volumeId", [volume_id])
     return original(backend, volume_id)
 
 
-@PATCHES.around(EBSBackend, "delete_volume")
-def deleted_volume(original: Original, backend: Any, volume_id: str) -> Any:
-    """The same for DeleteVolume."""
-    check_value_ids("vol", "volumeId", [volume_id])
-    return original(backend, volume_id)
+for _name in ("get_volume", "delete_volume"):
+    PATCHES.around(EBSBackend, _name)(known_volume)
 
 
 @PATCHES.around(EBSBackend, "describe_volumes")

@@ -55,7 +55,7 @@ def test_sees_only_its_environment(loaded: Warm) -> None:
     """A forked executable gets exactly the environment that it is given."""
     keys: dict[str, Any] = dict.fromkeys(["access_key_id", "secret_access_key"], ABSENT)
     cpi = Cpi(config("http://127.0.0.1:1", credentials_source="env_or_profile", **keys))
-    stdin = request("has_vm", ["i-1234567890abcdef0"], 2, 2, None)
+    stdin = request("has_vm", ["i-1234567890abcdef0"])
     messages = []
     for given in ({"AWS_ACCESS_KEY_ID": "AKIAGIVEN", "AWS_SECRET_ACCESS_KEY": "given"}, {}):
         environment = {"AWS_EC2_METADATA_DISABLED": "true", **given}
