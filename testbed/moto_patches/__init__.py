@@ -11,9 +11,8 @@ from testbed.moto_patches.patching import Patch, install
 
 MODULES = """
     filters identifiers tags addresses prefixes groups interfaces elastic routes subnets volumes
-    modifications snapshots ebs_direct disks copies images allowed_images sharing deregistration kernels
-    kms launch network_cards hibernation termination options words placement reserved_markets spot
-    quotas requests launch_templates idempotency balancers console_and_acls dry_run
+    modifications snapshots ebs_direct copies sharing images launch network_cards termination options
+    placement reserved_markets quotas requests launch_templates idempotency balancers console_and_acls dry_run
 """
 """In the order of installation: a later patch of a method wraps the earlier ones."""
 
