@@ -14,8 +14,6 @@ from testbed import bosh_cli
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.e2e
-
 # As the CLI starts packaging scripts: in a process group of their own, and here even in another session.
 LINGERS = """#!/bin/sh
 setsid sh -c 'echo here; exec sleep 1000' >"$HOME/fifo" 2>/dev/null </dev/null &

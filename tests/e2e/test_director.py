@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from testbed.world import World
     from tests.e2e.conftest import Installation
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+pytestmark = pytest.mark.timeout(3600)
 
 
 @pytest.fixture

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from testbed.hypervisor import Hypervisor, Machine
     from testbed.world import World
 
-pytestmark = pytest.mark.e2e
-
 
 @pytest.fixture
 def boot(world: World, hypervisor: Hypervisor, tmp_path: Path) -> Callable[..., Machine]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tests.e2e.compilation import Compilation
     from tests.e2e.conftest import Installation
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+pytestmark = pytest.mark.timeout(3600)
 
 
 def test_calls_are_those_of_a_fresh_environment(installation: Installation) -> None:

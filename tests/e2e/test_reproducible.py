@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.publication import Pipeline
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 LONG_AGO = 1_000_000_000
 """A time in 2001, for the files of a clone."""

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     Render = Callable[[str, Mapping[str, object]], str]
     UnderBpm = Callable[[Mapping[str, Any]], JobCpi]
 
-pytestmark = pytest.mark.release
-
 WITHOUT_HOME = {name: value for name, value in DIRECTORS.items() if name != "HOME"}
 BARE = {"PATH": DIRECTORS["PATH"]}
 NO_ROOT = (

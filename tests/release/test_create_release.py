@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.release
-
 SCRIPT = Path(__file__).parents[2] / "scripts" / "create-release"
 MARK = "src/bosh_release/python.developer-build"
 ASKING = "#!/bin/sh\nfor name in user.test core.abbrev; do git config --get $name; done\n"

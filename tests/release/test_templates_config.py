@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     Render = Callable[[str, Mapping[str, object]], str]
 
-pytestmark = pytest.mark.release
-
 NASTY = (
     "  a'b\"c''\n\r\n\t$HOME ${HOME} $(id) `id` %s %% \\ \\n \\' #{1 + 1} <%= 1 %> <%- %> %> "
     "{{x}} ((y)) & < > \u2028 \xe9\xdf \u65e5\u672c \U0001f600 --- : - [ # !  "

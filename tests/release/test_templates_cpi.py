@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Render = Callable[[str, Mapping[str, object]], str]
     Install = Callable[[Mapping[str, object]], "Installed"]
 
-pytestmark = pytest.mark.release
-
 NASTY = "'a' ''\"b\"\r\n\n$HOME $(id) `id` \\ \\n \\' %s #{1 + 1} <%= 1 %> {x} * ? ~ ! & ; | > \xe9 \u65e5\n"
 METADATA = "169.254.169.254"
 DIRECTOR_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Render = Callable[[str, Mapping[str, object]], str]
 
-pytestmark = pytest.mark.release
-
 OLD_RULE = "vcap ALL= NOPASSWD: /of/an/older/release\n"
 
 

@@ -226,9 +226,3 @@ def test_pem_value() -> None:
 def test_named_values(text: str, expected: str) -> None:
     """A quoted value behind a secret's name is masked although it was not learned."""
     assert Redactor()(text) == expected
-
-
-@pytest.mark.parametrize("document", [None, "text", 1, [], {}])
-def test_nothing_to_learn(document: object) -> None:
-    """A document without secrets changes nothing."""
-    assert learned(document)("some text 1") == "some text 1"

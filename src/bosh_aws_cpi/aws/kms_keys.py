@@ -3,13 +3,13 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, unless_missing
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
     from mypy_boto3_kms import KMSClient
 
-    from bosh_aws_cpi.aws.sdk.clients import Clients
 
 _ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:[^:]*:[0-9]{12}:key/.+")
 """From the API model of StartSnapshot, KmsKeyArn."""
@@ -20,7 +20,7 @@ _MISSING: Final = frozenset({"NotFoundException", "InvalidArnException", "Valida
 """DescribeKey answers one of these for a key that does not exist, or a malformed one."""
 
 
-def arn(key: str, region: str, clients: "Clients") -> str:
+def arn(key: str, region: str, clients: Clients) -> str:
     """Return the ARN of a key, which is configured by its ARN or its id.
 
     Args:

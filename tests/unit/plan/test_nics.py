@@ -159,13 +159,6 @@ def test_groups_that_make_no_interface(networks: dict[str, dict[str, Any]], mess
     assert caught.value.ok_to_retry is False
 
 
-@pytest.mark.parametrize("networks", [{}, {"v": VIP}], ids=["none at all", "vip alone"])
-def test_networks_without_an_interface(networks: dict[str, dict[str, Any]]) -> None:
-    """A VM without an interface is refused, by what it lacks."""
-    with pytest.raises(CloudError, match="a VM needs a manual or a dynamic network"):
-        nics.nic_plans(read(networks))
-
-
 @pytest.mark.parametrize(
     ("of_vm", "of_networks", "defaults", "expected"),
     [
@@ -183,28 +176,6 @@ def test_security_groups(
         {f"n{i}": {"cloud_properties": {"security_groups": g}} for i, g in enumerate(of_networks)}
     )
     assert nics.security_groups(of_vm, networks, defaults) == expected
-
-
-def test_security_groups_of_networks_without_interface() -> None:
-    """The groups of vip networks and of ignored dynamic ones count too."""
-    networks = read(
-        {
-            "d": dynamic(),
-            "e": {"type": "dynamic", "cloud_properties": {"security_groups": ["ignored"]}},
-            "v": {**VIP, "cloud_properties": {"security_groups": ["vip"]}},
-        }
-    )
-    assert nics.security_groups([], networks, ["d"]) == ["ignored", "vip"]
-
-
-def test_no_security_groups() -> None:
-    """A VM without any security group is refused."""
-    with pytest.raises(CloudError) as caught:
-        nics.security_groups([], read({"a": manual("10.0.0.5")}), [])
-    assert caught.value.message == (
-        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties. "
-        "Set security_groups in the cloud_properties of the VM or a network, or aws.default_security_groups"
-    )
 
 
 @pytest.mark.parametrize(
