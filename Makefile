@@ -5,19 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 # More than the processors, because many tests wait; each worker has to start servers of its own, too.
 WORKERS := $(shell expr 3 '*' $$(getconf _NPROCESSORS_ONLN) / 2)
-# Where AWS throttles for half a minute nearly all the time is waiting.
-PATIENT_WORKERS := $(shell expr 4 '*' $$(getconf _NPROCESSORS_ONLN))
 # SEED shuffles the tests.
 ORDER = $(if $(SEED),--random-order-bucket=global --random-order-seed=$(SEED))
 # Those in Python; ruff does not find them by itself, as their names have no ending.
-SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types scripts/mutants
+SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 
 # Compiled modules are kept, whatever the shell says: each of the workers would compile all tests.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console demo-venv picture test quick faults load bench test-release e2e permutations aws-check lifecycle lint lock \
-	stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check mutants covering clean venv
+.PHONY: help demo console demo-venv test quick faults test-testbed bench test-release e2e aws-check lifecycle lint lock \
+	stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -29,39 +27,33 @@ console: demo-venv ## Call the CPI by hand on a simulated AWS
 	@$(BIN)/python -m testbed.console
 
 test: venv ## Run the tests; SEED=1 shuffles them; PYTEST_ARGS="-k disk -x" are pytest's own
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not release and not e2e and not faults and not lines" $(ORDER) $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) tests/unit tests/contract tests/stories tests/acceptance tests/faults \
+		-m "not faults" $(ORDER) $(PYTEST_ARGS)
 
 quick: venv ## Run the quick part of the tests; VENV=.venv-other PYTHON=/usr/bin/python3 for another Python as well
 	$(BIN)/python -m pytest -n $(WORKERS) tests/unit tests/contract $(ORDER) $(PYTEST_ARGS)
 
-faults: venv ## Run all that can go wrong at AWS, at every call of every method, and 400 pairs; FAULT_SEED=2 draws others
-	$(BIN)/python -m pytest -n $(PATIENT_WORKERS) -m "faults or sampled" $(PYTEST_ARGS)
+faults: venv ## Run all that can go wrong at AWS, at every call of every method, and 100 pairs; FAULT_SEED=2 draws others
+	$(BIN)/python -m pytest -n $(WORKERS) tests/faults $(PYTEST_ARGS)
 
-picture: demo-venv ## Draw the demo's output anew, docs/demo.svg
-	@$(BIN)/python -m testbed.demo_picture
-
-load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, detach and delete; two minutes
-	@$(BIN)/python -m testbed.load $(LOAD_ARGS)
+test-testbed: venv ## Run the tests of the simulated AWS: after a change of testbed/ or of the locked versions
+	$(BIN)/python -m pytest -n $(WORKERS) tests/testbed $(PYTEST_ARGS)
 
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)
 
-test-release: venv ## Run the tests of the job, over the real ERB and as under bpm; needs ruby
-	$(BIN)/python -m pytest -n auto -m release $(PYTEST_ARGS)
+test-release: venv ## Run the tests of the release and its job, over the real ERB and as under bpm; needs ruby
+	$(BIN)/python -m pytest -n auto tests/release --ignore=tests/release/test_stemcell_lines.py $(PYTEST_ARGS)
 
 e2e: venv ## Publish, install and upgrade the release with the real bosh CLI; needs Go, ruby and a compiler
 	@sh scripts/e2e-tools
 	@sh scripts/vendor
-	$(BIN)/python -m pytest -m e2e $(PYTEST_ARGS)
+	$(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
 
 stemcell-lines: venv ## Compile and run the release as on each stemcell line; as root; LINES="jammy noble" HASTY=1 KEEP=/folder
 	@sh scripts/vendor
 	LINES_CHOSEN="$(LINES)" LINES_HASTY="$(HASTY)" LINES_KEPT="$(KEEP)" \
-		$(BIN)/python -m pytest -m lines $(PYTEST_ARGS)
-
-permutations: venv ## Run each contract with each stemcell, with a registry and without; needs the same as e2e
-	@sh scripts/e2e-tools
-	$(BIN)/python -m pytest tests/contract/test_permutations.py tests/e2e/test_permutations.py $(PYTEST_ARGS)
+		$(BIN)/python -m pytest tests/release/test_stemcell_lines.py $(PYTEST_ARGS)
 
 aws-check: venv ## Try the assumptions about AWS in an account; AWS_CHECK_ARGS="--region us-east-1" or --simulated
 	@$(BIN)/python -m acceptance.aws_check $(AWS_CHECK_ARGS)
@@ -90,18 +82,10 @@ schema: venv ## Write the JSON Schemas of the cloud config and of the job's prop
 	@$(BIN)/python scripts/schema
 
 docs-check: venv ## Check that these files are up to date; the tests do it too
-	@$(BIN)/python scripts/docs --check
-	@$(BIN)/python scripts/schema --check
-	@$(BIN)/python scripts/iam_policy --check
+	@status=0; for each in docs schema iam_policy; do $(BIN)/python scripts/$$each --check || status=1; done; exit $$status
 
 iam-policy-check: venv ## Compare the IAM policies with CALLS, the folder that CPI_RECORD_CALLS named for the tests
 	@$(BIN)/python scripts/iam_policy --check $(CALLS)
-
-mutants: venv ## Count the changes of single lines that the tests catch; MUTANTS_ARGS="--count 20 --seed 2"
-	@$(BIN)/python scripts/mutants $(MUTANTS_ARGS)
-
-covering: venv ## List the tests that run MODULE=src/bosh_aws_cpi/aws/tags.py; the first time takes ten minutes
-	@$(BIN)/python scripts/mutants --covering "$(MODULE)" --functions .functions.json --most 40
 
 vendor: venv ## Fetch what the BOSH release is built from into blobs/
 	@sh scripts/vendor $(VENDOR_ARGS)
@@ -110,7 +94,7 @@ sbom: venv ## Write docs/sbom.cdx.json, the list of all that the release consist
 	@$(BIN)/python -m bosh_release.sbom $(SBOM_ARGS)
 
 clean: ## Remove .venv and all that tools left behind
-	rm -rf .venv* .e2e .functions.json build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv* .e2e build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The script itself sees what is missing or out of date; with nothing to do it is done at once.

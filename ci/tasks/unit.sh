@@ -9,3 +9,4 @@ export AWS_EC2_METADATA_DISABLED=true
 make lint
 make test
 make test-release
+make test-testbed

@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import Any, NoReturn, TypeGuard
 
-if TYPE_CHECKING:
-    from typing import Any, NoReturn, TypeGuard
-
-    Json = dict[str, Any]
-    """A JSON object."""
-else:
-    Json = dict
+Json = dict[str, Any]
+"""A JSON object."""
 
 _INFINITE = float("inf")
 MAX_DEPTH = 100
@@ -43,14 +38,10 @@ def decode(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        message = f"not UTF-8: {error.reason} at byte {error.start}"
-        raise JsonTextError(message) from None
+        raise JsonTextError(f"not UTF-8: {error.reason} at byte {error.start}") from None
     try:
         document = json.loads(
-            text,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=_without_duplicates,
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_without_duplicates
         )
     except RecursionError:
         raise _too_deep() from None
@@ -88,23 +79,20 @@ def type_name(value: object) -> str:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    message = f"{name} is not a JSON number"
-    raise JsonTextError(message)
+    raise JsonTextError(f"{name} is not a JSON number")
 
 
 def _finite(digits: str) -> float:
     number = float(digits)
     if abs(number) == _INFINITE:
-        message = "a number is too large"
-        raise JsonTextError(message)
+        raise JsonTextError("a number is too large")
     return number
 
 
 def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
-        message = "an object has the same key twice"
-        raise JsonTextError(message)
+        raise JsonTextError("an object has the same key twice")
     return document
 
 
@@ -130,5 +118,4 @@ def _check_surrogates(document: object) -> None:
     try:
         json.dumps(document, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError:
-        message = "a string contains half a surrogate pair"
-        raise JsonTextError(message) from None
+        raise JsonTextError("a string contains half a surrogate pair") from None

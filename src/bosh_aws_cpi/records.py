@@ -7,12 +7,12 @@ own work (docs/decisions/start-up.md). Type checkers see frozen dataclasses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
+    from typing import Generic, TypeVar, dataclass_transform
 
     T = TypeVar("T")
 else:  # only type checkers need these
@@ -55,8 +55,7 @@ class Record:
             given.update(zip(self._fields, values, strict=False))
         if len(given) != len(values) + len(named) or not self._required <= given.keys() <= self._known:
             fields, required = ", ".join(self._fields), ", ".join(sorted(self._required))
-            message = f"{type(self).__name__} has the fields {fields}, and needs {required}"
-            raise TypeError(message)
+            raise TypeError(f"{type(self).__name__} has the fields {fields}, and needs {required}")
 
     def replaced(self, **named: object) -> Self:
         """Return a copy with other values in these fields."""
@@ -66,8 +65,7 @@ class Record:
         self.__delattr__(name)
 
     def __delattr__(self, name: str) -> None:
-        message = f"{type(self).__name__}.{name} can't be changed: use `replaced`"
-        raise AttributeError(message)
+        raise AttributeError(f"{type(self).__name__}.{name} can't be changed: use `replaced`")
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and _values(other) == _values(self)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tests.e2e.compilation import Compilation
     from tests.e2e.publication import Pipeline
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+pytestmark = pytest.mark.timeout(3600)
 
 OPS = ROOT / "ci" / "ops" / "canary.yml"
 CANARY = {"name": "aws_cpi_python", "release": "bosh-aws-cpi-python"}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from testbed.hypervisor import Hypervisor
     from testbed.world import World
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+pytestmark = pytest.mark.timeout(3600)
 
 
 @pytest.mark.parametrize("api_version", [2, 3])

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tests.e2e.compilation import Compilation
     from tests.e2e.conftest import Installation
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+pytestmark = pytest.mark.timeout(3600)
 
 
 def test_packages_are_compiled_for_the_cli(compilation: Compilation) -> None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from testbed.hypervisor import Hypervisor
     from testbed.world import World
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+pytestmark = pytest.mark.timeout(3600)
 
 
 def refuse(fake_aws: FakeAws, action: str, code: str, message: str) -> None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from testbed.registry import Registry
     from testbed.world import World
 
-pytestmark = pytest.mark.e2e
-
 
 @pytest.mark.parametrize("permutation", placed(Place.USER_DATA), ids=str)
 def test_agent_boots_from_user_data(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tests.e2e.publication import Pipeline
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 LONG_AGO = 1_000_000_000
 """A time in 2001, for the files of a clone."""
@@ -93,16 +93,6 @@ def test_clones_give_the_same_bytes(pipeline: Pipeline, somebody: Somebody, tmp_
     assert tarball.read_bytes() == somebody.tarball.read_bytes()
     recorded = pipeline.folder / "published" / "releases" / NAME / f"{NAME}-{pipeline.version}.yml"
     assert manifest_of(tarball) == recorded.read_text()
-
-
-def test_mark_of_a_killed_build(pipeline: Pipeline, tmp_path: Path) -> None:
-    """The CLI alone refuses a clone with the mark of a developer's build that SIGKILL ended."""
-    clone = pipeline.clone(tmp_path / "clone")
-    mark = "src/bosh_release/python.developer-build"
-    (clone / mark).touch()
-    refused = pipeline.run(clone, "bosh", "create-release", HOME=str(tmp_path))
-    assert refused.returncode != 0
-    assert f"?? {mark}" in refused.stdout + refused.stderr
 
 
 def test_final_release_by_hand(pipeline: Pipeline, somebody: Somebody, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from testbed.hypervisor import Hypervisor
     from testbed.world import World
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(3600)]
+pytestmark = pytest.mark.timeout(3600)
 
 CPI = "bosh_aws_cpi"
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from testbed.bosh_cli import Bosh
 
-pytestmark = pytest.mark.e2e
-
 OF_RUBY = ("99", "105.0.1", "107.3.2")
 """Versions of the Ruby release, the newest among them (its tags, in July 2026)."""
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tests.faults.scenario import Change
 from tests.faults.scenarios_disk import ATTACHED, DETACHED, FREE, old
-from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, SHARED_SNAPSHOT, WITHOUT_AMI
+from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
 from tests.faults.scenarios_vm import BALANCERS, ENI, ORIGIN, ROOT, SIZED, SPREAD_GROUP, VM_IN_GROUP
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
@@ -95,7 +95,7 @@ DELETED_ALL_THE_SAME = (
 UNDONE_LINK = (
     "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
 )
-FALLBACK_SUBNET, OTHER_ZONE = "create_vm in a fallback subnet", "create_vm in another zone"
+OTHER_ZONE = "create_vm in another zone"
 TOO_LOW = "create_vm on spot at too low a price"
 SPREAD = "create_vm in a spread placement group"
 OUTSIDE = "create_vm outside of a full placement group"
@@ -118,7 +118,6 @@ OUTLIVED: dict[str, list[Outlived]] = {
     "create_vm": [BUILT_IN_TABLE],
     "create_vm with everything": [BUILT_IN_TABLE],
     "create_vm in a group of addresses": [BUILT_IN_TABLE],
-    FALLBACK_SUBNET: [BUILT_IN_TABLE],
     OTHER_ZONE: [BUILT_IN_TABLE],
     TOO_LOW: [
         BUILT_IN_TABLE,
@@ -142,20 +141,6 @@ OUTLIVED: dict[str, list[Outlived]] = {
         )
     ],
     "create_stemcell with its image": [
-        Outlived(
-            "The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand",
-            frozenset({"CreateTags"}),
-            Change([HEAVY_SNAPSHOT], [WITHOUT_AMI]),
-        )
-    ],
-    "create_stemcell that is copied and shared": [
-        Outlived(
-            "The same holds for a copy's snapshot",
-            frozenset({"CreateTags"}),
-            Change([SHARED_SNAPSHOT.format(ami="bosh_ami=made, ")], [SHARED_SNAPSHOT.format(ami="")]),
-        )
-    ],
-    "create_stemcell with its image and shared": [
         Outlived(
             "The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand",
             frozenset({"CreateTags"}),
@@ -229,7 +214,6 @@ LAST_ADDRESS = [
     )
 ]
 RETRIED: dict[str, list[Retried]] = {
-    FALLBACK_SUBNET: LAST_ADDRESS,
     OTHER_ZONE: LAST_ADDRESS,
     TOO_LOW: [
         Retried(
@@ -257,10 +241,7 @@ UNLISTED: dict[str, Unlisted] = {
         ("snap-",),
     ),
     **dict.fromkeys(
-        (
-            *("create_stemcell that is copied", "create_stemcell that is copied and shared"),
-            *("create_stemcell with its image", "create_stemcell with its image and shared"),
-        ),
+        ("create_stemcell that is copied", "create_stemcell with its image"),
         Unlisted(
             "A whole AMI that the Director does not know looks like one that it knows: the sweep lists none "
             "of them (docs/sweep.md). The next equal call adopts it",

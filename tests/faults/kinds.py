@@ -175,6 +175,7 @@ TRANSIENT = (
     Kind("answer lost", Expected.SURVIVED, lambda _: {"drop": "after"}),
     Kind("lost, then throttled", Expected.SURVIVED, harm=_lost_then_throttled),
 )
+THROTTLED, THROTTLED_LONG, FAULT, DROPPED, LOST, _ = TRANSIENT
 NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, lambda _: {"unseen": LOOKS})
 ANSWER_MALFORMED = Kind("answer malformed", Expected.SURVIVED, lambda _: {"replace": [[r"\A.*\Z", "<html>"]]})
 TERMINATED = (
@@ -239,6 +240,10 @@ OF_MADE = (NOT_FOUND_YET, ANSWER_MALFORMED, *LAUNCHES)
 """What befalls only calls that make something."""
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, harm=partial(_killed, when="before"))
 KILLED = Kind("SIGKILL after", Expected.REPEATED, harm=partial(_killed, when="after"))
+OF_CHANGES = (REFUSED, *TRANSIENT[1:], *TERMINATED, *ABANDONED, KILLED)
+"""What befalls each call that changes something; throttled for long begins with throttled once."""
+OF_READS = (REFUSED, THROTTLED_LONG, DROPPED, TERMINATED[0], ABANDONED[0])
+"""What befalls each call that reads: a lost answer is a lost call, and after it all is as before it."""
 KINDS = (
     *(REFUSED, *TRANSIENT, NOT_FOUND_YET, ANSWER_MALFORMED, *TERMINATED, *ABANDONED, KILLED_FIRST, KILLED),
     *(*LAUNCHES, SUBNET_FULL, DEVICE_TAKEN, *BLOCK_REFUSED),
@@ -252,15 +257,16 @@ def kinds_at(call: Call, place: int) -> Iterator[Kind]:
         call: The call.
         place: Which of the request's calls it is; 0 is the first.
     """
-    yield from (REFUSED, *TRANSIENT)
+    if call.action.startswith("Describe"):
+        yield from OF_READS
+    else:
+        yield from OF_CHANGES
     if call.action in MAKING:
         yield from (NOT_FOUND_YET, ANSWER_MALFORMED)
     yield from OF_ACTIONS.get(call.action, ())
-    yield from (*TERMINATED, *ABANDONED)
     if place == 0:
         # Later on it is the same as after the call before it.
         yield KILLED_FIRST
-    yield KILLED
 
 
 @dataclass(frozen=True)

@@ -124,7 +124,17 @@ class Outcome:
         if result != case.scenario.result:
             yield Problem(OTHER, f"it answered {result}")
         if not self.may_succeed:
-            yield Problem(OTHER, "it succeeded")
+            yield Problem(OTHER, f"it succeeded: {self._hint}")
+
+    @property
+    def _hint(self) -> str:
+        """What to do if a success is right after all."""
+        call, name = self.case.call, self.case.scenario.name
+        if self.is_retried:
+            return f"if right, drop the row of {call} from RETRIED[{name!r}] in tests/faults/allowed.py"
+        if self.case.kind is REFUSED:
+            return f"if right, add a row for {call} to OUTLIVED[{name!r}] in tests/faults/allowed.py"
+        return "after this fault it must not"
 
     @property
     def may_succeed(self) -> bool:

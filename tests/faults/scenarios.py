@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tests.faults.scenarios_disk import DISKS
 from tests.faults.scenarios_network import NETWORKS
 from tests.faults.scenarios_stemcell import STEMCELLS
 from tests.faults.scenarios_vm import VMS
+
+if TYPE_CHECKING:
+    from tests.faults.scenario import Scenario
 
 SCENARIOS: Final = (*VMS, *DISKS, *STEMCELLS, *NETWORKS)
 WITHOUT_AWS: Final = {
@@ -17,3 +20,10 @@ WITHOUT_AWS: Final = {
     "configure_networks",
 }
 """The methods that don't call AWS."""
+
+
+def file_of(scenario: Scenario) -> str:
+    """Name the file that has a scenario."""
+    files = {"disk": DISKS, "network": NETWORKS, "stemcell": STEMCELLS, "vm": VMS}
+    (noun,) = (noun for noun, scenarios in files.items() if scenario in scenarios)
+    return f"tests/faults/scenarios_{noun}.py"

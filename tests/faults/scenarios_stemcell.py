@@ -12,16 +12,13 @@ from tests.stories.stemcell_images import FULL_BLOCKS, PROPERTIES, packed, read_
 if TYPE_CHECKING:
     from tests.faults.stage import Stage
 
-COPY_TAGS = "bosh_call=…, bosh_director_uuid=director, bosh_kms_key=default, bosh_source_ami=image]"
+KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+COPY_TAGS = f"bosh_call=…, bosh_director_uuid=director, bosh_kms_key={KEY}, bosh_source_ami=image]"
 COPIED_SNAPSHOT = (
     "snapshot new: 5 GiB, encrypted True, completed, 'Copied for DestinationAmi made from SourceAmi image "
     f"for SourceSnapshot new. Task created on 1,234,567,890,123.' [{{ami}}{COPY_TAGS}"
 )
 HEAVY_TAGS = "bosh_director_uuid=director, bosh_stemcell=…, distro=noble, n=1]"
-KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
-KEY_TAGS, SHARED_SNAPSHOT = (
-    text.replace("bosh_kms_key=default", f"bosh_kms_key={KEY}") for text in (COPY_TAGS, COPIED_SNAPSHOT)
-)
 SETTINGS = ", deprecated, for 222222222222"
 LAID = "image image: 'BOSH-light-stemcell' of new, available"
 TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
@@ -40,7 +37,7 @@ def heavy(stage: Stage) -> list[Any]:
     )
     path = stage.folder / "image"
     path.write_bytes(image())
-    return [str(path), dict(PROPERTIES)]
+    return [str(path), shared(PROPERTIES)]
 
 
 def shared(properties: dict[str, Any]) -> dict[str, Any]:
@@ -86,13 +83,18 @@ STEMCELLS = (
             "DescribeImages",
             "DescribeImages",
             "CreateTags",
+            "EnableImageDeprecation",
+            "ModifyImageAttribute",
         ),
         states={"CopyImage": ["pending", "available"]},
-        lay=lambda stage: ["/x/image", {"ami": {"us-east-1": stage.world.image_id}, "encrypted": True}],
+        lay=lambda stage: [
+            "/x/image",
+            shared({"ami": {"us-east-1": stage.world.image_id}, "encrypted": True, "kms_key_arn": KEY}),
+        ],
         result='"made"',
         success=Change(
             gains=[
-                f"image made: 'Copied from SourceAMI image' of new, available [{COPY_TAGS}",
+                f"image made: 'Copied from SourceAMI image' of new, available [{COPY_TAGS}{SETTINGS}",
                 COPIED_SNAPSHOT.format(ami="bosh_ami=made, "),
             ]
         ),
@@ -109,58 +111,11 @@ STEMCELLS = (
             "RegisterImage",
             *("DescribeImages",) * 2,
             "CreateTags",
+            "EnableImageDeprecation",
+            "ModifyImageAttribute",
         ),
         states={"CompleteSnapshot": ["pending", "completed"], "RegisterImage": ["pending", "available"]},
         lay=heavy,
-        result='"made"',
-        success=Change(
-            gains=[
-                f"image made: 'BOSH-…' of new, available [Name={TITLE}, {HEAVY_TAGS}",
-                HEAVY_SNAPSHOT,
-            ]
-        ),
-    ),
-    Scenario(
-        name="create_stemcell that is copied and shared",
-        calls=(
-            "DescribeImages",
-            "DescribeImages",
-            "CopyImage",
-            "DescribeImages",
-            "DescribeImages",
-            "CreateTags",
-            "EnableImageDeprecation",
-            "ModifyImageAttribute",
-        ),
-        states={"CopyImage": ["pending", "available"]},
-        lay=lambda stage: [
-            "/x/image",
-            shared({"ami": {"us-east-1": stage.world.image_id}, "encrypted": True, "kms_key_arn": KEY}),
-        ],
-        result='"made"',
-        success=Change(
-            gains=[
-                f"image made: 'Copied from SourceAMI image' of new, available [{KEY_TAGS}{SETTINGS}",
-                SHARED_SNAPSHOT.format(ami="bosh_ami=made, "),
-            ]
-        ),
-    ),
-    Scenario(
-        name="create_stemcell with its image and shared",
-        calls=(
-            "DescribeSnapshots",
-            "DescribeVolumes",
-            "StartSnapshot",
-            *("PutSnapshotBlock",) * 3,
-            "CompleteSnapshot",
-            "DescribeSnapshots",
-            "RegisterImage",
-            "DescribeImages",
-            "CreateTags",
-            "EnableImageDeprecation",
-            "ModifyImageAttribute",
-        ),
-        lay=lambda stage: [(given := heavy(stage))[0], shared(given[1])],
         result='"made"',
         success=Change(
             gains=[

@@ -57,13 +57,6 @@ def plain(stage: Stage) -> list[Any]:
     return arguments(stage, {"private": network(stage, "10.0.1.10")}, [stage.disk()])
 
 
-def beside_a_full_subnet(stage: Stage) -> list[Any]:
-    """Ask for a VM in a full subnet, with another one for that case."""
-    full = stage.full_subnet()
-    properties = {"subnet": full, "subnet_fallbacks": [stage.world.subnet_id]}
-    return arguments(stage, {"any": {"type": "dynamic", "cloud_properties": properties}}, [])
-
-
 def beside_a_full_zone(stage: Stage) -> list[Any]:
     """Ask for a VM in a full subnet, with one of another zone for that case."""
     properties = {"subnet": stage.full_subnet(), "subnet_fallbacks": [stage.world.subnet_ids[2]]}
@@ -247,21 +240,6 @@ VMS = (
                 f"eni 10.0.1.10: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}",
                 "targets: 10.0.1.10",
             ]
-        ),
-    ),
-    Scenario(
-        name="create_vm in a fallback subnet",
-        calls=(
-            *GATHERED,
-            "DescribeInstances",
-            *("RunInstances",) * 2,
-            "DescribeInstances",
-        ),
-        lay=beside_a_full_subnet,
-        refused=frozenset({"RunInstances"}),
-        result='"made"',
-        success=Change(
-            gains=[*MADE, f"eni 10.0.1.4: in subnet 1, bosh, in-use, on made as 0, goes with it {ORIGIN}"]
         ),
     ),
     Scenario(

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testbed.matrix import sampled
 from tests.faults.pair_outcome import PairOutcome
 from tests.faults.pairs import HASTY, NUMBER, SEED, TIMED_OUT, Place, Play, draw, places
 from tests.faults.summary import DRAWN, FOUND, TRIED
@@ -17,12 +16,11 @@ if TYPE_CHECKING:
 
     from tests.faults.stage import Stage
 
-EVERY = 41
-"""A prime, so that the sample of ten has each place of the second fault."""
 DRAWS = 25
 
 
-@pytest.mark.parametrize("place", sampled(places(SEED, NUMBER), EVERY), ids=str)
+@pytest.mark.faults
+@pytest.mark.parametrize("place", places(SEED, NUMBER), ids=str)
 def test_pair(stage: Stage, place: Place, record_property: Callable[[str, object], None]) -> None:
     """After two faults each resource is known to the caller or listed by sweep, and the answer is true."""
     lot = random.Random(place.name)  # noqa: S311 - must be the same again

@@ -9,12 +9,11 @@ if TYPE_CHECKING:
     from tests.faults.stage import Stage
 
 WARNINGS = {
-    "create_vm in a fallback subnet": 1,
     "create_vm on spot at too low a price": 1,
     "create_vm in another zone": 1,
     "create_vm outside of a full placement group": 2,
     "create_vm from a launch template": 1,
-    "create_stemcell that is copied and shared": 1,
+    "create_stemcell that is copied": 1,
 }
 """How often a scenario warns."""
 

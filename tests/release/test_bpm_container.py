@@ -11,8 +11,6 @@ import pytest
 from testbed.bpm import Container
 from testbed.job import DATA, DIRECTORS, PYTHON_PROGRAM, TMP
 
-pytestmark = pytest.mark.release
-
 PROBE = """\
 import ctypes, errno, json, os
 

@@ -16,8 +16,6 @@ from testbed.executable import Cpi, config
 if TYPE_CHECKING:
     from testbed.bench.forms import Form
 
-pytestmark = pytest.mark.release
-
 
 @pytest.fixture(scope="module")
 def forms(tmp_path_factory: pytest.TempPathFactory) -> list[Form]:

@@ -130,7 +130,6 @@ def without_folder(installed: Installed) -> Iterator[None]:
     away.rename(installed.folder)
 
 
-@pytest.mark.release
 def test_aws_is_trusted(fake_aws: FakeAws, installed: Installed) -> None:
     """A call trusts a server whose certificate one of the machine's roots has signed."""
     with TlsRelay(fake_aws.endpoint, installed.known) as front:
@@ -138,7 +137,6 @@ def test_aws_is_trusted(fake_aws: FakeAws, installed: Installed) -> None:
         assert [call.action for call in front.calls] == ["DescribeVolumes"]
 
 
-@pytest.mark.release
 def test_registry_is_trusted(fake_aws: FakeAws, registry: Registry, installed: Installed) -> None:
     """The registry's server is trusted for the same roots."""
     registry.documents[VM] = "{}"
@@ -149,7 +147,6 @@ def test_registry_is_trusted(fake_aws: FakeAws, registry: Registry, installed: I
         assert [request.path for request in front.requests] == [f"/instances/{VM}/settings"]
 
 
-@pytest.mark.release
 def test_others_are_refused(installed: Installed, tmp_path: Path) -> None:
     """The error for a server of another authority names the machine's folder."""
     with TlsRelay(NOWHERE, Authority(tmp_path, "unknown")) as front:
@@ -159,7 +156,6 @@ def test_others_are_refused(installed: Installed, tmp_path: Path) -> None:
     assert UNKNOWN in message
 
 
-@pytest.mark.release
 @pytest.mark.usefixtures("without_folder")
 def test_machine_without_roots(fake_aws: FakeAws, installed: Installed) -> None:
     """On a machine without such a folder certifi's file is trusted, and named."""
@@ -170,7 +166,6 @@ def test_machine_without_roots(fake_aws: FakeAws, installed: Installed) -> None:
     assert UNKNOWN in message
 
 
-@pytest.mark.release
 @pytest.mark.parametrize(
     ("by", "named"),
     [

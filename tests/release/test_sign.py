@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.release
-
 SCRIPT = Path(__file__).parents[2] / "scripts" / "sign"
 SSH_KEYGEN = shutil.which("ssh-keygen") or "ssh-keygen"
 

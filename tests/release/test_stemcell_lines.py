@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Render = Callable[[str, Mapping[str, object]], str]
 
-pytestmark = [pytest.mark.lines, pytest.mark.timeout(7200)]
+pytestmark = pytest.mark.timeout(7200)
 
 CHOSEN = os.environ.get("LINES_CHOSEN", "").split()
 """The lines to test; all, if it names none."""

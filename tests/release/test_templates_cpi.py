@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Render = Callable[[str, Mapping[str, object]], str]
     Install = Callable[[Mapping[str, object]], "Installed"]
 
-pytestmark = pytest.mark.release
-
 NASTY = "'a' ''\"b\"\r\n\n$HOME $(id) `id` \\ \\n \\' %s #{1 + 1} <%= 1 %> {x} * ? ~ ! & ; | > \xe9 \u65e5\n"
 METADATA = "169.254.169.254"
 DIRECTOR_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
@@ -206,14 +204,6 @@ def test_odd_folders(render: Render, shell: str, tmp_path: Path, name: str) -> N
     assert started.arguments == installed.command_line
     bundle = installed.jobs / "aws_cpi" / "config" / "cacert.pem"
     assert started.environment["BOSH_CA_CERT_FILE"] == str(bundle)
-
-
-def test_relative_folders(install: Install, tmp_path: Path) -> None:
-    """Paths that are relative to the working directory are used as they are."""
-    installed = install({})
-    environment = {"BOSH_PACKAGES_DIR": "packages", "BOSH_JOBS_DIR": "jobs"}
-    started = installed.run(environment, folder=tmp_path)
-    assert started.arguments[-2:] == ["packages/bosh_aws_cpi/lib", "jobs/aws_cpi/config/cpi.json"]
 
 
 def test_command(install: Install) -> None:

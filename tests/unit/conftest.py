@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import botocore.session
 import pytest
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ClientError, ReadTimeoutError
 from botocore.stub import Stubber
 
 from bosh_aws_cpi import interrupts, log
@@ -63,6 +63,43 @@ class Stub:
         """Lay out calls of this client."""
         self.client = client
         self._stubber = stubber
+        self._kept: list[str] = []
+
+    def lay(self, operation: str, /, *ends: dict[str, Any] | str, **expected: Any) -> None:
+        """Lay out a call with exactly these parameters for each end: an answer, "lost", or an error's code.
+
+        Before the code stands "fault", "again" or "throttled", for `fails`, `refuses_repetition` and
+        `refuses_after_throttling`.
+        """
+        ways: dict[str, Any] = {
+            "fault": self.fails,
+            "again": self.refuses_repetition,
+            "throttled": self.refuses_after_throttling,
+        }
+        for end in ends:
+            if isinstance(end, dict):
+                self.answers(operation, end, **expected)
+            elif end == "lost":
+                self.loses(operation, **expected)
+            else:
+                how, _, code = end.rpartition(" ")
+                ways.get(how, self.refuses)(operation, code, **expected)
+
+    def keeps(self, operation: str, end: dict[str, Any] | str) -> None:
+        """Give all further calls of an operation the same end: an answer, or the code of a refusal."""
+
+        def call(**_: Any) -> dict[str, Any]:
+            if isinstance(end, dict):
+                return end
+            raise ClientError({"Error": {"Code": end, "Message": "said"}}, operation)
+
+        setattr(self.client, operation, call)
+        self._kept.append(operation)
+
+    def let_go(self) -> None:
+        """Give the operations back that `keeps` took; all tests share the client."""
+        for operation in self._kept:
+            delattr(self.client, operation)
 
     def answers(self, operation: str, answer: dict[str, Any] | None = None, /, **expected: Any) -> None:
         """Lay out a call with exactly these parameters, and its answer."""
@@ -191,7 +228,9 @@ def ec2(clock: Clock) -> Iterator[Ec2]:
     assert clock.now == 0
     client = _client("ec2")
     with Stubber(client) as stubber:
-        yield Ec2(client, stubber)
+        stub = Ec2(client, stubber)
+        yield stub
+        stub.let_go()
         check_all_made(stubber)
 
 
@@ -200,7 +239,9 @@ def _stubbed(service: str) -> Iterator[Stub]:
     """Stub a service's client; at the end all calls that were laid out must have been made."""
     client = _client(service)
     with Stubber(client) as stubber:
-        yield Stub(client, stubber)
+        stub = Stub(client, stubber)
+        yield stub
+        stub.let_go()
         check_all_made(stubber)
 
 

@@ -7,21 +7,19 @@ Pure, as all of the package but `config.loading` is.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bosh_aws_cpi.config import values
 from bosh_aws_cpi.config.values import Key, Section
 from bosh_aws_cpi.errors import not_correct
+from bosh_aws_cpi.jsontext import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Final, Literal
+    from bosh_aws_cpi.model import Encryption  # see `encryption`
 
-    from bosh_aws_cpi.jsontext import Json
-    from bosh_aws_cpi.model import Encryption
-
-    CredentialsSource = Literal["static", "env_or_profile"]
-    StemcellUpload = Literal["ebs_direct", "volume"]
+CredentialsSource = Literal["static", "env_or_profile"]
+StemcellUpload = Literal["ebs_direct", "volume"]
 
 _OF_STEMCELL: Final = "The stemcell's cloud property of that name, in place of its own."
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
@@ -33,10 +31,7 @@ class Stemcell(Section, path="aws.stemcell"):
     overrides: Json
     """What is merged over every stemcell's cloud properties: all but the two keys that are none."""
 
-    kernel_id = Key(
-        values.anything,
-        "Kernel image (aki-...) for stemcells, in place of the stemcell's own.",
-    )
+    kernel_id = Key(values.anything, "Kernel image (aki-...) for stemcells, in place of the stemcell's own.")
     deprecate_at = Key(values.anything, _OF_STEMCELL, is_new=True)
     share_with = Key(values.anything, _OF_STEMCELL, is_new=True)
     imds_support = Key(values.anything, _OF_STEMCELL, is_new=True)
@@ -145,17 +140,19 @@ class AwsConfig(Section, path="aws"):
     )
     elb_endpoint = Key(
         values.https_url,
-        "The same for Elastic Load Balancing (classic load balancers and target groups).",
+        "Endpoint of Elastic Load Balancing (classic load balancers and target groups), as `ec2_endpoint`.",
         example="elasticloadbalancing.us-east-1.amazonaws.com",
     )
-    ebs_endpoint = Key(values.https_url, "The same for the EBS direct APIs.", is_new=True)
-    sts_endpoint = Key(values.https_url, "The same for STS.", is_new=True)
-    iam_endpoint = Key(values.https_url, "The same for IAM, which only commands call.", is_new=True)
-    kms_endpoint = Key(values.https_url, "The same for KMS, which only commands call.", is_new=True)
+    ebs_endpoint = Key(values.https_url, "Endpoint of the EBS direct APIs, as `ec2_endpoint`.", is_new=True)
+    sts_endpoint = Key(values.https_url, "Endpoint of STS, as `ec2_endpoint`.", is_new=True)
+    iam_endpoint = Key(
+        values.https_url, "Endpoint of IAM, for commands only, as `ec2_endpoint`.", is_new=True
+    )
+    kms_endpoint = Key(
+        values.https_url, "Endpoint of KMS, for commands only, as `ec2_endpoint`.", is_new=True
+    )
     service_quotas_endpoint = Key(
-        values.https_url,
-        "The same for Service Quotas, which only commands call.",
-        is_new=True,
+        values.https_url, "Endpoint of Service Quotas, for commands only, as `ec2_endpoint`.", is_new=True
     )
     dualstack = Key(
         values.boolean,
@@ -223,7 +220,8 @@ class AwsConfig(Section, path="aws"):
     )
     default_ephemeral_disk = Key(
         values.json_object,
-        "The same for `ephemeral_disk`. `encrypted` and `kms_key_arn` take precedence over those of `aws`.",
+        "Defaults for ephemeral disks, with the keys of the cloud property `ephemeral_disk`. A VM's own keys "
+        "take precedence, key by key. `encrypted` and `kms_key_arn` take precedence over those of `aws`.",
         is_new=True,
         example={"size": 20480},
     )
@@ -333,7 +331,7 @@ class AwsConfig(Section, path="aws"):
     @property
     def encryption(self) -> Encryption:
         """The default encryption of ephemeral and persistent disks and of copies of stemcells."""
-        from bosh_aws_cpi.model import Encryption  # noqa: PLC0415 - `info` needs no model
+        from bosh_aws_cpi.model import Encryption  # noqa: PLC0415 - 7 % of `info`
 
         return Encryption(self.encrypted, self.kms_key_arn, AwsConfig.kms_key_arn.path)
 
@@ -374,24 +372,20 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     missing = [] if merged.get("max_retries") is not None else ["aws:max_retries"]
     missing += [] if region else ["aws:region, or aws:ec2_endpoint and aws:elb_endpoint"]
     if missing:
-        message = f"missing configuration parameters > {', '.join(missing)}"
-        raise not_correct(message)
+        raise not_correct(f"missing configuration parameters > {', '.join(missing)}")
     source, choices = merged.get("credentials_source"), AwsConfig.credentials_source.choices
     if isinstance(source, str) and source and source not in choices:
-        message = f"Unknown credentials_source {source}. It must be {' or '.join(choices)}"
-        raise not_correct(message)
+        raise not_correct(f"Unknown credentials_source {source}. It must be {' or '.join(choices)}")
     config = AwsConfig.read({**merged, "region": region})
     own_keys = (config.access_key_id, config.secret_access_key)
     if config.credentials_source == "static" and not all(own_keys):
-        message = "Must use access_key_id and secret_access_key with static credentials_source"
-        raise not_correct(message)
+        raise not_correct("Must use access_key_id and secret_access_key with static credentials_source")
     if config.credentials_source == "env_or_profile" and any(own_keys):
         message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
         raise not_correct(message)
     for key in (AwsConfig.external_id, AwsConfig.session_tags):
         if getattr(config, key.name) and not config.role_arn:
-            message = f"configuration parameter {key.shown} needs aws.role_arn"
-            raise not_correct(message)
+            raise not_correct(f"configuration parameter {key.shown} needs aws.role_arn")
     return config
 
 

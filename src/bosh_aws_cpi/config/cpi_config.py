@@ -5,20 +5,15 @@ Pure: the file is read in `config.loading`, and nothing here talks to AWS.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any, Final
 
 from bosh_aws_cpi.config import aws_config, values
 from bosh_aws_cpi.config.aws_config import AwsConfig, Stemcell
 from bosh_aws_cpi.config.values import Key, Section
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
-from bosh_aws_cpi.jsontext import encode, is_integer
+from bosh_aws_cpi.jsontext import Json, encode, is_integer
 from bosh_aws_cpi.log import LEVELS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Final
-
-    from bosh_aws_cpi.jsontext import Json
 
 _LONGEST_NAME = 64
 MAX_API_VERSION = 3
@@ -167,11 +162,10 @@ def cloud_properties(document: object, path: str = "cpi.json") -> Json:
     cloud = document.get("cloud") if isinstance(document, dict) else None
     properties = cloud.get("properties") if isinstance(cloud, dict) else None
     if not isinstance(properties, dict):
-        message = (
+        raise Unknown(
             f"Could not find cloud properties in the configuration: '{path}' has no hash cloud.properties, "
             "in which the section aws belongs"
         )
-        raise Unknown(message)
     return properties
 
 
@@ -197,8 +191,7 @@ def stemcell_api_version(value: object) -> int:
     """
     if not is_integer(value) or value < 1:
         shown = "" if value is None else value if isinstance(value, str) else encode(value)
-        message = f"Stemcell API version '{shown}' is not supported."
-        raise CPIAPIVersionNotSupported(message)
+        raise CPIAPIVersionNotSupported(f"Stemcell API version '{shown}' is not supported.")
     return value
 
 

@@ -9,18 +9,14 @@ import os
 import select
 import stat
 import time
-from typing import TYPE_CHECKING
+from typing import Final
 
 from bosh_aws_cpi import jsontext, log
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.errors import Unknown
-
-if TYPE_CHECKING:
-    from typing import Final
-
-    from bosh_aws_cpi.config.cpi_config import CpiConfig
-    from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.jsontext import Json
 
 STDIN: Final = "-"
 """The name of stdin, for commands; `process` takes it for no call's configuration."""
@@ -96,8 +92,7 @@ def read(path: str) -> object:
     try:
         raw = content(path, _LARGEST)
     except ValueError as error:
-        message = f"Cannot read the configuration file '{path}': {error}"
-        raise Unknown(message) from None
+        raise Unknown(f"Cannot read the configuration file '{path}': {error}") from None
     try:
         return jsontext.decode(raw)
     except jsontext.JsonTextError as error:
@@ -128,8 +123,7 @@ def _content(descriptor: int, most: int) -> bytes:
     mode = os.fstat(descriptor).st_mode
     is_pipe = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # reading a directory fails below
     if is_pipe and not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):  # stdin may be a socket
-        message = "it is neither a file nor a pipe"
-        raise ValueError(message)
+        raise ValueError("it is neither a file nor a pipe")
     end = time.monotonic() + _PATIENCE
     found = bytearray()
     while True:
@@ -139,8 +133,7 @@ def _content(descriptor: int, most: int) -> bytes:
             return bytes(found)
         found += chunk
         if len(found) > most * _MIB:
-            message = f"it is larger than {most} MiB"
-            raise ValueError(message)
+            raise ValueError(f"it is larger than {most} MiB")
 
 
 def _await_writer(descriptor: int, end: float) -> None:
@@ -148,8 +141,7 @@ def _await_writer(descriptor: int, end: float) -> None:
     poller.register(descriptor, select.POLLIN)
     while not poller.poll(1000):
         if time.monotonic() > end:
-            message = f"it is a pipe, and its writer did not close it within {_PATIENCE} seconds"
-            raise ValueError(message)
+            raise ValueError(f"it is a pipe, and its writer did not close it within {_PATIENCE} seconds")
 
 
 def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> object:
@@ -170,13 +162,11 @@ def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> obj
         document = yaml.load(raw, Loader=JsonLoader)  # noqa: S506 - a SafeLoader
         return jsontext.decode(jsontext.encode(document).encode())
     except OverLimitError as error:
-        message = f"Cannot read the configuration file '{path}', line {error.line}: {error}"
-        raise Unknown(message) from None
+        raise Unknown(f"Cannot read the configuration file '{path}', line {error.line}: {error}") from None
     except (yaml.YAMLError, AttributeError, LookupError, TypeError, ValueError) as error:
         where = getattr(error, "problem_mark", None)
         place = f", line {where.line + 1} column {where.column + 1}" if where else ""
-        message = (
+        raise Unknown(
             f"The configuration file '{path}' is neither JSON ({json_error}) nor YAML "
             f"({type(error).__name__}{place})"
-        )
-        raise Unknown(message) from None
+        ) from None

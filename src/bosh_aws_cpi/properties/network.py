@@ -110,11 +110,10 @@ class Network(Properties):
         """``type``, checked."""
         if self.type in {"manual", "dynamic", "vip"}:
             return self.type  # type: ignore[return-value]  # the line above says so
-        message = (
+        raise CloudError(
             f"Invalid network type '{self.type}' for AWS, "
             "can only handle 'dynamic', 'vip', or 'manual' network types"
         )
-        raise CloudError(message)
 
     @property
     def address(self) -> IPv4Address | IPv6Address | None:
@@ -142,15 +141,13 @@ class Network(Properties):
         """
         path = f"networks.{name}"
         if not isinstance(values, dict):
-            message = f"{path} must be a Hash, got {type_name(values)}"
-            raise CloudError(message)
+            raise CloudError(f"{path} must be a Hash, got {type_name(values)}")
         network = parsed(cls, values, path)
         _ = network.kind
         try:
             _ = network.address
         except ValueError:
-            message = f"{path}.ip is not an IP address: '{network.ip}'"
-            raise CloudError(message) from None
+            raise CloudError(f"{path}.ip is not an IP address: '{network.ip}'") from None
         if network.kind == "manual":
             network.check_prefix(path)
         for problem in network.cloud_properties.problems(network.kind):
@@ -168,14 +165,12 @@ class Network(Properties):
         try:
             network = ip_network(prefix)
         except ValueError as error:
-            message = f"{path}: ip and prefix are not a valid range: {error}"
-            raise CloudError(message) from None
+            raise CloudError(f"{path}: ip and prefix are not a valid range: {error}") from None
         if network.prefixlen != DELEGATED_LENGTHS[network.version]:
-            message = (
+            raise CloudError(
                 f"{path}.prefix: EC2 delegates /28 of IPv4 and /80 of IPv6 addresses, not '{prefix}'. "
                 f"For a single address leave the prefix out, or give /{network.max_prefixlen}"
             )
-            raise CloudError(message)
 
 
 def parse_networks(networks: Json) -> dict[str, Network]:

@@ -28,8 +28,7 @@ _OTHERS: Final = r"\d{12}|arn:aws[a-z-]*:organizations::\d{12}:(organization|ou)
 def _as_time(value: object) -> object:
     with suppress(ValueError):
         return f"{datetime.strptime(str(value), _FORM):{_FORM}}"  # noqa: DTZ007 - the form says UTC
-    message = "must be a time in UTC, as '2030-01-31T00:00:00Z', in quotes"
-    raise ValueError(message)
+    raise ValueError("must be a time in UTC, as '2030-01-31T00:00:00Z', in quotes")
 
 
 def _as_other(value: object) -> object:

@@ -3,12 +3,12 @@
 Unknown keys are no error, since manifests carry keys of other versions; they are logged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from ipaddress import ip_network
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -25,9 +25,6 @@ from bosh_aws_cpi.jsontext import Json, is_true, type_name
 from bosh_aws_cpi.log import logger, nearest
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _LONGEST_NUMBER: Final = 20
 """The maximum number of digits of a wrong number that an error shows."""
@@ -52,8 +49,7 @@ def _as_cidr(value: object) -> object:
     with suppress(ValueError):
         if isinstance(value, str) and "/" in value:
             return str(ip_network(value, strict=False))
-    message = "must be a range of addresses in CIDR notation"
-    raise ValueError(message)
+    raise ValueError("must be a range of addresses in CIDR notation")
 
 
 def _as_price(value: object) -> object:
@@ -63,8 +59,7 @@ def _as_price(value: object) -> object:
             price = Decimal(str(value))
             if price.is_finite() and price > _PRICE_FLOOR:
                 return f"{price:f}"
-    message = f"must be a price in dollars, more than {_PRICE_FLOOR}"
-    raise ValueError(message)
+    raise ValueError(f"must be a price in dollars, more than {_PRICE_FLOOR}")
 
 
 Route = tuple[str | int, ...]
@@ -88,6 +83,22 @@ MISSING: Final = "is missing"
 """What is said of a required key."""
 HASH_RULE: Final = "hash_rule"
 """The type of pydantic's error for a hash whose keys contradict each other: a hash as such is right."""
+_NOUNS: Final = {
+    "tuple_type": "a list",
+    "list_type": "a list",
+    "model_type": "a hash",
+    "dict_type": "a hash",
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "bool_type": "true or false",
+}
+"""Pydantic's errors for values of another type, and what belongs there in the words of JSON and YAML."""
+_BOUNDS: Final = {
+    "greater_than": ("gt", "more than"),
+    "greater_than_equal": ("ge", "at least"),
+    "less_than_equal": ("le", "at most"),
+}
+"""Pydantic's errors for numbers beyond a limit: where the limit is in the error, and its word."""
 _NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
 """Properties for which null is a value: no encryption, no key, whatever the defaults say."""
 
@@ -104,7 +115,7 @@ class Problem(Record):
     text: str
 
 
-def refuse(problems: "Iterable[Problem]") -> None:
+def refuse(problems: Iterable[Problem]) -> None:
     """Refuse what has a problem; `cpi check` lists all problems.
 
     Raises:
@@ -258,16 +269,13 @@ def mistakes(error: ValidationError) -> "Iterator[tuple[Route, str]]":
 def _said(kind: str, route: Route, value: object, limits: Json) -> str:
     """A type's or a limit's error in the words of JSON and YAML; empty for another one."""
     is_size = bool(route) and route[-1] in {"size", "disk"}
-    number = f"a whole number{' of MiB' if is_size else ''}"
-    types = {"tuple": "a list", "model": "a hash", "dict": "a hash", "string": "a string", "int": number}
-    types |= {"list": "a list", "bool": "true or false"}
-    bounds = {"greater_than": "gt", "greater_than_equal": "ge", "less_than_equal": "le"}
-    words = {"gt": "more than", "ge": "at least", "le": "at most"}
-    if (noun := types.get(kind.removesuffix("_type"))) is not None:
-        return f"must be {noun}, got {type_name(value)}"
-    if (bound := bounds.get(kind)) is not None:
+    if noun := _NOUNS.get(kind):
+        of_mib = " of MiB" if is_size and kind == "int_type" else ""
+        return f"must be {noun}{of_mib}, got {type_name(value)}"
+    if kind in _BOUNDS:
+        bound, words = _BOUNDS[kind]
         shown = text if len(text := str(value)) <= _LONGEST_NUMBER else f"{text[:_LONGEST_NUMBER]}…"
-        return f"must be {words[bound]} {limits[bound]}{' MiB' if is_size else ''}, got {shown}"
+        return f"must be {words} {limits[bound]}{' MiB' if is_size else ''}, got {shown}"
     if kind == "string_too_short":
         return f"must have at least {limits['min_length']} characters"
     if kind == "literal_error":

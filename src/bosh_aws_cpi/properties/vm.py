@@ -83,8 +83,7 @@ def _as_spread(value: object) -> object:
     """A boolean or the word; the Ruby release has no such property, so no other text counts as true."""
     if isinstance(value, bool) or value == "prefer":
         return value
-    message = "must be true, false or prefer"
-    raise ValueError(message)
+    raise ValueError("must be true, false or prefer")
 
 
 State = Literal["enabled", "disabled"]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from errno import ENOMEM
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.log import logger, redact, set_request_id
 from bosh_aws_cpi.rpc import methods, request
+from bosh_aws_cpi.rpc.request import Request
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from typing import Any, Protocol, TypeVar
-
-    from bosh_aws_cpi.rpc.request import Request
+if TYPE_CHECKING:  # 0.3 million instructions of `info`, which has few to spare
+    from typing import Protocol, TypeVar
 
     Session_co = TypeVar("Session_co", covariant=True)
 
@@ -155,11 +154,7 @@ def _error_response(error: BoshError, log: str) -> bytes:
     logger.error("%s: %s", error.wire_type, error.message)
     if log:
         logger.debug("%s", log)
-    described = {
-        "type": error.wire_type,
-        "message": redact(error.message),
-        "ok_to_retry": error.ok_to_retry,
-    }
+    described = {"type": error.wire_type, "message": redact(error.message), "ok_to_retry": error.ok_to_retry}
     # The log ends with a newline, because the Director appends it unchanged to the task's log.
     return _encoded({"result": None, "error": described, "log": f"{redact(log)}\n" if log else ""})
 

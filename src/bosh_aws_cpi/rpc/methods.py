@@ -5,18 +5,15 @@ A method's module is imported only when the method is called, because every call
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, Final
 
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.jsontext import is_integer, type_name
 from bosh_aws_cpi.records import Record
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
 
-
-class Kind(Record):
+class ArgumentKind(Record):
     """A kind of argument: its name in errors, the check of a value, and the value that replaces null."""
 
     noun: str
@@ -41,13 +38,13 @@ def _none() -> None:
     return None
 
 
-CID = Kind("a String that is not empty", _is_cid)
-OPTIONAL_CID = Kind("a String that is not empty, or null", _is_cid, _none)
-PATH = Kind("a String", lambda value: isinstance(value, str))
-HASH = Kind("a Hash", _is_hash, dict)
-OPTIONAL_HASH = Kind("a Hash or null", _is_hash, _none)
-CIDS = Kind("an Array of Strings", _is_strings, list)
-DISK_SIZE = Kind("an Integer", is_integer, complaint="disk size needs to be an integer")
+CID = ArgumentKind("a String that is not empty", _is_cid)
+OPTIONAL_CID = ArgumentKind("a String that is not empty, or null", _is_cid, _none)
+PATH = ArgumentKind("a String", lambda value: isinstance(value, str))
+HASH = ArgumentKind("a Hash", _is_hash, dict)
+OPTIONAL_HASH = ArgumentKind("a Hash or null", _is_hash, _none)
+CIDS = ArgumentKind("an Array of Strings", _is_strings, list)
+DISK_SIZE = ArgumentKind("an Integer", is_integer, complaint="disk size needs to be an integer")
 
 
 class Method(Record):
@@ -55,7 +52,7 @@ class Method(Record):
 
     target: str
     """Where it is implemented, "module:function" below `cpi`."""
-    arguments: tuple[tuple[str, Kind], ...] = ()
+    arguments: tuple[tuple[str, ArgumentKind], ...] = ()
     """Its positional arguments, by name."""
     optional: int = 0
     """The number of arguments at the end that may be omitted."""
@@ -162,7 +159,7 @@ def bind(method: str, arguments: list[Any], api_version: int) -> list[Any]:
     return [_checked(method, name, kind, value) for (name, kind), value in given]
 
 
-def _checked(method: str, name: str, kind: Kind, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _checked(method: str, name: str, kind: ArgumentKind, value: Any) -> Any:  # noqa: ANN401 - any JSON value
     if value is None and kind.of_null is not None:
         return kind.of_null()
     if not kind.accepts(value):

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.errors import InvalidCall, MethodNotImplemented
 from bosh_aws_cpi.records import Confidential
 from bosh_aws_cpi.rpc.methods import METHODS
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Request(Confidential):
@@ -32,12 +29,10 @@ def decode(raw: bytes) -> dict[str, Any]:
     try:
         document = jsontext.decode(raw)
     except jsontext.JsonTextError as error:
-        message = f"Request cannot be deserialized, details: {error}"
-        raise InvalidCall(message) from None
+        raise InvalidCall(f"Request cannot be deserialized, details: {error}") from None
     if not isinstance(document, dict):
         kind = jsontext.type_name(document)
-        message = f"Request cannot be deserialized, details: expected an object, got {kind}"
-        raise InvalidCall(message)
+        raise InvalidCall(f"Request cannot be deserialized, details: expected an object, got {kind}")
     return document
 
 
@@ -51,24 +46,20 @@ def check(document: dict[str, Any]) -> Request:
     method = _method(document.get("method"))
     arguments = document.get("arguments")
     if not isinstance(arguments, list):
-        message = "Arguments must be an Array"
-        raise InvalidCall(message)
+        raise InvalidCall("Arguments must be an Array")
     api_version = _api_version(document)
     context = document.get("context")
     if not isinstance(context, dict) or not isinstance(context.get("director_uuid"), str):
-        message = "Request should include context with director uuid"
-        raise InvalidCall(message)
+        raise InvalidCall("Request should include context with director uuid")
     return Request(method, arguments, context, api_version)
 
 
 def _method(name: object) -> str:
     if not isinstance(name, str):
         shown = "" if name is None else jsontext.encode(name)
-        message = f"Method must be a String, got: '{shown}'"
-        raise InvalidCall(message)
+        raise InvalidCall(f"Method must be a String, got: '{shown}'")
     if name not in METHODS:
-        message = f"Method is not known, got: '{name}'"
-        raise MethodNotImplemented(message)
+        raise MethodNotImplemented(f"Method is not known, got: '{name}'")
     return name
 
 
@@ -76,6 +67,5 @@ def _api_version(document: dict[str, Any]) -> int:
     """The contract version, limited to the range from 1 to 3; 1 when it is absent."""
     version = document.get("api_version", 1)
     if not jsontext.is_integer(version):
-        message = "CPI api_version requested must be an Integer"
-        raise InvalidCall(message)
+        raise InvalidCall("CPI api_version requested must be an Integer")
     return max(1, min(version, 3))

@@ -88,11 +88,7 @@ def _check(given: argparse.Namespace) -> int:
     if not given.offline:
         files, asked = _account(files, given.stemcell)
     found = ordered(
-        [
-            *unknown_keys(properties),
-            *files.findings(is_offline=given.offline),
-            *map(files.placed, asked),
-        ]
+        [*unknown_keys(properties), *files.findings(is_offline=given.offline), *map(files.placed, asked)]
     )
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"

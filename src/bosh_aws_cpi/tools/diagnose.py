@@ -97,8 +97,7 @@ def _described(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Instance:
     try:
         return instances.find(client, vm_cid)
     except VMNotFound as error:
-        message = f"{error.message} in {config.aws.region}. {_UNKNOWN}"
-        raise CloudError(message) from error
+        raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN}") from error
 
 
 def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:
@@ -156,9 +155,8 @@ def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, direct
 
 def _settings(user_data: bytes) -> AgentSettings:
     """The agent settings in user data; from then on, their secrets are masked in all output."""
-    document = agent_settings.parsed(user_data)
-    log.redact.learn(document)
-    log.redact.learn({"secret": agent_settings.secret_lines(document)})
+    parsed = agent_settings.parsed(user_data)
+    log.redact.learn([parsed, {"secret": agent_settings.secret_lines(parsed)}])
     return agent_settings.read(user_data)
 
 

@@ -375,13 +375,13 @@ class _Examination:
             if not isinstance(error, ClientError):
                 return None, Verdict("no verdict", described(error))
             if service == "ec2" or not speaks_of_keys(error):
-                return None, judged(error, permitted)
+                return None, verdict_of(error, permitted)
             problem = other_keys(service, error)
         self._problems[service] = problem
         return None, _FAILS
 
 
-def judged(error: ClientError, permitted: frozenset[str]) -> Verdict:
+def verdict_of(error: ClientError, permitted: frozenset[str]) -> Verdict:
     """The verdict for an error.
 
     EC2 does not promise to check the permission before it looks up an id, so its "not found" proves

@@ -65,7 +65,7 @@ class Removal(Enum):
     """Only by a person, because it may not be a stray."""
 
 
-class Outcome(Enum):
+class StrayOutcome(Enum):
     """What became of a stray, in the words of the report."""
 
     STRAY = "stray"
@@ -91,7 +91,7 @@ class Stray(Record):
     removal: Removal
     since: datetime | None
     """When it was created, or first seen as a stray; None when that is not known."""
-    outcome: Outcome = Outcome.NOT_CERTAIN
+    outcome: StrayOutcome = StrayOutcome.NOT_CERTAIN
     error: str | None = None
 
     @property
@@ -257,8 +257,8 @@ def _placement_group(group: Resource, there: Inventory) -> _Verdict:
     Its name and strategy show whether create_vm made it. EC2 deletes no group that has an instance, whoever
     owns that. A create_vm that has seen the group and not launched yet creates it again.
     """
-    wanted = spread.spread_group(there.director, group.tags.get(SPREAD_TAG, ""), {})
-    is_ours = (group.group, group.type) == (wanted.name, spread.STRATEGY)
+    named = spread.spread_group(there.director, group.tags.get(SPREAD_TAG, ""), {})
+    is_ours = (group.group, group.type) == (named.name, spread.STRATEGY)
     if not is_ours or group.group in there.groups_in_use:
         return None
     return f"of instance group {group.tags[SPREAD_TAG]}, which has no VMs", Removal.DELETE
@@ -294,22 +294,22 @@ class Wish(Record):
 
 
 _LEFT: Final = {
-    Removal.HAND: Outcome.LEFT,
-    Removal.DISK: Outcome.LEFT_DISK,
-    Removal.INSTANCE: Outcome.LEFT_INSTANCE,
+    Removal.HAND: StrayOutcome.LEFT,
+    Removal.DISK: StrayOutcome.LEFT_DISK,
+    Removal.INSTANCE: StrayOutcome.LEFT_INSTANCE,
 }
 
 
-def wanted(stray: Stray, wish: Wish, now: datetime) -> Outcome:
+def wanted(stray: Stray, wish: Wish, now: datetime) -> StrayOutcome:
     """Decide what shall become of a stray."""
     age, resource_id = stray.age(now), stray.resource.resource_id
     if stray.removal is Removal.INSTANCE and resource_id in wish.instances:
-        return Outcome.REMOVED
+        return StrayOutcome.REMOVED
     if age is None:
-        return Outcome.MARKED if stray.is_marked and wish.delete else Outcome.UNKNOWN
+        return StrayOutcome.MARKED if stray.is_marked and wish.delete else StrayOutcome.UNKNOWN
     if age < wish.older_than:  # it may belong to a call that is still running
-        return Outcome.YOUNG
+        return StrayOutcome.YOUNG
     if stray.removal is Removal.DELETE:
-        return Outcome.REMOVED if wish.delete else Outcome.STRAY
+        return StrayOutcome.REMOVED if wish.delete else StrayOutcome.STRAY
     is_named = stray.removal is Removal.DISK and resource_id in wish.disks
-    return Outcome.REMOVED if is_named else _LEFT[stray.removal]
+    return StrayOutcome.REMOVED if is_named else _LEFT[stray.removal]

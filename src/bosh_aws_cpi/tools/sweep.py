@@ -31,7 +31,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan.tags import of_origin
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.strays import Inventory, Outcome, Removal, Stray, Wish, mark, wanted
+from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray, StrayOutcome, Wish, mark, wanted
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -40,7 +40,7 @@ _NO_STRAY: Final = (
     "not a stray of this Director: it must exist, have the Director's UUID as a tag, be unused, and lack the "
     "tags of set_disk_metadata and set_vm_metadata"
 )
-_WENT: Final = frozenset({Outcome.REMOVED, Outcome.GONE})
+_WENT: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
 _DESCRIPTION: Final = """\
 List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
 _OPTIONAL: Final[tuple[Kind, ...]] = ("snapshot", "placement group")
@@ -49,8 +49,8 @@ _PER_GIB: Final = {"gp2": 0.10, "gp3": 0.08, "sc1": 0.015, "st1": 0.045, "standa
 """The list price in us-east-1, in US dollars per GiB and month, of volume types without provisioned IOPS."""
 _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
-_LEAVE_NOTHING: Final = frozenset({Outcome.REMOVED, Outcome.GONE, Outcome.SPARED})
-_ASK_NOBODY: Final = _LEAVE_NOTHING | {Outcome.MARKED, Outcome.UNKNOWN, Outcome.YOUNG}
+_LEAVE_NOTHING: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
+_ASK_NOBODY: Final = _LEAVE_NOTHING | {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
 
 
 class Report(Record):
@@ -274,37 +274,38 @@ def _carry_out(clients: Clients, report: Report) -> None:
         is_disk = each in wish.disks
         resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
         removal = Removal.DISK if is_disk else Removal.INSTANCE
-        strays.append(Stray(resource, "named by you", removal, None, Outcome.FAILED, _NO_STRAY))
+        strays.append(Stray(resource, "named by you", removal, None, StrayOutcome.FAILED, _NO_STRAY))
 
 
 def _treated(clients: Clients, report: Report, stray: Stray) -> Stray:
     """Carry out what is wanted; an error becomes the stray's, and the run continues."""
     outcome = wanted(stray, report.wish, report.now)
     try:
-        if outcome is Outcome.MARKED:
+        if outcome is StrayOutcome.MARKED:
             tags.require(clients.ec2, stray.resource.resource_id, mark(stray.resource, report.now))
-        elif outcome is Outcome.REMOVED:
+        elif outcome is StrayOutcome.REMOVED:
             outcome = _delete(clients, report, stray)
     except (*FAILURES, BoshError) as error:
         said = error.message if isinstance(error, BoshError) else described(error)
-        return stray.replaced(outcome=Outcome.FAILED, error=said)
+        return stray.replaced(outcome=StrayOutcome.FAILED, error=said)
     return stray.replaced(outcome=outcome)
 
 
-def _delete(clients: Clients, report: Report, stray: Stray) -> Outcome:
+def _delete(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:
     """Delete a stray if it still is one, and after the AMIs that use it."""
     users = {image.resource_id for image in report.there.users.get(stray.resource.resource_id, ())}
     deleted = {each.resource.resource_id for each in report.strays if each.outcome in _WENT}
     if not users <= deleted:
-        return Outcome.SPARED
+        return StrayOutcome.SPARED
     fresh = inventory.reload(clients.ec2, stray.resource)
     if fresh is None:
-        return Outcome.GONE
+        return StrayOutcome.GONE
     judged = report.there.judge(fresh)
-    if judged is None or wanted(judged, report.wish, report.now) is not Outcome.REMOVED:
-        return Outcome.SPARED
+    if judged is None or wanted(judged, report.wish, report.now) is not StrayOutcome.REMOVED:
+        return StrayOutcome.SPARED
     log.logger.info("Deleting %s '%s'", fresh.kind, fresh.resource_id)
-    return Outcome.REMOVED if _is_deleted(clients, fresh, next(iter(users), None)) else Outcome.SPARED
+    is_deleted = _is_deleted(clients, fresh, next(iter(users), None))
+    return StrayOutcome.REMOVED if is_deleted else StrayOutcome.SPARED
 
 
 def _is_deleted(clients: Clients, resource: Resource, ami_id: str | None) -> bool:

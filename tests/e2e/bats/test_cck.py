@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from testbed.world import World
     from tests.e2e.bats.director import Director, Instance
 
-pytestmark = pytest.mark.e2e
-
 CLOUD_CHECK = recorded(
     "86-director-cloud-check.jsonl", "i-2d87eaa1d9954f513", "vol-116f4abf34ac4b5ca", "i-0e394b59af779203f"
 )[2:]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.e2e.bats.contents import NEW_STORE
 from tests.e2e.bats.director import recorded
 
@@ -14,8 +12,6 @@ if TYPE_CHECKING:
 
     from testbed.world import World
     from tests.e2e.bats.director import Director, Instance
-
-pytestmark = pytest.mark.e2e
 
 FLOW = ("i-e75571ae627ef2943", "i-d9031cd7e1519acff", "vol-16d2a741f62ada7c6", "vol-5a7738df4dc9e8b39")
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.e2e.bats.director import Instance
 
 if TYPE_CHECKING:
@@ -14,8 +12,6 @@ if TYPE_CHECKING:
 
     from testbed.world import World
     from tests.e2e.bats.director import Director
-
-pytestmark = pytest.mark.e2e
 
 
 def test_dual_stack_and_prefix(

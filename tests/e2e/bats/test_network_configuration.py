@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from tests.e2e.bats.director import Instance
 
 if TYPE_CHECKING:
@@ -13,8 +11,6 @@ if TYPE_CHECKING:
 
     from testbed.world import World
     from tests.e2e.bats.director import Director
-
-pytestmark = pytest.mark.e2e
 
 
 def interfaces(world: World, vm_cid: str) -> dict[str, str]:

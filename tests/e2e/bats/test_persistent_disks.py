@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from testbed.world import World
     from tests.e2e.bats.director import Director
 
-pytestmark = pytest.mark.e2e
-
 
 def test_attaches_multiple_disks(director: Director, batlight: Instance, world: World) -> None:
     """The agent finds each of several disks by its path, links each to its name, and starts with them."""

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 if TYPE_CHECKING:
     from tests.e2e.bats.director import Director, Instance
-
-pytestmark = pytest.mark.e2e
 
 
 def test_should_attach_all_available_instance_disks(director: Director, batlight: Instance) -> None:

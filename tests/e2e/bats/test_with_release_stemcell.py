@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.e2e.bats.director import recorded
 
 if TYPE_CHECKING:
     from testbed.world import World
     from tests.e2e.bats.director import Director, Instance
-
-pytestmark = pytest.mark.e2e
 
 
 def size(world: World, disk_cid: str | None) -> int:

@@ -6,8 +6,6 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pytest
-
 from testbed.hypervisor import BASE
 from tests.contract.recorded import tags
 from tests.e2e.bats.contents import STORE
@@ -16,8 +14,6 @@ from tests.e2e.bats.director import BLOBS, recorded
 if TYPE_CHECKING:
     from testbed.world import World
     from tests.e2e.bats.director import Director, Instance
-
-pytestmark = pytest.mark.e2e
 
 
 def test_should_recreate_a_job(director: Director, batlight: Instance, world: World) -> None:

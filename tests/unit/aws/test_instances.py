@@ -2,106 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import pytest
+from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import instances
-from bosh_aws_cpi.errors import CloudError, VMNotFound
-from bosh_aws_cpi.model import Instance
-from tests.unit.aws.instance_looks import IDS, NOT_FOUND, VM, lay
+from bosh_aws_cpi.model import Nic, StateReason
+from tests.unit.aws import looks
+from tests.unit.aws.looks import VM, tagged
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+    from tests.unit.conftest import Ec2
+
+NOT_FOUND = "InvalidInstanceID.NotFound"
 
 
-def test_find(ec2: Ec2) -> None:
-    """An instance is found in every state; a terminated one is not alive."""
-    lay(ec2, "terminated", "terminated", "shutting-down", None)
-    ec2.answers("describe_instances", {"Reservations": []}, **IDS)
-    assert instances.find(ec2.client, VM) == Instance(VM, "terminated", "m5.large", "", {}, nics=[])
-    with pytest.raises(VMNotFound):
-        instances.find_alive(ec2.client, VM)
-    assert instances.find_alive(ec2.client, VM).is_ending
-    for _ in ("refused", "empty"):
-        with pytest.raises(VMNotFound, match=f"VM `{VM}' not found"):
-            instances.find(ec2.client, VM)
+def test_read() -> None:
+    """It has its volumes, those that leave or outlive it, and its attached interfaces in their order."""
+    statuses = [("attached", None), ("detaching", True), ("detached", True), ("attaching", False)]
+    devices: list[dict[str, Any]] = [
+        {
+            "DeviceName": f"/dev/{n}",
+            "Ebs": {"VolumeId": f"vol-{n}", "Status": status, "DeleteOnTermination": ends},
+        }
+        for n, (status, ends) in enumerate(statuses)
+    ]
+    devices[0]["Ebs"].pop("DeleteOnTermination")
+    nics = [
+        {"NetworkInterfaceId": f"eni-{n}", "Attachment": {"AttachmentId": f"a-{n}", "DeviceIndex": n}}
+        for n in (1, 0)
+    ]
+    more = {
+        "BlockDeviceMappings": [*devices, {"DeviceName": "/dev/sdc"}],
+        "NetworkInterfaces": [*nics, {"NetworkInterfaceId": "eni-2"}],
+        "Placement": {"AvailabilityZone": "z"},
+        "VpcId": "vpc-1",
+        "ClientToken": "token",
+        "StateReason": {"Code": "pending", "Message": "pending"},
+        "InstanceLifecycle": "spot",
+    }
+    found = instances.from_entry(looks.instance("pending", **more), {})
+    assert found.devices == {f"/dev/{n}": f"vol-{n}" for n in range(4)}
+    assert (found.leaving, found.outliving) == (frozenset({"vol-1", "vol-2"}), frozenset({"vol-0", "vol-3"}))
+    assert list(found.nics) == [Nic(f"eni-{n}", device_index=n, attachment_id=f"a-{n}") for n in (0, 1)]
+    assert (found.availability_zone, found.vpc_id, found.client_token) == ("z", "vpc-1", "token")
+    assert (found.state_reason, found.is_spot) == (StateReason("pending", "pending: pending"), True)
+    plain = instances.from_entry(looks.instance(), {})
+    assert (plain.devices, plain.nics, plain.client_token, plain.is_spot) == ({}, [], None, False)
 
 
-@pytest.mark.parametrize(
-    "states", [("terminated",), ("running", "shutting-down", "terminated"), ("shutting-down", None)]
-)
-def test_discard(ec2: Ec2, clock: Clock, states: tuple[str | None, ...]) -> None:
-    """An instance that must not be is terminated and waited for until EC2 has ended it."""
-    ec2.answers("terminate_instances", **IDS)
-    lay(ec2, *states)
-    instances.discard(ec2.client, VM)
-    assert len(clock.pauses) == len(states) - 1
-
-
-def test_discard_what_is_not_seen_yet(ec2: Ec2, clock: Clock) -> None:
-    """An instance made a moment ago that EC2 does not know yet is asked for again, not given up."""
-    for _ in range(3):
-        ec2.refuses("terminate_instances", NOT_FOUND, **IDS)
-    ec2.answers("terminate_instances", **IDS)
-    lay(ec2, "terminated")
-    instances.discard(ec2.client, VM)
-    assert len(clock.pauses) == 3
-
-
-def test_terminate_unknown(ec2: Ec2) -> None:
-    """An instance that EC2 does not know can't be deleted."""
-    for code in (NOT_FOUND, "InvalidInstanceID.Malformed"):
-        ec2.refuses("terminate_instances", code, **IDS)
-        with pytest.raises(VMNotFound):
-            instances.terminate(ec2.client, VM)
-
-
-def test_termination_that_is_not_certain(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An instance that does not end within a quarter of an hour is an error."""
-    monkeypatch.setattr(
-        "bosh_aws_cpi.aws.instances.find", lambda _, cid: Instance(cid, "running", "t", "z", {})
-    )
-    with pytest.raises(CloudError, match=f"waiting for instance '{VM}' to be terminated; last seen: running"):
-        instances.wait_until_terminated(ec2.client, VM)
-    assert clock.now >= 900
-
-
-@pytest.mark.parametrize(
-    ("states", "operation"),
-    [
-        (("running",), "reboot_instances"),
-        (("pending",), "reboot_instances"),
-        (("stopped",), "start_instances"),
-        (("stopping", "stopping", "stopped"), "start_instances"),
-    ],
-)
-def test_reboot(ec2: Ec2, clock: Clock, states: tuple[str, ...], operation: str) -> None:
-    """A VM is rebooted; one that is stopped, or stopping, is started once it is stopped."""
-    lay(ec2, *states)
-    ec2.answers(operation, **IDS)
-    instances.reboot(ec2.client, VM)
-    assert len(clock.pauses) == max(len(states) - 2, 0)
-
-
-@pytest.mark.parametrize("states", [(None,), ("terminated",), ("stopping", "terminated")])
-def test_reboot_what_is_gone(ec2: Ec2, states: tuple[str | None, ...]) -> None:
-    """A VM that is gone, or goes meanwhile, is not found."""
-    lay(ec2, *states)
-    with pytest.raises(VMNotFound):
-        instances.reboot(ec2.client, VM)
+def test_tagged(ec2: Ec2) -> None:
+    """Instances are found by all their tags, over all pages, in every state."""
+    filters = [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
+    tags = tagged(a="1", b="2")
+    first, last, other = *looks.instances("running", "terminated", Tags=tags), *looks.instances("stopped")
+    ec2.lay("describe_instances", {**first, "NextToken": "n"}, Filters=filters)
+    second = {"Reservations": [*other["Reservations"], *last["Reservations"]]}
+    ec2.lay("describe_instances", second, Filters=filters, NextToken="n")
+    found = instances.tagged(ec2.client, {"b": "2", "a": "1"})
+    assert [each.state for each in found] == ["running", "terminated"]
 
 
 def test_pass_foreign_traffic(ec2: Ec2) -> None:
-    """A router's source/destination check is taken off the instance."""
-    ec2.answers("modify_instance_attribute", InstanceId=VM, SourceDestCheck={"Value": False})
-    instances.pass_foreign_traffic(ec2.client, VM)
-
-
-def test_pass_foreign_traffic_of_what_is_not_seen_yet(ec2: Ec2, clock: Clock) -> None:
-    """The call is retried while EC2 does not know the instance."""
+    """A router's source/destination check is taken off the instance, as soon as EC2 knows it."""
     change = {"InstanceId": VM, "SourceDestCheck": {"Value": False}}
-    ec2.refuses("modify_instance_attribute", NOT_FOUND, **change)
-    ec2.answers("modify_instance_attribute", **change)
+    ec2.lay("modify_instance_attribute", NOT_FOUND, {}, **change)
     instances.pass_foreign_traffic(ec2.client, VM)
-    assert len(clock.pauses) == 1

@@ -1,60 +1,126 @@
-"""Listings by more values than one filter may have."""
+"""Listings: over all pages, and by more values than one filter may have."""
 
 from __future__ import annotations
 
-from itertools import chain
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bosh_aws_cpi.aws import firewalls, inventory
+from bosh_aws_cpi.aws.inventory import Resource
 from bosh_aws_cpi.aws.listings import listed
+from tests.unit.aws.looks import tagged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from tests.unit.conftest import Ec2
 
 
-class KeyPairs:
-    """EC2 with every key pair that it is asked for, in pages of 7.
-
-    Attributes:
-        asked: The number of values of each call's filter.
-    """
-
-    def __init__(self) -> None:
-        """Begin without calls."""
-        self.asked: list[int] = []
-
-    def describe_key_pairs(self, *, Filters: Sequence[dict[str, Any]]) -> dict[str, Any]:  # noqa: N803
-        """List all key pairs of the filter."""
-        (by_name,) = Filters
-        assert by_name["Name"] == "key-name"
-        self.asked.append(len(by_name["Values"]))
-        return {"KeyPairs": [{"KeyName": name} for name in by_name["Values"]]}
-
-    def get_paginator(self, operation: str) -> KeyPairs:
-        """Return what asks for pages."""
-        assert operation == "describe_key_pairs"
-        return self
-
-    def paginate(self, **parameters: Any) -> Iterator[dict[str, Any]]:
-        """List the key pairs of the filter by pages."""
-        assert parameters.pop("PaginationConfig") == {"PageSize": 1000}
-        found = self.describe_key_pairs(**parameters)["KeyPairs"]
-        for start in range(0, len(found), 7):
-            yield {"KeyPairs": found[start : start + 7]}
-
-
-@pytest.mark.parametrize("is_paged", [True, False], ids=["paged", "unpaged"])
 @pytest.mark.parametrize(
-    ("count", "asked"),
-    [(0, []), (1, [1]), (199, [199]), (200, [200]), (201, [200, 1]), (401, [200, 200, 1])],
+    ("count", "sizes"), [(0, []), (1, [1]), (199, [199]), (200, [200]), (201, [200, 1]), (401, [200, 200, 1])]
 )
-def test_every_value(count: int, asked: list[int], *, is_paged: bool) -> None:
-    """Every value is asked for once, 200 in a call at most, and every entry is listed."""
-    ec2 = KeyPairs()
-    names = [f"key-{number:03}" for number in range(count)]
-    twice = chain(reversed(names), names)
-    page = 1000 if is_paged else None
-    found = listed(ec2, "describe_key_pairs", "KeyPairs", "key-name", twice, page=page)
-    assert [entry["KeyName"] for entry in found] == names
-    assert ec2.asked == asked
+def test_every_value(ec2: Ec2, count: int, sizes: list[int]) -> None:
+    """Every value is asked for once, 200 in a call at most, and every entry of every page is listed."""
+    names = [f"sg-{number:03}" for number in range(count)]
+    begin = 0
+    for size in sizes:
+        part = names[begin : begin + size]
+        asked: dict[str, Any] = {"Filters": [{"Name": "group-id", "Values": part}], "MaxResults": 1000}
+        groups = [{"GroupId": name} for name in part]
+        ec2.lay("describe_security_groups", {"SecurityGroups": groups[:7], "NextToken": "n"}, **asked)
+        ec2.lay("describe_security_groups", {"SecurityGroups": groups[7:]}, **asked, NextToken="n")
+        begin += size
+    twice = [*reversed(names), *names]
+    found = listed(ec2.client, "describe_security_groups", "SecurityGroups", "group-id", twice)
+    assert [entry["GroupId"] for entry in found] == names
+
+
+def test_security_groups(ec2: Ec2) -> None:
+    """The names of security groups are looked up in the VPC, page after page."""
+    filters = [{"Name": "vpc-id", "Values": ["vpc-1"]}, {"Name": "group-name", "Values": ["a", "b"]}]
+    first, second = ({"SecurityGroups": [{"GroupName": each, "GroupId": f"sg-{each}"}]} for each in "ba")
+    ec2.lay("describe_security_groups", {**first, "NextToken": "n"}, Filters=filters)
+    ec2.lay("describe_security_groups", second, Filters=filters, NextToken="n")
+    found = firewalls.security_group_ids(ec2.client, "vpc-1", ["b", "a", "b"])
+    assert found == {"a": "sg-a", "b": "sg-b"}
+
+
+THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
+READ = {"director": "d"}
+TAGS = tagged(**READ)
+SUBNET = {
+    "SubnetId": "subnet-1",
+    "State": "available",
+    "CidrBlock": "10.0.9.0/24",
+    "Tags": [*TAGS, *tagged(bosh_created="2026-05-04T12:00:00Z")],
+}
+VOLUME = {"VolumeId": "vol-1", "State": "available", "CreateTime": THEN, "Size": 8, "VolumeType": "gp3"}
+OF_SUBNET = Resource(
+    "subnet", "subnet-1", "available", {**READ, "bosh_created": "2026-05-04T12:00:00Z"}, THEN
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "operation", "key", "shown", "expected"),
+    [
+        (
+            "volume",
+            "volumes",
+            "Volumes",
+            VOLUME,
+            Resource("volume", "vol-1", "available", {}, THEN, 8, "gp3"),
+        ),
+        (
+            "AMI",
+            "images",
+            "Images",
+            {
+                "ImageId": "ami-1",
+                "State": "failed",
+                "CreationDate": "2026-05-04T12:00:00.000Z",
+                "BlockDeviceMappings": [
+                    {"Ebs": {"SnapshotId": "snap-1"}},
+                    {"Ebs": {"VolumeSize": 1}},
+                    {"VirtualName": "ephemeral0"},
+                ],
+            },
+            Resource("AMI", "ami-1", "failed", {}, THEN, snapshot_ids=("snap-1",)),
+        ),
+        ("subnet", "subnets", "Subnets", {**SUBNET, "AvailableIpAddressCount": 251}, OF_SUBNET),
+        (
+            "subnet",
+            "subnets",
+            "Subnets",
+            {**SUBNET, "AvailableIpAddressCount": 250},
+            OF_SUBNET.replaced(is_used=True),
+        ),
+        (
+            "subnet",
+            "subnets",
+            "Subnets",
+            {"SubnetId": "subnet-1", "State": "available", "Ipv6Native": True},
+            Resource("subnet", "subnet-1", "available", {}, None, is_used=True),
+        ),
+    ],
+)
+def test_inventory(
+    ec2: Ec2, kind: Any, operation: str, key: str, shown: dict[str, Any], expected: Resource
+) -> None:
+    """All that has the tags is listed, page by page, in the largest pages; AMIs without tags, too."""
+    asked: dict[str, Any] = {"MaxResults": 500 if kind == "volume" else 1000}
+    own = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
+    asked |= own if kind == "AMI" else {}
+    by_tag = {} if kind == "AMI" else {"Filters": [{"Name": "tag:director", "Values": ["d"]}]}
+    operation = f"describe_{operation}"
+    ec2.lay(operation, {key: [shown], "NextToken": "more"}, **asked, **by_tag)
+    ec2.lay(operation, {key: [shown]}, **asked, **by_tag, NextToken="more")
+    assert inventory.listed(ec2.client, kind, READ) == [expected, expected]
+
+
+def test_reload(ec2: Ec2) -> None:
+    """A resource is looked up again by its id alone; a deleted one is None."""
+    asked: dict[str, Any] = {"MaxResults": 500, "Filters": [{"Name": "volume-id", "Values": ["vol-1"]}]}
+    ec2.lay("describe_volumes", {"Volumes": [VOLUME]}, {"Volumes": []}, **asked)
+    listed = Resource("volume", "vol-1", "available", {}, THEN, 8, "gp3")
+    assert inventory.reload(ec2.client, listed) == listed
+    assert inventory.reload(ec2.client, listed) is None

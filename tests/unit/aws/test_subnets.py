@@ -1,33 +1,25 @@
-"""Subnets, security groups and zones."""
+"""Subnets and zones: their settings, when answers are lost, and the deletion of subnets that are in use."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.exceptions import ClientError
+from botocore.stub import ANY
 
-from bosh_aws_cpi.aws import firewalls, subnets
+from bosh_aws_cpi.aws import subnets
+from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Subnet
 
 if TYPE_CHECKING:
-    from tests.unit.conftest import Ec2
+    from tests.unit.conftest import Clock, Ec2
 
-
-def lay_subnets(ec2: Ec2, *found: str) -> None:
-    """Lay out the question for two subnets."""
-    filters = [{"Name": "subnet-id", "Values": ["subnet-1", "subnet-2"]}]
-    answer = {"Subnets": [{"SubnetId": name, "VpcId": "vpc-1", "AvailabilityZone": "z"} for name in found]}
-    ec2.answers("describe_subnets", answer, Filters=filters)
-
-
-def test_subnets(ec2: Ec2) -> None:
-    """Subnets are asked for together, each once."""
-    lay_subnets(ec2, "subnet-1", "subnet-2")
-    found = subnets.find_all(ec2.client, ["subnet-2", "subnet-1", "subnet-2"])
-    assert found == {
-        name: Subnet(name, "vpc-1", "z", ranges=[], tags={}) for name in ("subnet-1", "subnet-2")
-    }
+SUBNET, TABLE, ACL = "subnet-1", "rtb-1", "acl-1"
+NOT_FOUND = "InvalidSubnetID.NotFound"
+SHOWN: dict[str, Any] = {"SubnetId": SUBNET, "VpcId": "vpc-1", "AvailabilityZone": "z"}
+OF_ASSOCIATION = {"Filters": [{"Name": "association.subnet-id", "Values": [SUBNET]}]}
+PAIR = {"SubnetId": SUBNET, "RouteTableId": TABLE}
 
 
 @pytest.mark.parametrize(
@@ -39,42 +31,101 @@ def test_subnets(ec2: Ec2) -> None:
     ],
     ids=["IPv4", "dual-stack", "IPv6-only"],
 )
-def test_addresses_of_a_subnet(ec2: Ec2, more: dict[str, bool], families: set[str]) -> None:
-    """A subnet is known with the families of the addresses that it gives interfaces."""
-    entry = {"SubnetId": "subnet-1", "VpcId": "vpc-1", "AvailabilityZone": "z", **more}
-    filters = [{"Name": "subnet-id", "Values": ["subnet-1"]}]
-    ec2.answers("describe_subnets", {"Subnets": [entry]}, Filters=filters)
-    assert subnets.find_all(ec2.client, ["subnet-1"])["subnet-1"].families == families
-
-
-def lay_groups(ec2: Ec2, *pages: list[tuple[str, str]]) -> None:
-    """Lay out the question for the groups "a" and "b", page by page."""
-    filters = [{"Name": "vpc-id", "Values": ["vpc-1"]}, {"Name": "group-name", "Values": ["a", "b"]}]
-    for number, page in enumerate(pages):
-        token = {"NextToken": str(number)} if number else {}
-        more = {"NextToken": str(number + 1)} if number + 1 < len(pages) else {}
-        groups = [{"GroupName": name, "GroupId": group_id} for name, group_id in page]
-        ec2.answers("describe_security_groups", {"SecurityGroups": groups, **more}, Filters=filters, **token)
-
-
-def test_security_groups(ec2: Ec2) -> None:
-    """All names are looked up in the VPC by one request, page after page."""
-    lay_groups(ec2, [("b", "sg-2")], [("a", "sg-1")])
-    found = firewalls.security_group_ids(ec2.client, "vpc-1", ["b", "a", "b"])
-    assert found == {"a": "sg-1", "b": "sg-2"}
-
-
-@pytest.mark.parametrize("names", [["us-east-1b", "us-east-1a"], []])
-def test_zones(ec2: Ec2, names: list[str]) -> None:
-    """Only zones that are available and take any disk count; a region without one is an error."""
-    filters = [
-        {"Name": "state", "Values": ["available"]},
-        {"Name": "zone-type", "Values": ["availability-zone"]},
+def test_find_all(ec2: Ec2, more: dict[str, bool], families: set[str]) -> None:
+    """Subnets are asked for together, each once, and have the families and ranges of their addresses."""
+    states = {"2600::/64": "associated", "2601::/64": "disassociated"}
+    more["Ipv6CidrBlockAssociationSet"] = [  # type: ignore[assignment]
+        {"Ipv6CidrBlock": block, "Ipv6CidrBlockState": {"State": state}} for block, state in states.items()
     ]
-    answer = {"AvailabilityZones": [{"ZoneName": name} for name in names]}
-    ec2.answers("describe_availability_zones", answer, Filters=filters)
-    if names:
-        assert subnets.ordinary_zones(ec2.client) == ["us-east-1a", "us-east-1b"]
+    answer = {"Subnets": [{**SHOWN, "CidrBlock": "10.0.1.0/24", **more}, {**SHOWN, "SubnetId": "subnet-2"}]}
+    ec2.lay("describe_subnets", answer, Filters=[{"Name": "subnet-id", "Values": [SUBNET, "subnet-2"]}])
+    found = subnets.find_all(ec2.client, ["subnet-2", SUBNET, "subnet-2"])
+    assert found.keys() == {SUBNET, "subnet-2"}
+    assert found[SUBNET].families == families
+    assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64"]
+
+
+def test_zones(ec2: Ec2) -> None:
+    """A zone counts in every state in which VMs may run, also while EC2 reports a problem in it."""
+    states = ("available", "constrained", "impaired", "information", "unavailable")
+    zones = [{"ZoneName": state, "State": state} for state in states]
+    ec2.lay("describe_availability_zones", {"AvailabilityZones": zones})
+    assert subnets.zones(ec2.client) == {*states} - {"unavailable"}
+
+
+@pytest.mark.parametrize("tables", [[{"RouteTableId": TABLE}], [{"RouteTableId": "rtb-2"}], []])
+def test_associated_already(ec2: Ec2, tables: list[dict[str, str]]) -> None:
+    """A second association of a subnet that EC2 may not know yet is no error if it has that route table."""
+    ec2.lay("associate_route_table", NOT_FOUND, "Resource.AlreadyAssociated", **PAIR)
+    ec2.lay("describe_route_tables", {"RouteTables": tables}, **OF_ASSOCIATION)
+    if {"RouteTableId": TABLE} in tables:
+        subnets.use_route_table(ec2.client, SUBNET, TABLE)
     else:
-        with pytest.raises(CloudError, match="No availability zone in the region is available"):
-            subnets.ordinary_zones(ec2.client)
+        with pytest.raises(ClientError, match="AlreadyAssociated"):
+            subnets.use_route_table(ec2.client, SUBNET, TABLE)
+
+
+def acls(*acl_ids: str) -> list[dict[str, Any]]:
+    """Answer with the subnet's network ACL, which another subnet has, too; empty: no association is shown."""
+    return [
+        {
+            "NetworkAcls": [
+                {
+                    "Associations": [
+                        {
+                            "NetworkAclAssociationId": f"aclassoc-{n}",
+                            "SubnetId": subnet_id,
+                            "NetworkAclId": acl_id,
+                        }
+                        for n, subnet_id in enumerate(["subnet-0", SUBNET])
+                    ]
+                }
+            ]
+            if acl_id
+            else []
+        }
+        for acl_id in acl_ids
+    ]
+
+
+@pytest.mark.parametrize("now", [ACL, "acl-2", ""])
+def test_replaced_already(ec2: Ec2, now: str) -> None:
+    """A refused replacement is no error if the subnet has that network ACL: its answer was lost."""
+    ec2.lay("describe_network_acls", *acls("", "acl-2"), **OF_ASSOCIATION)  # it may not be visible yet
+    replacement = {"AssociationId": "aclassoc-1", "NetworkAclId": ACL}
+    ec2.lay("replace_network_acl_association", "InvalidAssociationID.NotFound", **replacement)
+    ec2.lay("describe_network_acls", *acls(now), **OF_ASSOCIATION)
+    if now == ACL:
+        subnets.use_acl(ec2.client, SUBNET, ACL)
+    else:
+        with pytest.raises(ClientError, match="InvalidAssociationID"):
+            subnets.use_acl(ec2.client, SUBNET, ACL)
+
+
+def test_same_acl(ec2: Ec2) -> None:
+    """If the subnet already has the network ACL, nothing is changed."""
+    ec2.lay("describe_network_acls", *acls(ACL), **OF_ASSOCIATION)
+    subnets.use_acl(ec2.client, SUBNET, ACL)
+
+
+IN_SUBNET = {"Filters": [{"Name": "subnet-id", "Values": [SUBNET]}]}
+LEAKED = {"NetworkInterfaceId": "eni-1", "Status": "available", "Description": "of a function"}
+
+
+@pytest.mark.parametrize("is_managed", [True, False])
+def test_interfaces_that_stay(
+    ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, is_managed: bool
+) -> None:
+    """One that AWS manages for somebody is an error at once, others after a wait; the first are named."""
+    monkeypatch.setattr(timing, "SUBNET_RELEASED", timing.SUBNET_RELEASED if is_managed else timing.AT_ONCE)
+    many = [{**LEAKED, "NetworkInterfaceId": f"eni-{n}", "RequesterManaged": is_managed} for n in range(11)]
+    looks = [{"NetworkInterfaces": many}] * (1 if is_managed else 2)
+    ec2.lay("delete_subnet", "DependencyViolation", SubnetId=SUBNET)
+    ec2.lay("describe_network_interfaces", *looks, **IN_SUBNET)
+    ec2.lay("create_tags", {}, Resources=[SUBNET], Tags=[{"Key": "bosh_delete_failed", "Value": ANY}])
+    with pytest.raises(
+        CloudError, match=r"eni-9 \(available, of a function\), ….*DependencyViolation"
+    ) as caught:
+        subnets.delete(ec2.client, SUBNET)
+    assert "eni-10" not in caught.value.message
+    assert clock.pauses == []

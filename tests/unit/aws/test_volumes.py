@@ -1,241 +1,194 @@
-"""EBS volumes, through the orders of states and refusals that EC2 shows."""
+"""EBS volumes, through the orders of states, refusals and lost answers that EC2 shows."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
-from bosh_aws_cpi.aws import attachments, volumes
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
-from tests.unit.aws.volume_looks import DISK, NOT_FOUND, OTHER, OTHER_VM, VM, attached, entry, lay
+from bosh_aws_cpi.aws import volumes
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
+from bosh_aws_cpi.aws.sdk.idempotency import RECENT
+from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
+from tests.unit.aws.looks import DISK, OF_DISK, OTHER_DISK, OTHER_VM, VM, tagged, volume
+from tests.unit.aws.timing_script import ago
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.unit.conftest import Clock, Ec2
 
-EXPECTED = "Value (x) for parameter volume is invalid. Expected: 'vol-...'."
+NOT_FOUND = "InvalidVolume.NotFound"
+MARK = ("bosh_call", "call-1")
+SEARCH: dict[str, Any] = {"Filters": [{"Name": "tag:bosh_call", "Values": ["call-1"]}]}
+CREATE = {"AvailabilityZone": "z", "Size": 1, "ClientToken": "call-1"}
+NEW, OLD = timedelta(minutes=5), RECENT + timedelta(minutes=5)
 
 
 def test_find(ec2: Ec2) -> None:
-    """A volume is read with its attachments, except ended ones."""
-    lay(ec2, entry("in-use", DISK, (VM, "attached"), (OTHER_VM, "detached")))
-    found = volumes.find(ec2.client, DISK)
-    assert (found.disk_cid, found.state, found.availability_zone) == (DISK, "in-use", "z")
-    assert found.attachments == {VM: ("attached", "/dev/sdf")}
-
-
-def test_find_all(ec2: Ec2) -> None:
-    """Volumes come in the order asked for, each asked for once."""
-    answer = {"Volumes": [entry("available", DISK), entry("in-use", OTHER)]}
-    ec2.answers("describe_volumes", answer, VolumeIds=[DISK, OTHER])
-    found = volumes.find_all(ec2.client, [OTHER, DISK, OTHER])
-    assert [volume.disk_cid for volume in found] == [OTHER, DISK, OTHER]
+    """Volumes come in the order asked for, each asked for once, with the attachments that have not ended."""
+    held = volume("in-use", (VM, "attached"), (OTHER_VM, "detached"))
+    other = {**volume(), "VolumeId": OTHER_DISK}
+    ec2.lay("describe_volumes", {"Volumes": [held, other]}, VolumeIds=[DISK, OTHER_DISK])
+    found = volumes.find_all(ec2.client, [OTHER_DISK, DISK, OTHER_DISK])
+    assert [each.disk_cid for each in found] == [OTHER_DISK, DISK, OTHER_DISK]
+    assert found[1].attachments == {VM: ("attached", "/dev/sdf")}
 
 
 @pytest.mark.parametrize(
-    ("code", "message"),
-    [
-        (NOT_FOUND, f"The volume '{OTHER}' does not exist."),
-        ("InvalidParameterValue", f"Value ({OTHER}) for parameter volumes is invalid. Expected: 'vol-...'."),
-        ("InvalidVolumeID.Malformed", f"'{OTHER}'"),
-    ],
+    "message",
+    [None, f"The volume '{OTHER_DISK}' does not exist.", f"Value ({OTHER_DISK}). Expected: 'vol-...'."],
 )
-def test_find_all_names_the_missing_one(ec2: Ec2, code: str, message: str) -> None:
+def test_find_names_the_missing_one(ec2: Ec2, message: str | None) -> None:
     """The disk that EC2 does not know is named, not another one."""
-    ec2.refuses("describe_volumes", code, message, VolumeIds=[DISK, OTHER])
-    with pytest.raises(DiskNotFound, match=f"Disk '{OTHER}' not found"):
-        volumes.find_all(ec2.client, [DISK, OTHER])
+    asked = {"VolumeIds": [DISK, OTHER_DISK]}
+    if message is None:
+        ec2.lay("describe_volumes", {"Volumes": [volume()]}, **asked)
+    else:
+        code = "InvalidParameterValue" if "Expected" in message else NOT_FOUND
+        ec2.refuses("describe_volumes", code, message, **asked)
+    with pytest.raises(DiskNotFound, match=OTHER_DISK):
+        volumes.find_all(ec2.client, [DISK, OTHER_DISK])
 
 
-def test_find_all_without_one(ec2: Ec2) -> None:
-    """A disk that is missing from the answer is not found either."""
-    ec2.answers("describe_volumes", {"Volumes": [entry()]}, VolumeIds=[DISK, OTHER])
-    with pytest.raises(DiskNotFound, match=OTHER):
-        volumes.find_all(ec2.client, [DISK, OTHER])
-
-
-@pytest.mark.parametrize(
-    "states", [["available"], ["creating", "available"], [None, "creating", "available"]]
-)
-def test_wait_until_available(ec2: Ec2, clock: Clock, states: list[str | None]) -> None:
-    """A new volume is waited for, also while EC2 does not know it yet."""
-    lay(ec2, *(entry(state) if state else None for state in states))
-    volumes.wait_until_available(ec2.client, DISK)
-    assert len(clock.pauses) == len(states) - 1
-
-
-@pytest.mark.parametrize("state", ["error", "deleting", "deleted"])
-def test_volume_in_error(ec2: Ec2, clock: Clock, state: str) -> None:
-    """A volume that EBS could not make ends the wait at once, with what to check."""
-    lay(ec2, entry("creating"), entry(state))
-    with pytest.raises(CloudError) as caught:
-        volumes.wait_until_available(ec2.client, DISK)
-    assert caught.value.message.startswith(f"EBS could not create volume '{DISK}': it is in state {state}.")
-    assert "KMS key" in caught.value.message
-    assert len(clock.pauses) == 1
-
-
-@pytest.mark.parametrize("before", [[], [None, None]], ids=["at first", "unseen before"])
-def test_volume_that_vanishes(ec2: Ec2, clock: Clock, before: list[None]) -> None:
-    """EBS drops a volume whose key it can't use: one that was seen and is gone ends the wait at once."""
-    lay(ec2, *before, entry("creating"), None)
-    with pytest.raises(CloudError) as caught:
-        volumes.wait_until_available(ec2.client, DISK)
-    assert caught.value.message.startswith(f"EBS could not create volume '{DISK}': it is gone. ")
-    assert "KMS key" in caught.value.message
-    assert len(clock.pauses) == len(before) + 1
-
-
-def test_volume_that_is_never_seen(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that EC2 does not show for a minute is gone, too."""
-    monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": []})
-    with pytest.raises(CloudError, match=f"EBS could not create volume '{DISK}': it is gone"):
-        volumes.wait_until_available(ec2.client, DISK)
-    assert 60 <= clock.now <= 66
-
-
-@pytest.mark.parametrize("in_use", [0, 1, 5])
-def test_delete(ec2: Ec2, clock: Clock, in_use: int) -> None:
-    """A volume that EBS still holds for a deleted VM is tried again until it goes."""
-    for _ in range(in_use):
-        ec2.refuses("delete_volume", "VolumeInUse", VolumeId=DISK)
-    ec2.answers("delete_volume", VolumeId=DISK)
+def test_delete(ec2: Ec2, clock: Clock) -> None:
+    """A held volume is deleted later; after a lost answer, but not after throttling, gone is deleted."""
+    of_disk = {"VolumeId": DISK}
+    ec2.lay("delete_volume", "VolumeInUse", "VolumeInUse", f"again {NOT_FOUND}", **of_disk)
     volumes.delete(ec2.client, DISK)
-    assert len(clock.pauses) == in_use
+    assert len(clock.pauses) == 2
+    ec2.lay("delete_volume", NOT_FOUND, f"throttled {NOT_FOUND}", "again UnauthorizedOperation", **of_disk)
+    for error in (DiskNotFound, DiskNotFound, ClientError):
+        with pytest.raises(error):
+            volumes.delete(ec2.client, DISK)
 
 
-@pytest.mark.parametrize(
-    ("code", "message"),
-    [(NOT_FOUND, ""), ("InvalidParameterValue", EXPECTED), ("InvalidVolumeID.Malformed", "")],
-)
-def test_unknown_volume(ec2: Ec2, code: str, message: str) -> None:
-    """A volume that EC2 does not know, or whose id is malformed, is not found, whatever is done to it."""
-    ec2.refuses("delete_volume", code, message, VolumeId=DISK)
-    ec2.refuses("attach_volume", code, message, VolumeId=DISK, InstanceId=VM, Device="/dev/sdf")
-    ec2.refuses("detach_volume", code, message, VolumeId=DISK, InstanceId=VM)
-    calls: list[Callable[[], object]] = [
-        lambda: volumes.delete(ec2.client, DISK),
-        lambda: attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"]),
-        lambda: attachments.detach(ec2.client, DISK, VM),
-    ]
-    for call in calls:
-        with pytest.raises(DiskNotFound, match=f"Disk '{DISK}' not found"):
-            call()
-
-
-def test_volume_that_stays_in_use(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After ten minutes in use the deletion fails with what EC2 says."""
-    calls = []
-
-    def refuse(**arguments: Any) -> None:
-        calls.append(arguments)
-        raise ClientError({"Error": {"Code": "VolumeInUse", "Message": "held"}}, "DeleteVolume")
-
-    monkeypatch.setattr(ec2.client, "delete_volume", refuse)
-    with pytest.raises(ClientError, match="VolumeInUse"):
-        volumes.delete(ec2.client, DISK)
-    assert 600 <= clock.now <= 616
-    assert len(calls) == len(clock.pauses) + 1
-
-
-@pytest.mark.parametrize("looks", [[None], [entry("deleting"), None], [entry("in-use"), entry("deleted")]])
-def test_discard(ec2: Ec2, clock: Clock, looks: list[dict[str, Any] | None]) -> None:
-    """A volume that must not be is deleted and waited for until it is gone."""
-    ec2.answers("delete_volume", VolumeId=DISK)
-    lay(ec2, *looks)
+def test_discard(ec2: Ec2, clock: Clock) -> None:
+    """A new volume that EC2 does not know yet is deleted when it does, and waited for until it is gone."""
+    ec2.lay("delete_volume", NOT_FOUND, {}, VolumeId=DISK)
+    ec2.lay("describe_volumes", {"Volumes": [volume("deleting")]}, NOT_FOUND, **OF_DISK)
     volumes.discard(ec2.client, DISK)
-    assert len(clock.pauses) == len(looks) - 1
+    assert len(clock.pauses) == 2
+
+
+def made(disk_cid: str, age: timedelta | None, **more: str) -> dict[str, Any]:
+    """Describe a volume with this call's mark and this age; without an age EC2 shows no time."""
+    time = {} if age is None else {"CreateTime": ago(age)}
+    return {"VolumeId": disk_cid, "Tags": tagged(bosh_call="call-1"), **time, **more}
+
+
+@pytest.mark.parametrize("how", ["lost", "again RequestLimitExceeded", "again InsufficientVolumeCapacity"])
+def test_create_without_an_answer(ec2: Ec2, clock: Clock, how: str) -> None:
+    """After a lost answer the volume is looked for by its tag, whatever a repetition was answered."""
+    ec2.lay("create_volume", how, **CREATE)
+    shown = [made(OTHER_DISK, OLD), made(OTHER_DISK, NEW, State="deleting"), made(DISK, NEW)]
+    ec2.lay("describe_volumes", {"Volumes": []}, {"Volumes": [{"VolumeId": "vol-0"}]}, **SEARCH)
+    ec2.lay("describe_volumes", {"Volumes": shown}, **SEARCH)
+    assert volumes.create(ec2.client, CREATE, MARK) == DISK
+    assert len(clock.pauses) == 2
+
+
+def test_not_created(ec2: Ec2, clock: Clock) -> None:
+    """A refusal is an error at once, for a spent token of its own type; a lost volume is one in the end."""
+    ec2.lay("create_volume", "VolumeLimitExceeded", "throttled VolumeLimitExceeded", *TOKEN_SPENT, **CREATE)
+    for error in (ClientError, ClientError, *[volumes.NotCreated] * len(TOKEN_SPENT)):
+        with pytest.raises(error):
+            volumes.create(ec2.client, CREATE, MARK)
+    assert clock.pauses == []
+    ec2.lay("create_volume", "lost", **CREATE)
+    ec2.keeps("describe_volumes", {"Volumes": []})
+    with pytest.raises(ReadTimeoutError):
+        volumes.create(ec2.client, CREATE, MARK)
 
 
 @pytest.mark.parametrize(
-    "last", [entry(), None, *attached("attached", vm_cid=OTHER_VM), *attached("detached")]
-)
-def test_wait_until_detached(ec2: Ec2, clock: Clock, last: dict[str, Any] | None) -> None:
-    """The wait ends when the VM does not hold the disk any more, also when the disk is gone."""
-    lay(ec2, *attached("attached", "detaching", "busy"), last)
-    attachments.wait_until_detached(ec2.client, DISK, VM)
-    assert len(clock.pauses) == 3
-
-
-@pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound"])
-def test_detach_what_is_not_attached(ec2: Ec2, code: str) -> None:
-    """A disk that is not attached to that VM is said to be so; the Director may repeat that."""
-    ec2.refuses("detach_volume", code, VolumeId=DISK, InstanceId=VM)
-    with pytest.raises(DiskNotAttached) as caught:
-        attachments.detach(ec2.client, DISK, VM)
-    assert caught.value.message == f"Disk `{DISK}' is not attached to instance `{VM}'"
-    assert caught.value.ok_to_retry is True
-
-
-@pytest.mark.parametrize(
-    ("wait", "what", "looks"),
+    ("look", "age", "is_anothers"),
     [
-        (volumes.wait_until_available, "be available; last seen: creating", entry("creating")),
-        (volumes.wait_until_deleted, "be deleted; last seen: deleting", entry("deleting")),
+        (volume(), NEW, False),
+        (volume(), None, False),
+        (volume(), OLD, True),
+        (volume("creating"), OLD, True),
+        (volume(Tags=tagged(Owner="x", bosh_call="x")), NEW, False),
+        (volume(Tags=tagged(bosh_call="x", attached_at="x")), NEW, True),
+        (volume(Tags=tagged(director="x")), NEW, True),
+        *(
+            (volume("in-use", (VM, state)), NEW, True)
+            for state in ("attaching", "attached", "busy", "detaching")
+        ),
+        (volume("in-use", (VM, "detached")), NEW, False),
     ],
 )
-def test_time_out(
-    ec2: Ec2,
-    clock: Clock,
-    monkeypatch: pytest.MonkeyPatch,
-    wait: Callable[[Any, str], None],
-    what: str,
-    looks: dict[str, Any],
-) -> None:
-    """A state that never comes is an error after ten minutes, with the state that was seen last."""
-    monkeypatch.setattr(ec2.client, "describe_volumes", lambda **_: {"Volumes": [looks]})
-    with pytest.raises(CloudError) as caught:
-        wait(ec2.client, DISK)
-    assert caught.value.message == f"Timed out after 1600 seconds waiting for volume '{DISK}' to {what}"
-    assert clock.now >= 600
-
-
-def test_answers_that_were_lost(ec2: Ec2) -> None:
-    """After a lost answer, a missing volume or attachment means success."""
-    pair = {"VolumeId": DISK, "InstanceId": VM}
-    ec2.refuses_repetition("delete_volume", NOT_FOUND, VolumeId=DISK)
-    ec2.refuses_repetition("detach_volume", "IncorrectState", **pair)
-    ec2.refuses_repetition("detach_volume", "InvalidAttachment.NotFound", **pair)
-    volumes.delete(ec2.client, DISK)
-    for _ in range(2):
-        attachments.detach(ec2.client, DISK, VM)
-
-
-def test_repetition_that_says_nothing(ec2: Ec2) -> None:
-    """A repetition that is refused for another reason is refused."""
-    pair = {"VolumeId": DISK, "InstanceId": VM}
-    ec2.refuses_repetition("delete_volume", "UnauthorizedOperation", VolumeId=DISK)
-    ec2.refuses_repetition("detach_volume", NOT_FOUND, **pair)
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        volumes.delete(ec2.client, DISK)
-    with pytest.raises(DiskNotFound):
-        attachments.detach(ec2.client, DISK, VM)
-
-
-def test_after_throttling(ec2: Ec2) -> None:
-    """A throttled attempt has done nothing: what is not there then never was."""
-    pair = {"VolumeId": DISK, "InstanceId": VM}
-    ec2.refuses_after_throttling("delete_volume", NOT_FOUND, VolumeId=DISK)
-    ec2.refuses_after_throttling("detach_volume", "IncorrectState", **pair)
-    ec2.refuses_after_throttling("detach_volume", "InvalidAttachment.NotFound", **pair)
-    with pytest.raises(DiskNotFound):
-        volumes.delete(ec2.client, DISK)
-    for _ in range(2):
-        with pytest.raises(DiskNotAttached):
-            attachments.detach(ec2.client, DISK, VM)
-
-
-@pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound", None])
-def test_detach_by_force(ec2: Ec2, clock: Clock, code: str | None) -> None:
-    """A volume that must come off is taken off by force, and waited for; one that is off is fine."""
-    arguments = {"VolumeId": DISK, "InstanceId": VM, "Force": True}
-    if code:
-        ec2.refuses("detach_volume", code, **arguments)
+def test_anothers(ec2: Ec2, look: dict[str, Any], age: timedelta | None, *, is_anothers: bool) -> None:
+    """If others may have the token, an old, an attached, or a tagged disk's volume is another call's."""
+    answer = {"Volumes": [{**look, **({"CreateTime": ago(age)} if age else {})}]}
+    ec2.lay("describe_volumes", answer, answer, **OF_DISK)
+    if is_anothers:
+        with pytest.raises(volumes.NotCreated, match="another call"):
+            volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+        volumes.discard_shared(ec2.client, DISK)
     else:
-        ec2.answers("detach_volume", **arguments)
-        lay(ec2, *attached("detaching"), entry())
-    attachments.detach_by_force(ec2.client, DISK, VM)
-    assert len(clock.pauses) == (0 if code else 1)
+        volumes.wait_until_available(ec2.client, DISK, is_shared=True)
+        ec2.lay("delete_volume", "VolumeInUse", VolumeId=DISK)  # the other call begins to use it now
+        volumes.discard_shared(ec2.client, DISK)
+
+
+CHANGES = {"Size": 20, "VolumeType": "gp3"}
+OF_CHANGES = {"Filters": [{"Name": "volume-id", "Values": [DISK]}]}
+EARLIER, BEGAN = (datetime(2026, 1, day, tzinfo=UTC) for day in (1, 2))
+
+
+def changed(state: str, **more: Any) -> dict[str, Any]:
+    """Answer with the change to these figures, in this state."""
+    targets = {"TargetSize": 20, "TargetVolumeType": "gp3", "TargetIops": 3000}
+    return {"VolumesModifications": [{"ModificationState": state, "StartTime": BEGAN, **targets, **more}]}
+
+
+NONE: dict[str, Any] = {"VolumesModifications": []}
+BEFORE = changed("completed", StartTime=EARLIER, TargetSize=10)
+FAILED_BEFORE = changed("failed", StartTime=EARLIER)
+
+
+@pytest.mark.parametrize("before", [NONE, "InvalidVolumeModification.NotFound", BEFORE, FAILED_BEFORE])
+@pytest.mark.parametrize(
+    "answer", [{"VolumeModification": {"StartTime": BEGAN}}, {}, *sorted(volumes.NOT_MODIFIABLE)]
+)
+def test_modify(ec2: Ec2, before: Any, answer: Any) -> None:
+    """A volume is changed once, and waited for; EC2 may show an earlier change for a while.
+
+    A refusal after which just this change is under way is that of the SDK's repetition.
+    """
+    ec2.lay("describe_volumes_modifications", before, **OF_CHANGES)
+    ec2.lay("modify_volume", answer, VolumeId=DISK, **CHANGES)
+    looks = [changed("modifying"), changed("optimizing")]
+    if answer:
+        looks = [BEFORE, FAILED_BEFORE, *looks]
+    if isinstance(answer, str):
+        looks = [changed("modifying"), *looks]
+    ec2.lay("describe_volumes_modifications", *looks, **OF_CHANGES)
+    volumes.modify(ec2.client, DISK, CHANGES)
+
+
+@pytest.mark.parametrize("state", ["modifying", "optimizing"])
+def test_change_under_way(ec2: Ec2, state: str) -> None:
+    """Just this change, of an earlier call, is waited for; any other must end first. The latest counts."""
+    several = {
+        "VolumesModifications": [
+            *changed(state)["VolumesModifications"],
+            *changed("modifying", StartTime=EARLIER, TargetSize=30)["VolumesModifications"],
+        ]
+    }
+    ec2.lay("describe_volumes_modifications", several, BEFORE, changed("completed"), **OF_CHANGES)
+    volumes.modify(ec2.client, DISK, CHANGES)
+    for other in ({"TargetSize": 30}, {"TargetVolumeType": "io2"}):
+        ec2.lay("describe_volumes_modifications", changed(state, **other), **OF_CHANGES)
+        with pytest.raises(NotSupported, match=f"{DISK}.*{state}"):
+            volumes.modify(ec2.client, DISK, CHANGES)
+
+
+def test_change_that_does_not_end(ec2: Ec2, clock: Clock) -> None:
+    """After a while it is given up, with how far it was."""
+    ec2.keeps("describe_volumes_modifications", changed("modifying", Progress=40))
+    with pytest.raises(CloudError, match="last seen: modifying 40%"):
+        volumes.modify(ec2.client, DISK, CHANGES)
+    assert clock.now >= timing.VOLUME_MODIFIED.seconds

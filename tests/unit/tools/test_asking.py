@@ -21,7 +21,7 @@ from bosh_aws_cpi.tools.asking import (
     speaks_of_keys,
 )
 from bosh_aws_cpi.tools.findings import Severity
-from bosh_aws_cpi.tools.preflight import judged
+from bosh_aws_cpi.tools.preflight import verdict_of
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.cloud import Cloud
@@ -58,7 +58,7 @@ def test_judged(code: str, state: str) -> None:
 
     Any other code is no verdict.
     """
-    verdict = judged(answered(code), frozenset({"LoadBalancerNotFound"}))
+    verdict = verdict_of(answered(code), frozenset({"LoadBalancerNotFound"}))
     assert verdict.state == state
     assert (code in verdict.why) is (state != "allowed")
 

@@ -14,7 +14,7 @@ from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import sweep
-from bosh_aws_cpi.tools.strays import SEEN_TAG, Outcome, Removal, Stray
+from bosh_aws_cpi.tools.strays import SEEN_TAG, Removal, Stray, StrayOutcome
 from tests.unit.tools.sweep_things import hours_ago, report, thing
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +35,7 @@ def test_outcomes() -> None:
     """The table has all outcomes."""
     table = PAGE.partition("## Outcomes")[2].partition("\n\n| status")[0]
     said = {name for line in table.splitlines() for name in re.findall(r"`([^`]+)`", line.split("|")[:2][-1])}
-    assert said == {each.value for each in Outcome} - {"failed"} | {"failed: …"}
+    assert said == {each.value for each in StrayOutcome} - {"failed"} | {"failed: …"}
 
 
 def test_document() -> None:
@@ -72,35 +72,35 @@ def test_example() -> None:
             "of a stemcell that has no AMI",
             Removal.DELETE,
             hours_ago(74.4),
-            Outcome.REMOVED,
+            StrayOutcome.REMOVED,
         ),
         Stray(
             thing("volume", size_gib=3, type="gp3", resource_id="vol-3c1fb34cdbbc1fe4c"),
             "a disk without the Director's tags",
             Removal.DISK,
             hours_ago(74.4),
-            Outcome.LEFT_DISK,
+            StrayOutcome.LEFT_DISK,
         ),
         Stray(
             thing("interface", hours=None, resource_id="eni-7b5c2ed4b444afd65"),
             "of a VM that is gone",
             Removal.DELETE,
             hours_ago(30.2),
-            Outcome.REMOVED,
+            StrayOutcome.REMOVED,
         ),
         Stray(
             thing("interface", hours=None, resource_id="eni-f3b0ed6ce4c08682a"),
             "of a VM that is gone",
             Removal.DELETE,
             None,
-            Outcome.MARKED,
+            StrayOutcome.MARKED,
         ),
         Stray(
             thing("instance", "stopped", type="t3.micro", resource_id="i-07a6d2395e9eab1f4"),
             "perhaps of an interrupted create_vm",
             Removal.INSTANCE,
             hours_ago(74.4),
-            Outcome.LEFT_INSTANCE,
+            StrayOutcome.LEFT_INSTANCE,
         ),
     ]
     counts: dict[Kind, int] = {"snapshot": 1, "volume": 4, "interface": 3, "instance": 2}

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.tools.strays import Outcome, Removal, Stray, Wish, wanted
+from bosh_aws_cpi.tools.strays import Removal, Stray, StrayOutcome, Wish, wanted
 from bosh_aws_cpi.tools.sweep import monthly
 from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, report, thing
 
@@ -23,7 +23,7 @@ LOOKED = (
 )
 
 
-def became(stray: Stray, outcome: Outcome, error: str | None = None) -> Stray:
+def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Stray:
     """Return a stray with its outcome."""
     return stray.replaced(outcome=outcome, error=error)
 
@@ -31,29 +31,29 @@ def became(stray: Stray, outcome: Outcome, error: str | None = None) -> Stray:
 @pytest.mark.parametrize(
     ("hours", "removal", "wish", "expected"),
     [
-        (100, Removal.DELETE, LISTING, Outcome.STRAY),
-        (100, Removal.DISK, LISTING, Outcome.LEFT_DISK),
-        (100, Removal.DELETE, DELETING, Outcome.REMOVED),
-        (100, Removal.DISK, DELETING, Outcome.LEFT_DISK),
-        (100, Removal.DISK, OTHER_NAMED, Outcome.LEFT_DISK),
-        (100, Removal.DISK, NAMED, Outcome.REMOVED),
-        (24, Removal.DELETE, DELETING, Outcome.REMOVED),
-        (23.9, Removal.DELETE, DELETING, Outcome.YOUNG),
-        (23.9, Removal.DISK, NAMED, Outcome.YOUNG),
-        (23.9, Removal.DELETE, LISTING, Outcome.YOUNG),
-        (-1, Removal.DELETE, Wish(0, delete=True), Outcome.REMOVED),
-        (-1, Removal.DELETE, Wish(0.001, delete=True), Outcome.YOUNG),
-        (100, Removal.HAND, LISTING, Outcome.LEFT),
-        (100, Removal.HAND, NAMED, Outcome.LEFT),
-        (1, Removal.HAND, NAMED, Outcome.YOUNG),
-        (100, Removal.INSTANCE, LISTING, Outcome.LEFT_INSTANCE),
-        (100, Removal.INSTANCE, NAMED, Outcome.LEFT_INSTANCE),
-        (1, Removal.INSTANCE, NAMED, Outcome.YOUNG),
-        (1, Removal.INSTANCE, NAMED_INSTANCE, Outcome.REMOVED),
-        (100, Removal.DISK, NAMED_INSTANCE, Outcome.LEFT_DISK),
+        (100, Removal.DELETE, LISTING, StrayOutcome.STRAY),
+        (100, Removal.DISK, LISTING, StrayOutcome.LEFT_DISK),
+        (100, Removal.DELETE, DELETING, StrayOutcome.REMOVED),
+        (100, Removal.DISK, DELETING, StrayOutcome.LEFT_DISK),
+        (100, Removal.DISK, OTHER_NAMED, StrayOutcome.LEFT_DISK),
+        (100, Removal.DISK, NAMED, StrayOutcome.REMOVED),
+        (24, Removal.DELETE, DELETING, StrayOutcome.REMOVED),
+        (23.9, Removal.DELETE, DELETING, StrayOutcome.YOUNG),
+        (23.9, Removal.DISK, NAMED, StrayOutcome.YOUNG),
+        (23.9, Removal.DELETE, LISTING, StrayOutcome.YOUNG),
+        (-1, Removal.DELETE, Wish(0, delete=True), StrayOutcome.REMOVED),
+        (-1, Removal.DELETE, Wish(0.001, delete=True), StrayOutcome.YOUNG),
+        (100, Removal.HAND, LISTING, StrayOutcome.LEFT),
+        (100, Removal.HAND, NAMED, StrayOutcome.LEFT),
+        (1, Removal.HAND, NAMED, StrayOutcome.YOUNG),
+        (100, Removal.INSTANCE, LISTING, StrayOutcome.LEFT_INSTANCE),
+        (100, Removal.INSTANCE, NAMED, StrayOutcome.LEFT_INSTANCE),
+        (1, Removal.INSTANCE, NAMED, StrayOutcome.YOUNG),
+        (1, Removal.INSTANCE, NAMED_INSTANCE, StrayOutcome.REMOVED),
+        (100, Removal.DISK, NAMED_INSTANCE, StrayOutcome.LEFT_DISK),
     ],
 )
-def test_actions(hours: float, removal: Removal, wish: Wish, expected: Outcome) -> None:
+def test_actions(hours: float, removal: Removal, wish: Wish, expected: StrayOutcome) -> None:
     """A stray that is old enough is deleted on request; one from the future has the age 0."""
     assert wanted(VOLUME.replaced(removal=removal, since=hours_ago(hours)), wish, NOW) is expected
 
@@ -61,13 +61,13 @@ def test_actions(hours: float, removal: Removal, wish: Wish, expected: Outcome) 
 @pytest.mark.parametrize(
     ("stray", "wish", "expected"),
     [
-        (INTERFACE, LISTING, Outcome.UNKNOWN),
-        (INTERFACE, DELETING, Outcome.MARKED),
-        (INTERFACE, Wish(0, delete=True), Outcome.MARKED),
-        (VOLUME.replaced(since=None), DELETING, Outcome.UNKNOWN),
+        (INTERFACE, LISTING, StrayOutcome.UNKNOWN),
+        (INTERFACE, DELETING, StrayOutcome.MARKED),
+        (INTERFACE, Wish(0, delete=True), StrayOutcome.MARKED),
+        (VOLUME.replaced(since=None), DELETING, StrayOutcome.UNKNOWN),
     ],
 )
-def test_unknown_age(stray: Stray, wish: Wish, expected: Outcome) -> None:
+def test_unknown_age(stray: Stray, wish: Wish, expected: StrayOutcome) -> None:
     """With --delete, a stray whose age only a mark can tell is marked; without an age, nothing is deleted."""
     assert wanted(stray, wish, NOW) is expected
 
@@ -96,22 +96,22 @@ def test_prices(kind: Any, more: dict[str, Any], price: float | None) -> None:
 @pytest.mark.parametrize(
     ("outcome", "status"),
     [
-        (Outcome.STRAY, 1),
-        (Outcome.UNKNOWN, 0),
-        (Outcome.YOUNG, 0),
-        (Outcome.LEFT, 1),
-        (Outcome.LEFT_DISK, 1),
-        (Outcome.MARKED, 0),
-        (Outcome.REMOVED, 0),
-        (Outcome.GONE, 0),
-        (Outcome.SPARED, 0),
-        (Outcome.FAILED, 1),
-        (Outcome.NOT_CERTAIN, 1),
+        (StrayOutcome.STRAY, 1),
+        (StrayOutcome.UNKNOWN, 0),
+        (StrayOutcome.YOUNG, 0),
+        (StrayOutcome.LEFT, 1),
+        (StrayOutcome.LEFT_DISK, 1),
+        (StrayOutcome.MARKED, 0),
+        (StrayOutcome.REMOVED, 0),
+        (StrayOutcome.GONE, 0),
+        (StrayOutcome.SPARED, 0),
+        (StrayOutcome.FAILED, 1),
+        (StrayOutcome.NOT_CERTAIN, 1),
     ],
 )
-def test_status(outcome: Outcome, status: int) -> None:
+def test_status(outcome: StrayOutcome, status: int) -> None:
     """The exit status is 1 if something is left to do; strays that are too young don't count."""
-    assert report(became(VOLUME, Outcome.REMOVED), became(VOLUME, outcome)).status == status
+    assert report(became(VOLUME, StrayOutcome.REMOVED), became(VOLUME, outcome)).status == status
 
 
 def test_not_everything() -> None:
@@ -136,13 +136,13 @@ def test_table() -> None:
     image = thing("AMI", "failed")
     instance = thing("instance", "stopped", type="t3.micro")
     strays = [
-        became(VOLUME, Outcome.REMOVED),
-        became(volume, Outcome.FAILED, "AWS said no"),
-        became(VOLUME.replaced(resource=snapshot), Outcome.LEFT_DISK),
-        became(VOLUME.replaced(resource=image, since=hours_ago(47.9)), Outcome.SPARED),
-        became(INTERFACE, Outcome.UNKNOWN),
-        became(INTERFACE.replaced(since=hours_ago(3)), Outcome.YOUNG),
-        became(VOLUME.replaced(resource=instance), Outcome.LEFT),
+        became(VOLUME, StrayOutcome.REMOVED),
+        became(volume, StrayOutcome.FAILED, "AWS said no"),
+        became(VOLUME.replaced(resource=snapshot), StrayOutcome.LEFT_DISK),
+        became(VOLUME.replaced(resource=image, since=hours_ago(47.9)), StrayOutcome.SPARED),
+        became(INTERFACE, StrayOutcome.UNKNOWN),
+        became(INTERFACE.replaced(since=hours_ago(3)), StrayOutcome.YOUNG),
+        became(VOLUME.replaced(resource=instance), StrayOutcome.LEFT),
     ]
     assert report(*strays, wish=DELETING).lines(is_complete=True) == [
         "KIND       ID               AGE             COST                   WHAT  OUTCOME",
@@ -164,7 +164,7 @@ def test_table() -> None:
 
 def test_document() -> None:
     """The JSON document says the same; unknown values are null."""
-    strays = [became(VOLUME, Outcome.STRAY), became(INTERFACE, Outcome.FAILED, "no")]
+    strays = [became(VOLUME, StrayOutcome.STRAY), became(INTERFACE, StrayOutcome.FAILED, "no")]
     wish = Wish(1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}), instances=frozenset({"i-1"}))
     common = {"why": "lost", "removal": "--delete"}
     nothing = dict.fromkeys(("since", "age_hours", "size_gib", "type", "usd_per_month"))

@@ -33,7 +33,7 @@ class Use(Record):
 
     Attributes:
         node: Who asks: an instance group, or the compilation section.
-        shown: The same for messages.
+        shown: Who asks, for messages.
         types: The VM type, or what else has the cloud properties; empty with ``vm_resources``.
         extensions: The VM extensions, in the order in which they are merged.
         zones: The azs; None stands for a VM without one.
@@ -213,7 +213,7 @@ def use_of(
 
     Args:
         node: Who asks.
-        shown: The same for messages.
+        shown: Who asks, for messages.
         own: The VM type that it names.
         zones: See `Use`.
         config: The cloud config.

@@ -60,7 +60,7 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
         document: The manifest.
         given: The ``aws`` section of cpi.json. It lends what the manifest has as variables, and how AWS is
             reached.
-        aws: The same, parsed: what is checked instead if the manifest's properties can't be read.
+        aws: That section, parsed: what is checked instead if the manifest's properties can't be read.
     """
     whole = document.root.at(*_ROUTE, "aws")
     other = aws.replaced(default_security_groups=aws.default_security_groups or _ANY_GROUPS)

@@ -11,7 +11,6 @@ from typing import Final
 
 from bosh_aws_cpi.jsontext import is_true
 from bosh_aws_cpi.plan.spread import MAX_RUNNING
-from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks import addresses
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of, zones_of
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
@@ -44,55 +43,38 @@ _LISTS_OF_CREATE_ENV: Final = {
 _GROUPS_OF_CREATE_ENV: Final = ("instance_groups", "jobs")
 
 
-class DeployedGroup(Record):
-    """An instance group.
-
-    Attributes:
-        node: Its entry.
-        zones: The names of its azs, "" alone without any; None when they aren't known.
-        networks: Its networks: the entry, and the network in the cloud config.
-    """
-
-    node: Node
-    zones: Sequence[str] | None
-    networks: Sequence[tuple[Node, Node]]
-
-    @classmethod
-    def of(cls, node: Node, config: CloudConfig) -> "DeployedGroup":
-        """Read it; what can't be read is left out."""
-        azs = node.get("azs")
-        zones: list[str] | None = [""]
-        if azs is not None:
-            is_known = isinstance(azs.value, list) and all(isinstance(each, str) for each in azs.value)
-            zones = list(azs.value) if is_known and not azs.has_variables else None
-        found = [(each, config.named("networks", name_of(each))) for each in hashes(node.get("networks"))]
-        return cls(node, zones, [(entry, network) for entry, network in found if network is not None])
-
-    @property
-    def shown(self) -> str:
-        """Its name, for messages."""
-        return f"instance group '{name_of(self.node)}'"
-
-
-def uses(groups: Iterable[DeployedGroup], config: CloudConfig) -> list[Use]:
+def asked_for(groups: Iterable[Node], config: CloudConfig) -> list[Use]:
     """The VMs that a manifest's instance groups ask for; those whose VM type is not known are left out."""
     found: list[Use] = []
     for group in groups:
-        own = config.named("vm_types", text_of(group.node.get("vm_type")))
-        zones = [config.named("azs", name) for name in group.zones or ()]
-        known: list[Node | None] = [each for each in zones if each is not None]
-        known = known or ([None] if group.zones == [""] else [])
-        found += use_of(group.node, group.shown, own, known, config)
+        own = config.named("vm_types", text_of(group.get("vm_type")))
+        found += use_of(group, f"instance group '{name_of(group)}'", own, _azs(group, config), config)
     return found
 
 
-def vms(groups: Sequence[DeployedGroup], uses: Iterable[Use], config: CloudConfig) -> Iterator[Vm]:
+def _azs(group: Node, config: CloudConfig) -> list[Node | None]:
+    """The azs of an instance group, None for a group without any; what can't be read is left out."""
+    azs = group.get("azs")
+    if azs is None:
+        return [None]
+    if not isinstance(azs.value, list) or not all(isinstance(each, str) for each in azs.value):
+        return []
+    found = [config.named("azs", name) for name in azs.value] if not azs.has_variables else []
+    return [each for each in found if each is not None]
+
+
+def _networks(group: Node, config: CloudConfig) -> list[tuple[Node, Node]]:
+    """An instance group's entries for networks, with the networks in the cloud config that they name."""
+    found = [(each, config.named("networks", name_of(each))) for each in hashes(group.get("networks"))]
+    return [(entry, network) for entry, network in found if network is not None]
+
+
+def vms(uses: Iterable[Use], config: CloudConfig) -> Iterator[Vm]:
     """The VMs of groups, and those that compile, in each zone in which each network has one subnet."""
-    by_node = {group.node.route: group for group in groups}
     for use in uses:
-        group = by_node[use.node.route]
-        if len(group.networks) == len(group.node.at("networks").entries()):
-            yield from _vms(group.networks, use, config, "networks")
+        networks = _networks(use.node, config)
+        if len(networks) == len(use.node.at("networks").entries()):
+            yield from _vms(networks, use, config, "networks")
     for use in of_compilation(config):
         network = config.named("networks", text_of(use.node.get("network")))
         yield from _vms([(network, network)], use, config, "network") if network is not None else ()
@@ -117,13 +99,13 @@ def _attachment(entry: Node, network: Node, zone: Node | None, index: int) -> At
     return Attachment(entry, kind, there[0], any_address(there[0], index) if kind == "manual" else None)
 
 
-def used(groups: Iterable[DeployedGroup], config: CloudConfig) -> dict[str, set[str] | None]:
+def used(groups: Iterable[Node], config: CloudConfig) -> dict[str, set[str] | None]:
     """The entries that instance groups and the compilation name, by section; None if they may name any.
 
     Those in azs of other CPIs do not count.
     """
     others = {name_of(az) for az in config.azs_of_others}
-    nodes = [*(group.node for group in groups), *([config.compilation] if config.compilation else [])]
+    nodes = [*groups, *([config.compilation] if config.compilation else [])]
     own = [node for node in nodes if not (azs := _named(node, "azs")) or not azs <= others]
     found = {section: set().union(*(_named(node, section) for node in own)) for section in _USED}
     return {section: None if "" in names else names for section, names in found.items()}
@@ -213,7 +195,7 @@ def config_of_create_env(document: Document) -> CloudConfig:
 def kept_by_aws(document: Document, config: CloudConfig) -> Iterator[Finding]:
     """Check the addresses that AWS keeps, for a manifest for create-env."""
     for group in _groups_of_create_env(document):
-        for entry, network in DeployedGroup.of(group, config).networks:
+        for entry, network in _networks(group, config):
             if type_of(network) == "manual":
                 yield from addresses.of_create_env(network, entry.get("static_ips"))
 
@@ -227,9 +209,7 @@ def vms_of_create_env(document: Document, config: CloudConfig) -> Iterator[Vm]:
     """The VM of the instance group for create-env, if its networks are known."""
     for group in _groups_of_create_env(document):
         pool = config.named("vm_types", text_of(group.get("resource_pool")))
-        attachments = [
-            one for each in DeployedGroup.of(group, config).networks for one in _static_attachment(*each)
-        ]
+        attachments = [one for each in _networks(group, config) for one in _static_attachment(*each)]
         is_whole = len(attachments) == len(group.at("networks").entries())
         if attachments and is_whole and pool is not None and not is_open(pool):
             yield Vm(Merged(pool, properties_of(pool)), attachments, group)

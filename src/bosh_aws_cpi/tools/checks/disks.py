@@ -15,12 +15,7 @@ from bosh_aws_cpi.tools.checks import property_values
 from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.combinations import Merged
 from bosh_aws_cpi.tools.checks.documents import Node
-from bosh_aws_cpi.tools.checks.reading import (
-    is_open,
-    properties_of,
-    read_known,
-    said,
-)
+from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read_known, said
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Encrypted: TypeAlias = tuple[Encryptable, Encryption, Node]

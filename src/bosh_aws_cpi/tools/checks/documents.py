@@ -62,7 +62,7 @@ class Node(Entity):
     Attributes:
         document: The document.
         route: What leads to it.
-        path: The same for people: list entries with a name have it in place of their index.
+        path: Its keys for people: list entries with a name have it in place of their index.
         value: The value.
     """
 

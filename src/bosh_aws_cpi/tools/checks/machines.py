@@ -25,7 +25,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import name_of, renamed
 from bosh_aws_cpi.tools.checks.combinations import Identity, Merged, identity
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.checks.property_values import is_no_zone, near_type
-from bosh_aws_cpi.tools.checks.reading import blamed, is_open, properties_of, read_known, said
+from bosh_aws_cpi.tools.checks.reading import is_open, properties_of, read_known, said
 from bosh_aws_cpi.tools.checks.references import grouped, judged
 from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
 
@@ -51,16 +51,16 @@ def findings(
     """
     aws = aws.replaced(tags={**aws.tags, **common_tags})
     defaults, extended = disk_defaults(aws), _of_extensions(config)
-    judged: set[Identity] = set()
+    seen: set[Identity] = set()
     told: set[tuple[Identity, str]] = set()
     for merged in combinations:
         if merged.is_open:
             continue
         if not merged.is_extension:
             yield from _missing(merged, extended if merged.use is None else set())
-        if merged.identity in judged or any(map(_is_wrong, merged.nodes.items())):
+        if merged.identity in seen or any(map(_is_wrong, merged.nodes.items())):
             continue
-        judged.add(merged.identity)
+        seen.add(merged.identity)
         for problem in _problems(_values(merged), defaults, aws):
             node = _blamed(problem, merged)
             if (identity(node), problem.text) not in told:
@@ -127,7 +127,8 @@ def _problems(values: Json, defaults: DiskDefaults, aws: AwsConfig) -> list[Prob
 
 def _blamed(problem: Problem, merged: Merged) -> Node:
     """Where the property is that is to blame; the instance type if a default of cpi.json is."""
-    return blamed(problem, merged.nodes, merged.nodes.get("instance_type", merged.entry))
+    key, *rest = problem.key.split(".")
+    return merged.nodes.get(key, merged.nodes.get("instance_type", merged.entry)).at(*rest)
 
 
 def with_types(merged: Merged, types: Iterable[InstanceTypeFacts], aws: AwsConfig) -> Iterator[Finding]:

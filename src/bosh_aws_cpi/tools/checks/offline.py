@@ -32,7 +32,6 @@ from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig
 from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, Level, hashes, keys_of, name_of
 from bosh_aws_cpi.tools.checks.combinations import Merged, Use
-from bosh_aws_cpi.tools.checks.deployment import DeployedGroup
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.checks.interfaces import Vm
 from bosh_aws_cpi.tools.checks.quotas import Demand
@@ -104,8 +103,7 @@ class Files(Record):
         deployed = Document.read(manifest) if manifest is not None else None
         whole = [document for document in documents if deployment.is_for_create_env(document)]
         if whole and (len(documents) > 1 or deployed):
-            message = f"'{whole[0].name}' is a manifest for create-env: check it alone"
-            raise CloudError(message)
+            raise CloudError(f"'{whole[0].name}' is a manifest for create-env: check it alone")
         wrong: Sequence[Finding] = ()
         if whole:
             config = deployment.config_of_create_env(whole[0])
@@ -165,14 +163,14 @@ class Files(Record):
         for node in [*groups, *([config.compilation] if config.compilation is not None else [])]:
             yield from combinations.sized_properties(node, config)[1]
         if is_offline:
-            yield from _without_aws(References.of(config, self.combinations, self.vms), aws.region)
+            yield from _without_aws(self.references, aws.region)
         yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
 
     def _of_document(self, document: Document, *, is_offline: bool) -> Iterator[Finding]:
         """What is wrong with its form, and with values."""
         source = BOSH_CLI if self.is_for_create_env else DIRECTOR
-        model: type[models.Bosh] = CreateEnv if self.is_for_create_env else models.CloudConfig
+        model: type[models.BoshHash] = CreateEnv if self.is_for_create_env else models.BoshCloudConfig
         model = Manifest if document is self.manifest else model
         yield from keys_of(document.root, model, source, self.config.others)
         levels = Level(document.root, model).within(self.config.others)
@@ -205,7 +203,7 @@ class Files(Record):
     @cached_property
     def uses(self) -> Sequence[Use] | None:
         """The kinds of VMs that the manifest asks for; None without one."""
-        return deployment.uses(self._groups, self.config) if self.manifest is not None else None
+        return deployment.asked_for(self._groups, self.config) if self.manifest is not None else None
 
     @cached_property
     def combinations(self) -> Sequence[Merged]:
@@ -217,17 +215,21 @@ class Files(Record):
         """The VMs whose networks are known."""
         if self.is_for_create_env:
             return list(deployment.vms_of_create_env(self.documents[0], self.config))
-        return list(deployment.vms(self._groups, self.uses or (), self.config))
+        return list(deployment.vms(self.uses or (), self.config))
+
+    @cached_property
+    def references(self) -> References:
+        """What the cloud config names in AWS."""
+        return References.of(self.config, self.combinations, self.vms)
 
     def demand(self) -> Demand:
         """The number of instances of each type that the manifest needs; empty without one."""
         return deployment.demand(self.uses, self.config) if self.uses is not None else Demand()
 
-    @cached_property
-    def _groups(self) -> Sequence[DeployedGroup]:
+    @property
+    def _groups(self) -> Sequence[Node]:
         """The manifest's instance groups; none without one."""
-        nodes = hashes(self.manifest.root.get("instance_groups")) if self.manifest is not None else ()
-        return [DeployedGroup.of(each, self.config) for each in nodes]
+        return hashes(self.manifest.root.get("instance_groups")) if self.manifest is not None else ()
 
     def _tags(self) -> Json:
         """The manifest's tags that are known."""

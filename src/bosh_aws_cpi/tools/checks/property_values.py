@@ -18,7 +18,7 @@ from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.properties.types import Properties, Truth
 from bosh_aws_cpi.properties.vm import TENANCIES
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
-from bosh_aws_cpi.tools.checks.bosh.models import Bosh
+from bosh_aws_cpi.tools.checks.bosh.models import BoshHash
 from bosh_aws_cpi.tools.checks.bosh.rules import CPI, DISK_SIZES, QUOTED, Level, did_you_mean, keys_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -111,7 +111,7 @@ def findings(levels: Iterable[Level], region: str, *, is_offline: bool) -> Itera
             if key in DISK_SIZES and not isinstance(node.value, bool) and isinstance(node.value, int):
                 kind = level.node.get("type") or level.node.get("cloud_properties", "type")
                 yield from _size(node, node.value, kind)
-            elif not issubclass(level.model, Bosh):
+            elif not issubclass(level.model, BoshHash):
                 yield from _of_property(level, key, node)
                 for each in node.texts():
                     yield from _of_name(each, level.node, key, region, is_offline=is_offline)

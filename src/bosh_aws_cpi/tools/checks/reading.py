@@ -1,13 +1,13 @@
 """Reads cloud properties with the models of the methods."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TypeVar
 
 from pydantic import ValidationError
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Problem, Properties
+from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.tools.checks.documents import Node
 
 Model = TypeVar("Model", bound=Properties)
@@ -33,18 +33,6 @@ def said(check: Callable[[], object]) -> str | None:
     except CloudError as error:
         return error.message
     return None
-
-
-def blamed(problem: Problem, nodes: Mapping[str, Node], other: Node) -> Node:
-    """Where the property is that is to blame for a problem.
-
-    Args:
-        problem: The problem.
-        nodes: The properties, by key.
-        other: Stands for a property that is absent.
-    """
-    key, *rest = problem.key.split(".")
-    return nodes[key].at(*rest) if key in nodes else other
 
 
 def properties_of(entry: Node) -> dict[str, Node]:

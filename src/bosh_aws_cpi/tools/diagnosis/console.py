@@ -33,7 +33,7 @@ _NAMED: Final = re.compile(
 """A secret after its name, without quotation marks."""
 
 
-class _Kind(Record):
+class _Symptom(Record):
     """A kind of line that tells why a VM does not work.
 
     Attributes:
@@ -47,8 +47,8 @@ class _Kind(Record):
     remedy: str
 
 
-_KINDS: Final = (
-    _Kind(
+_SYMPTOMS: Final = (
+    _Symptom(
         re.compile(
             r"Kernel panic|You are in emergency mode|Emergency Mode|emergency shell|Unable to mount root|"
             r"VFS: Cannot open root device|ALERT! .* does not exist|No bootable device|"
@@ -59,25 +59,25 @@ _KINDS: Final = (
         "The VM did not start",
         "Recreate the VM; use another stemcell if it recurs",
     ),
-    _Kind(
+    _Symptom(
         re.compile(r"No space left on device|Out of memory: Kill|oom-kill|invoked oom-killer"),
         Severity.WARNING,
         "The VM lacks memory or disk space",
         "Use a larger instance type or a larger root or ephemeral disk",
     ),
-    _Kind(
+    _Symptom(
         re.compile(r"x509: |certificate (has expired|is not yet valid|verify failed)|tls: bad certificate"),
         Severity.WARNING,
         "A certificate is refused",
         "Check the clocks (ntp) and the Director's NATS certificates; recreate the VM after they change",
     ),
-    _Kind(
+    _Symptom(
         re.compile(r"getting real device path|(ephemeral|persistent) disk.*(fail|error)", re.IGNORECASE),
         Severity.WARNING,
         "The agent did not find a disk",
         "Look at the VM's volumes; use a newer stemcell if the instance type is newer than it",
     ),
-    _Kind(
+    _Symptom(
         re.compile(
             r"169\.254\.169\.254.*(fail|error|refused|timeout|unreachable)|invalid status from .*169\.254",
             re.IGNORECASE,
@@ -86,7 +86,7 @@ _KINDS: Final = (
         "The VM can't read instance metadata",
         "Check metadata_options; stemcells before May 2022 need http_tokens: optional",
     ),
-    _Kind(
+    _Symptom(
         re.compile(
             r"^(?=.*(bosh-agent|cloud-init)).*(error|fail|panic|traceback)|agent exited with error| ERROR - ",
             re.IGNORECASE,
@@ -132,7 +132,7 @@ def findings(text: str) -> list[Finding]:
     """
     shown = lines(text)
     begin = max((number for number, line in enumerate(shown) if _START.search(line)), default=0)
-    lines_of: dict[_Kind, list[str]] = {kind: [] for kind in _KINDS}
+    lines_of: dict[_Symptom, list[str]] = {kind: [] for kind in _SYMPTOMS}
     for line in shown[begin:]:
         if (kind := _kind_of(line)) is not None:
             lines_of[kind].append(line)
@@ -143,5 +143,5 @@ def findings(text: str) -> list[Finding]:
     ]
 
 
-def _kind_of(line: str) -> _Kind | None:
-    return next((kind for kind in _KINDS if kind.pattern.search(line)), None)
+def _kind_of(line: str) -> _Symptom | None:
+    return next((kind for kind in _SYMPTOMS if kind.pattern.search(line)), None)

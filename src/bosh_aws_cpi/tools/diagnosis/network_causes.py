@@ -143,8 +143,8 @@ def _dns(facts: Facts) -> Iterator[Finding]:
     """DNS that is disabled in the VPC: a VM that asks Amazon's DNS server gets no answer."""
     if facts.has_dns is not False:
         return
-    servers = facts.settings.dns if facts.settings else ()
-    is_asked = not servers or any(is_of_amazon(facts, host) for host in servers)
+    given = facts.settings.dns if facts.settings else ()
+    is_asked = not given or any(is_of_amazon(facts, host) for host in given)
     is_mbus = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
     worst = Severity.ERROR if is_mbus else Severity.WARNING
     yield Finding(

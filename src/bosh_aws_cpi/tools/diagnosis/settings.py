@@ -39,8 +39,8 @@ class Address(Record):
         """Whether a VM that uses it looks for the server on itself."""
         if not is_ip(self.host):
             return self.host == "localhost"
-        address = ip_address(self.host)
-        return address.is_loopback or address.is_unspecified
+        host = ip_address(self.host)
+        return host.is_loopback or host.is_unspecified
 
 
 class AgentSettings(Record):

@@ -1,4 +1,4 @@
-"""What the log shows of a call, and what an error tells of the one that it ended."""
+"""What the log shows of a call, what an error tells of it, and answers that are no AWS service's."""
 
 from __future__ import annotations
 
@@ -6,99 +6,74 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError, ConnectTimeoutError, HTTPClientError
+from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, masked
-from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call, call_of, described, may_be_done
+from bosh_aws_cpi.aws.sdk.permissions import operations
+from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.call_statistics import CallStatistics
-from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.config.aws_config import ENDPOINTS
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.redact import MASK
-from testbed.protocols import KEY_OF_TESTS
+from tests.unit.called_operations import ALL_SERVICES
+from tests.unit.rpc.standin import Host, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
+    from bosh_aws_cpi.aws.sdk.clients import Clients
     from testbed.cloud import FakeAws
+    from tests.unit.conftest import ProgramLog
 
-RUN: dict[str, Any] = {
-    "ImageId": "ami-1",
-    "UserData": "hunter2",
-    "MetadataOptions": {"HttpTokens": "required"},
-    "TagSpecifications": [
-        {
-            "ResourceType": "instance",
-            "Tags": [{"Key": "a", "Value": "hunter2"}, {"Key": "b", "Value": "hunter2"}],
-        },
-        {"ResourceType": "volume", "Tags": []},
-    ],
-}
-
-
-def test_masked() -> None:
-    """User data and the values of tags are masked, everything else is shown."""
-    assert masked(RUN) == {
-        "ImageId": "ami-1",
-        "UserData": MASK,
-        "MetadataOptions": {"HttpTokens": "required"},
-        "TagSpecifications": [
-            {"ResourceType": "instance", "Tags": [{"Key": "a", "Value": MASK}, {"Key": "b", "Value": MASK}]},
-            {"ResourceType": "volume", "Tags": []},
-        ],
-    }
-
-
-def test_parameters_stay() -> None:
-    """Masking does not change the call's own parameters."""
-    before = copy.deepcopy(RUN)
-    masked(RUN)
-    assert before == RUN
-
-
-def test_masked_tags() -> None:
-    """The values of tags outside of tag specifications are masked, too."""
-    tags = [{"Key": "a", "Value": "hunter2"}, {"Key": "b", "Value": "hunter2"}]
-    shown = masked({"Resources": ["i-1"], "Tags": tags})
-    assert shown == {"Resources": ["i-1"], "Tags": [{"Key": key, "Value": MASK} for key in ("a", "b")]}
-    assert {tag["Value"] for tag in tags} == {"hunter2"}
-
-
-def test_masked_block() -> None:
-    """An image's block is not shown: half a MiB would fill the log."""
-    assert masked({"BlockIndex": 5, "BlockData": b"hunter2"}) == {"BlockIndex": 5, "BlockData": MASK}
-
-
-@pytest.mark.parametrize("params", [{}, {"Resources": ["i-1"], "Filters": [{"Name": "n", "Values": ["b"]}]}])
-def test_nothing_to_mask(params: dict[str, Any]) -> None:
-    """A call without any of these is shown as it is."""
-    assert masked(params) == params
-
-
+SECRET = "hunter2"
 VM, DISK, AMI = "i-0123456789abcdef0", "vol-0123456789abcdef0", "ami-01234567"
 SUBNET, GROUP = "subnet-0123456789abcdef0", "sg-0123456789abcdef0"
 ARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/0123456789abcdef"
 
 
+def run(value: str) -> dict[str, Any]:
+    """Return the parameters of a launch with these secrets."""
+    tags = [{"Key": key, "Value": value} for key in "ab"]
+    specifications = [{"ResourceType": "instance", "Tags": tags}, {"ResourceType": "volume", "Tags": []}]
+    return {"ImageId": AMI, "UserData": value, "TagSpecifications": specifications, "Tags": tags}
+
+
+@pytest.mark.parametrize(
+    ("params", "shown"),
+    [
+        (run(SECRET), run(MASK)),
+        ({"BlockIndex": 5, "BlockData": b"hunter2"}, {"BlockIndex": 5, "BlockData": MASK}),
+        ({"Filters": [{"Name": "n", "Values": ["b"]}]}, {"Filters": [{"Name": "n", "Values": ["b"]}]}),
+    ],
+)
+def test_masked(params: dict[str, Any], shown: dict[str, Any]) -> None:
+    """User data, blocks and the values of tags are masked, everything else is shown; the call's own stay."""
+    before = copy.deepcopy(params)
+    assert masked(params) == shown
+    assert before == params
+
+
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        ({}, ()),
         ({"VolumeId": DISK, "InstanceId": VM, "Device": "/dev/sdf"}, (DISK, VM)),
         ({"InstanceIds": [VM, VM, "i-12345678"]}, (VM, "i-12345678")),
         ({"Filters": [{"Name": "subnet-id", "Values": [SUBNET]}]}, (SUBNET,)),
         (
             {
-                **RUN,
-                "ImageId": AMI,
-                "NetworkInterfaces": [{"SubnetId": SUBNET, "Groups": [GROUP], "DeviceIndex": 0}],
+                **run("word-deadbeef0123"),
+                "UserData": "",
+                "Interfaces": [{"SubnetId": SUBNET, "Groups": [GROUP]}],
             },
             (AMI, SUBNET, GROUP),
         ),
         ({"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}, (ARN, VM)),
         ({"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}, ("web", VM)),
-        ({"LoadBalancerNames": ["web"]}, ("web",)),
-        ({"Names": ("web", "api")}, ("web", "api")),
+        ({"LoadBalancerNames": ["web"], "Names": ("web", "api")}, ("web", "api")),
         ({"PublicIps": ["192.0.2.1"], "PublicIp": "192.0.2.2"}, ("192.0.2.1", "192.0.2.2")),
         ({"Name": "web", "Description": f"of {VM}", "InstanceType": "m5.large"}, ()),
         ({"ClientToken": "0123456789abcdef" * 4, "UserData": "aS0wMTIzNDU2Nzg5YWJjZGVmMA=="}, ()),
@@ -106,97 +81,50 @@ ARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/01234
     ],
 )
 def test_ids(params: dict[str, Any], expected: tuple[str, ...]) -> None:
-    """A call's ids are the first few ids and names in its parameters, each once."""
+    """A call's ids are the first few ids and names in its parameters, each once; tags are secret."""
     assert ids(params) == expected
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"Tags": [{"Key": "a", "Value": "word-deadbeef0123"}]},
-        {
-            "TagSpecifications": [
-                {"ResourceType": "volume", "Tags": [{"Key": "a", "Value": "word-deadbeef0123"}]}
-            ]
-        },
-    ],
-    ids=["Tags", "TagSpecifications"],
-)
-def test_ids_in_tags(params: dict[str, Any]) -> None:
-    """The value of a tag is shown nowhere, whatever it looks like."""
-    assert ids({**params, "Resources": [DISK]}) == (DISK,)
-
-
-@pytest.fixture
-def clients(fake_aws: FakeAws, monkeypatch: pytest.MonkeyPatch) -> Clients:
-    """Return clients as calls get them, which repeat nothing."""
-    assert fake_aws.calls() == []
-    monkeypatch.setenv("no_proxy", "")
-    monkeypatch.setenv("NO_PROXY", "")  # the clients add to both
-    names = ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint")
-    keys = {"access_key_id": KEY_OF_TESTS, "secret_access_key": "unit"}
-    aws = {"max_retries": 0, "region": "us-east-1", **dict.fromkeys(names, fake_aws.endpoint), **keys}
-    return Clients(cpi_config.parse({"cloud": {"properties": {"aws": aws}}}, {}, {}).aws, CallStatistics())
-
-
-CALLS: dict[str, tuple[Callable[[Clients], object], tuple[str, ...]]] = {
-    "ec2:AttachVolume": (
-        lambda clients: clients.ec2.attach_volume(VolumeId=DISK, InstanceId=VM, Device="/dev/sdf"),
-        (DISK, VM),
-    ),
+TARGETS = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
+CALLS: dict[str, tuple[str, str, dict[str, Any], tuple[str, ...]]] = {
+    "ec2:DescribeVolumes": ("ec2", "describe_volumes", {"VolumeIds": [DISK, VM]}, (DISK, VM)),
+    "elasticloadbalancing:DescribeTargetHealth": ("elbv2", "describe_target_health", TARGETS, (ARN, VM)),
     "elasticloadbalancing:DescribeLoadBalancers": (
-        lambda clients: clients.elb.describe_load_balancers(LoadBalancerNames=["web"]),
-        ("web",),
-    ),
-    "elasticloadbalancing:DescribeTargetHealth": (
-        lambda clients: clients.elbv2.describe_target_health(TargetGroupArn=ARN, Targets=[{"Id": VM}]),
-        (ARN, VM),
+        *("elb", "describe_load_balancers"),
+        *({"LoadBalancerNames": ["web"]}, ("web",)),
     ),
     "ebs:CompleteSnapshot": (
-        lambda clients: clients.ebs.complete_snapshot(
-            SnapshotId="snap-0123456789abcdef0", ChangedBlocksCount=1
-        ),
-        ("snap-0123456789abcdef0",),
+        *("ebs", "complete_snapshot"),
+        *({"SnapshotId": "snap-01234567", "ChangedBlocksCount": 1}, ("snap-01234567",)),
     ),
-    "sts:GetCallerIdentity": (lambda clients: clients.sts.get_caller_identity(), ()),
+    "sts:GetCallerIdentity": ("sts", "get_caller_identity", {}, ()),
 }
+"""By IAM's name: the SDK's names of service and operation, the parameters, and what the call is about."""
 
 
-def known(error: Exception) -> tuple[str, tuple[str, ...]]:
-    """Return the call that an error knows: its name and what it is about."""
-    call = call_of(error)
-    assert call is not None
-    return call.action, call.ids
+def make(clients: Clients, action: str) -> None:
+    """Make one of the calls."""
+    service, operation, parameters, _ = CALLS[action]
+    getattr(getattr(clients, service), operation)(**parameters)
 
 
 @pytest.mark.parametrize("action", CALLS)
 def test_call_of_an_error(fake_aws: FakeAws, clients: Clients, action: str) -> None:
-    """An error that AWS answers knows its call, under the name that IAM policies have for it."""
-    call, about = CALLS[action]
-    fake_aws.rule(action="*", error={"code": "Sorry", "message": "no", "status": 403})
-    with pytest.raises(ClientError) as caught:
-        call(clients)
-    assert known(caught.value) == (action, about)
-    assert described(caught.value).endswith(f", for {', '.join(about)})" if about else ")")
-
-
-@pytest.mark.parametrize("action", CALLS)
-def test_call_of_a_lost_answer(fake_aws: FakeAws, clients: Clients, action: str) -> None:
-    """An error that AWS did not answer knows its call, too, and tells it once."""
-    call, about = CALLS[action]
-    fake_aws.rule(action="*", drop="before")
-    with pytest.raises(HTTPClientError) as caught:
-        call(clients)
-    assert known(caught.value) == (action, about)
-    named = " for ".join([action, *([", ".join(about)] if about else [])])
-    assert described(caught.value) == f"{type(caught.value).__name__}: {caught.value} ({named})"
-
-
-def test_success(fake_aws: FakeAws, clients: Clients) -> None:
-    """An answer that is no error stays as AWS gave it."""
-    answer = clients.ec2.describe_instances()
-    assert sorted(answer) == ["Reservations", "ResponseMetadata"]
-    assert fake_aws.actions() == ["DescribeInstances"]
+    """An error knows its call, under IAM's name, and tells it once, whether AWS answered or not."""
+    about = CALLS[action][-1]
+    named = f" for {', '.join(about)}" if about else ""
+    fake_aws.rule(action="*", nth=1, error={"code": "Sorry", "message": "no", "status": 403})
+    fake_aws.rule(action="*", nth=2, times=None, drop="before")
+    for kind, words in (
+        (ClientError, f",{named})" if about else ")"),
+        (HTTPClientError, f" ({action}{named})"),
+    ):
+        with pytest.raises(kind) as caught:
+            make(clients, action)
+        call = call_of(caught.value)
+        assert call
+        assert (call.action, call.ids) == (action, about)
+        assert described(caught.value).endswith(words)
 
 
 def test_keys_that_can_not_be_renewed() -> None:
@@ -210,3 +138,121 @@ def test_keys_that_can_not_be_renewed() -> None:
     session.emit("after-call-error.ec2.CreateVolume", exception=error, context={CALL: own})
     assert may_be_done(error)
     assert "sts:AssumeRole" in described(error)
+
+
+def test_hooks() -> None:
+    """Each call that the CPI makes has the hooks of the SDK that it has in a plain session, and ours."""
+    own, plain = Session(include_builtin_handlers=False), Session()
+    install(own, CallStatistics())
+    assert sorted(ENDPOINTS) == sorted(ALL_SERVICES)
+
+    def of(session: Session, event: str) -> list[Any]:
+        emitter: Any = session.get_component("event_emitter")
+        name = vars(type(emitter))["_alias_event_name"](emitter, event)
+        found = vars(vars(emitter)["_emitter"])["_handlers"].prefix_search(name)
+        return [each for each in found if getattr(each, "__module__", "").startswith("botocore")]
+
+    kinds: tuple[str, ...] = (
+        "before-parameter-build",
+        "provide-client-params",
+        "before-call",
+        "before-sign",
+        "choose-signer",
+    )
+    kinds += ("before-send", "after-call", "needs-retry", "before-parse", "getattr", "request-created")
+    total = 0
+    for service in ALL_SERVICES:
+        model = plain.get_service_model(service)
+        for operation in sorted({*model.operation_names} & operations(for_commands=True)):
+            for kind in kinds:
+                event = f"{kind}.{model.service_id.hyphenize()}.{operation}"
+                assert of(own, event) == of(plain, event), event
+                total += len(of(plain, event))
+    assert total > 100
+
+
+PAGES = {
+    "xhtml": f"<html><head><title>No</title></head><body>{SECRET}</body></html>",
+    "html": f"<!DOCTYPE html><html><p>{SECRET}<br></html>",
+    "text": SECRET,
+    "json": f'{{"why": "{SECRET}"}}',
+    "nothing": "",
+}
+
+
+class Proxy:
+    """Answers all calls of a client itself.
+
+    Attributes:
+        asked: How often it was asked.
+        page: What it answers.
+    """
+
+    def __init__(self, client: Any, status: int, page: str = "", content_type: str = "text/html") -> None:
+        """Come in between."""
+        self.asked = 0
+        self._status = status
+        self._headers: Any = {"content-type": content_type}
+        self.page = page
+        client.meta.events.register("before-send", self._send)
+
+    def _send(self, request: Any, **_: Any) -> AWSResponse:
+        self.asked += 1
+        return AWSResponse(request.url, self._status, self._headers, self)
+
+    def stream(self) -> Iterator[bytes]:
+        """Return the page."""
+        yield self.page.encode()
+
+
+def met(clients: Clients, action: str = "ec2:DescribeVolumes") -> tuple[Exception, CloudError]:
+    """Make a call; returns the error that it ends with, and the translated one."""
+    with pytest.raises((ClientError, ResponseParserError)) as caught:
+        make(clients, action)
+    typed = translate(caught.value, "attach_disk")
+    assert isinstance(typed, CloudError)
+    return caught.value, typed
+
+
+@pytest.mark.parametrize("action", CALLS)
+@pytest.mark.parametrize(
+    ("status", "asked", "is_perhaps_done"),
+    [(302, 1, False), (403, 1, False), (404, 1, False), (429, 3, False), (502, 3, True), (503, 3, True)],
+)
+def test_page(clients: Clients, action: str, status: int, asked: int, *, is_perhaps_done: bool) -> None:
+    """A page counts by its HTTP status, whether it can be read or not; it is not quoted."""
+    proxy = Proxy(getattr(clients, CALLS[action][0]), status)
+    for proxy.page in PAGES.values():
+        proxy.asked = 0
+        error, typed = met(clients, action)
+        assert proxy.asked == asked
+        assert may_be_done(error) is is_perhaps_done
+        assert typed.ok_to_retry is (status not in {302, 403, 404})
+        assert SECRET not in typed.message
+
+
+@pytest.mark.parametrize(
+    ("page", "content_type"),
+    [*((page, "text/html") for page in ("xhtml", "html", "nothing")), ("html", "text/plain")],
+)
+def test_page_as_success(clients: Clients, program_log: ProgramLog, page: str, content_type: str) -> None:
+    """A page that says that all is well is no answer either; nothing quotes it, nor does an undo's log."""
+    Proxy(clients.ec2, 200, PAGES[page], content_type)
+    error, typed = met(clients)
+    assert typed.ok_to_retry is True
+    assert "its answer can't be read" in program_log.text
+    assert SECRET not in f"{error} {typed.message} {program_log.text}"
+
+
+@pytest.mark.usefixtures("signals")
+def test_log_of_the_answer(clients: Clients) -> None:
+    """The response's log names the page among the causes, without its content."""
+    Proxy(clients.ec2, 200, f"<p>{'x' * 600}{SECRET}")
+
+    def method(*_: Any) -> None:
+        message = "outer"
+        raise CloudError(message) from met(clients)[0]
+
+    log = ask(Host(method), "has_vm", "i-1")["log"]
+    assert "; caused by ResponseParserError: AWS could not be called: " in log
+    assert SECRET not in log

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from botocore.exceptions import (
     ClientError,
-    ConnectionClosedError,
     ConnectTimeoutError,
     EndpointConnectionError,
     NoCredentialsError,
@@ -17,47 +16,39 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk import errors
+from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY, THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import Call
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
-from tests.unit.aws.timing_script import knowing
+from tests.unit.aws.timing_script import Script, knowing
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
+URL = {"endpoint_url": "http://h/"}
 
-def refusal(code: str, message: str = "said", **more: Any) -> ClientError:
-    """Make an error that AWS answered."""
-    answer: Any = {"Error": {"Code": code, "Message": message}, **more}
+
+def refusal(code: str, message: str = "said", status: int = 0) -> ClientError:
+    """Make an error that AWS answered, perhaps with this HTTP status."""
+    answer: Any = {"Error": {"Code": code, "Message": message}}
+    if status:
+        answer["ResponseMetadata"] = {"HTTPStatusCode": status, "RequestId": "r-1"}
     return ClientError(answer, "DoThis")
 
 
-def fault(code: str, status: int = 500) -> ClientError:
-    """Make an error that AWS answered with this HTTP status."""
-    return refusal(code, ResponseMetadata={"HTTPStatusCode": status})
+def page(status: int) -> ClientError:
+    """Make what the SDK may make of a page of HTML that a proxy answers."""
+    answer: Any = {"ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(answer, "DoThis")
 
 
-NO_ANSWER = EndpointConnectionError(endpoint_url="http://h/")
-MALFORMED_VOLUME = refusal(
-    "InvalidParameterValue", "Value (x) for parameter volumes is invalid. Expected: 'vol-...'."
-)
-BLANK: Any = {"Error": {}}
-PAGE: Any = {"ResponseMetadata": {"HTTPStatusCode": 403}}
-UNAVAILABLE_PAGE: Any = {"ResponseMetadata": {"HTTPStatusCode": 503}}
-"""What the SDK may make of a page of HTML that a proxy answers."""
-UNTRUSTED = SSLError(endpoint_url="https://h/", error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"))
+MALFORMED_VOLUME = refusal("InvalidParameterValue", "Value (x) is invalid. Expected: 'vol-...'.")
+UNTRUSTED = SSLError(error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"), **URL)
 
 
 @pytest.mark.parametrize(
     ("error", "expected"),
-    [
-        (refusal("Code.Sub"), "Code.Sub"),
-        (ClientError(BLANK, "DoThis"), ""),
-        (ClientError(PAGE, "DoThis"), ""),
-        (NO_ANSWER, ""),
-        (ValueError("x"), ""),
-        (None, ""),
-    ],
+    [(refusal("Code.Sub"), "Code.Sub"), (page(403), ""), (ConnectTimeoutError(**URL), ""), (None, "")],
 )
 def test_code(error: BaseException | None, expected: str) -> None:
     """Only what AWS answered has a code."""
@@ -65,53 +56,27 @@ def test_code(error: BaseException | None, expected: str) -> None:
     assert errors.has_code(error, frozenset({"Code.Sub", "Other"})) is (expected != "")
 
 
-def refused_connection() -> Exception:
-    """Make the error of an attempt that never arrived."""
-    return EndpointConnectionError(endpoint_url="http://h/")
-
-
-@pytest.mark.parametrize(
-    ("error", "missing"),
-    [
-        (refusal("InvalidVolume.NotFound"), True),
-        (refusal("InvalidVolumeID.Malformed"), True),
-        (MALFORMED_VOLUME, True),
-        (refusal("InvalidParameterValue", "Expected: 'i-...'."), False),
-        (refusal("VolumeInUse"), False),
-        (NO_ANSWER, False),
-    ],
-)
-def test_missing_volume(error: Exception, *, missing: bool) -> None:
-    """A volume is missing when EC2 does not know its id, or calls it malformed in one of its ways."""
-    assert errors.is_volume_missing(error) is missing
-
-
 @pytest.mark.parametrize(
     ("error", "uncertain", "passing"),
     [
-        (fault("InternalError"), True, True),
-        (fault("Unavailable", 503), True, True),
-        (fault("", 599), True, True),
-        (fault("RequestLimitExceeded", 503), False, True),
-        (fault("Unheard", 429), False, True),
-        (fault("InsufficientInstanceCapacity"), False, False),
-        (fault("InsufficientHostCapacity", 503), False, False),
-        (ClientError(PAGE, "DoThis"), False, False),
-        (ClientError(UNAVAILABLE_PAGE, "DoThis"), True, True),
-        (refusal("Throttling"), False, True),
-        (fault("InvalidParameterValue", 400), False, False),
-        (fault("InternalError", 499), False, False),
-        (refusal("InternalError"), False, False),
-        (ReadTimeoutError(endpoint_url="http://h/"), True, True),
-        (ConnectionClosedError(endpoint_url="http://h/"), True, True),
+        *((refusal("InternalError", status=status), True, True) for status in (500, 503, 599)),
+        (page(503), True, True),
+        (ReadTimeoutError(**URL), True, True),
         (ResponseParserError("x"), True, True),
-        (ConnectTimeoutError(endpoint_url="http://h/"), False, True),
-        (NO_ANSWER, False, True),
+        *((refusal(code, status=503), False, True) for code in sorted(THROTTLED)),
+        (refusal("Unheard", status=429), False, True),
+        (refusal("Throttling"), False, True),
+        (ConnectTimeoutError(**URL), False, True),
+        (EndpointConnectionError(**URL), False, True),
+        *((refusal(code, status=500), False, False) for code in sorted(NO_CAPACITY)),
+        (refusal("InsufficientQuantumCapacity", status=500), False, False),
+        (refusal("InsufficientVolumeCapacity", status=500), True, True),
+        (refusal("InternalError", status=499), False, False),
+        (page(403), False, False),
         (UNTRUSTED, False, False),
-        (NoCredentialsError(), False, False),
-        (CloudError("x"), False, False),
-        (ValueError("x"), False, False),
+        *((error, False, False) for error in (NoCredentialsError(), CloudError("x"), ValueError("x"))),
     ],
+    ids=str,
 )
 def test_kinds(error: Exception, *, uncertain: bool, passing: bool) -> None:
     """After a fault or a lost answer the work may be done; what never arrived, or is throttled, is not.
@@ -123,142 +88,78 @@ def test_kinds(error: Exception, *, uncertain: bool, passing: bool) -> None:
     assert errors.is_transient(error) is passing
 
 
-UNCERTAIN = Call("ec2:DoThis", (), was_uncertain=True)
-THROTTLED_ONCE = Call("ec2:DoThis", (), throttled=1)
-
-
 @pytest.mark.parametrize(
-    ("error", "call", "may_be_done"),
+    ("error", "was_uncertain", "may_be_done"),
     [
-        (refusal("A"), UNCERTAIN, True),
-        (refusal("RequestLimitExceeded"), UNCERTAIN, True),
-        (refused_connection(), UNCERTAIN, True),
-        (fault("InternalError"), THROTTLED_ONCE, True),
-        (fault("InternalError"), None, True),
-        (ReadTimeoutError(endpoint_url="http://h/"), None, True),
-        (refusal("A"), THROTTLED_ONCE, False),
-        (refusal("A", ResponseMetadata={"RetryAttempts": 1}), THROTTLED_ONCE, False),
-        (refused_connection(), THROTTLED_ONCE, False),
+        (refusal("A"), True, True),
+        (refusal("RequestLimitExceeded"), True, True),
+        (EndpointConnectionError(**URL), True, True),
+        (refusal("InternalError", status=500), False, True),
+        (ReadTimeoutError(**URL), None, True),
+        (refusal("A"), False, False),
+        (EndpointConnectionError(**URL), False, False),
         (refusal("A"), None, False),
-        (refused_connection(), None, False),
     ],
 )
-def test_may_be_done(error: Exception, call: Call | None, *, may_be_done: bool) -> None:
-    """A call may have done its work when any of its attempts may: not when all before were throttled."""
+def test_may_be_done(error: Exception, *, was_uncertain: bool | None, may_be_done: bool) -> None:
+    """A call may have done its work when any of its attempts may; an error gives its call back."""
+    call = None if was_uncertain is None else Call("ec2:DoThis", (), throttled=1, was_uncertain=was_uncertain)
     assert errors.may_be_done(knowing(error, call)) is may_be_done
+    assert errors.call_of(error) is call
 
 
 @pytest.mark.parametrize(
-    ("naming", "error", "expected", "message"),
+    ("naming", "error", "expected"),
     [
-        (errors.naming_vm, refusal("InvalidInstanceID.NotFound"), VMNotFound, "VM `x' not found"),
-        (errors.naming_vm, refusal("InvalidInstanceID.Malformed"), VMNotFound, "VM `x' not found"),
-        (errors.naming_disk, refusal("InvalidVolume.NotFound"), DiskNotFound, "Disk 'x' not found"),
-        (errors.naming_disk, MALFORMED_VOLUME, DiskNotFound, "Disk 'x' not found"),
+        (errors.naming_vm, refusal("InvalidInstanceID.NotFound"), VMNotFound),
+        (errors.naming_vm, refusal("InvalidInstanceID.Malformed"), VMNotFound),
+        (errors.naming_vm, refusal("InvalidVolume.NotFound"), ClientError),
+        (errors.naming_disk, refusal("InvalidVolume.NotFound"), DiskNotFound),
+        (errors.naming_disk, refusal("InvalidVolumeID.Malformed"), DiskNotFound),
+        (errors.naming_disk, MALFORMED_VOLUME, DiskNotFound),
+        (errors.naming_disk, refusal("InvalidParameterValue", "Expected: 'i-...'."), ClientError),
+        (errors.naming_disk, refusal("InvalidInstanceID.NotFound"), ClientError),
+        (errors.naming_disk, ConnectTimeoutError(**URL), ConnectTimeoutError),
     ],
 )
 def test_naming(
-    naming: Callable[[str], AbstractContextManager[None]],
-    error: Exception,
-    expected: type[CloudError],
-    message: str,
+    naming: Callable[[str], AbstractContextManager[None]], error: Exception, expected: type[Exception]
 ) -> None:
-    """An id that EC2 does not know becomes the error that callers know, with AWS's own as its cause."""
-    with pytest.raises(expected) as caught, naming("x"):
+    """An id that EC2 does not know, or calls malformed, becomes the error that callers know; others stay."""
+    with pytest.raises(expected) as caught, naming("own-id"):
         raise error
-    assert caught.value.message == message
-    assert caught.value.__cause__ is error
+    if isinstance(caught.value, CloudError):
+        assert "own-id" in caught.value.message
+    assert error in {caught.value, caught.value.__cause__}
 
 
 @pytest.mark.parametrize(
-    ("naming", "error"),
-    [
-        (errors.naming_vm, refusal("InvalidVolume.NotFound")),
-        (errors.naming_vm, refusal("UnauthorizedOperation")),
-        (errors.naming_disk, refusal("InvalidInstanceID.NotFound")),
-        (errors.naming_disk, refusal("InvalidParameterValue")),
-        (errors.naming_disk, NO_ANSWER),
-    ],
-)
-def test_naming_others(naming: Callable[[str], AbstractContextManager[None]], error: Exception) -> None:
-    """Every other error goes through as it is."""
-    with pytest.raises(type(error)) as caught, naming("x"):
-        raise error
-    assert caught.value is error
-
-
-def failing(error: Exception) -> Callable[[], object]:
-    """Return a look-up that fails."""
-
-    def ask() -> object:
-        raise error
-
-    return ask
-
-
-@pytest.mark.parametrize(
-    "error", [refusal("UnauthorizedOperation"), NO_ANSWER, ResponseParserError("<html>"), VMNotFound("x")]
+    "error", [refusal("UnauthorizedOperation"), ResponseParserError("<html>"), VMNotFound("x")]
 )
 def test_looked_up(error: Exception) -> None:
-    """What AWS refuses, does not answer or does not know is not found."""
-    assert errors.looked_up("x", failing(error)) is None
-
-
-@pytest.mark.parametrize("error", [AttributeError("There is no operation 'x'"), KeyError("x")])
-def test_bug_in_a_look_up(error: Exception) -> None:
-    """An error of the program, such as a call that the table of actions lacks, is not hidden."""
-    with pytest.raises(type(error)):
-        errors.looked_up("x", failing(error))
-
-
-def remembered(error: Exception, *ids: str) -> Exception:
-    """Put a call about these into an error."""
-    return knowing(error, Call("ec2:DoThis", ids))
+    """What AWS refuses, does not answer or does not know is not found; a bug is not hidden."""
+    assert errors.looked_up("x", Script(error)) is None
+    with pytest.raises(AttributeError):
+        errors.looked_up("x", Script(AttributeError("There is no operation 'x'")))
 
 
 UNREAD = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 
 
 @pytest.mark.parametrize(
-    ("error", "message"),
+    ("error", "ids", "message"),
     [
-        (
-            refusal("AuthFailure", "no\nway", ResponseMetadata={"RequestId": "r-1"}),
-            "DoThis failed with AuthFailure: no\nway (request id r-1)",
-        ),
-        (refusal("A", "b"), "DoThis failed with A: b (request id none)"),
-        (ClientError({"Error": {}}, "DoThis"), "DoThis failed with no code: no message (request id none)"),
-        (remembered(refusal("A", "b")), "DoThis failed with A: b (request id none)"),
-        (
-            remembered(refusal("A", "b", ResponseMetadata={"RequestId": "r-1"}), "vol-1", "i-1"),
-            "DoThis failed with A: b (request id r-1, for vol-1, i-1)",
-        ),
-        (ValueError("x"), "ValueError: x"),
-        (ClientError(PAGE, "DoThis"), "DoThis failed with no code: no message (request id none)"),
-        (remembered(OSError("x"), "i-1", "vol-1"), "OSError: x (ec2:DoThis for i-1, vol-1)"),
-        (remembered(OSError("x")), "OSError: x (ec2:DoThis)"),
-        (ResponseParserError("<html>hunter2"), UNREAD),
-        (remembered(ResponseParserError("<html>hunter2"), "i-1"), f"{UNREAD} (ec2:DoThis for i-1)"),
+        (refusal("A", "no\nway", 400), (), "DoThis failed with A: no\nway (request id r-1)"),
+        (refusal("A", "b"), None, "DoThis failed with A: b (request id none)"),
+        (refusal("A", "b", 400), ("i-1", "b"), "DoThis failed with A: b (request id r-1, for i-1, b)"),
+        (page(403), None, "DoThis failed with no code: no message (request id none)"),
+        (ValueError("x"), None, "ValueError: x"),
+        (OSError("x"), ("i-1", "vol-1"), "OSError: x (ec2:DoThis for i-1, vol-1)"),
+        (OSError("x"), (), "OSError: x (ec2:DoThis)"),
+        (ResponseParserError("<html>hunter2"), ("i-1",), f"{UNREAD} (ec2:DoThis for i-1)"),
     ],
 )
-def test_described(error: Exception, message: str) -> None:
-    """An error tells all that AWS said of the call, and what the call was about as far as that is known.
-
-    A page that can't be read is not quoted: it may hold secrets.
-    """
-    assert errors.described(error) == message
-
-
-@pytest.mark.parametrize("make", [lambda: refusal("A"), refused_connection], ids=["answered", "lost"])
-def test_call(make: Callable[[], Exception]) -> None:
-    """An error gives back the call that was put into it."""
-    error, call = make(), Call("ec2:DoThis", ("vol-1",))
-    assert errors.call_of(error) is None
-    assert errors.call_of(knowing(error, call)) is call
-
-
-def test_call_of_a_success() -> None:
-    """A successful answer stays unchanged."""
-    answer: dict[str, Any] = {"Volumes": []}
-    errors.remember_call(answer, Call("ec2:DoThis", ()))
-    assert answer == {"Volumes": []}
+def test_described(error: Exception, ids: tuple[str, ...] | None, message: str) -> None:
+    """An error tells all that AWS said of the call, and what it was about; a page may hold secrets."""
+    call = None if ids is None else Call("ec2:DoThis", ids)
+    assert errors.described(knowing(error, call)) == message

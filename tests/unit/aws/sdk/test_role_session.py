@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from botocore.awsrequest import AWSRequest
 
 from bosh_aws_cpi.aws.sdk.role_session import RoleCredentials
-
-if TYPE_CHECKING:
-    import pytest
 
 REVOKED = {"Code": "ExpiredToken", "Message": "The security token included in the request is expired"}
 
@@ -56,9 +54,29 @@ def refused(credentials: RoleCredentials, request: AWSRequest | None = None) -> 
     return credentials.after_attempt(response=(None, {"Error": REVOKED}), request_dict=document)
 
 
-def test_renewed_by_another_process(tmp_path: Path) -> None:
+@pytest.fixture
+def sts() -> Sts:
+    """Return what issues credentials."""
+    return Sts()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Return where they are kept."""
+    return tmp_path / "role-1.json"
+
+
+@pytest.fixture
+def kept(sts: Sts, file: Path) -> RoleCredentials:
+    """Return credentials that an earlier call has kept."""
+    key(RoleCredentials(sts.fetch, file))
+    credentials = RoleCredentials(sts.fetch, file)
+    assert key(credentials) == "ASIA1"
+    return credentials
+
+
+def test_renewed_by_another_process(sts: Sts, file: Path) -> None:
     """A call that needs new credentials takes those that another process has kept meanwhile."""
-    sts, file = Sts(), tmp_path / "role-1.json"
     sts.minutes = 14  # they are renewed for the next request, and no other process uses them
     first = RoleCredentials(sts.fetch, file)
     assert key(first) == "ASIA1"
@@ -68,58 +86,43 @@ def test_renewed_by_another_process(tmp_path: Path) -> None:
     assert sts.issued == 2
 
 
-def test_refused_file_that_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_file_that_stays(kept: RoleCredentials, monkeypatch: pytest.MonkeyPatch) -> None:
     """Refused credentials are not used again if their file can't be deleted; a request is retried once."""
-    sts, file = Sts(), tmp_path / "role-1.json"
-    key(RoleCredentials(sts.fetch, file))
-    credentials = RoleCredentials(sts.fetch, file)
-    assert key(credentials) == "ASIA1"
 
     def unlink(path: Path) -> None:
         raise PermissionError(path)
 
     monkeypatch.setattr(Path, "unlink", unlink)
-    assert refused(credentials) == 0
-    assert key(credentials) == "ASIA2"
-    assert refused(credentials) is None
-    assert key(credentials) == "ASIA2"
+    assert refused(kept) == 0
+    assert key(kept) == "ASIA2"
+    assert refused(kept) is None
+    assert key(kept) == "ASIA2"
 
 
-def test_threads(tmp_path: Path) -> None:
+def test_threads(kept: RoleCredentials, file: Path) -> None:
     """All requests that were on their way with refused credentials are retried, and STS is asked once."""
-    sts, file = Sts(), tmp_path / "role-1.json"
-    key(RoleCredentials(sts.fetch, file))
-    credentials = RoleCredentials(sts.fetch, file)
-    first, second = signed(credentials), signed(credentials)
-    assert refused(credentials, first) == 0
-    assert key(credentials) == "ASIA2"
-    assert refused(credentials, second) == 0
-    assert key(credentials) == "ASIA2"
+    first, second = signed(kept), signed(kept)
+    assert refused(kept, first) == 0
+    assert key(kept) == "ASIA2"
+    assert refused(kept, second) == 0
+    assert key(kept) == "ASIA2"
     assert file.exists()
-    assert refused(credentials) is None
 
 
-def test_sts_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kept credentials that could not be renewed in time are still kept ones, which AWS may refuse."""
-    sts, file = Sts(), tmp_path / "role-1.json"
+def test_kept_ones_that_end(sts: Sts, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kept credentials that are taken again when they end soon are still kept ones, which AWS may refuse."""
     sts.minutes = 15.01
     key(RoleCredentials(sts.fetch, file))
-    credentials = RoleCredentials(sts.fetch, file)
-    assert key(credentials) == "ASIA1"
-    monkeypatch.setattr(sts, "fetch", None)
+    kept = RoleCredentials(sts.fetch, file)
+    assert key(kept) == "ASIA1"
     soon = datetime.now(UTC) + timedelta(minutes=2)
-    monkeypatch.setattr(credentials, "_time_fetcher", lambda: soon)
-    request = signed(credentials)
-    assert refused(credentials, request) == 0
+    monkeypatch.setattr(kept, "_time_fetcher", lambda: soon)
+    assert refused(kept, signed(kept)) == 0
     assert not file.exists()
 
 
-def test_lost_answer(tmp_path: Path) -> None:
+def test_lost_answer(kept: RoleCredentials, file: Path) -> None:
     """An attempt without an answer says nothing about credentials."""
-    sts, file = Sts(), tmp_path / "role-1.json"
-    key(RoleCredentials(sts.fetch, file))
-    credentials = RoleCredentials(sts.fetch, file)
-    key(credentials)
-    context = signed(credentials).context
-    assert credentials.after_attempt(response=None, request_dict={"context": context}) is None
+    document = {"context": signed(kept).context}
+    assert kept.after_attempt(response=None, request_dict=document) is None
     assert file.exists()

@@ -10,7 +10,7 @@ import pytest
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
 from bosh_aws_cpi.properties.vm import State
 from bosh_aws_cpi.tools.checks import property_values
-from bosh_aws_cpi.tools.checks.bosh.models import CloudConfig
+from bosh_aws_cpi.tools.checks.bosh.models import BoshCloudConfig
 from bosh_aws_cpi.tools.checks.bosh.rules import Level
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -20,7 +20,7 @@ PROPERTIES = "vm_types/web/cloud_properties"
 
 def found(**sections: Any) -> list[Finding]:
     """Check a cloud config with some sections."""
-    levels = Level(Document("cloud-config.yml", sections).root, CloudConfig).within()
+    levels = Level(Document("cloud-config.yml", sections).root, BoshCloudConfig).within()
     return list(property_values.findings(levels, "us-east-1", is_offline=True))
 
 

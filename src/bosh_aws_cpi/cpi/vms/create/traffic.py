@@ -54,11 +54,10 @@ def look_up(
     found = load_balancers.target_groups(cloud.clients.elbv2, groups, vpc_id, region) if groups else []
     for group in found:
         if group.family and not cloud.config.aws.looks_at_deleted_vms:
-            message = (
+            raise CloudError(
                 f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
                 "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
             )
-            raise CloudError(message)
     if balancers:
         load_balancers.check(cloud.clients.elb, balancers, vpc_id)
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
@@ -78,7 +77,7 @@ def look_up(
 def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
     """Point routes, load balancers and the elastic IP to a running VM."""
     for table_id, destination in traffic.routes:
-        _lead_route(cloud, traffic.tables[table_id], destination, instance.nic_at(0), undo)
+        _point_route(cloud, traffic.tables[table_id], destination, instance.nic_at(0), undo)
     targets = [_target(group, instance) for group in traffic.target_groups]
     if records := record_of(targets):  # first the tags record what delete_vm could not find out
         tags.require(cloud.ec2, instance.vm_cid, records, timing.TAGGABLE)
@@ -110,21 +109,19 @@ def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, Ro
     found = routes.tables(cloud.ec2, table_ids)
     for table_id in table_ids:
         if table_id not in found:
-            message = (
+            raise CloudError(
                 f"advertised_routes: there is no route table '{table_id}'. Correct table_id: the table "
                 f"must be in VPC '{vpc_id}' of region {cloud.config.aws.region}"
             )
-            raise CloudError(message)
         if found[table_id].vpc_id != vpc_id:
-            message = (
+            raise CloudError(
                 f"advertised_routes: route table '{table_id}' is in VPC '{found[table_id].vpc_id}', "
                 f"but the VM is in '{vpc_id}'. Correct table_id, or the network's subnet"
             )
-            raise CloudError(message)
     return found
 
 
-class _LedRoute(Record):
+class _PointedRoute(Record):
     """A route that points to the VM now."""
 
     table_id: str
@@ -136,48 +133,48 @@ class _LedRoute(Record):
         return f"route to {self.destination} in {self.table_id}"
 
 
-def _lead_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, undo: Undo) -> None:
+def _point_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str, undo: Undo) -> None:
     """Point the route of a destination to the interface, or create the route if there is none.
 
     CreateRoute has no client token: if it reports an existing route, an earlier attempt whose answer was
     lost may have created it.
     """
     ec2, target = cloud.ec2, {"NetworkInterfaceId": nic_id}
-    led = partial(_LedRoute, table.table_id, destination)
+    pointed = partial(_PointedRoute, table.table_id, destination)
 
-    def lead() -> _LedRoute:
+    def point() -> _PointedRoute:
         before = table.route(destination)
         if before is None:
             if routes.create(ec2, table.table_id, destination, target):
-                return led(None)
+                return pointed(None)
             before = routes.find(ec2, table.table_id, destination)
         if before is not None and before.target == target:
-            return led(None)
+            return pointed(None)
         if not routes.replace(ec2, table.table_id, destination, target):  # it was deleted after the lookup
             routes.create(ec2, table.table_id, destination, target)
-            return led(None)
-        return led(before)
+            return pointed(None)
+        return pointed(before)
 
-    def lead_or_restore() -> _LedRoute:
+    def point_or_restore() -> _PointedRoute:
         try:
-            return lead()
+            return point()
         except Exception as error:
             if may_be_done(error):
-                uncertain = led(table.route(destination))
+                uncertain = pointed(table.route(destination))
                 undo.arm(uncertain, lambda: _restore(ec2, uncertain, target))
             raise
 
-    undo.create(lead_or_restore, lambda led: _restore(ec2, led, target))
+    undo.create(point_or_restore, lambda route: _restore(ec2, route, target))
 
 
-def _restore(ec2: "EC2Client", led: _LedRoute, target: Json) -> None:
-    now = routes.find(ec2, led.table_id, led.destination)
+def _restore(ec2: "EC2Client", route: _PointedRoute, target: Json) -> None:
+    now = routes.find(ec2, route.table_id, route.destination)
     if now is None or now.target != target:  # somebody else has changed it since
         return
-    if led.before is None:
-        routes.delete(ec2, led.table_id, led.destination)
-    elif led.before.target and not led.before.is_blackhole:
-        routes.replace(ec2, led.table_id, led.destination, dict(led.before.target))
+    if route.before is None:
+        routes.delete(ec2, route.table_id, route.destination)
+    elif route.before.target and not route.before.is_blackhole:
+        routes.replace(ec2, route.table_id, route.destination, dict(route.before.target))
     # A route that was a blackhole becomes one again when the interface is deleted.
 
 
@@ -187,9 +184,8 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
         return Target(group.arn, instance.vm_cid, group.port)
     address = instance.nics[0].primary_address(group.family)
     if address is None:
-        message = (
+        raise CloudError(
             f"Target group '{group.arn}' has IP address type {group.family}, but the VM's first interface "
             f"has no such address: give it one, or use a target group of the other type"
         )
-        raise CloudError(message)
     return Target(group.arn, address, group.port)

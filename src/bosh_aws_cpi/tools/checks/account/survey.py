@@ -29,16 +29,11 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.tools.asking import Asker
 from bosh_aws_cpi.tools.checks import interfaces, machines, quotas
 from bosh_aws_cpi.tools.checks.account import groups, subnets, things
-from bosh_aws_cpi.tools.checks.disks import (
-    encrypted_of_types,
-    encrypted_of_vm,
-    merged_with_defaults,
-    size_of,
-)
+from bosh_aws_cpi.tools.checks.disks import encrypted_of_types, encrypted_of_vm, merged_with_defaults, size_of
 from bosh_aws_cpi.tools.checks.documents import variables_in
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.reading import read_known
-from bosh_aws_cpi.tools.checks.references import References, grouped
+from bosh_aws_cpi.tools.checks.references import grouped
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 
@@ -65,7 +60,7 @@ class _Survey:
         self._clients = clients
         self._files = files
         self._aws = files.aws
-        self._references = References.of(files.config, files.combinations, files.vms)
+        self._references = files.references
         self.asker = Asker(files.aws)
         self._known = subnets.KnownSubnets(self._references, {})
 

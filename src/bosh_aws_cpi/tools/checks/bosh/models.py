@@ -21,14 +21,14 @@ from bosh_aws_cpi.properties.vm import OTHER_SPELLINGS, MetadataOptions, VmPrope
 Positive = Annotated[int, Field(strict=True, ge=1)]
 
 
-class Bosh(Properties):
+class BoshHash(Properties):
     """A hash that BOSH reads."""
 
     others: ClassVar[tuple[str, ...]] = ()
     """Keys that are not looked at; with some, newer versions of BOSH may read more."""
 
 
-class Named(Bosh):
+class Named(BoshHash):
     """An entry of a list."""
 
     name: Text
@@ -58,7 +58,7 @@ class DiskType(Named):
     """Properties of disks in AWS."""
 
 
-class Subnet(Bosh):
+class BoshSubnet(BoshHash):
     """What all subnets have."""
 
     name: Text | None = None
@@ -71,7 +71,7 @@ class Subnet(Bosh):
     """Prefix length of what each VM gets. Default: a single address."""
 
 
-class DynamicSubnet(Subnet):
+class DynamicSubnet(BoshSubnet):
     """A subnet in which AWS chooses the addresses."""
 
     prefix: StrictInt | None = None  # type: ignore[assignment]  # the Director takes no text here
@@ -82,7 +82,7 @@ class DynamicSubnet(Subnet):
     """Subnet and security groups in AWS."""
 
 
-class ManualSubnet(Subnet):
+class ManualSubnet(BoshSubnet):
     """A subnet in which BOSH chooses the addresses."""
 
     range: str
@@ -114,14 +114,14 @@ class ManagedSubnet(ManualSubnet):
     """The subnet to create; the azs' properties are merged into it."""
 
 
-class VipSubnet(Subnet):
+class VipSubnet(BoshSubnet):
     """Elastic IPs."""
 
     static: tuple[Any, ...] = ()
     """Addresses, and ranges as `10.0.1.4-10.0.1.9` or in CIDR notation."""
 
 
-class Network(Named):
+class BoshNetwork(Named):
     """What all networks have."""
 
     others: ClassVar[tuple[str, ...]] = ("subnets", "managed", "dns", "cloud_properties")
@@ -129,7 +129,7 @@ class Network(Named):
     """Type of the network."""
 
 
-class ManualNetwork(Network):
+class ManualNetwork(BoshNetwork):
     """A network in which BOSH chooses the addresses."""
 
     others: ClassVar[tuple[str, ...]] = ()
@@ -139,14 +139,14 @@ class ManualNetwork(Network):
     """Subnets."""
 
 
-class ManagedNetwork(ManualNetwork):
+class BoshManagedNetwork(ManualNetwork):
     """A manual network whose subnets the CPI creates."""
 
     subnets: tuple[ManagedSubnet, ...]
     """Subnets."""
 
 
-class DynamicNetwork(Network):
+class DynamicNetwork(BoshNetwork):
     """A network in which AWS chooses the addresses."""
 
     others: ClassVar[tuple[str, ...]] = ()
@@ -158,7 +158,7 @@ class DynamicNetwork(Network):
     """Subnet and security groups in AWS."""
 
 
-class VipNetwork(Network):
+class VipNetwork(BoshNetwork):
     """A network of elastic IPs."""
 
     others: ClassVar[tuple[str, ...]] = ()
@@ -168,27 +168,27 @@ class VipNetwork(Network):
     """Not used."""
 
 
-NETWORKS: Final[Mapping[str, type[Network]]] = {
+NETWORKS: Final[Mapping[str, type[BoshNetwork]]] = {
     "manual": ManualNetwork,
-    "managed": ManagedNetwork,
+    "managed": BoshManagedNetwork,
     "dynamic": DynamicNetwork,
     "vip": VipNetwork,
 }
 """The networks by their types; a managed network is a manual one whose subnets the CPI creates."""
 
 
-def of_network(value: object) -> type[Network]:
+def of_network(value: object) -> type[BoshNetwork]:
     """The model of a network, which its type decides on."""
     given = value if isinstance(value, dict) else {"type": ""}
     kind = given.get("type") or "manual"
-    return NETWORKS.get("managed" if kind == "manual" and given.get("managed") else str(kind), Network)
+    return NETWORKS.get("managed" if kind == "manual" and given.get("managed") else str(kind), BoshNetwork)
 
 
-def _by_type(value: object) -> Network:
+def _by_type(value: object) -> BoshNetwork:
     return of_network(value).model_validate(value)
 
 
-class VmResources(Bosh):
+class VmResources(BoshHash):
     """``vm_resources``."""
 
     cpu: StrictInt
@@ -199,7 +199,7 @@ class VmResources(Bosh):
     """MiB of the ephemeral disk."""
 
 
-class OfVms(Bosh):
+class OfVms(BoshHash):
     """Which VMs the compilation or an instance group has."""
 
     vm_type: Text | None = None
@@ -229,7 +229,7 @@ class Compilation(OfVms):
     """Cloud properties of these VMs, in place of a VM type."""
 
 
-class CloudConfig(Bosh):
+class BoshCloudConfig(BoshHash):
     """A cloud config."""
 
     azs: tuple[Az, ...] = ()
@@ -240,13 +240,13 @@ class CloudConfig(Bosh):
     """Extensions, which a manifest adds to a VM type."""
     disk_types: tuple[DiskType, ...] = ()
     """Types of persistent disks."""
-    networks: tuple[Annotated[Network, BeforeValidator(_by_type)], ...] = ()
+    networks: tuple[Annotated[BoshNetwork, BeforeValidator(_by_type)], ...] = ()
     """Networks."""
     compilation: Compilation | None = None
     """VMs that compile packages."""
 
 
-LISTS: Final = tuple(name for name in CloudConfig.model_fields if name != "compilation")
+LISTS: Final = tuple(name for name in BoshCloudConfig.model_fields if name != "compilation")
 
 
 class NetworkOfGroup(Named):
@@ -269,7 +269,7 @@ class InstanceGroup(Named, OfVms):
     persistent_disks: tuple[Any, ...] = ()
 
 
-class Manifest(Bosh):
+class Manifest(BoshHash):
     """A deployment manifest."""
 
     others: ClassVar[tuple[str, ...]] = (
@@ -305,7 +305,7 @@ class CreateEnvGroup(Named):
     persistent_disk: StrictInt | None = None
 
 
-class CreateEnv(Bosh):
+class CreateEnv(BoshHash):
     """A manifest for create-env."""
 
     others: ClassVar[tuple[str, ...]] = (*Manifest.others, "cloud_provider")
@@ -322,7 +322,7 @@ def keys_in(model: type[Properties]) -> dict[str, type[Properties] | None]:
     found = {name: next(_models(field.annotation), None) for name, field in model.model_fields.items()}
     if model is VmProperties:
         found["metadata_options"] = MetadataOptions
-    others = model.others if issubclass(model, Bosh) else ()
+    others = model.others if issubclass(model, BoshHash) else ()
     return found | dict.fromkeys(OTHER_SPELLINGS if model is MetadataOptions else others)
 
 

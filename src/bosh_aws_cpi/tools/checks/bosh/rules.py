@@ -15,7 +15,7 @@ from bosh_aws_cpi.properties.network import NetworkCloudProperties
 from bosh_aws_cpi.properties.types import MISSING, Properties, Route, mistakes
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.bosh.models import Bosh, Network, keys_in, of_network
+from bosh_aws_cpi.tools.checks.bosh.models import BoshHash, BoshNetwork, keys_in, of_network
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -73,7 +73,7 @@ class Level(Record):
                 continue
             for each in entry.entries() if isinstance(entry.value, list) else [entry]:
                 if isinstance(each.value, dict):
-                    model = of_network(each.value) if inner is Network else inner
+                    model = of_network(each.value) if inner is BoshNetwork else inner
                     yield from Level(each, model, self).within(others)
 
     def elsewhere(self, key: str) -> str:
@@ -170,7 +170,7 @@ def keys_of(
         if level.above is None or level.model is MetadataOptions:
             yield from _wrong_values(level, levels, source, others)
         if not level.node.is_unknown:
-            yield from _unknown(level, source if issubclass(level.model, Bosh) else CPI)
+            yield from _unknown(level, source if issubclass(level.model, BoshHash) else CPI)
 
 
 def _wrong_values(
@@ -200,7 +200,7 @@ def _unknown(level: Level, source: str) -> Iterator[Finding]:
     A key of a hash that may have more is ignored if it is misspelt, or stands at another level.
     """
     known = list(keys_in(level.model))
-    may_have_more = issubclass(level.model, Bosh) and level.model.others
+    may_have_more = issubclass(level.model, BoshHash) and level.model.others
     for entry in level.node.entries():
         key = str(entry.route[-1])
         if key in known or (level.above is None and key.startswith(EXTRA)):

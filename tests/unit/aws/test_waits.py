@@ -1,0 +1,261 @@
+"""Every wait, through the orders of states that AWS shows."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from bosh_aws_cpi.aws import (
+    attachments,
+    images,
+    instances,
+    launches,
+    network_interfaces,
+    snapshots,
+    subnets,
+    volumes,
+)
+from bosh_aws_cpi.aws.network_interfaces import NicGone
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
+from tests.unit.aws import looks
+from tests.unit.aws.looks import AMI, DISK, OF_AMI, OF_DISK, OF_VM, OTHER_VM, VM
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.unit.conftest import Clock, Ec2
+
+SNAPSHOT, NIC, SUBNET = "snap-1", "eni-1", "subnet-1"
+
+
+class Wait(NamedTuple):
+    """A wait.
+
+    Attributes:
+        begin: Waits, with a client of EC2.
+        operation: The call that looks.
+        asked: Its parameters.
+        look: Its answer, by the resource's state.
+        unknown: The code of its refusal when EC2 does not know the resource.
+    """
+
+    begin: Callable[[Any], object]
+    operation: str
+    asked: dict[str, Any]
+    look: Callable[[str], dict[str, Any]]
+    unknown: str
+
+    def lay(self, ec2: Ec2, states: str) -> None:
+        """Lay out one look after the other: a state, "?" where EC2 does not know it, "-" for no entry."""
+        special: dict[str, Any] = {"?": self.unknown, "lost": "lost", "fault": "fault Unavailable", "-": {}}
+        for state in states.split():
+            end = special[state] if state in special else self.look(state)
+            empty = {name: [] for name in self.look("")} if end == {} else end
+            ec2.lay(self.operation, empty, **self.asked)
+
+
+def _attachment(state: str) -> dict[str, Any]:
+    """Describe the volume: its attachment's state, "off", or "other" where another VM has it."""
+    held = {"off": [], "other": [(OTHER_VM, "attached")]}.get(state, [(VM, state)])
+    return {"Volumes": [looks.volume("in-use", *held)]}
+
+
+def _nic(state: str) -> dict[str, Any]:
+    """Describe an interface; of the one that is launched, the instance is alive."""
+    owner = {"in-use": OTHER_VM, "launched": VM}.get(state)
+    attachment = {"Attachment": {"InstanceId": owner}} if owner else {}
+    status = "in-use" if owner else state
+    return {"NetworkInterfaces": [{"NetworkInterfaceId": NIC, "Status": status, **attachment}]}
+
+
+def _subnet(state: str) -> dict[str, Any]:
+    """Describe a subnet; after a slash, the state of its IPv6 range."""
+    own, _, ipv6 = state.partition("/")
+    ranges = {"Ipv6CidrBlockAssociationSet": [{"Ipv6CidrBlockState": {"State": ipv6}}]} if ipv6 else {}
+    return {"Subnets": [{"SubnetId": SUBNET, "State": own, **ranges}]}
+
+
+def _volume(state: str) -> dict[str, Any]:
+    return {"Volumes": [looks.volume(state)]}
+
+
+def _image(state: str) -> dict[str, Any]:
+    return {"Images": [looks.image(state, StateReason={"Message": "no key"})]}
+
+
+def _snapshot(state: str) -> dict[str, Any]:
+    return {"Snapshots": [{"SnapshotId": SNAPSHOT, "State": state, "StateMessage": "no key"}]}
+
+
+def _instance(state: str) -> dict[str, Any]:
+    return looks.instances(state)[0]
+
+
+NO_VOLUME, NO_INSTANCE = "InvalidVolume.NotFound", "InvalidInstanceID.NotFound"
+NIC_WAIT = partial(network_interfaces.wait_until_usable, nic_id=NIC, is_launched=lambda vm_cid: vm_cid == VM)
+OF_SNAPSHOT = {"SnapshotIds": [SNAPSHOT]}
+OF_SUBNET = {"SubnetIds": [SUBNET]}
+OF_NIC = {"NetworkInterfaceIds": [NIC]}
+
+
+def _of_disk(wait: Callable[..., None], look: Callable[[str], dict[str, Any]] = _volume) -> Wait:
+    return Wait(partial(wait, disk_cid=DISK), "describe_volumes", OF_DISK, look, NO_VOLUME)
+
+
+def _of_vm(wait: Callable[..., object]) -> Wait:
+    return Wait(partial(wait, vm_cid=VM), "describe_instances", OF_VM, _instance, NO_INSTANCE)
+
+
+WAITS: dict[str, Wait] = {
+    "volume": _of_disk(volumes.wait_until_available),
+    "deleted volume": _of_disk(volumes.wait_until_deleted),
+    "attachment": _of_disk(partial(attachments.wait_until_attached, vm_cid=VM), _attachment),
+    "detachment": _of_disk(partial(attachments.wait_until_detached, vm_cid=VM), _attachment),
+    "instance": _of_vm(launches.wait_until_running),
+    "ended instance": _of_vm(instances.wait_until_terminated),
+    "reboot": _of_vm(instances.reboot),
+    "image": Wait(
+        partial(images.wait_until_available, ami_id=AMI),
+        "describe_images",
+        OF_AMI,
+        _image,
+        "InvalidAMIID.NotFound",
+    ),
+    "snapshot": Wait(
+        partial(snapshots.wait_until_completed, snapshot_id=SNAPSHOT),
+        "describe_snapshots",
+        OF_SNAPSHOT,
+        _snapshot,
+        "InvalidSnapshot.NotFound",
+    ),
+    "subnet": Wait(
+        partial(subnets.wait_until_available, subnet_id=SUBNET),
+        "describe_subnets",
+        OF_SUBNET,
+        _subnet,
+        "InvalidSubnetID.NotFound",
+    ),
+    "interface": Wait(
+        NIC_WAIT, "describe_network_interfaces", OF_NIC, _nic, "InvalidNetworkInterfaceID.NotFound"
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "states"),
+    [
+        ("volume", "? ? creating lost fault available"),
+        ("volume", "in-use"),
+        ("deleted volume", "available deleting ?"),
+        ("deleted volume", "in-use deleted"),
+        ("attachment", "off other attaching busy attached"),
+        ("detachment", "attached detaching busy off"),
+        ("detachment", "busy other"),
+        ("detachment", "busy detached"),
+        ("detachment", "busy ?"),
+        ("image", "? - pending transient available"),
+        ("snapshot", "? ? pending completed"),
+        ("subnet", "? pending available/associating available/associated"),
+        ("interface", "? ? pending available"),
+        ("interface", "pending launched"),
+        ("interface", "in-use in-use available"),
+        ("instance", "? ? pending running"),
+        ("instance", "pending ? fault lost ? running"),
+        ("instance", "pending shutting-down"),
+        ("instance", "terminated"),
+        ("ended instance", "running shutting-down terminated"),
+        ("ended instance", "shutting-down -"),
+    ],
+)
+def test_reached(ec2: Ec2, name: str, states: str) -> None:
+    """A wait goes on while AWS does not know what is new, is on the way, or does not answer; then it ends."""
+    wait = WAITS[name]
+    wait.lay(ec2, states)
+    wait.begin(ec2.client)
+
+
+@pytest.mark.parametrize(
+    ("name", "states", "error", "said"),
+    [
+        *(
+            ("volume", f"creating {state}", volumes.NotCreated, "KMS key")
+            for state in ("error", "deleting", "deleted")
+        ),
+        ("volume", "? ? creating ?", volumes.NotCreated, "it is gone.*KMS key"),
+        *(
+            ("attachment", states, CloudError, "detached from instance .*is the VM terminating")
+            for states in ("off attaching off", "busy other", "busy detached")
+        ),
+        *(
+            ("image", f"pending {state}", images.NotCreated, f"{state}: no key")
+            for state in ("failed", "error", "invalid", "deregistered", "disabled")
+        ),
+        ("image", "? pending ?", images.NotCreated, "is gone"),
+        ("image", "pending -", images.NotCreated, "is gone"),
+        ("snapshot", "pending error", CloudError, "no key"),
+        ("snapshot", "? pending ?", CloudError, "is gone"),
+        *(
+            ("subnet", f"pending {state}", CloudError, state)
+            for state in ("failed", "failed-insufficient-capacity")
+        ),
+        ("subnet", "available/associating available/failing", CloudError, "failing"),
+        ("interface", "in-use ?", NicGone, "is gone"),
+        *(("reboot", states, VMNotFound, VM) for states in ("?", "terminated", "stopping terminated")),
+    ],
+)
+def test_failed(ec2: Ec2, name: str, states: str, error: type[Exception], said: str) -> None:
+    """A wait for what will not come, or was seen and is gone, ends at once, with the reason."""
+    wait = WAITS[name]
+    wait.lay(ec2, states)
+    with pytest.raises(error, match=said):
+        wait.begin(ec2.client)
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds", "error"),
+    [
+        ("volume", timing.NEW_SEEN.seconds, volumes.NotCreated),
+        ("image", timing.NEW_SEEN.seconds, images.NotCreated),
+        ("snapshot", timing.NEW_SEEN.seconds, CloudError),
+        ("subnet", timing.NEW_SEEN.seconds, CloudError),
+        ("interface", timing.NIC_SEEN.seconds, NicGone),
+        ("instance", timing.INSTANCE_RUNNING.seconds, VMCreationFailed),
+    ],
+)
+def test_never_seen(ec2: Ec2, clock: Clock, name: str, seconds: float, error: type[Exception]) -> None:
+    """What AWS never shows counts as gone after a while; but this call's own instance exists."""
+    wait = WAITS[name]
+    ec2.keeps(wait.operation, wait.unknown)
+    with pytest.raises(error):
+        wait.begin(ec2.client)
+    assert 0 <= clock.now - seconds <= 16
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "policy"),
+    [
+        ("volume", "creating", timing.VOLUME_AVAILABLE),
+        ("deleted volume", "deleting", timing.VOLUME_DELETED),
+        ("attachment", "attaching", timing.VOLUME_ATTACHED),
+        ("detachment", "busy", timing.VOLUME_DETACHED),
+        ("image", "pending", timing.IMAGE_AVAILABLE),
+        ("snapshot", "pending", timing.SNAPSHOT_COMPLETED),
+        ("subnet", "pending", timing.SUBNET_AVAILABLE),
+        ("interface", "in-use", timing.NIC_AVAILABLE),
+        ("instance", "pending", timing.INSTANCE_RUNNING),
+        ("ended instance", "running", timing.INSTANCE_TERMINATED),
+        ("reboot", "stopping", timing.INSTANCE_STOPPED),
+    ],
+)
+def test_time_out(ec2: Ec2, clock: Clock, name: str, state: str, policy: timing.Policy) -> None:
+    """A state that does not come in time is an error with the state seen last; the resource is not gone."""
+    wait = WAITS[name]
+    ec2.keeps(wait.operation, wait.look(state))
+    with pytest.raises(CloudError, match=f"last seen: {state}") as caught:
+        wait.begin(ec2.client)
+    assert not isinstance(caught.value, NicGone | volumes.NotCreated | images.NotCreated)
+    assert 0 <= clock.now - policy.seconds <= policy.longest_pause + 1
+    assert getattr(caught.value, "ok_to_retry", False) is (name == "instance")
