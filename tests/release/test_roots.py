@@ -14,7 +14,6 @@ from bosh_aws_cpi import connections
 from bosh_release import roots
 from testbed.bench.forms import release_form
 from testbed.executable import Answer, Cpi, config
-from testbed.registry import PASSWORD, USER, Registry
 from testbed.tls import Authority, TlsRelay
 
 if TYPE_CHECKING:
@@ -135,16 +134,6 @@ def test_aws_is_trusted(fake_aws: FakeAws, installed: Installed) -> None:
     with TlsRelay(fake_aws.endpoint, installed.known) as front:
         assert installed.called(front).ok() is False
         assert [call.action for call in front.calls] == ["DescribeVolumes"]
-
-
-def test_registry_is_trusted(fake_aws: FakeAws, registry: Registry, installed: Installed) -> None:
-    """The registry's server is trusted for the same roots."""
-    registry.documents[VM] = "{}"
-    with TlsRelay(registry.url, installed.known) as front:
-        section = {"endpoint": f"https://{front.address}", "user": USER, "password": PASSWORD}
-        cpi = installed.cpi(config(fake_aws.endpoint, registry=section))
-        cpi.call("detach_disk", VM, DISK, stemcell=1)
-        assert [request.path for request in front.requests] == [f"/instances/{VM}/settings"]
 
 
 def test_others_are_refused(installed: Installed, tmp_path: Path) -> None:
