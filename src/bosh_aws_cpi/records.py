@@ -7,12 +7,12 @@ own work (docs/decisions/start-up.md). Type checkers see frozen dataclasses.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
+    from typing import Generic, TypeVar, dataclass_transform
 
     T = TypeVar("T")
 else:  # only type checkers need these

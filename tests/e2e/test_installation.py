@@ -57,16 +57,6 @@ def test_agent_settings(installation: Installation) -> None:
     assert settings["env"]["bosh"]["mbus"]["cert"]["private_key"].startswith("-----BEGIN")
 
 
-def test_every_module_has_bytecode(installation: Installation) -> None:
-    """Packages bring each module's bytecode, valid whatever the file's time: a call compiles nothing."""
-    modules = list((installation.vcap / "data" / "packages").rglob("*.py"))
-    assert len(modules) > 500
-    for module in modules:
-        bytecode = module.parent / "__pycache__" / f"{module.stem}.cpython-313.pyc"
-        flags = int.from_bytes(bytecode.read_bytes()[4:8], "little")
-        assert flags == 1, module  # by hash, and not to be checked
-
-
 def test_nothing_is_left(installation: Installation) -> None:
     """After delete-env AWS holds what it held before."""
     assert set(map(len, installation.left.values())) == {0}
@@ -89,10 +79,3 @@ def test_no_secret_in_the_debug_log(
         assert [text for text in run.said_by_programs if value in text] == []
         assert [command for command in run.commands if value in command] == []
         assert value not in run.output
-
-
-def test_debug_level_reaches_the_log(installation: Installation) -> None:
-    """At debug level each AWS call of create_vm is in the CLI's log."""
-    (create_vm,) = (call for call in installation.created.calls if call.method == "create_vm")
-    assert "DEBUG" in create_vm.stderr
-    assert "RunInstances" in create_vm.stderr

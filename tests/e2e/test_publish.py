@@ -240,11 +240,6 @@ REFUSED = {
 }
 
 
-def test_without_credentials_nothing_is_uploaded(refused: Callable[..., str]) -> None:
-    """A blobstore elsewhere needs credentials."""
-    assert "PRIVATE_YML is not set: only Git LFS needs no" in refused(PRIVATE_YML=None)
-
-
 def test_without_git_lfs_nothing_is_uploaded(
     refused: Callable[..., str], pipeline: Pipeline, attempt: Path, tmp_path: Path
 ) -> None:
@@ -338,10 +333,3 @@ def test_damaged_candidate_is_refused(refused: Callable[..., str], attempt: Path
     assert "the candidate differs from a build of its commit" in said
     assert "< jobs/aws_cpi.tgz" in said
     assert "packages/" not in said, "only what differs is shown"
-
-
-def test_committed_signers_are_readable() -> None:
-    """Each line of the list of signers is a comment, or a key for the releases only."""
-    lines = (ROOT / "config" / "release-signers").read_text().splitlines()
-    keys = [line for line in lines if line and not line.startswith("#")]
-    assert [key for key in keys if not key.startswith(f'{NAME} namespaces="{NAME}" ')] == []

@@ -234,13 +234,3 @@ def test_role(fake_aws: FakeAws, container: Container, render: Render, volumes: 
     assert [path.stat().st_mode & 0o777 for path in container.vcap.glob(f"{ROLES}/*")] == [0o600] * len(
         volumes
     )
-
-
-def test_debug_log(fake_aws: FakeAws, under_bpm: UnderBpm, container: Container) -> None:
-    """At debug level each AWS call is in the log, which is stderr alone."""
-    document = config(fake_aws.endpoint)
-    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
-    answer = under_bpm(document).call("has_vm", VM)
-    assert answer.ok() is False
-    assert "DescribeInstances" in answer.stderr
-    assert written(container) == []

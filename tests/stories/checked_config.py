@@ -131,6 +131,18 @@ class Mistake:
             parts[1] = names[parts[0]][int(parts[1])]
         return self.path or "/".join(parts)
 
+    @property
+    def is_of_type(self) -> bool:
+        """Whether it is in one VM type or disk type alone; what compiles packages then needs no change."""
+        kind, *_ = self.route
+        paths = f"{self.shown} {self.also}".split()
+        return (
+            kind in {"vm_types", "disk_types"}
+            and len(self.route) > 3
+            and all(route[0] in {kind, "compilation"} for route, _ in self.more)
+            and all(path.startswith(f"{kind}/") for path in paths)
+        )
+
     def made_in(self, config: dict[str, Any]) -> dict[str, Any]:
         """Return a copy of a config with the mistake."""
         for route, value in ((self.route, self.value), *self.more):
@@ -139,6 +151,23 @@ class Mistake:
 
     def __str__(self) -> str:
         return f"{self.shown}={'GONE' if self.value is GONE else self.value}".replace(" ", "_")[:60]
+
+
+def together(config: dict[str, Any], mistakes: list[Mistake]) -> tuple[dict[str, Any], set[tuple[str, str]]]:
+    """Return a copy with a type for each mistake in one, and the paths with who refuses them.
+
+    Where an error only follows from a mistake, nobody is named.
+    """
+    whole = copy.deepcopy(config)
+    expected = set()
+    for number, mistake in enumerate(mistakes):
+        kind, index = str(mistake.route[0]), mistake.route[1]
+        entry = mistake.made_in(config)[kind][index]
+        before, after = f"{kind}/{entry['name']}", f"{kind}/type-{number}"
+        whole[kind].append({**entry, "name": f"type-{number}"})
+        for paths, source in ((mistake.shown, mistake.source), (mistake.also, "")):
+            expected |= {(path.replace(before, after, 1), source) for path in paths.split()}
+    return whole, expected
 
 
 def line_of(text: str, path: str) -> int:

@@ -89,14 +89,11 @@ def start_vm(cpi: Cpi, vm_arguments: VmArguments) -> StartVm:
 
 
 @pytest.fixture
-def launched(create_vm: CreateVm, start_vm: StartVm, fake_aws: FakeAws, world: World) -> Callable[..., str]:
-    """Return a function that has the second launch be answered, or the CPI killed at it; returns its VM."""
+def launched(start_vm: StartVm, fake_aws: FakeAws, world: World) -> Callable[..., str]:
+    """Return a function that kills the CPI right after its second launch, and returns the VM's id."""
 
-    def launch(how: str, *given: Any) -> str:
-        if how == "killed":
-            kill_at(fake_aws, lambda: start_vm(*given), 2, when="after", action="RunInstances")
-        else:
-            create_vm(*given).ok()
+    def launch(*given: Any) -> str:
+        kill_at(fake_aws, lambda: start_vm(*given), 2, when="after", action="RunInstances")
         (vm_cid,) = world.state()["instances"]
         return str(vm_cid)
 

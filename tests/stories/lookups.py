@@ -6,7 +6,6 @@ from typing import Any
 
 FAILING_LOOKUPS: dict[str, dict[str, Any]] = {
     "denied": {"error": {"code": "UnauthorizedOperation", "message": "No.", "status": 403}},
-    "unknown": {"error": {"code": "InvalidAction", "message": "No such action.", "status": 400}},
     "unanswered": {"drop": "before"},
     "unreadable": {"replace": [[r"\A.*\Z", "no XML"]]},
 }

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from testbed.executable import Cpi, config
-from testbed.reservations import MARKETS, reserved
+from testbed.reservations import reserved
 from testbed.world import PUBLIC_KEY
 from tests.stories.checked_config import LARGE, SUBNET, TARGET_GROUP, Z1, changed, env, right, subnet
 from tests.stories.checking import checked, checked_with, created, errors, of
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.world import World
     from tests.protocols import CpiWith, WriteError
-    from tests.stories.checked_config import Route
 
 PROPERTIES = (*LARGE, "cloud_properties")
 LARGE_PATH = "vm_types/large/cloud_properties"
@@ -72,42 +70,6 @@ def far(world: World, fake_aws: FakeAws) -> Far:
     return Far(vpc_id, subnet_id, group_id, table_id)
 
 
-UNKNOWN_WORDS = [
-    ({"metadata_options": {"http_tokens": "requird"}}, "'requird' is not valid for HttpTokens"),
-    ({"metadata_options": {"http_endpoint": "on"}}, "'on' is not valid for HttpEndpoint"),
-    ({"metadata_options": {"http_protocol_ipv6": "on"}}, "'on' is not valid for HttpProtocolIpv6"),
-    ({"metadata_options": {"instance_metadata_tags": "on"}}, "'on' is not valid for InstanceMetadataTags"),
-    ({"metadata_options": {"http_put_response_hop_limit": 65}}, "'65' is not valid for HttpPutResponseHop"),
-    (
-        {"instance_type": "t3.micro", "credit_specification": "unlimted"},
-        "'unlimted' is not valid for CpuCredits",
-    ),
-    ({"capacity_reservation": {"preference": "opn"}}, "'opn' is not valid for CapacityReservationPreference"),
-    ({"ephemeral_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
-    ({"root_disk": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
-    ({"ephemeral_disk": {"size": 10**12}}, "is too large for volume type gp3; maximum is 65536GiB"),
-]
-
-
-@dataclass(frozen=True)
-class Wrong:
-    """A thing that does not fit.
-
-    Attributes:
-        route: Where its value is in the cloud config.
-        value: Returns the value.
-        path: Where the finding is.
-    """
-
-    name: str
-    route: Route
-    value: Callable[[World, Far], Any]
-    path: str
-
-    def __str__(self) -> str:
-        return self.name
-
-
 def cancelled(world: World) -> str:
     """Create a capacity reservation, and cancel it; returns its id."""
     reservation_id = reserved(world.ec2, "m5.large", world.zone)
@@ -120,11 +82,6 @@ def in_market(world: World, kind: str, given: str) -> dict[str, str | None]:
     return {"id": reserved(world.ec2, "m5.large", world.zone, market=kind), "market": given or None}
 
 
-def wrong_market(world: World, _: Far, *, kind: str, given: str) -> dict[str, str | None]:
-    """Write a reservation of a kind with another market."""
-    return in_market(world, kind, given)
-
-
 def host(world: World, instance_type: str, zone: str) -> str:
     """Allocate a Dedicated Host; returns its id."""
     (host_id,) = world.ec2.allocate_hosts(InstanceType=instance_type, AvailabilityZone=zone, Quantity=1)[
@@ -133,138 +90,120 @@ def host(world: World, instance_type: str, zone: str) -> str:
     return str(host_id)
 
 
-def of_large(name: str, key: str, value: Callable[[World, Far], Any], inner: str = "") -> Wrong:
-    """Write a wrong property of the large VM type."""
-    return Wrong(name, (*PROPERTIES, key), value, "/".join(filter(None, (LARGE_PATH, key, inner))))
-
-
 GROUPS = (*SUBNET, "cloud_properties", "security_groups")
-WRONG = [
-    of_large("profile", "iam_instance_profile", lambda *_: "nobody"),
-    of_large("group-by-id", "security_groups", lambda _, far: [far.group_id], "0"),
-    of_large("group-by-name", "security_groups", lambda *_: ["far"], "0"),
-    of_large("no-such-group", "security_groups", lambda *_: ["sg-0123456789abcdef0"], "0"),
-    Wrong(
-        "network-group",
-        GROUPS,
-        lambda *_: ["bosh", "far"],
-        f"{SUBNET_PATH}/cloud_properties/security_groups/1",
-    ),
-    of_large("balancer", "elbs", lambda *_: ["far"], "0"),
-    of_large("target-group", "lb_target_groups", lambda *_: ["far"], "0"),
-    of_large("targets-that-are-balancers", "lb_target_groups", lambda *_: ["ips", "proxies"], "1"),
-    of_large("targets-with-server-ids", "lb_target_groups", lambda *_: ["quic"], "0"),
-    of_large(
-        "target-group-in-a-hash", "lb_target_groups", lambda *_: [{"name": "far", "port": 80}], "far/name"
-    ),
-    of_large("unknown-arn", "lb_target_groups", lambda *_: ["ips", {"arn": TARGET_GROUP}], "1/arn"),
-    of_large(
-        "table",
-        "advertised_routes",
-        lambda _, far: [{"table_id": far.table_id, "destination": "10.9.0.0/16"}],
-        "0/table_id",
-    ),
-    of_large("type-elsewhere", "instance_type", lambda *_: ELSEWHERE),
-    of_large("architectures", "instance_type_fallbacks", lambda *_: ["m6g.large"], "0"),
-    of_large("no-reservation", "capacity_reservation", lambda *_: {"id": "cr-0123456789abcdef0"}, "id"),
-    of_large("cancelled", "capacity_reservation", lambda world, _: {"id": cancelled(world)}, "id"),
-    of_large(
-        "reservation-for-other-type",
-        "capacity_reservation",
-        lambda world, _: {"id": reserved(world.ec2, "m5.xlarge", world.zone)},
-        "id",
-    ),
-    of_large(
-        "reservation-elsewhere",
-        "capacity_reservation",
-        lambda world, _: {"id": reserved(world.ec2, "m5.large", "us-east-1c")},
-        "id",
-    ),
-    *[
-        of_large(
-            f"market-{right_one or 'none'}-not-{wrong_one or 'none'}",
-            "capacity_reservation",
-            partial(wrong_market, kind=right_one, given=wrong_one),
-            "id",
+
+
+def misfits(world: World, far: Far) -> dict[str, tuple[dict[str, Any], str]]:
+    """Write properties of which one names what does not exist or fit; with where in them that is."""
+    ec2, zone = world.ec2, world.zone
+    reservation = "capacity_reservation/id"
+    of_other_type = reserved(ec2, "m5.xlarge", zone)
+    elsewhere = reserved(ec2, "m5.large", "us-east-1c")
+    route = {"table_id": far.table_id, "destination": "10.9.0.0/16"}
+    return {
+        "profile": ({"iam_instance_profile": "nobody"}, "iam_instance_profile"),
+        "group-by-id": ({"security_groups": [far.group_id]}, "security_groups/0"),
+        "group-by-name": ({"security_groups": ["far"]}, "security_groups/0"),
+        "no-such-group": ({"security_groups": ["sg-0123456789abcdef0"]}, "security_groups/0"),
+        "balancer": ({"elbs": ["far"]}, "elbs/0"),
+        "target-group": ({"lb_target_groups": ["far"]}, "lb_target_groups/0"),
+        "targets-that-are-balancers": ({"lb_target_groups": ["ips", "proxies"]}, "lb_target_groups/1"),
+        "targets-with-server-ids": ({"lb_target_groups": ["quic"]}, "lb_target_groups/0"),
+        "target-group-in-a-hash": (
+            {"lb_target_groups": [{"name": "far", "port": 80}]},
+            "lb_target_groups/far/name",
+        ),
+        "unknown-arn": ({"lb_target_groups": ["ips", {"arn": TARGET_GROUP}]}, "lb_target_groups/1/arn"),
+        "table": ({"advertised_routes": [route]}, "advertised_routes/0/table_id"),
+        "type-elsewhere": ({"instance_type": ELSEWHERE}, "instance_type"),
+        "architectures": ({"instance_type_fallbacks": ["m6g.large"]}, "instance_type_fallbacks/0"),
+        "no-reservation": ({"capacity_reservation": {"id": "cr-0123456789abcdef0"}}, reservation),
+        "cancelled": ({"capacity_reservation": {"id": cancelled(world)}}, reservation),
+        "reservation-for-other-type": ({"capacity_reservation": {"id": of_other_type}}, reservation),
+        "reservation-elsewhere": ({"capacity_reservation": {"id": elsewhere}}, reservation),
+        "no-market": ({"capacity_reservation": in_market(world, "capacity-block", "")}, reservation),
+        "other-market": ({"capacity_reservation": in_market(world, "", "capacity-block")}, reservation),
+        "no-host": ({"dedicated_host": {"id": "h-0123456789abcdef0"}}, "dedicated_host/id"),
+        "host-for-other-type": (
+            {"dedicated_host": {"id": host(world, "m5.xlarge", zone)}},
+            "dedicated_host/id",
+        ),
+        "host-elsewhere": (
+            {"dedicated_host": {"id": host(world, "m5.large", "us-east-1c")}},
+            "dedicated_host/id",
+        ),
+    }
+
+
+def with_types(world: World, types: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Write a cloud config with further VM types of these properties."""
+    whole = right(world)
+    for name, properties in types.items():
+        whole["vm_types"].append(
+            {"name": name, "cloud_properties": {"instance_type": "m5.large", **properties}}
         )
-        for right_one in MARKETS
-        for wrong_one in MARKETS
-        if right_one != wrong_one
-    ],
-    of_large("no-host", "dedicated_host", lambda *_: {"id": "h-0123456789abcdef0"}, "id"),
-    of_large(
-        "host-for-other-type",
-        "dedicated_host",
-        lambda world, _: {"id": host(world, "m5.xlarge", world.zone)},
-        "id",
-    ),
-    of_large(
-        "host-elsewhere",
-        "dedicated_host",
-        lambda world, _: {"id": host(world, "m5.large", "us-east-1c")},
-        "id",
-    ),
-    Wrong(
-        "other-zone",
-        (*SUBNET, "cloud_properties", "subnet"),
-        lambda world, _: world.subnet_ids[2],
-        f"{SUBNET_PATH}/cloud_properties/subnet {SUBNET_PATH}/range",
-    ),
-    Wrong(
-        "no-zone",
-        (*Z1, "cloud_properties", "availability_zone"),
-        lambda *_: "us-east-1z",
-        "azs/z1/cloud_properties/availability_zone",
-    ),
-    Wrong(
-        "region",
-        (*Z1, "cloud_properties", "availability_zone"),
-        lambda *_: "us-east-1",
-        "azs/z1/cloud_properties/availability_zone",
-    ),
-    of_large(
-        "profile-by-arn",
-        "iam_instance_profile",
-        lambda *_: "arn:aws:iam::123456789012:instance-profile/bosh",
-    ),
+    return whole
+
+
+def test_wrong(cpi: Cpi, world: World, far: Far) -> None:
+    """What does not exist or fit is an error with its path and line."""
+    wrong = misfits(world, far)
+    whole = with_types(world, {name: properties for name, (properties, _) in wrong.items()})
+    found = errors(checked(cpi, whole))
+    assert sorted(each["path"] for each in found) == sorted(
+        f"vm_types/{name}/cloud_properties/{path}" for name, (_, path) in wrong.items()
+    )
+    assert all(isinstance(each["line"], int) for each in found)
+
+
+@pytest.mark.parametrize("zone", ["us-east-1z", "us-east-1"])
+def test_wrong_zone(cpi: Cpi, world: World, zone: str) -> None:
+    """A zone that does not exist, and a region in its place, are errors."""
+    whole = changed(right(world), (*Z1, "cloud_properties", "availability_zone"), zone)
+    found = {each["path"] for each in errors(checked(cpi, whole))}
+    assert found == {"azs/z1/cloud_properties/availability_zone"}
+
+
+@pytest.mark.usefixtures("far")
+def test_wrong_in_subnets(cpi: Cpi, world: World) -> None:
+    """A subnet of another zone, and a network's group of another VPC, are errors."""
+    whole = changed(right(world), GROUPS, ["bosh", "far"])
+    path = f"{SUBNET_PATH}/cloud_properties"
+    assert {each["path"] for each in errors(checked(cpi, whole))} == {f"{path}/security_groups/1"}
+    whole = changed(right(world), (*SUBNET, "cloud_properties", "subnet"), world.subnet_ids[2])
+    assert {each["path"] for each in errors(checked(cpi, whole))} == {
+        f"{path}/subnet",
+        f"{SUBNET_PATH}/range",
+    }
+
+
+NEAREST = [
+    ("instance_type", "t3.samll", "Did you mean t3.small?"),
+    ("instance_type", "R5.XLarge", "Did you mean r5.xlarge?"),
+    ("availability_zone", "us-east-1A", "such as us-east-1a"),
+    ("security_groups", ["bosch"], "Did you mean bosh?"),
+    ("key_name", "bosch", "Did you mean bosh?"),
+    ("placement_group", "spraed", "Did you mean spread?"),
+    ("iam_instance_profile", "bosh-wm", "Did you mean bosh-vm?"),
+    ("iam_instance_profile", "arn:aws:iam::123456789012:instance-profile/bosh", "Give the name of an"),
+    ("elbs", ["farr"], "Did you mean far?"),
+    ("lb_target_groups", ["proxys"], "Did you mean proxies?"),
 ]
 
 
-@pytest.mark.parametrize("wrong", WRONG, ids=str)
-def test_wrong(cpi: Cpi, world: World, far: Far, wrong: Wrong) -> None:
-    """What does not exist or fit is an error with its path and line, and no VM can be created with it."""
-    whole = changed(right(world), wrong.route, wrong.value(world, far))
-    found = errors(checked(cpi, whole))
-    assert {each["path"] for each in found} == set(wrong.path.split()), found
-    assert all(isinstance(each["line"], int) for each in found)
-    before = world.state()
-    index = wrong.route[1] if wrong.route[0] == "vm_types" else 1
-    assert created(cpi, world, whole, "vm_types", index).error is not None
-    assert world.state() == before
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "said"),
-    [
-        ("instance_type", "t3.samll", "Did you mean t3.small?"),
-        ("instance_type", "R5.XLarge", "Did you mean r5.xlarge?"),
-        ("availability_zone", "us-east-1A", "such as us-east-1a"),
-        ("security_groups", ["bosch"], "Did you mean bosh?"),
-        ("key_name", "bosch", "Did you mean bosh?"),
-        ("placement_group", "spraed", "Did you mean spread?"),
-        ("iam_instance_profile", "bosh-wm", "Did you mean bosh-vm?"),
-        ("iam_instance_profile", "arn:aws:iam::123456789012:instance-profile/bosh", "Give the name of an"),
-        ("elbs", ["farr"], "Did you mean far?"),
-        ("lb_target_groups", ["proxys"], "Did you mean proxies?"),
-    ],
-)
 @pytest.mark.usefixtures("far")
-def test_nearest(cpi: Cpi, world: World, key: str, value: Any, said: str) -> None:
+def test_nearest(cpi: Cpi, world: World) -> None:
     """What does not exist is an error with the nearest name that does."""
     world.ec2.create_placement_group(GroupName="spread", Strategy="spread")
-    world.laid["placement groups"].append("spread")
-    found = errors(checked(cpi, changed(right(world), (*PROPERTIES, key), value)))
-    assert said in f"{found[0]['what']}. {found[0]['remedy']}", found
+    types = {f"type-{number}": {key: value} for number, (key, value, _) in enumerate(NEAREST)}
+    found = errors(checked(cpi, with_types(world, types)))
+    for number, (key, _, said) in enumerate(NEAREST):
+        texts = [
+            f"{each['what']}. {each['remedy']}"
+            for each in found
+            if each["path"].startswith(f"vm_types/type-{number}/cloud_properties/{key}")
+        ]
+        assert any(said in text for text in texts), (said, texts)
 
 
 @pytest.mark.parametrize(
@@ -306,15 +245,13 @@ def associated(world: World, far: Far, state: str = "associated") -> None:
         now = found["SecurityGroupVpcAssociations"][0]["State"]
 
 
-@pytest.mark.parametrize("where", ["vm", "network", "default"])
+@pytest.mark.parametrize("where", ["vm", "default"])
 def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: FakeAws, where: str) -> None:
     """A group of another VPC is right where it is associated; only such a group costs more calls."""
     whole = right(world)
     cpi = cpi_with(default_security_groups=[far.group_id] if where == "default" else ["bosh"])
-    if where != "default":
-        whole = changed(
-            whole, GROUPS if where == "network" else (*PROPERTIES, "security_groups"), [far.group_id]
-        )
+    if where == "vm":
+        whole = changed(whole, (*PROPERTIES, "security_groups"), [far.group_id])
     (error,) = errors(checked(cpi, whole))
     assert error["what"] == (
         f"security group '{far.group_id}' is of VPC '{far.vpc_id}', and not associated with '{world.vpc_id}'"
@@ -329,9 +266,9 @@ def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: F
     assert [each["GroupId"] for each in world.instance(vm_cid)["SecurityGroups"]] == [far.group_id]
 
 
-@pytest.mark.parametrize("state", ["associating", "association-failed", "disassociating"])
-def test_association_in_state(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, state: str) -> None:
+def test_association_in_state(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     """An association that is not complete is named with its state."""
+    state = "associating"
     fake_aws.rule(action="AssociateSecurityGroupVpc", states=[state])
     associated(world, far, state)
     whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id])
@@ -341,17 +278,12 @@ def test_association_in_state(cpi: Cpi, world: World, far: Far, fake_aws: FakeAw
     assert created(cpi, world, whole, "vm_types", 1).error is not None
 
 
-@pytest.mark.parametrize("where", ["vm", "network", "default"])
-def test_association_with_another_vpc(cpi_with: CpiWith, world: World, far: Far, where: str) -> None:
-    """A group that will soon be associated with another VPC stays an error for this one."""
+def test_association_with_another_vpc(cpi: Cpi, world: World, far: Far) -> None:
+    """A network's group that will soon be associated with another VPC stays an error for this one."""
     third = world.ec2.create_vpc(CidrBlock="10.2.0.0/16")["Vpc"]["VpcId"]
     world.ec2.associate_security_group_vpc(GroupId=far.group_id, VpcId=third)
-    cpi = cpi_with(default_security_groups=[far.group_id] if where == "default" else ["bosh"])
-    route = {"vm": (*PROPERTIES, "security_groups"), "network": GROUPS}.get(where)
-    whole = changed(right(world), route, [far.group_id]) if route else right(world)
-    (found,) = checked(cpi, whole)
+    (found,) = checked(cpi, changed(right(world), GROUPS, [far.group_id]))
     assert (found["severity"], "not associated with" in found["what"]) == ("error", True)
-    assert created(cpi, world, whole, "vm_types", 1).error is not None
 
 
 def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
@@ -456,10 +388,10 @@ def test_reservation(cpi: Cpi, world: World) -> None:
     assert created(cpi, world, whole, "vm_types", 1).error is not None
 
 
-@pytest.mark.parametrize("market", MARKETS)
-def test_markets(cpi: Cpi, world: World, market: str) -> None:
+def test_market(cpi: Cpi, world: World) -> None:
     """A reservation with its market is right; when it is full, that is a warning."""
-    whole = only_here(world, capacity_reservation=in_market(world, market, market))
+    block = in_market(world, "capacity-block", "capacity-block")
+    whole = only_here(world, capacity_reservation=block)
     assert checked(cpi, whole) == []
     assert created(cpi, world, whole, "vm_types", 1).error is None
     (found,) = checked(cpi, whole)
@@ -477,11 +409,8 @@ def only_here(world: World, **properties: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("state", "market", "severity"),
     [
-        *((state, "capacity-block", "warning") for state in ("assessing", "delayed", "payment-pending")),
-        *(
-            (state, "capacity-block", "error")
-            for state in ("expired", "payment-failed", "unavailable", "new")
-        ),
+        ("payment-pending", "capacity-block", "warning"),
+        ("expired", "capacity-block", "error"),
         ("scheduled", "", "warning"),
     ],
 )
@@ -497,10 +426,9 @@ def test_reservation_in_state(
     assert (found["severity"], f"is in state {state}, not active" in found["what"]) == (severity, True)
 
 
-@pytest.mark.parametrize("market", MARKETS)
-def test_pending_reservation(cpi: Cpi, world: World, fake_aws: FakeAws, market: str) -> None:
+def test_pending_reservation(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A new reservation may show pending although it takes launches, so that is only a warning."""
-    reservation = in_market(world, market, market)
+    reservation = {"id": reserved(world.ec2, "m5.large", world.zone)}
     shown = ["<state>active</state>", "<state>pending</state>"]
     fake_aws.rule(action="DescribeCapacityReservations", replace=[shown])
     whole = only_here(world, capacity_reservation=reservation)
@@ -532,13 +460,6 @@ def test_tenancy_of_reservation(cpi: Cpi, world: World, of_reservation: str, wor
     found = [(each["severity"], each["what"]) for each in checked(cpi, whole)]
     assert found == ([("error", f"capacity reservation '{reservation_id}' {words}")] if words else [])
     assert (created(cpi, world, whole, "vm_types", 1).error is None) == (not words)
-
-
-def test_market_as_variable(cpi: Cpi, world: World) -> None:
-    """A market that is a variable may be right."""
-    reservation = in_market(world, "capacity-block", "((market))")
-    whole = changed(right(world), (*PROPERTIES, "capacity_reservation"), reservation)
-    assert errors(checked(cpi, whole)) == []
 
 
 @pytest.mark.parametrize(
@@ -612,24 +533,6 @@ def test_small_root_disk(cpi: Cpi, world: World) -> None:
     assert errors(checked(cpi, enough, *stemcell)) == []
 
 
-def test_root_disk_smaller_than_all_stemcells(cpi: Cpi, world: World) -> None:
-    """If the root disk is too small for all stemcells, the remedy is the size of the smallest one."""
-    (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
-    ebs = {"SnapshotId": image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"], "VolumeSize": 40}
-    devices = [{"DeviceName": image["RootDeviceName"], "Ebs": ebs}]
-    larger = world.ec2.register_image(
-        Name="larger",
-        RootDeviceName=image["RootDeviceName"],
-        BlockDeviceMappings=devices,
-        Architecture="x86_64",
-    )["ImageId"]
-    least = image["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] * 1024
-    small = changed(right(world), (*PROPERTIES, "root_disk"), {"size": least - 1024})
-    (found,) = errors(checked(cpi, small, "--stemcell", larger, "--stemcell", world.image_id))
-    assert f"smaller than that of AMI '{world.image_id}'" in found["what"]
-    assert found["remedy"] == f"Give at least {least} MiB, or remove size"
-
-
 def in_subnet(world: World, address: str, **more: Any) -> str:
     """Create an interface in the first subnet; returns its id."""
     answer = world.ec2.create_network_interface(
@@ -670,12 +573,6 @@ def test_addresses(cpi: Cpi, world: World) -> None:
     assert found["remedy"] == f"Add to reserved: [{entries}]"
     whole["networks"][0]["subnets"][0]["reserved"] += entries.split(", ")
     assert checked(cpi, whole) == []
-
-
-def test_other_subnets_addresses(cpi: Cpi, world: World) -> None:
-    """Only subnets from which BOSH chooses addresses count, and within their range."""
-    world.ec2.create_network_interface(SubnetId=world.subnet_ids[1], PrivateIpAddress="10.0.2.20")
-    assert checked(cpi, right(world)) == []
 
 
 def test_static_address(cpi: Cpi, world: World) -> None:
@@ -889,10 +786,10 @@ def test_own_zone(cpi: Cpi, world: World) -> None:
     assert errors(checked(cpi, whole)) == []
 
 
-@pytest.mark.parametrize("subnet_id", [["subnet-1"], {"id": "subnet-1"}, 5])
-def test_subnet_of_wrong_type(cpi: Cpi, world: World, subnet_id: Any) -> None:
+def test_subnet_of_wrong_type(cpi: Cpi, world: World) -> None:
     """A subnet that is not a string is reported once, and not looked up."""
-    (found,) = errors(checked(cpi, changed(right(world), (*SUBNET, "cloud_properties", "subnet"), subnet_id)))
+    whole = changed(right(world), (*SUBNET, "cloud_properties", "subnet"), {"id": "subnet-1"})
+    (found,) = errors(checked(cpi, whole))
     assert (found["source"], found["path"]) == ("CPI", f"{SUBNET_PATH}/cloud_properties/subnet")
 
 
@@ -907,7 +804,7 @@ def managed(world: World, **properties: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("key", ["vpc_id", "route_table", "network_acl"])
 def test_managed_network(cpi: Cpi, world: World, far: Far, key: str) -> None:
-    """What a managed network names must exist, and be in its VPC; else create_network fails."""
+    """What a managed network names must exist, and be in its VPC."""
     acls = world.ec2.describe_network_acls(Filters=[{"Name": "vpc-id", "Values": [world.vpc_id, far.vpc_id]}])
     acl = {each["VpcId"]: each["NetworkAclId"] for each in acls["NetworkAcls"]}
     fit = managed(world, route_table=world.route_table_id, network_acl=acl[world.vpc_id])
@@ -918,9 +815,6 @@ def test_managed_network(cpi: Cpi, world: World, far: Far, key: str) -> None:
         whole = managed(world, **{key: value})
         (found,) = errors(checked(cpi, whole))
         assert found["path"] == f"networks/managed/subnets/apps/cloud_properties/{key}"
-        section = whole["networks"][-1]["subnets"][0]["cloud_properties"]
-        argument = {"type": "manual", "netmask_bits": 24, "cloud_properties": section}
-        assert cpi.call("create_network", argument).error is not None
 
 
 def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
@@ -1046,32 +940,6 @@ def test_doubtful_default_disks(cpi_with: CpiWith, world: World) -> None:
     assert "gp9" in error["message"]
 
 
-@pytest.mark.parametrize(("properties", "message"), UNKNOWN_WORDS)
-def test_unknown_words(cpi: Cpi, world: World, properties: dict[str, Any], message: str) -> None:
-    """EC2 refuses a launch with an unknown word, or over a limit, and its message is in create_vm's."""
-    whole = right(world)
-    whole["vm_types"][1]["cloud_properties"] |= properties
-    before = world.state()
-    assert message in created(cpi, world, whole, "vm_types", 1).error["message"]
-    assert world.state() == before
-
-
-@pytest.mark.parametrize(
-    ("disk_type", "message"),
-    [
-        ({"cloud_properties": {"type": "gp9"}}, "Unsupported volume type 'gp9' for volume creation"),
-        ({"disk_size": 10**12}, "is too large for volume type gp3; maximum is 65536GiB"),
-    ],
-)
-def test_unknown_disks(cpi: Cpi, world: World, disk_type: dict[str, Any], message: str) -> None:
-    """EC2 refuses a disk of an unknown type, or over its limit, and its message is in create_disk's."""
-    whole = right(world)
-    whole["disk_types"][0] |= disk_type
-    before = world.state()
-    assert message in created(cpi, world, whole, "disk_types").error["message"]
-    assert world.state() == before
-
-
 def test_without_types(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     """Without aws.enable_describe_instance_types, the built-in table says what types can do."""
     whole = changed(right(world), (*PROPERTIES, "instance_type_fallbacks"), ["m6g.large"])
@@ -1142,30 +1010,20 @@ STANDARD = "Standard (A, C, D, H, I, M, R, T, Z)"
 
 
 @pytest.mark.parametrize(
-    ("count", "properties", "severity", "words"),
+    ("properties", "quota"),
     [
-        (3, {}, "error", f"need 6 vCPUs, but the quota 'Running On-Demand {STANDARD} instances' is 4.5"),
-        (
-            3,
-            {"spot_bid_price": 1},
-            "error",
-            f"need 6 vCPUs, but the quota 'All {STANDARD} Spot Instance Requests'",
-        ),
+        ({}, f"Running On-Demand {STANDARD} instances"),
+        ({"spot_bid_price": 1}, f"All {STANDARD} Spot Instance Requests"),
     ],
-    ids=["too-many", "spot"],
+    ids=["on-demand", "spot"],
 )
 def test_quota(
-    deployed: Callable[..., list[dict[str, Any]]],
-    fake_aws: FakeAws,
-    count: int,
-    properties: dict[str, Any],
-    severity: str,
-    words: str,
+    deployed: Callable[..., list[dict[str, Any]]], fake_aws: FakeAws, properties: dict[str, Any], quota: str
 ) -> None:
     """The vCPUs that a manifest needs, and those of its compilation, must be within the account's quota."""
     fake_aws.rule(action="ListServiceQuotas", replace=[[r'"Value": 5\.0', '"Value": 4.5']])
-    (found,) = deployed(count, **properties)
-    assert (found["severity"], words in found["what"]) == (severity, True), found
+    (found,) = deployed(3, **properties)
+    assert (found["severity"], f"need 6 vCPUs, but the quota '{quota}" in found["what"]) == ("error", True)
     assert of_quotas(deployed(2, **properties)) == []
 
 

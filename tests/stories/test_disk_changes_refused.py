@@ -9,8 +9,6 @@ import pytest
 from testbed.rules import REQUEST_ID
 from tests.stories.volumes import LOOK, METHODS, TWO_GIB, Volumes, asked
 
-pytestmark = pytest.mark.faults
-
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi

@@ -9,8 +9,6 @@ import pytest
 from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 
-pytestmark = pytest.mark.faults
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -36,16 +34,7 @@ OF_FIRST, OF_SECOND = {"InstanceType": FIRST}, {"InstanceType": SECOND}
     ("code", "status"),
     [
         ("InsufficientInstanceCapacity", 500),
-        ("InsufficientHostCapacity", 500),
-        ("InsufficientReservedInstanceCapacity", 500),
-        ("InsufficientReservedInstancesCapacity", 400),
-        ("UnavailableHostRequirements", 400),
-        ("IncompatibleHostRequirements", 400),
-        ("InsufficientQuantumCapacity", 500),
-        ("MaxSpotInstanceCountExceeded", 400),
-        ("SpotMaxPriceTooLow", 400),
         ("Unsupported", 400),
-        ("InstanceLimitExceeded", 400),
         ("VcpuLimitExceeded", 500),
     ],
 )

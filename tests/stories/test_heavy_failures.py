@@ -9,7 +9,7 @@ import pytest
 from testbed.rules import REQUEST_ID
 from tests.stories.stemcell_images import FULL_BLOCKS, read_back
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.usefixtures("hasty")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,8 +58,8 @@ def only(world: World, fake_aws: FakeAws) -> Callable[[Answer], None]:
 
 @pytest.mark.parametrize(
     "error",
-    [THROTTLED, FAULT, invalid("WRITE_REQUEST_TIMEOUT"), invalid("CONFLICTING_BLOCK_UPDATE"), UNREAD],
-    ids=["throttled", "at-fault", "write-timeout", "conflicting-update", "not-read"],
+    [THROTTLED, UNREAD],
+    ids=["throttled", "not-read"],
 )
 def test_blocks_are_repeated(
     heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None], error: dict[str, Any]

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from testbed.killing import kill_at
-from testbed.reservations import reserved
-
-pytestmark = pytest.mark.faults
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,7 +15,7 @@ if TYPE_CHECKING:
     from testbed.executable import Answer
     from testbed.traffic import Traffic
     from testbed.world import World
-    from tests.protocols import CreateVm, ReadCalls, Refuse, RefuseLaunch, StartVm
+    from tests.protocols import CreateVm, ReadCalls, Refuse, StartVm
 
 ADDRESS = "10.0.1.10"
 
@@ -85,26 +82,6 @@ def test_after_a_fallback(
     fake_aws.forget_calls()
     assert only(create_vm(properties).ok()[0])["InstanceType"] == "t3.micro"
     assert [call["InstanceType"] for call in sent("RunInstances")] == ["t3.micro"]
-
-
-def test_after_a_full_reservation(
-    create_vm: CreateVm,
-    start_vm: StartVm,
-    short: RefuseLaunch,
-    fake_aws: FakeAws,
-    only: Callable[[str], dict[str, Any]],
-    world: World,
-) -> None:
-    """An on-demand instance of the reservation's type is the VM, though there is room in it by then."""
-    target = "CapacityReservationSpecification.CapacityReservationTarget.CapacityReservationId"
-    reservation_id = reserved(world.ec2, "t3.micro", world.zone)
-    more = {"instance_type_fallbacks": ["t3.micro"], "capacity_reservation": {"id": reservation_id}}
-    short("ReservationCapacityExceeded", {target: reservation_id})
-    kill_at(fake_aws, lambda: start_vm(more), 2, when="after", action="RunInstances")
-    fake_aws.clear_rules()
-    (left,) = world.state()["instances"]
-    assert "CapacityReservationId" not in only(create_vm(more).ok()[0])
-    assert world.state()["instances"] == [left]
 
 
 def test_after_a_relaunch(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.usefixtures("hasty")
 
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     ("code", "ok_to_retry"),
     [
         ("InsufficientInstanceCapacity", True),
-        ("InsufficientHostCapacity", True),
-        ("Unsupported", True),
-        ("InsufficientFreeAddressesInSubnet", True),
-        ("InsufficientCidrBlocks", True),
-        ("UnavailableHostRequirements", True),
-        ("InsufficientQuantumCapacity", True),
-        ("InstanceLimitExceeded", False),
         ("VcpuLimitExceeded", False),
     ],
 )

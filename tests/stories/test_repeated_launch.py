@@ -9,7 +9,7 @@ import pytest
 
 from testbed.executable import Cpi, config
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.usefixtures("hasty")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -226,11 +226,7 @@ def test_after_an_undo(
     left: ListResources,
     world: World,
 ) -> None:
-    """After a call that failed and took its interface back the same call makes another one.
-
-    EC2 may show a new interface late, so it takes ten seconds until one counts as gone: one, that
-    two networks share, will do here.
-    """
+    """After a call that failed and took its interface back the same call makes another one."""
     networks = {
         name: network(ip, nic_group="one") for name, ip in (("v4", "10.0.1.10"), ("v6", "2001:db8::1"))
     }

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from testbed.killing import kill_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
         ListResources,
         ReadCalls,
         RefuseLaunch,
-        StartVm,
         WriteError,
         WriteNetwork,
     )
@@ -65,22 +62,6 @@ def test_spot(
     vm_cid = create_vm({"spot": True}).ok()[0]
     (launch,) = sent("RunInstances")
     assert below(launch, MARKET) == WITHOUT_PRICE
-    assert world.instance(vm_cid)["InstanceLifecycle"] == "spot"
-
-
-@pytest.mark.faults
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_killed(
-    create_vm: CreateVm,
-    start_vm: StartVm,
-    fake_aws: FakeAws,
-    world: World,
-    when: Literal["before", "after"],
-) -> None:
-    """After a process was killed at the spot launch, the same call again has one spot instance."""
-    kill_at(fake_aws, lambda: start_vm(ANY_PRICE), action="RunInstances", when=when)
-    vm_cid = create_vm(ANY_PRICE).ok()[0]
-    assert world.state()["instances"] == [vm_cid]
     assert world.instance(vm_cid)["InstanceLifecycle"] == "spot"
 
 
@@ -219,20 +200,3 @@ def test_open_request_stays(create_vm: CreateVm, fake_aws: FakeAws, world: World
     assert action in answer.stderr
     fake_aws.clear_rules()
     assert len(world.state()["spot requests"]) == 2
-
-
-@pytest.mark.faults
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_killed_with_an_open_request(
-    create_vm: CreateVm,
-    start_vm: StartVm,
-    fake_aws: FakeAws,
-    world: World,
-    when: Literal["before", "after"],
-) -> None:
-    """After a process was killed between a refusal and the cancellation, the same call again cancels."""
-    wish = {**TOO_LOW, **WITH_FALLBACK}
-    kill_at(fake_aws, lambda: start_vm(wish), action="DescribeSpotInstanceRequests", when=when)
-    assert len(world.state()["spot requests"]) == 1
-    vm_cid = create_vm(wish).ok()[0]
-    assert (world.state()["instances"], world.state()["spot requests"]) == ([vm_cid], [])

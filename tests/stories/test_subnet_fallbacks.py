@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from testbed.killing import interrupt_at, kill_at
-from tests.gathering import GATHERED
-
-pytestmark = pytest.mark.faults
+from testbed.killing import kill_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,17 +90,12 @@ def test_next_subnet(
     subnets: list[str],
     fill: Callable[..., list[str]],
     sent: ReadCalls,
-    fake_aws: FakeAws,
     world: World,
 ) -> None:
     """The launch in the next subnet is the same otherwise, and nothing is left in the full one."""
     held = fill(subnets[0])
     answer = create_vm(networks=networks)
     vm_cid, shown = answer.ok()
-    assert fake_aws.actions() == [
-        *GATHERED,
-        *("DescribeInstances", "RunInstances", "RunInstances", "DescribeInstances"),
-    ]
     first, second = sent("RunInstances")
     differing = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
     assert differing == {SUBNET, "ClientToken"}
@@ -215,37 +207,6 @@ def test_spot(
     assert tried() == [(FIRST, each) for each in subnets[:2]]
 
 
-def test_spot_without_capacity(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    short: RefuseLaunch,
-    failure: WriteError,
-    tried: Callable[[], Any],
-) -> None:
-    """A lack of capacity in the first subnet is the same error as without fallback subnets."""
-    said = short("InsufficientInstanceCapacity").removesuffix(")")
-    error = create_vm({"spot_bid_price": 0.05}, networks=networks).error
-    first = networks["any"]["cloud_properties"]["subnet"]
-    assert tried() == [(FIRST, first)]
-    why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
-    assert error["message"].startswith(f"{why}: {said}")
-    assert error == failure("VMCreationFailed", error["message"])
-    alone = {"any": {"type": "dynamic", "cloud_properties": {"subnet": first}}}
-    assert create_vm({"spot_bid_price": 0.05}, networks=alone).error == error
-
-
-def test_quota(
-    create_vm: CreateVm, networks: dict[str, Any], short: RefuseLaunch, failure: WriteError
-) -> None:
-    """An exhausted quota keeps its remedy with fallback subnets."""
-    said = short("VcpuLimitExceeded").removesuffix(")")
-    error = create_vm(networks=networks).error
-    assert error == failure("VMCreationFailed", error["message"])
-    assert error["message"].startswith(said)
-    assert error["message"].endswith("Delete unused resources, or ask AWS to raise the quota")
-
-
-@pytest.mark.parametrize("how", ["killed", "answered"])
 def test_same_again(
     create_vm: CreateVm,
     networks: dict[str, Any],
@@ -253,46 +214,14 @@ def test_same_again(
     fill: Callable[..., list[str]],
     launched: Callable[..., str],
     world: World,
-    how: str,
 ) -> None:
     """The same call finds its VM in the fallback subnet, though the first one has room again by then."""
     (blocker,) = fill(subnets[0])
-    vm_cid = launched(how, {}, networks)
+    vm_cid = launched({}, networks)
     world.ec2.delete_network_interface(NetworkInterfaceId=blocker)
     assert create_vm(networks=networks).ok()[0] == vm_cid
     assert world.state()["instances"] == [vm_cid]
     assert world.instance(vm_cid)["SubnetId"] == subnets[1]
-
-
-def test_interrupted(
-    start_vm: StartVm,
-    networks: dict[str, Any],
-    subnets: list[str],
-    fill: Callable[..., list[str]],
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
-    """A signal during the launch in a fallback subnet leaves nothing."""
-    fill(subnets[0])
-    before = world.state()
-    interrupt_at(fake_aws, lambda: start_vm(networks=networks), 2, when="after", action="RunInstances")
-    assert fake_aws.actions().count("TerminateInstances") == 1
-    assert world.state() == before
-
-
-def test_not_answered(
-    create_vm: CreateVm,
-    networks: dict[str, Any],
-    subnets: list[str],
-    fake_aws: FakeAws,
-    world: World,
-    tried: Callable[[], Any],
-) -> None:
-    """A launch that is not answered is found, and no other subnet is tried."""
-    fake_aws.rule(action="RunInstances", times=None, drop="after")
-    vm_cid = create_vm(networks=networks).ok()[0]
-    assert world.state()["instances"] == [vm_cid]
-    assert {subnet for _, subnet in tried()} == {subnets[0]}
 
 
 @pytest.mark.parametrize("kind", ["manual", "vip"])

@@ -11,7 +11,7 @@ from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at
 from tests.stories.lookups import FAILING_LOOKUPS
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.usefixtures("hasty")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,6 @@ def holder(world: World, fake_aws: FakeAws) -> Callable[..., str]:
     return make
 
 
-@SEVERAL
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize("fault", FAILING_LOOKUPS)
 def test_holder_that_can_not_be_looked_up(
@@ -71,33 +70,28 @@ def test_holder_that_can_not_be_looked_up(
     vm: RunInstance,
     fake_aws: FakeAws,
     fault: str,
-    *,
-    is_several: bool,
 ) -> None:
     """If the holder of the address can't be looked up, EC2's refusal is the error."""
     vm(PrivateIpAddress=ADDRESS)
     where = {"Filter.2.Name": "addresses.private-ip-address"}
     fake_aws.rule(action="DescribeNetworkInterfaces", where=where, **FAILING_LOOKUPS[fault])
-    message = create_vm(networks=networks(is_several)).error["message"]
+    message = create_vm(networks=networks()).error["message"]
     assert "InvalidIPAddress.InUse" in message
     assert "EC2 shows no network interface" not in message
 
 
-@SEVERAL
 def test_vm_that_stays(
     create_vm: CreateVm,
     networks: Callable[..., dict[str, Any]],
     vm: RunInstance,
     failure: WriteError,
     world: World,
-    *,
-    is_several: bool,
 ) -> None:
     """For an address of a running VM the call fails at once; the error names interface and VM."""
     holder = vm(PrivateIpAddress=ADDRESS)
     (nic,) = world.instance(holder)["NetworkInterfaces"]
     before = world.state()
-    error = create_vm(networks=networks(is_several)).error
+    error = create_vm(networks=networks()).error
     reason = error["message"].removeprefix(FAILED)
     assert "InvalidIPAddress.InUse" in reason
     held = f"{ADDRESS} is held by network interface '{nic['NetworkInterfaceId']}' (in-use)"
@@ -186,11 +180,7 @@ def test_stray_interface(
     assert warnings(answer) == [f"Network interface '{nic_id}' is a stray of an earlier call: deleting it"]
 
 
-@pytest.mark.parametrize(
-    ("director", "is_several"),
-    [(None, False), (None, True), ("another", False)],
-    ids=["none", "none-two", "other"],
-)
+@pytest.mark.parametrize("director", [None, "another"])
 def test_interface_of_others(
     create_vm: CreateVm,
     networks: Callable[..., dict[str, Any]],
@@ -198,11 +188,10 @@ def test_interface_of_others(
     world: World,
     fake_aws: FakeAws,
     director: str | None,
-    is_several: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
     """An unattached interface without our Director's tag stays; the call soon fails."""
     nic_id = holder(director)
-    error = create_vm(networks=networks(is_several)).error
+    error = create_vm(networks=networks()).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert error["message"].startswith(FAILED)
     held = f"{ADDRESS} is held by network interface '{nic_id}' (available) which no instance uses"

@@ -11,6 +11,8 @@ from testbed.loopback import Reply, Request
 from testbed.registry import PASSWORD, USER, Registry
 from tests.conftest import SPEED
 
+pytestmark = pytest.mark.usefixtures("hasty")
+
 if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.world import World

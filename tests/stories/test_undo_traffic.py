@@ -9,7 +9,7 @@ import pytest
 from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
 
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.usefixtures("hasty")
 
 if TYPE_CHECKING:
     from collections.abc import Callable

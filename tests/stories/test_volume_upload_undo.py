@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testbed.killing import interrupt_at
-from testbed.rules import REQUEST_ID
-
-pytestmark = pytest.mark.faults
+pytestmark = pytest.mark.usefixtures("hasty")
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,23 +40,6 @@ def attached_disk(own_vm: OwnVm) -> None:
     own_vm.shows_disk_as("xvdf")
 
 
-@pytest.mark.parametrize(("action", "nth"), CALLS)
-def test_refused_calls(
-    own_vm: OwnVm,
-    fake_aws: FakeAws,
-    failure: WriteError,
-    made: Made,
-    action: str,
-    nth: int,
-) -> None:
-    """Each refused call is an error with AWS's words, and nothing is left."""
-    fake_aws.rule(action=action, nth=nth, times=None, error=INVALID)
-    message = f"{action} failed with InvalidRequest: No. (request id {REQUEST_ID})"
-    assert own_vm.create().error == failure("CloudError", message)
-    fake_aws.clear_rules()
-    assert made() == {}
-
-
 def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None:
     """A volume that can't be deleted is logged, and the stemcell is created all the same."""
     fake_aws.rule(action="DeleteVolume", error=INVALID)
@@ -68,15 +48,6 @@ def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None
     (volume_id,) = made()["volumes"]
     (line,) = [line for line in answer.stderr.splitlines() if "Perhaps left behind" in line]
     assert volume_id in line
-
-
-def test_answers_that_never_come(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None:
-    """If CreateVolume's answers are lost, its volume is used or deleted."""
-    fake_aws.rule(action="CreateVolume", drop="after")
-    answer = own_vm.create()
-    fake_aws.clear_rules()
-    assert "volumes" not in made()
-    assert made().get("images", []) == ([] if answer.error else [answer.result])
 
 
 def test_program_that_fails(own_vm: OwnVm, failure: WriteError, made: Made) -> None:
@@ -106,14 +77,6 @@ def test_program_that_can_not_be_started(own_vm: OwnVm, made: Made) -> None:
     assert error["type"] == "Bosh::Clouds::CloudError"
     assert error["message"].startswith(NO_COPY)
     assert error["message"].endswith(": No such file or directory")
-    assert made() == {}
-
-
-@pytest.mark.parametrize("action", ["CreateVolume", "AttachVolume", "CreateSnapshot", "RegisterImage"])
-def test_interrupted(own_vm: OwnVm, fake_aws: FakeAws, made: Made, action: str) -> None:
-    """A signal during a call ends it with one response, and nothing is left."""
-    answer = interrupt_at(fake_aws, own_vm.start, action=action, when="after")
-    assert answer.error["message"].startswith("The call was interrupted by SIGTERM")
     assert made() == {}
 
 

@@ -6,16 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.gathering import GATHERED
-
-pytestmark = pytest.mark.faults
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from testbed.cloud import FakeAws
     from testbed.executable import Cpi
-    from testbed.traffic import Traffic
     from testbed.world import World
     from tests.protocols import (
         CreateVm,
@@ -64,16 +59,11 @@ def test_other_zone(
     subnets: list[str],
     own_zone_short: str,
     tried: Callable[[], Any],
-    fake_aws: FakeAws,
     world: World,
 ) -> None:
     """Each type is tried in the VM's zone, then in the other one; the answer's network has its subnet."""
     answer = create_vm(TYPES, networks=networks)
     vm_cid, shown = answer.ok()
-    assert fake_aws.actions() == [
-        *GATHERED,
-        *("DescribeInstances", "RunInstances", "RunInstances", "RunInstances", "DescribeInstances"),
-    ]
     assert tried() == [
         (FIRST, world.zone, subnets[0]),
         (SECOND, world.zone, subnets[0]),
@@ -130,25 +120,6 @@ def test_no_room_anywhere(
     assert world.state() == before
 
 
-def test_other_refusal(
-    create_vm: CreateVm, networks: dict[str, Any], short: RefuseLaunch, tried: Callable[[], Any]
-) -> None:
-    """A refusal for another reason ends the call in the VM's own zone."""
-    short("InvalidKeyPair.NotFound")
-    assert create_vm(ANYWHERE, networks=networks).error["type"] == "Bosh::Clouds::CloudError"
-    assert len(tried()) == 1
-
-
-def test_ended(
-    create_vm: CreateVm, networks: dict[str, Any], fake_aws: FakeAws, tried: Callable[[], Any], world: World
-) -> None:
-    """An instance that EC2 ends for lack of capacity is followed by one in the other zone."""
-    fake_aws.rule(action="RunInstances", times=1, ends=f"Server.{SHORT}: There is none")
-    vm_cid = create_vm(ANYWHERE, networks=networks).ok()[0]
-    assert [zone for _, zone, _ in tried()] == [world.zone, world.other_zone]
-    assert world.state()["instances"] == [vm_cid]
-
-
 def test_spot(
     create_vm: CreateVm,
     networks: dict[str, Any],
@@ -168,47 +139,20 @@ def test_spot(
 
 
 @pytest.mark.usefixtures("own_zone_short")
-@pytest.mark.parametrize("how", ["killed", "answered"])
 def test_same_again(
     create_vm: CreateVm,
     networks: dict[str, Any],
     launched: Callable[..., str],
     fake_aws: FakeAws,
     world: World,
-    how: str,
 ) -> None:
     """The same call finds its VM in the other zone, though its own zone has room again by then."""
-    vm_cid = launched(how, ANYWHERE, networks)
+    vm_cid = launched(ANYWHERE, networks)
     fake_aws.clear_rules()
     found, shown = create_vm(ANYWHERE, networks=networks).ok()
     assert (found, world.state()["instances"]) == (vm_cid, [vm_cid])
     assert world.instance(vm_cid)["Placement"]["AvailabilityZone"] == world.other_zone
     assert shown["any"]["cloud_properties"]["subnet"] == world.subnet_ids[2]
-
-
-@pytest.mark.usefixtures("own_zone_short")
-def test_traffic(
-    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], traffic: Traffic, world: World
-) -> None:
-    """An elastic IP and a route lead to the VM in the other zone."""
-    route = {"table_id": traffic.route_table_id, "destination": "10.9.0.0/16"}
-    networks["public"] = {"type": "vip", "ip": traffic.public_ip}
-    vm_cid = create_vm({**ANYWHERE, "advertised_routes": [route]}, networks=networks).ok()[0]
-    (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
-    assert nic["SubnetId"] == subnets[2]
-    assert traffic.state()["associations"] == [nic["NetworkInterfaceId"]]
-    (table,) = world.ec2.describe_route_tables(RouteTableIds=[traffic.route_table_id])["RouteTables"]
-    led = {each["DestinationCidrBlock"]: each.get("NetworkInterfaceId") for each in table["Routes"]}
-    assert led["10.9.0.0/16"] == nic["NetworkInterfaceId"]
-
-
-@pytest.mark.usefixtures("own_zone_short")
-def test_spread(create_vm: CreateVm, networks: dict[str, Any], world: World) -> None:
-    """A spread placement group has instances in several zones."""
-    env = {"bosh": {"group": "bosh-1-web-router"}}
-    vm_cid = create_vm({**ANYWHERE, "spread": True}, networks=networks, env=env).ok()[0]
-    placement = world.instance(vm_cid)["Placement"]
-    assert (placement["AvailabilityZone"], bool(placement["GroupName"])) == (world.other_zone, True)
 
 
 @pytest.mark.usefixtures("own_zone_short")
@@ -230,7 +174,6 @@ def test_recreated_with_its_disk(
     assert shown["any"]["cloud_properties"]["subnet"] == world.subnet_ids[2]
 
 
-@pytest.mark.parametrize("is_other", [False, True])
 def test_full_zone_of_the_disks(
     create_vm: CreateVm,
     networks: dict[str, Any],
@@ -238,11 +181,9 @@ def test_full_zone_of_the_disks(
     short: RefuseLaunch,
     tried: Callable[[], Any],
     world: World,
-    *,
-    is_other: bool,
 ) -> None:
     """A VM with disks tries all types in their zone, and no other zone."""
-    zone = world.other_zone if is_other else world.zone
+    zone = world.other_zone
     short(SHORT, {ZONE: zone}, 500)
     error = create_vm(TYPES, networks=networks, disks=[disk(zone), disk(zone)]).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
@@ -289,36 +230,10 @@ def test_disks_elsewhere(
     rejected(message, networks=networks, disks=disks)
 
 
-@pytest.mark.parametrize("is_static", [True, False])
-def test_no_fallbacks(network: WriteNetwork, rejected: Callable[..., None], *, is_static: bool) -> None:
+def test_no_fallbacks(network: WriteNetwork, rejected: Callable[..., None]) -> None:
     """A VM whose network has a single subnet, as with every static address, can't leave its zone."""
     message = (
         "zone_fallback needs subnet_fallbacks: network 'any' has none. Give the VM a dynamic network whose "
         "subnet_fallbacks are in other zones, or remove zone_fallback"
     )
-    rejected(message, networks={"any": network("10.0.1.10" if is_static else None)})
-
-
-def test_without_the_property(
-    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], failure: WriteError, world: World
-) -> None:
-    """Without it, a fallback subnet in another zone is refused."""
-    message = (
-        f"networks.any.cloud_properties.subnet_fallbacks: '{subnets[2]}' is in zone {world.other_zone}, but "
-        f"subnet '{subnets[0]}' is in {world.zone}: set zone_fallback for the VM, or use "
-        f"a subnet in {world.zone}"
-    )
-    assert create_vm(networks=networks).error == failure("CloudError", message)
-
-
-def test_other_vpc(networks: dict[str, Any], subnets: list[str], world: World, rejected: Any) -> None:
-    """A fallback subnet of another zone must be in the same VPC."""
-    vpc_id = world.ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
-    made = world.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.1.0/24", AvailabilityZone=world.other_zone)
-    other = made["Subnet"]["SubnetId"]
-    networks["any"]["cloud_properties"]["subnet_fallbacks"] = [other]
-    message = (
-        f"networks.any.cloud_properties.subnet_fallbacks: '{other}' is in VPC '{vpc_id}', but subnet "
-        f"'{subnets[0]}' is in '{world.vpc_id}'"
-    )
-    rejected(message, networks=networks)
+    rejected(message, networks={"any": network("10.0.1.10")})

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import errors
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS
 from bosh_aws_cpi.aws.sdk.timing import Policy
 from bosh_aws_cpi.errors import BoshError
+from tests.listing import check_listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ def test_types() -> None:
         for names, wire_type, _ in table(ERRORS, TYPES)
         for name in re.findall(r"`(\w+)`", names)
     }
-    assert set(listed) == set(kinds)
+    check_listed(listed, kinds, f"missing in docs/errors.md, {TYPES}", "no type of errors.py")
     for name, wire_type in listed.items():
         assert re.fullmatch(re.escape(wire_type).replace("…", ".+"), kinds[name]), name
 
@@ -56,12 +56,6 @@ def test_types_are_raised() -> None:
         name for name in every if re.search(rf"\b{name}\(|, {name}\)", SOURCE.replace(f"class {name}(", ""))
     }
     assert every - raised == {"CpiError"}
-
-
-def test_numbers_of_messages() -> None:
-    """The page says how many ids a message takes."""
-    words = ("one", "two", "three", "four", "five", "six", "seven", "eight")
-    assert f"{words[MAX_IDS - 1]} at most" in ERRORS
 
 
 def test_policies_are_used() -> None:

@@ -13,7 +13,6 @@ from tests.unit.aws.looks import AMI, OF_AMI, image, tagged
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
 
-OWN = {"bosh_call": "c-1"}
 GONE = "InvalidAMIID.NotFound"
 DEREGISTER = {"ImageId": AMI, "DeleteAssociatedSnapshots": True}
 
@@ -80,25 +79,6 @@ def test_marked(ec2: Ec2, found: str, expected: str | None) -> None:
     assert (first and first.ami_id) == expected
 
 
-def lay_left(
-    ec2: Ec2, *by_description: str, by_tag: tuple[str, ...] = (), own: tuple[str, ...] | None = None
-) -> None:
-    """Answer the searches for an AMI's snapshots: by description, by tag, and for a copy by its own tags."""
-    searches = {
-        "description": (f"Copied for DestinationAmi {AMI} *", by_description),
-        "tag:bosh_ami": (AMI, by_tag),
-        **({} if own is None else {"tag:bosh_call": ("c-1", own)}),
-    }
-    said = {
-        "VolumeId": "vol-ffffffff",
-        "Description": f"Copied for DestinationAmi {AMI} from SourceAmi ami-1",
-    }
-    for name, (value, found) in searches.items():
-        answer = {"Snapshots": [{**said, "SnapshotId": each} for each in found]}
-        asked: dict[str, Any] = {"OwnerIds": ["self"], "Filters": [{"Name": name, "Values": [value]}]}
-        ec2.lay("describe_snapshots", answer, **asked)
-
-
 def lay_deletions(ec2: Ec2, *snapshot_ids: str) -> None:
     """Lay out the deletion of each snapshot."""
     for each in snapshot_ids:
@@ -117,25 +97,26 @@ def test_delete(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("look", "left", "own", "deleted"),
+    ("look", "deleted"),
     [
-        (GONE, ("snap-1",), ("snap-1",), ("snap-1",)),
-        (shown(image("failed", "snap-1")), (), ("snap-1", "snap-2"), ("snap-2",)),
-        ("UnauthorizedOperation", ("snap-2",), (), ("snap-2",)),
+        (GONE, ["snap-1", "snap-2"]),
+        (shown(image("failed", "snap-1")), ["snap-2"]),
+        ("UnauthorizedOperation", ["snap-1", "snap-2"]),
     ],
     ids=["unknown yet", "shown", "may not be described"],
 )
-def test_discard_copy(
-    ec2: Ec2, clock: Clock, look: Any, left: tuple[str, ...], own: tuple[str, ...], deleted: tuple[str, ...]
-) -> None:
+def test_discard_copy(ec2: Ec2, clock: Clock, look: Any, deleted: list[str]) -> None:
     """A copy that EC2 may not know yet is deregistered; its snapshots are deleted, unless EC2 has done so."""
     ec2.lay("describe_images", look, **OF_AMI)
     results = [{"SnapshotId": "snap-1", "ReturnCode": "success"}] if "Images" in look else []
     ec2.lay("deregister_image", GONE, {"DeleteSnapshotResults": results}, **DEREGISTER)
     ec2.lay("describe_images", GONE, **OF_AMI)
-    lay_left(ec2, *left, own=own)
+    said = f"Copied for DestinationAmi {AMI} from SourceAmi ami-1"
+    left = [{"SnapshotId": f"snap-{n}", "VolumeId": "vol-ffffffff", "Description": said} for n in (1, 2)]
+    disks = {**left[0], "SnapshotId": "snap-3", "VolumeId": "vol-1"}
+    ec2.keeps("describe_snapshots", {"Snapshots": [*left, disks]})
     lay_deletions(ec2, *deleted)
-    images.discard_copy(ec2.client, AMI, OWN)
+    images.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
     assert len(clock.pauses) == 1
 
 

@@ -1,0 +1,74 @@
+"""Heavy stemcells by way of a volume: a refusal, and a signal, at each call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from testbed.killing import interrupt_at
+from testbed.rules import REQUEST_ID
+from tests.stories.conftest import failure, heavy, made, own_vm, vm
+from tests.stories.own_vm import works_apart
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.usefixtures("hasty"),
+    pytest.mark.skipif(not works_apart(), reason="no program can have a /dev of its own here"),
+]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from testbed.cloud import FakeAws
+    from tests.protocols import WriteError
+    from tests.stories.own_vm import OwnVm
+
+    Made = Callable[[], dict[str, list[str]]]
+
+__all__ = ["failure", "heavy", "made", "own_vm", "vm"]
+
+INVALID = {"code": "InvalidRequest", "message": "No.", "status": 400}
+CALLS = [
+    ("DescribeInstances", 1),
+    ("CreateVolume", 1),
+    ("DescribeVolumes", 1),
+    ("AttachVolume", 1),
+    ("DescribeVolumes", 2),
+    ("CreateSnapshot", 1),
+    ("DescribeSnapshots", 1),
+    ("RegisterImage", 1),
+    ("DescribeImages", 1),
+]
+"""All but those by which the volume is removed, and the last one, which marks a snapshot that is good."""
+
+
+@pytest.fixture(autouse=True)
+def attached_disk(own_vm: OwnVm) -> None:
+    """Let the kernel show the disk."""
+    own_vm.shows_disk_as("xvdf")
+
+
+@pytest.mark.parametrize(("action", "nth"), CALLS)
+def test_refused_calls(
+    own_vm: OwnVm,
+    fake_aws: FakeAws,
+    failure: WriteError,
+    made: Made,
+    action: str,
+    nth: int,
+) -> None:
+    """Each refused call is an error with AWS's words, and nothing is left."""
+    fake_aws.rule(action=action, nth=nth, times=None, error=INVALID)
+    message = f"{action} failed with InvalidRequest: No. (request id {REQUEST_ID})"
+    assert own_vm.create().error == failure("CloudError", message)
+    fake_aws.clear_rules()
+    assert made() == {}
+
+
+@pytest.mark.parametrize("action", ["CreateVolume", "AttachVolume", "CreateSnapshot", "RegisterImage"])
+def test_interrupted(own_vm: OwnVm, fake_aws: FakeAws, made: Made, action: str) -> None:
+    """A signal during a call ends it with one response, and nothing is left."""
+    answer = interrupt_at(fake_aws, own_vm.start, action=action, when="after")
+    assert answer.error["message"].startswith("The call was interrupted by SIGTERM")
+    assert made() == {}
