@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import ssl
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from urllib3.connection import HTTPSConnection
 
-from bosh_aws_cpi import connections
 from bosh_release import roots
 from testbed.bench.forms import release_form
 from testbed.executable import Answer, Cpi, config
@@ -55,37 +51,6 @@ def test_machine_without_hashed_roots(machine: Path, names: list[str] | None) ->
         for name in names:
             (machine / name).touch()
     assert roots.where() == roots.BUNDLE == str(Path(roots.__file__).with_name("cacert.pem"))
-
-
-def test_one_thread_after_the_other(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A context of the SDK is given the folder while no other thread gives it to one; OpenSSL might crash."""
-    machine.mkdir()
-    given, lock = [], Lock()
-
-    def load(*arguments: object, **named: object) -> None:
-        given.append((lock.locked(), *arguments, named))
-
-    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
-    monkeypatch.setattr(connections, "_connect", lambda _: None)
-    monkeypatch.setattr(connections, "_loading", lock)
-    monkeypatch.setattr(HTTPSConnection, "connect", HTTPSConnection.connect)
-    connections.install()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    connection = HTTPSConnection("127.0.0.1", ssl_context=context, ca_certs=str(machine))
-    connection.connect()
-    assert given == [(True, context, {"capath": str(machine)})]
-    assert (connection.ca_certs, connection.ca_cert_dir) == (None, str(machine))
-
-
-def test_path_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operator's bundle of which the system does not say what it is counts as a file."""
-    monkeypatch.setattr(connections, "_connect", lambda _: None)
-    monkeypatch.setattr(HTTPSConnection, "connect", HTTPSConnection.connect)
-    connections.install()
-    context, path = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), "x" * 5000
-    connection = HTTPSConnection("127.0.0.1", ssl_context=context, ca_certs=path)
-    connection.connect()
-    assert (connection.ca_certs, connection.ca_cert_dir) == (path, None)
 
 
 class Installed:
