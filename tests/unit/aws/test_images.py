@@ -96,6 +96,22 @@ def test_delete(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
     assert len(clock.pauses) == 1
 
 
+def test_delete_what_was_half_deleted(ec2: Ec2) -> None:
+    """The snapshots of an AMI that is gone are found by EC2's description of a copy, and by our tag."""
+    ec2.lay("describe_images", GONE, **OF_AMI)
+    searches = {"description": f"Copied for DestinationAmi {AMI} *", "tag:bosh_ami": AMI}
+    said = {
+        "VolumeId": "vol-ffffffff",
+        "Description": f"Copied for DestinationAmi {AMI} from SourceAmi ami-1",
+    }
+    for name, value in searches.items():
+        found = {"Snapshots": [{"SnapshotId": name, **said}]}
+        filters: list[Any] = [{"Name": name, "Values": [value]}]
+        ec2.lay("describe_snapshots", found, OwnerIds=["self"], Filters=filters)
+    lay_deletions(ec2, *searches)
+    images.delete(ec2.client, AMI)
+
+
 @pytest.mark.parametrize(
     ("look", "deleted"),
     [
