@@ -105,18 +105,14 @@ def test_accepted(validator: Draft202012Validator, route: Route, value: Any) -> 
     assert marked(validator, changed(CONFIG, route, value)) == []
 
 
-@pytest.mark.parametrize("text", ["25_000", "1_0_0"])
-def test_underscores(validator: Draft202012Validator, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "is_integer"),
+    [("25_000", True), ("1_0_0", True), ("25_000_", False), ("1__0", False), ("_1", False), ("3000", False)],
+)
+def test_underscores(validator: Draft202012Validator, text: str, *, is_integer: bool) -> None:
     """An integer with underscores is valid for editors, too, which read it as a string."""
-    assert type(yaml.safe_load(text)) is int
-    assert marked(validator, changed(CONFIG, ("disk_types", 0, "disk_size"), text)) == []
-
-
-@pytest.mark.parametrize("text", ["25_000_", "1__0", "_1", "25_000 MB", "3000"])
-def test_no_integer(validator: Draft202012Validator, text: str) -> None:
-    """A string that is not an integer in BOSH's YAML, or that needs quotes to be a string, is rejected."""
     route = ("disk_types", 0, "disk_size")
-    assert marked(validator, changed(CONFIG, route, text)) == [route]
+    assert marked(validator, changed(CONFIG, route, text)) == ([] if is_integer else [route])
 
 
 def test_descriptions() -> None:
@@ -154,21 +150,20 @@ def laid(path: str, value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
-    "value", [True, False, 0, 1, 3, 15, -1, 1.5, "", "8", "info", [], ["a"], [1], {}, {"a": 1}], ids=repr
-)
 @pytest.mark.parametrize("key", [key for key in KEYS if key.job is None], ids=lambda key: key.path)
-def test_job_property(job_validator: Any, key: Key[Any], value: Any) -> None:
+def test_job_property(job_validator: Any, key: Key[Any]) -> None:
     """A value of a property is invalid exactly when the executable rejects it; the wrong value is named."""
-    try:
-        key.kind(value, key)
-        expected = []
-    except InvalidCall as error:
-        is_content = ", got" not in str(error)  # of a string: left to the CPI
-        is_for_template = key.path == "debug.event_log" and value is True
-        expected = [] if is_content or is_for_template else [tuple(key.path.split("."))]
-    found = marked(job_validator, laid(key.path, value))
-    assert [route[: len(route) if not isinstance(route[-1], int) else -1] for route in found] == expected
+    for value in (True, False, 0, 1, 3, 15, -1, 1.5, "", "8", "info", [], ["a"], [1], {}, {"a": 1}):
+        try:
+            key.kind(value, key)
+            expected = []
+        except InvalidCall as error:
+            is_content = ", got" not in str(error)  # of a string: left to the CPI
+            is_for_template = key.path == "debug.event_log" and value is True
+            expected = [] if is_content or is_for_template else [tuple(key.path.split("."))]
+        found = marked(job_validator, laid(key.path, value))
+        routes = [route[: len(route) if not isinstance(route[-1], int) else -1] for route in found]
+        assert routes == expected, f"{key.path}: {value!r}"
 
 
 def test_right_job_properties(job_validator: Any) -> None:

@@ -34,7 +34,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     deregistered: Sequence[Target] = ()
     try:
         if aws.deregister_on_delete:
-            from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - loads pydantic: half of delete_vm
+            from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - loads pydantic
 
             before, deregistered = deregister(cloud, vm_cid)
         if aws.skip_os_shutdown is not None and (before is None or deregistered):

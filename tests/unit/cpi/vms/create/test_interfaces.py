@@ -74,12 +74,14 @@ def created(cloud: Cloud, *plans: NicPlan, undo: Undo | None = None) -> list[str
 
 def test_found(cloud: Cloud, nics: Ec2) -> None:
     """One of the agent's is found by its address; without one, each is found once; attached ones are not."""
-    nics.known = [
+    held, other, own = (
         Nic("eni-7", vm_cid="i-7", addresses=["10.0.0.5"]),
         Nic("eni-8", addresses=["10.0.0.9"]),
         Nic("eni-9", addresses=["10.0.0.5"]),
-    ]
+    )
+    nics.known = [held, other, own]
     assert created(cloud, FIXED) == ["eni-9"]
+    nics.known = [held, own, other]
     assert created(cloud, FIXED, DYNAMIC) == ["eni-9", "eni-8"]
 
 
