@@ -17,6 +17,7 @@ from bosh_aws_cpi.tools.checks.account.subnets import is_known
         ({"Name": "web"}, {"Name": "web", "deployment": "blue"}, False),
         ({"bosh_director_uuid": "d"}, {}, True),
         ({}, {"bosh_director_uuid": "d"}, True),
+        ({}, {"job": "worker"}, False),
         ({}, {"deployment": "cf", "job": "router"}, True),
         ({}, {"deployment": "bosh", "job": "bosh", "director": "bosh-init"}, True),
     ],
