@@ -6,21 +6,14 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from testbed.cloud import FakeAws
-from testbed.demo import LIVES, Difference, Play, check_nothing_left, main
+from testbed.demo import main
 from testbed.demo_picture import PICTURE, drawn, lines_of, words
 from testbed.demo_process import Program
-from testbed.demo_stage import Stage
 from testbed.demo_text import SECRETS
-from testbed.executable import Answer, Cpi
-from testbed.registry import Registry
-from testbed.world import World
 
 TELLING = """
 import pathlib, sys
@@ -28,13 +21,6 @@ sys.stderr.write(pathlib.Path(sys.argv[1]).read_text())
 sys.stdout.write('{"result": {"api_version": 9}, "error": null, "log": ""}')
 """
 """Another CPI, which answers everything alike; the configuration goes to its stderr."""
-
-
-@pytest.fixture
-def stage(fake_aws: FakeAws, world: World) -> Iterator[Stage]:
-    """Return a laid stage, on the tests' own server."""
-    with Registry() as registry:
-        yield Stage(fake_aws, world, registry)
 
 
 @pytest.mark.timeout(300)  # 40 calls and three tools: 80 seconds where other work takes all processors
@@ -87,56 +73,3 @@ def test_interrupted_demo() -> None:
         _, stderr, status = demo.finish()
         assert (stderr, status) == ("\nInterrupted. All that was started has ended.\n", 130)
         assert demo.left() == []
-
-
-def test_demo_of_no_cpi() -> None:
-    """An unknown command is refused at once."""
-    with Program("testbed.demo", "--cpi", "no-such-cpi --fast") as demo:
-        _, stderr, status = demo.finish()
-    assert status == 2
-    assert "no such command: 'no-such-cpi --fast'" in stderr
-
-
-@pytest.mark.usefixtures("warm")
-@pytest.mark.parametrize(
-    ("replaced", "stdout", "message"),
-    [
-        ("info", b'{"result": {"api_version": 3}, "error": null, "log": ""}', r"info.*should be {'stem"),
-        ("info", b"", r"info.*stdout is not one JSON object"),
-        ("has_vm", b'{"result": 1, "error": null, "log": ""}', r"has_vm.*should be True"),
-        ("create_disk", b'{"result": "vol-1", "error": null, "log": ""}', r"create_disk.*vol-1"),
-        ("get_disks", b'{"result": [], "error": null, "log": ""}', r"get_disks.*\[\]"),
-        ("reboot_vm", b'{"result": null, "error": null}', r"reboot_vm.*should be None"),
-    ],
-    ids=["result", "no answer", "type", "id", "list", "no log"],
-)
-def test_difference(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, replaced: str, stdout: bytes, message: str
-) -> None:
-    """A wrong answer ends the demo at that call."""
-    original = Cpi.call
-
-    def call(cpi: Cpi, method: str, *arguments: Any, **request: Any) -> Answer:
-        answer = original(cpi, method, *arguments, **request)
-        return Answer(stdout, "", 0, 0.0) if method == replaced else answer
-
-    monkeypatch.setattr(Cpi, "call", call)
-    with pytest.raises(Difference, match=r"(?s)^Failed at call \d+, " + message):
-        Play(stage, LIVES[0]).play()
-
-
-def test_exit_status_counts(stage: Stage) -> None:
-    """A right answer with an exit status that is not 0 is a difference."""
-    script = "import sys, subprocess; subprocess.run([*sys.argv[1:]]); sys.exit(7)"
-    command = [sys.executable, "-c", script, str(Path(sys.executable).parent / "cpi")]
-    with pytest.raises(Difference, match="The exit status is 7"):
-        Play(stage, LIVES[0], command).play()
-
-
-def test_what_is_left_is_found(stage: Stage, world: World) -> None:
-    """A volume or a registry document that is left at the end is named."""
-    check_nothing_left(stage)
-    stage.registry.documents["i-forgotten"] = "{}"
-    volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
-    with pytest.raises(Difference, match=f"(?s)something is left.*{volume_id}.*i-forgotten"):
-        check_nothing_left(stage)
