@@ -112,7 +112,7 @@ if makes_loop_devices():
         assert content[len(SMALL) :] == b"\xff" * (DISK_SIZE - len(SMALL))
 
 
-@pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"])
+@pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock"])
 def test_by_itself(
     own_vm: OwnVm,
     fake_aws: FakeAws,
