@@ -14,7 +14,7 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console demo-venv picture test quick faults test-testbed load bench test-release e2e aws-check lifecycle lint lock \
+.PHONY: help demo console demo-venv test quick faults test-testbed bench test-release e2e aws-check lifecycle lint lock \
 	stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check clean venv
 
 help: ## Say what there is to make
@@ -38,12 +38,6 @@ faults: venv ## Run all that can go wrong at AWS, at every call of every method,
 
 test-testbed: venv ## Run the tests of the simulated AWS: after a change of testbed/ or of the locked versions
 	$(BIN)/python -m pytest -n $(WORKERS) tests/testbed $(PYTEST_ARGS)
-
-picture: demo-venv ## Draw the demo's output anew, docs/demo.svg
-	@$(BIN)/python -m testbed.demo_picture
-
-load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, detach and delete; two minutes
-	@$(BIN)/python -m testbed.load $(LOAD_ARGS)
 
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)
@@ -88,9 +82,7 @@ schema: venv ## Write the JSON Schemas of the cloud config and of the job's prop
 	@$(BIN)/python scripts/schema
 
 docs-check: venv ## Check that these files are up to date; the tests do it too
-	@$(BIN)/python scripts/docs --check
-	@$(BIN)/python scripts/schema --check
-	@$(BIN)/python scripts/iam_policy --check
+	@status=0; for each in docs schema iam_policy; do $(BIN)/python scripts/$$each --check || status=1; done; exit $$status
 
 iam-policy-check: venv ## Compare the IAM policies with CALLS, the folder that CPI_RECORD_CALLS named for the tests
 	@$(BIN)/python scripts/iam_policy --check $(CALLS)

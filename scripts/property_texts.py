@@ -46,7 +46,10 @@ def property_text(model: type[Properties], name: str) -> PropertyText:
     text = next((found for kind in model.__mro__ if (found := _texts(kind).get(name))), "")
     parts = re.fullmatch(r"(\* )?(.*?)(?: ?Default: (.+)\.| ?(Required)\.)?", text)
     if parts is None or not parts[2]:
-        sys.exit(f"{model.__name__}.{name} has no text below it that docs/cloud-properties.md could show")
+        sys.exit(
+            f"{model.__module__}: {model.__name__}.{name} has no text below it that docs/cloud-properties.md "
+            "could show"
+        )
     return PropertyText(parts[2], parts[3] or "", is_required=bool(parts[4]), is_new=bool(parts[1]))
 
 

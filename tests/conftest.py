@@ -30,7 +30,6 @@ SLOWEST = {
     "test_console.py",
     "test_demo.py",
     "test_lifecycle.py",
-    "test_program_calls.py",
 }
 LONGEST_NAME = 60
 """Characters of one value in a test's id."""
@@ -49,6 +48,12 @@ os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let the slowest tests begin first, so that no worker is left alone with them in the end."""
     items.sort(key=lambda item: item.path.name not in SLOWEST)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests this machine could not run; the reasons follow, as pytest lists them."""
+    if skipped := terminalreporter.stats.get("skipped"):
+        terminalreporter.write_line(f"this machine can't run {len(skipped)} of the tests: see SKIPPED")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -23,10 +23,7 @@ id, up to five times.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from typing import ClassVar
+from typing import ClassVar
 
 
 class BoshError(Exception):

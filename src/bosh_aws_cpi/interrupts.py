@@ -14,11 +14,8 @@ from __future__ import annotations
 import select
 import signal
 import time
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from types import FrameType, TracebackType
-    from typing import Final
+from types import FrameType, TracebackType
+from typing import Final
 
 CALLER_GONE: Final = "the loss of its caller"
 _MILLISECONDS: Final = 1000

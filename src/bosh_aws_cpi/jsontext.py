@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import Any, NoReturn, TypeGuard
 
-if TYPE_CHECKING:
-    from typing import Any, NoReturn, TypeGuard
-
-    Json = dict[str, Any]
-    """A JSON object."""
-else:
-    Json = dict
+Json = dict[str, Any]
+"""A JSON object."""
 
 _INFINITE = float("inf")
 MAX_DEPTH = 100

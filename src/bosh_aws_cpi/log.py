@@ -11,13 +11,10 @@ import os
 import select
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Final
 
 from bosh_aws_cpi.redact import Redactor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Final
 
 DEBUG, INFO, WARNING, ERROR = 10, 20, 30, 40
 LEVELS: Final = {"debug": DEBUG, "info": INFO, "warn": WARNING, "error": ERROR}

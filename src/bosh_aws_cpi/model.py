@@ -1,16 +1,11 @@
 """The data types that all layers share."""
 
-from __future__ import annotations
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
 
-from typing import TYPE_CHECKING, Any, Literal
-
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import EMPTY, Record
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import datetime
-
-    from bosh_aws_cpi.jsontext import Json
 
 MIB_PER_GIB = 1024
 TypeOption = Literal[

@@ -10,20 +10,17 @@ import gc
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import Any, NoReturn
 
 from bosh_aws_cpi import interrupts, log
+from bosh_aws_cpi.config.loading import load
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import BoshError, InvalidCall, Unknown
 from bosh_aws_cpi.rpc import dispatch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, NoReturn
-
-    from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.rpc.request import Request
+from bosh_aws_cpi.rpc.request import Request
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
@@ -43,10 +40,6 @@ class _AwsHost:
         self._call: Request | None = None
 
     def open(self, call: Request) -> Cloud:
-        # Not above: with too little memory for an import, the caller still gets a response.
-        from bosh_aws_cpi.config.loading import load  # noqa: PLC0415
-        from bosh_aws_cpi.cpi.cloud import Cloud  # noqa: PLC0415
-
         if len(self._arguments) != 1:
             raise Unknown("Usage: cpi CONFIG_PATH: the path of the configuration file is the only argument")
         self._call = call

@@ -2,17 +2,17 @@
 
 Like frozen dataclasses, but without their price. Python compiles the methods of each dataclass in every
 process. To load `dataclasses`, and to create a named tuple's class, would take more of `info` than all of its
-own work (docs/decisions/start-up.md). Type checkers see frozen dataclasses.
+own work (docs/performance.md). Type checkers see frozen dataclasses.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
+    from typing import Generic, TypeVar, dataclass_transform
 
     T = TypeVar("T")
 else:  # only type checkers need these

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import re
 from binascii import b2a_base64
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from collections.abc import Iterator
 
 MASK = "<redacted>"
 

@@ -19,11 +19,6 @@ LINGERS = """#!/bin/sh
 setsid sh -c 'echo here; exec sleep 1000' >"$HOME/fifo" 2>/dev/null </dev/null &
 wait
 """
-FAILS = """#!/bin/sh
-touch "$BOSH_LOG_PATH"
-echo "as $(id -u)"
-exit 3
-"""
 
 
 @pytest.fixture
@@ -57,10 +52,3 @@ def test_nothing_outlives_a_run_that_is_cut_short(
         assert (said, os.read(pipe, 100)) == (b"here\n", b"")
     finally:
         os.close(pipe)
-
-
-def test_exit_status_is_the_clis_own(bosh: bosh_cli.Bosh, tmp_path: Path) -> None:
-    """A run that fails is seen to fail, and it ran as who we are."""
-    write(tmp_path, FAILS)
-    run = bosh.run("create-env")
-    assert (run.status, run.output) == (3, f"as {os.getuid()}\n")

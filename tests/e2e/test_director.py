@@ -58,26 +58,6 @@ def test_commands(installation: Installation, fake_aws: FakeAws) -> None:
     assert (checked_before.returncode, checked_before.document["is_ready"]) == (0, True)
 
 
-def test_stemcell_with_tags(cpi: Cpi, world: World) -> None:
-    """Contract 3 gives create_stemcell tags as a third argument; a light stemcell keeps its AMI's id."""
-    properties = {"ami": {"us-east-1": world.image_id}}
-    answer = cpi.call("create_stemcell", "/nowhere/image", properties, {"tags": {"k": "v"}}, api_version=3)
-    assert checked(answer)["result"] == f"{world.image_id} light"
-
-
-@pytest.mark.parametrize("api_version", [2, 3])
-def test_disk_without_stemcell(cpi: Cpi, world: World, api_version: int) -> None:
-    """Disks are made, tagged and deleted by requests that name no stemcell."""
-    properties = {"type": "gp3"}
-    disk_id = checked(cpi.call("create_disk", 1024, properties, None, api_version=api_version))["result"]
-    assert world.state()["volumes"] == [disk_id]
-    tagged = cpi.call("set_disk_metadata", disk_id, {"director": "mine"}, api_version=api_version)
-    assert checked(tagged)["error"] is None
-    deleted = cpi.call("delete_disk", disk_id, api_version=api_version)
-    assert checked(deleted)["error"] is None
-    assert world.state() == world.empty
-
-
 def test_error_has_its_schema(cpi: Cpi, world: World) -> None:
     """An error has a type that the Director knows, and its log lines name the request."""
     del world

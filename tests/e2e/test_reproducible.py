@@ -95,16 +95,6 @@ def test_clones_give_the_same_bytes(pipeline: Pipeline, somebody: Somebody, tmp_
     assert manifest_of(tarball) == recorded.read_text()
 
 
-def test_mark_of_a_killed_build(pipeline: Pipeline, tmp_path: Path) -> None:
-    """The CLI alone refuses a clone with the mark of a developer's build that SIGKILL ended."""
-    clone = pipeline.clone(tmp_path / "clone")
-    mark = "src/bosh_release/python.developer-build"
-    (clone / mark).touch()
-    refused = pipeline.run(clone, "bosh", "create-release", HOME=str(tmp_path))
-    assert refused.returncode != 0
-    assert f"?? {mark}" in refused.stdout + refused.stderr
-
-
 def test_final_release_by_hand(pipeline: Pipeline, somebody: Somebody, tmp_path: Path) -> None:
     """From the blobstore of `create-release --final`, another clone builds the same release, offline."""
     clone = tmp_path / "other"

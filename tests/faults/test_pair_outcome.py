@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from testbed.executable import DIRECTOR_UUID, Answer
-from tests.faults.kinds import KILLED, REFUSED, TERMINATED, Case
+from tests.faults.kinds import KILLED, LOST, REFUSED, TERMINATED, Case
 from tests.faults.outcome import LEFT, OTHER, UNDO_FAILED
 from tests.faults.pair_outcome import PairOutcome
-from tests.faults.pairs import FIRST, LOST, SECOND, Where, draw, places
+from tests.faults.pairs import FIRST, SECOND, Where, draw, places
 from tests.faults.scenario import Call
 from tests.faults.scenarios_disk import DISKS
 from tests.faults.test_outcome import ENDED, failed

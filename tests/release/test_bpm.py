@@ -96,12 +96,6 @@ def test_method_without_aws(
     assert " WARNING: " not in answer.stderr
 
 
-def test_configure_networks(fake_aws: FakeAws, under_bpm: UnderBpm) -> None:
-    """The method configure_networks is refused as elsewhere."""
-    answer = under_bpm(config(fake_aws.endpoint)).call("configure_networks", VM, {})
-    assert answer.error["type"] == "Bosh::Clouds::NotSupported"
-
-
 def test_current_vm(container: Container, fake_aws: FakeAws, render: Render) -> None:
     """The VM's own id comes from instance metadata."""
     with Imds(VM) as imds:
@@ -234,13 +228,3 @@ def test_role(fake_aws: FakeAws, container: Container, render: Render, volumes: 
     assert [path.stat().st_mode & 0o777 for path in container.vcap.glob(f"{ROLES}/*")] == [0o600] * len(
         volumes
     )
-
-
-def test_debug_log(fake_aws: FakeAws, under_bpm: UnderBpm, container: Container) -> None:
-    """At debug level each AWS call is in the log, which is stderr alone."""
-    document = config(fake_aws.endpoint)
-    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
-    answer = under_bpm(document).call("has_vm", VM)
-    assert answer.ok() is False
-    assert "DescribeInstances" in answer.stderr
-    assert written(container) == []

@@ -117,8 +117,3 @@ def test_director_is_deleted_after_a_failure(job: Job, failing: str) -> None:
     """A deletion that fails or takes too long fails the task, and leaves neither the Director nor disks."""
     job.run("bats-director", **KEYS, NETWORK=json.dumps(NETWORK))
     assert job.run("bats-teardown", **KEYS, FAILING=failing) == (3, DELETE)
-
-
-def test_no_director(job: Job) -> None:
-    """Without a Director there is nothing to delete."""
-    assert job.run("bats-teardown", **KEYS) == (0, [])

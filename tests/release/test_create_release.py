@@ -12,21 +12,6 @@ import pytest
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "create-release"
 MARK = "src/bosh_release/python.developer-build"
-ASKING = "#!/bin/sh\nfor name in user.test core.abbrev; do git config --get $name; done\n"
-
-
-@pytest.mark.parametrize("given", [{}, {"GIT_CONFIG_COUNT": "0"}], ids=["none", "no more"])
-def test_whole_commit(given: dict[str, str], tmp_path: Path) -> None:
-    """Git names commits in full."""
-    assert asked(given, tmp_path) == ["40"]
-
-
-def test_settings_of_git_stay(tmp_path: Path) -> None:
-    """Settings in git's variables still count, such as one by which git trusts a folder."""
-    given = {"GIT_CONFIG_COUNT": "2"}
-    given |= {"GIT_CONFIG_KEY_0": "user.test", "GIT_CONFIG_VALUE_0": "mine"}
-    given |= {"GIT_CONFIG_KEY_1": "core.abbrev", "GIT_CONFIG_VALUE_1": "12"}
-    assert asked(given, tmp_path) == ["mine", "40"]
 
 
 @pytest.mark.parametrize(
@@ -123,15 +108,3 @@ def clone(folder: Path, cli: str) -> Path:
     program.write_text(f"#!/bin/sh\n{cli}\n")
     program.chmod(0o755)
     return root
-
-
-def asked(environment: dict[str, str], folder: Path) -> list[str]:
-    """Return the settings of git that the bosh CLI gets."""
-    program = folder / "bosh"
-    program.write_text(ASKING)
-    program.chmod(0o755)
-    path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [SCRIPT], env={**os.environ, **environment, "PATH": path}, capture_output=True, text=True, check=False
-    )
-    return done.stdout.splitlines()

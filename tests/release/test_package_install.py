@@ -14,8 +14,6 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import botocore
-import botocore.session
 import pytest
 
 import bosh_aws_cpi
@@ -27,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PLATFORM = "Linux-x86_64"
-DATA = Path(botocore.__file__).parent / "data"
 EXAMPLE = b'{"documentation": "long", "operations": {}, "shapes": {}}'
 PROGRAM = Path(bosh_aws_cpi.__file__).parent
 ALL_SERVICES = sorted({*SERVICES, *COMMAND_SERVICES})
@@ -123,17 +120,6 @@ def run(*command: object, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run this interpreter as the package and the job do."""
     words = [sys.executable, "-I", "-S", "-B", *map(str, command)]
     return subprocess.run(words, check=False, capture_output=True, text=True, cwd=folder, env={})
-
-
-def test_folder_runs_the_cpi(lib: Path) -> None:
-    """The installed folder is the program: its exit status is the CPI's."""
-    ended = run(lib, "cpi.json", folder=lib.parent)
-    assert (ended.returncode, ended.stdout) == (3, "started\n")
-
-
-def test_wheels_of_the_platform(lib: Path) -> None:
-    """Native code is that of the platform."""
-    assert (lib / "native.py").read_text() == "HERE = 1"
 
 
 def test_installation_records_are_left_out(lib: Path) -> None:

@@ -17,7 +17,6 @@ from botocore.loaders import Loader
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.config import cpi_config
 from bosh_release import blobs, install, vendor
-from testbed import hypervisor
 from testbed.job import PACKAGES, PYTHON
 
 if TYPE_CHECKING:
@@ -85,19 +84,6 @@ def test_lock_has_what_the_cpi_depends_on() -> None:
     assert declared <= LOCK.keys()
 
 
-def test_tools_try_the_words_of_the_hypervisor() -> None:
-    """scripts/e2e-tools finds out whether this machine bears what the agents are started with."""
-    script = (ROOT / "scripts" / "e2e-tools").read_text()
-    assert f"as_vcap='{hypervisor.AS_VCAP}'" in script
-    for words in (hypervisor.APART, hypervisor.AS_ONE):
-        assert " ".join(words[words.index("unshare") :]) in script
-
-
-def test_platforms() -> None:
-    """Wheels with native code are there for Linux and macOS, on Intel and ARM processors."""
-    assert PLATFORMS == ["Darwin-arm64", "Darwin-x86_64", "Linux-aarch64", "Linux-x86_64"]
-
-
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_each_platform_has_what_is_locked(platform: str) -> None:
     """Each platform gets one wheel of each locked project, in the locked version, and nothing else."""
@@ -146,17 +132,6 @@ def test_packages_have_the_same_hashes(file: str, wheels: bool) -> None:  # noqa
     assert (SOURCES / file).read_text() == blobs.hashes_text(INDEX.values(), wheels=wheels)
 
 
-def test_index_is_as_bosh_writes_it() -> None:
-    """blobs.yml is written in the form of the `bosh` CLI, which adds to it when blobs are uploaded."""
-    assert blobs.index_text(INDEX.values()) == blobs.INDEX.read_text()
-
-
-def test_uploaded_blobs_keep_their_place() -> None:
-    """A blob's id in the blobstore of final releases survives reading and writing blobs.yml."""
-    text = "python/x.tar.xz:\n  size: 1\n  object_id: 8f2c\n  sha: sha256:ab\n"
-    assert blobs.index_text(blobs.read_index(text).values()) == text
-
-
 def test_one_source_of_the_interpreter() -> None:
     """The one source of CPython, its hash, and what trains the interpreter are the package."""
     (source,) = [path for path in INDEX if path.startswith("python/")]
@@ -186,14 +161,6 @@ def test_package_takes_the_cpi_and_its_wheels() -> None:
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_no_pattern_is_idle(package: str) -> None:
-    """Each pattern of a package's spec names something; the `bosh` CLI refuses one that does not."""
-    for pattern in spec(package)["files"]:
-        matching = [path for path in files(package) if path_matches(path, pattern)]
-        assert matching, pattern
-
-
-@pytest.mark.parametrize("package", PACKAGES)
 def test_nothing_of_another_version_stays(package: str, tmp_path: Path) -> None:
     """Packaging empties its folder, where `bosh create-env` leaves what was installed before an upgrade."""
     for name in ("target", "sources"):
@@ -213,12 +180,6 @@ def test_nothing_of_another_version_stays(package: str, tmp_path: Path) -> None:
     )
     assert done.returncode != 0, "there are no sources"
     assert list((tmp_path / "target").iterdir()) == []
-
-
-def test_version_is_the_newest_in_the_changelog() -> None:
-    """pyproject.toml, from which the list of components takes the version, names the one to publish next."""
-    (newest, *_) = re.findall(r"^## \[(\d[\d.]*)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"] == newest
 
 
 def test_packages_are_named_by_their_folder() -> None:
@@ -261,14 +222,3 @@ def test_endpoint_names(service: str) -> None:
     """A service's endpoints stay under the name that botocore looks for."""
     model = Loader().load_service_model(service, "service-2")
     assert model["metadata"]["endpointPrefix"] == SERVICES[service]
-
-
-def test_vendor_knows_every_platform() -> None:
-    """The folders that `make vendor` fills are those that blobs.yml has."""
-    assert vendor.TAGS.keys() == {wheel.platform for wheel in WHEELS}
-
-
-def test_native_wheels_are_the_declared_ones() -> None:
-    """The wheels with native code are those that `make vendor --update` fetches by platform."""
-    native = {locked_as(wheel).split("==")[0] for wheel in WHEELS if wheel.platform in PLATFORMS}
-    assert native == vendor.NATIVE

@@ -23,8 +23,6 @@ NASTY = (
     "  a'b\"c''\n\r\n\t$HOME ${HOME} $(id) `id` %s %% \\ \\n \\' #{1 + 1} <%= 1 %> <%- %> %> "
     "{{x}} ((y)) & < > \u2028 \xe9\xdf \u65e5\u672c \U0001f600 --- : - [ # !  "
 )
-IN_A_HEADER = "".join(each for each in NASTY if "!" <= each <= "~")
-"""What of it the headers of a request can carry."""
 KEYS = {"aws.access_key_id": "AKIATEST", "aws.secret_access_key": "secret-4d1f"}
 REGISTRY = {"registry.username": "u", "registry.password": "p", "registry.host": "10.0.0.6"}
 DEFAULTS = {
@@ -198,42 +196,12 @@ def test_required_properties(refusal: Render, name: str, value: object) -> None:
     assert refusal("config/cpi.json", {name: value}) == f"Can't find property '{name}'"
 
 
-def test_region_is_required_beside_endpoints(refusal: Render) -> None:
-    """The region has to be given also when both endpoints are."""
-    endpoints = {"aws.ec2_endpoint": "ec2.example.org", "aws.elb_endpoint": "elb.example.org"}
-    assert "'aws.region'" in refusal("config/cpi.json", {**endpoints, "aws.region": ABSENT})
-
-
 def test_event_log(render: Render, tmp_path: Path) -> None:
     """`true` is the path in the job's own folder of logs; another path stays, and `false` means no log."""
     path = "/var/vcap/sys/log/aws_cpi/events.log"
     assert sections(render, {"debug.event_log": True})["debug"]["event_log"] == path
     for value, expected in ((True, path), ("/tmp/x", "/tmp/x"), (False, None)):  # noqa: S108 - only a text
         assert parsed(render, tmp_path, {**KEYS, "debug.event_log": value}).debug.event_log == expected
-
-
-def test_stemcell_properties_share_a_place(render: Render) -> None:
-    """The properties for all stemcells are in `aws.stemcell`, each under its own key."""
-    own = {
-        "kernel_id": "aki-1",
-        "copy_from_region": "us-west-2",
-        "deprecate_at": "2030-01-31T00:00:00Z",
-        "share_with": ["210987654321"],
-        "imds_support": "v2.0",
-        "tpm_support": "v2.0",
-    }
-    properties = {f"aws.stemcell.{name}": value for name, value in own.items()}
-    assert sections(render, properties)["aws"]["stemcell"] == own
-
-
-def test_registry(render: Render) -> None:
-    """A registry has its user and password in its endpoint, where the password is encoded, and beside it."""
-    properties = {**REGISTRY, "registry.password": "a/b@c:d%e f+g?&", "registry.port": 25778}
-    assert sections(render, properties)["registry"] == {
-        "endpoint": "http://u:a%2Fb%40c%3Ad%25e%20f%2Bg%3F%26@10.0.0.6:25778",
-        "user": "u",
-        "password": "a/b@c:d%e f+g?&",
-    }
 
 
 def test_registry_port(render: Render) -> None:
@@ -247,14 +215,6 @@ def test_registry_needs_all(refusal: Render, missing: str) -> None:
     """When one of user, password and host is missing, rendering fails, and says which."""
     given = {name: value for name, value in REGISTRY.items() if name != missing}
     assert refusal("config/cpi.json", given) == f"Can't find property '{missing}'"
-
-
-@pytest.mark.parametrize("given", sorted(REGISTRY))
-def test_registry_by_one_property(refusal: Render, given: str) -> None:
-    """One of user, password and host is enough to ask for a registry, and not enough to have one."""
-    message = refusal("config/cpi.json", {given: REGISTRY[given]})
-    assert given not in message
-    assert any(name in message for name in REGISTRY)
 
 
 def test_registry_of_numbers(render: Render, tmp_path: Path) -> None:
@@ -307,29 +267,6 @@ def test_mbus_by_halves(refusal: Render, properties: dict[str, object], missing:
 def test_no_mbus(render: Render) -> None:
     """The user and port of NATS alone make no bus."""
     assert "mbus" not in sections(render, {"nats.user": "me", "nats.port": 4223})["agent"]
-
-
-def test_program_reads_every_text(render: Render, tmp_path: Path) -> None:
-    """Whatever text the properties hold, the program has the same."""
-    texts = {
-        **dict.fromkeys(("default_key_name", "default_iam_instance_profile", "kms_key_arn"), NASTY),
-        **dict.fromkeys(("access_key_id", "secret_access_key", "session_token", "region"), IN_A_HEADER),
-    }
-    properties: dict[str, object] = {f"aws.{name}": text for name, text in texts.items()}
-    properties |= {
-        "aws.default_security_groups": [NASTY],
-        "aws.metadata_options": {NASTY: NASTY},
-        "aws.stemcell.kernel_id": NASTY,
-        "agent.mbus": NASTY,
-        "ntp": [NASTY],
-    }
-    read = parsed(render, tmp_path, properties)
-    encryption = {"kms_key_arn": read.aws.encryption.kms_key_arn}
-    assert texts.items() <= {**vars(read.aws), **encryption}.items()
-    assert read.aws.default_security_groups == [NASTY]
-    assert read.aws.metadata_options == {NASTY: NASTY}
-    assert read.aws.stemcell.overrides == {"kernel_id": NASTY}
-    assert read.agent == {"mbus": NASTY, "ntp": [NASTY]}
 
 
 def test_program_reads_the_registry(render: Render, tmp_path: Path) -> None:

@@ -206,14 +206,6 @@ def test_odd_folders(render: Render, shell: str, tmp_path: Path, name: str) -> N
     assert started.environment["BOSH_CA_CERT_FILE"] == str(bundle)
 
 
-def test_relative_folders(install: Install, tmp_path: Path) -> None:
-    """Paths that are relative to the working directory are used as they are."""
-    installed = install({})
-    environment = {"BOSH_PACKAGES_DIR": "packages", "BOSH_JOBS_DIR": "jobs"}
-    started = installed.run(environment, folder=tmp_path)
-    assert started.arguments[-2:] == ["packages/bosh_aws_cpi/lib", "jobs/aws_cpi/config/cpi.json"]
-
-
 def test_command(install: Install) -> None:
     """An operator's command gets the job's configuration behind its name, and then its own arguments."""
     installed = install({})

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import yaml
-
-from testbed.job import PACKAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -65,28 +61,6 @@ class Machine:
 def machine(render: Render, tmp_path: Path) -> Machine:
     """Return a machine with the job."""
     return Machine(tmp_path, render("bin/cpi_ctl", {}))
-
-
-def test_files(job_spec: dict[str, Any], root: Path) -> None:
-    """The job has the name and files that its callers look for, and a template for each."""
-    assert job_spec["name"] == "aws_cpi"
-    assert set(job_spec["templates"].values()) == {
-        *("bin/cpi", "bin/cpi_ctl", "config/cpi.json", "config/cacert.pem")
-    }
-    templates = root / "jobs" / "aws_cpi" / "templates"
-    assert {path.name for path in templates.iterdir()} == job_spec["templates"].keys()
-
-
-def test_packages(job_spec: dict[str, Any], root: Path) -> None:
-    """The job needs the two packages that bin/cpi starts from."""
-    assert job_spec["packages"] == list(PACKAGES)
-    script = (root / "jobs" / "aws_cpi" / "templates" / "cpi.erb").read_text()
-    assert set(re.findall(r"BOSH_PACKAGES_DIR/([^/]+)/", script)) == set(job_spec["packages"])
-
-
-def test_release_name(root: Path) -> None:
-    """The release has the name under which manifests ask for it."""
-    assert yaml.safe_load((root / "config" / "final.yml").read_text())["name"] == "bosh-aws-cpi"
 
 
 def test_properties_are_described(job_spec: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import io
 import os
 import shutil
-import sys
 import tarfile
 import tempfile
 from dataclasses import dataclass, field, replace
@@ -215,16 +214,6 @@ def test_source_comes_from_any_suite(
     assert (fakes / "asked").read_text().split() == [*sources.SUITES[: sources.SUITES.index(suite) + 1]]
 
 
-def test_suite_with_another_file_is_passed_over(
-    fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path
-) -> None:
-    """A suite that has another file under the version's name does not have it."""
-    upstream.head = GONE
-    offer(fakes, "testing", "3.13.99-1", b"another")
-    assert fetch(blob(PATH, SOURCE)) == [PATH]
-    assert (fakes / "taken").read_text().splitlines() == ["testing 3.13.99-1", "unstable 3.13.99-1"]
-
-
 def test_wrong_source_is_refused(
     fetch: Callable[..., list[str]], upstream: Upstream, fakes: Path, root: Path
 ) -> None:
@@ -262,12 +251,6 @@ def test_wrong_file_that_is_there_stays(
         fetch(blob(PATH, SOURCE), blob("python/Python-3.13.98.tar.xz", SOURCE))
     assert upstream.asked == []
     assert (root / "blobs" / PATH).read_bytes() == b"mine"
-
-
-def test_wheels_come_from_pip(fetch: Callable[..., list[str]], fakes: Path) -> None:
-    """Wheels are what pip fetches."""
-    (fakes / "wheels" / WHEEL).write_bytes(b"wheel")
-    assert fetch(blob(WHEEL_PATH, b"wheel")) == [WHEEL_PATH]
 
 
 def test_wrong_wheel_is_refused(fetch: Callable[..., list[str]], fakes: Path, root: Path) -> None:
@@ -352,14 +335,3 @@ def test_update_refuses_another_file_of_the_same_name(root: Path, fakes: Path) -
         vendor.update({WHEEL_PATH: blob(WHEEL_PATH, b"wheel")}, scratch(root), None)
     assert kept(root) == []
     assert not (root / "blobs.yml").exists()
-
-
-def test_version_without_update_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A version of CPython that nothing would be done with is refused."""
-    monkeypatch.setattr(sys, "argv", ["vendor", "--python", "3.13.99"])
-    with pytest.raises(SystemExit) as ended:
-        vendor.main()
-    assert ended.value.code == 2
-    assert "--python needs --update" in capsys.readouterr().err

@@ -6,6 +6,7 @@ in which a folder of the test's is /dev: nothing of this computer is changed.
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import subprocess
@@ -43,6 +44,7 @@ printf '%s\\n' "$@" > "$0.called"
 """
 
 
+@functools.cache
 def works_apart() -> bool:
     """Whether a program can be given a /dev of its own here, with a block device in it."""
     with suppress(OSError):

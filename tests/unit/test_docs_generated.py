@@ -59,15 +59,6 @@ def test_stale_tables(copy: Path) -> None:
     assert [page for page in STALE if (copy / page).read_text() != before[page]] == []
 
 
-def test_missing_mark(copy: Path) -> None:
-    """A page without the mark of its table is refused."""
-    page = copy / "docs/errors.md"
-    page.write_text(page.read_text().replace(MARK, "<!-- "))
-    status, said = run(copy, "--check")
-    assert status == 1
-    assert "error-codes" in said
-
-
 def test_marks() -> None:
     """Every page with a mark is one that the script writes."""
     script = (ROOT / "scripts/docs").read_text()

@@ -27,16 +27,19 @@ PAGE = (ROOT / "docs/cloud-properties.md").read_text()
 def section(title: str) -> str:
     """The text below a heading, up to the next one."""
     parts = re.split(r"^##+ (.+)$", PAGE, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))[title]
+    found = dict(zip(parts[1::2], parts[2::2], strict=True))
+    assert title in found, f"docs/cloud-properties.md lacks the heading {title!r}"
+    return found[title]
 
 
 def test_hashes() -> None:
     """Every hash of properties that the code reads has its table."""
-    kinds = {kind.__name__ for kind in HASHES}
     # A heavy stemcell has every property of the other kind, too.
-    assert set(re.findall(r"^<!-- generated: (\w+) -->$", PAGE, re.MULTILINE)) == kinds - {
-        "StemcellProperties"
-    }
+    kinds = {kind.__name__ for kind in HASHES} - {"StemcellProperties"}
+    marks = re.findall(r"^<!-- generated: (\w+) -->$", PAGE, re.MULTILINE)
+    check_listed(
+        marks, kinds, "docs/cloud-properties.md lacks a section with this mark", "no hash of properties"
+    )
 
 
 @cache
@@ -91,12 +94,9 @@ def test_answers_without_room() -> None:
 
 def test_tags() -> None:
     """The page names the tags of a VM, by which a stray resource can be traced."""
-    assert set(re.findall(r"`(bosh_\w+)`", section("Tags"))) == {
-        DIRECTOR_TAG,
-        AGENT_TAG,
-        CALL_TAG,
-        SHUTDOWN_TAG,
-    }
+    own = (DIRECTOR_TAG, AGENT_TAG, CALL_TAG, SHUTDOWN_TAG)
+    listed = re.findall(r"`(bosh_\w+)`", section("Tags"))
+    check_listed(listed, own, "missing in docs/cloud-properties.md, Tags", "no tag of a VM")
 
 
 def test_configuration() -> None:
@@ -105,4 +105,4 @@ def test_configuration() -> None:
     named = set(re.findall(r"`(aws\.[a-z_]+)`", PAGE))
     assert named
     known = {".".join(name.split(".")[:2]) for name in job["properties"]}
-    assert named <= known
+    assert named - known == set(), "docs/cloud-properties.md names keys that jobs/aws_cpi/spec lacks"

@@ -29,6 +29,36 @@ def arrive(number: signal.Signals = signal.SIGTERM) -> None:
     signal.raise_signal(number)
 
 
+@BOTH
+def test_signal(number: signal.Signals) -> None:
+    """A signal ends what runs, by its name; no handler of errors swallows that, and no second one follows."""
+    with pytest.raises(Interrupted) as caught:
+        arrive(number)
+    assert caught.value.cause == number.name
+    assert not isinstance(caught.value, Exception)
+    arrive()
+    arrive(signal.SIGINT)
+    interrupts.check()
+
+
+def test_shielded() -> None:
+    """The first signal within a step comes at the end of the outermost one."""
+    done = []
+
+    def step() -> None:
+        with interrupts.shielded():
+            with interrupts.shielded():
+                arrive(signal.SIGINT)
+                interrupts.check()
+            arrive(signal.SIGTERM)
+            done.append("step")
+
+    with pytest.raises(Interrupted) as caught:
+        step()
+    assert (done, caught.value.cause) == (["step"], "SIGINT")
+    interrupts.check()
+
+
 def failing_step() -> None:
     """Take a step during which a signal arrives, and which fails."""
     with interrupts.shielded():
@@ -36,86 +66,30 @@ def failing_step() -> None:
         raise LookupError
 
 
-@BOTH
-def test_signal(number: signal.Signals) -> None:
-    """A signal ends what runs, by its name; no handler of errors swallows that."""
-    with pytest.raises(Interrupted) as caught:
-        arrive(number)
-    assert caught.value.cause == number.name
-    assert str(caught.value) == f"interrupted by {number.name}"
-    assert not isinstance(caught.value, Exception)
-
-
-def test_only_the_first_counts() -> None:
-    """A second signal doesn't interrupt what the first one started."""
-    with pytest.raises(Interrupted):
-        arrive()
-    arrive()
-    arrive(signal.SIGINT)
-    interrupts.check()
-    with interrupts.shielded():
-        arrive()
-
-
-def test_shielded() -> None:
-    """A step is not interrupted; the signal comes at its end, and the first one at that."""
-    done = []
-
-    def step() -> None:
-        with interrupts.shielded():
-            arrive(signal.SIGINT)
-            interrupts.check()
-            arrive(signal.SIGTERM)
-            done.append("step")
-
-    with pytest.raises(Interrupted) as caught:
-        step()
-    assert done == ["step"]
-    assert caught.value.cause == "SIGINT"
-    interrupts.check()
-
-
-def test_shields_within_shields() -> None:
-    """The signal waits for the end of the outermost step."""
-    done = []
-
-    def step() -> None:
-        with interrupts.shielded():
-            with interrupts.shielded():
-                arrive()
-            done.append("after the inner one")
-
-    with pytest.raises(Interrupted):
-        step()
-    assert done == ["after the inner one"]
-
-
-def test_step_that_fails() -> None:
-    """The error of a step goes first; the signal waits for the next check, and comes once."""
+@pytest.mark.parametrize("ends", ["check", "step", "close"])
+def test_step_that_fails(ends: str) -> None:
+    """The error of a step goes first; the signal waits for a check or the end of a step, and comes once."""
     with pytest.raises(LookupError):
         failing_step()
-    with pytest.raises(Interrupted):
-        interrupts.check()
+    if ends == "check":
+        with pytest.raises(Interrupted):
+            interrupts.check()
+    elif ends == "step":
+        with pytest.raises(Interrupted), interrupts.shielded():
+            pass
+    else:
+        interrupts.close()
     interrupts.check()
 
 
 def test_step_without_a_signal() -> None:
-    """Without a signal a step just runs, and nothing waits afterwards."""
+    """No shield is left after a step, whether it fails or not."""
     with interrupts.shielded():
         pass
     with pytest.raises(LookupError), interrupts.shielded():
         raise LookupError
-    interrupts.check()
-    with pytest.raises(Interrupted):  # no shield was left up
+    with pytest.raises(Interrupted):
         arrive()
-
-
-def test_signal_after_a_failed_step() -> None:
-    """A signal that waits for a check is not forgotten when a later step succeeds."""
-    with pytest.raises(LookupError):
-        failing_step()
-    with pytest.raises(Interrupted), interrupts.shielded():
-        pass
 
 
 @BOTH
@@ -136,20 +110,10 @@ def test_signal_before_the_start(monkeypatch: pytest.MonkeyPatch, number: signal
 def test_close(number: signal.Signals) -> None:
     """After the point of no return no signal ends the call."""
     interrupts.close()
-    arrive(number)
-    interrupts.check()
     with interrupts.shielded():
         arrive(number)
-    assert signal.getsignal(number) is not signal.SIG_DFL
-
-
-def test_close_with_a_signal_waiting() -> None:
-    """A signal that still waits is dropped by the point of no return."""
-    with pytest.raises(LookupError):
-        failing_step()
-    interrupts.close()
     interrupts.check()
-    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+    assert signal.getsignal(number) is not signal.SIG_DFL
 
 
 @pytest.fixture
@@ -163,22 +127,15 @@ def caller() -> Iterator[Callable[[], None]]:
 
 
 def test_lost_caller(caller: Callable[[], None]) -> None:
-    """The loss of the caller ends a call that creates something, once, at the next check."""
-    interrupts.end_without_caller()
+    """The loss of the caller ends a call that creates something, once, at the next check; no other call."""
+    caller()
     interrupts.check()
     assert interrupts.pending() is None
-    caller()
+    interrupts.end_without_caller()
     with pytest.raises(Interrupted) as caught:
         interrupts.check()
     assert caught.value.cause == interrupts.CALLER_GONE
     interrupts.check()
-
-
-def test_lost_caller_of_another_call(caller: Callable[[], None]) -> None:
-    """The loss of the caller does not end a call that creates nothing."""
-    caller()
-    interrupts.check()
-    assert interrupts.pending() is None
 
 
 class Poll:
@@ -214,16 +171,9 @@ def test_pause_with_a_caller(
     assert interrupts.pending() is None
 
 
-def test_pause_without_a_caller(caller: Callable[[], None]) -> None:
-    """A pause ends at once when the caller is gone."""
-    interrupts.end_without_caller()
-    caller()
-    with pytest.raises(Interrupted):
-        interrupts.pause(3600)
-
-
-def test_pause_in_a_shielded_step(caller: Callable[[], None], clock: Clock) -> None:
-    """The loss of the caller is held back like a signal; the step's other pauses take their time."""
+@pytest.mark.parametrize("is_shielded", [False, True])
+def test_pause_without_a_caller(caller: Callable[[], None], clock: Clock, *, is_shielded: bool) -> None:
+    """A pause ends at once when the caller is gone; within a step, its other pauses take their time."""
     interrupts.end_without_caller()
     caller()
 
@@ -234,8 +184,8 @@ def test_pause_in_a_shielded_step(caller: Callable[[], None], clock: Clock) -> N
             interrupts.pause(7)
 
     with pytest.raises(Interrupted):
-        step()
-    assert clock.pauses == [7]
+        step() if is_shielded else interrupts.pause(3600)
+    assert clock.pauses == ([7] if is_shielded else [])
 
 
 def test_lost_caller_after_the_end(caller: Callable[[], None], clock: Clock) -> None:

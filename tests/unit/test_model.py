@@ -32,39 +32,26 @@ def test_encryption(encryption: Encryption, expected: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "gone", "ending"),
-    [
-        ("pending", False, False),
-        ("running", False, False),
-        ("stopping", False, False),
-        ("stopped", False, False),
-        ("shutting-down", False, True),
-        ("terminated", True, True),
-    ],
+    "state", ["pending", "running", "stopping", "stopped", "shutting-down", "terminated"]
 )
-def test_instance_states(state: str, *, gone: bool, ending: bool) -> None:
+def test_instance_states(state: str) -> None:
     """Only a terminated instance is gone; one that is shutting down is on its way."""
     instance = Instance("i-1", state, "m5.large", "z", {})
-    assert (instance.is_gone, instance.is_ending) == (gone, ending)
+    assert instance.is_gone is (state == "terminated")
+    assert instance.is_ending is (state in {"shutting-down", "terminated"})
 
 
-def test_interface_of_an_instance() -> None:
-    """An instance's interface is found by its device index."""
-    nics = [Nic("eni-1"), Nic("eni-2", device_index=1)]
+def test_interfaces() -> None:
+    """An instance's interface is found by its index; the addresses of a planned one lack its prefixes."""
+    nics = [Nic("eni-0", card_index=1), Nic("eni-1"), Nic("eni-2", device_index=1)]
     instance = Instance("i-1", "running", "m5.large", "z", {}, nics=nics)
-    assert [instance.nic_at(0), instance.nic_at(1)] == ["eni-1", "eni-2"]
-
-
-def test_addresses_of_an_interface() -> None:
-    """The addresses of an interface are its IPv4 and its IPv6 one, without prefixes."""
+    assert [instance.nic_at(0), instance.nic_at(1), instance.nic_at(0, 1)] == ["eni-1", "eni-2", "eni-0"]
     plan = NicPlan("g", ["a"], "subnet-1", "manual", "10.0.0.5", "2600::5", "10.0.0.16/28", "2600::/80")
     assert plan.addresses == ["10.0.0.5", "2600::5"]
-    assert NicPlan("g", ["a"], "subnet-1", "dynamic").addresses == []
 
 
 def test_route_of_a_table() -> None:
     """A route is found by exactly its destination, not by one that holds it."""
     route = Route("10.1.0.0/16", {"GatewayId": "igw-1"}, is_blackhole=False)
     table = RouteTable("rtb-1", "vpc-1", [route])
-    assert table.route("10.1.0.0/16") is route
-    assert table.route("10.1.0.0/24") is None
+    assert (table.route("10.1.0.0/16"), table.route("10.1.0.0/24")) == (route, None)

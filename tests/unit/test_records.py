@@ -33,27 +33,12 @@ class Other(Record):
     y: int = 0
 
 
-@pytest.mark.parametrize(
-    "point", [Point(1), Point(1, 0), Point(x=1), Point(y=0, x=1), Point(7).replaced(x=1)]
-)
+@pytest.mark.parametrize("point", [Point(1, 0), Point(y=0, x=1), Point(7).replaced(x=1)])
 def test_same_fields(point: Point) -> None:
-    """Values with the same fields are equal, however they were given."""
+    """Values of one kind with the same fields are equal, however they were given."""
     assert (point.x, point.y) == (1, 0)
-    assert point == Point(1)
     assert {point, Point(1)} == {point}
-
-
-@pytest.mark.parametrize("other", [Point(2), Point(1, 1), Other(1), (1, 0)])
-def test_differences(other: object) -> None:
-    """Values of other fields, and of another kind, differ."""
-    assert Point(1) != other
-
-
-def test_replaced() -> None:
-    """A copy with another field leaves the value as it was."""
-    point = Point(1, 2)
-    assert point.replaced(y=3) == Point(1, 3)
-    assert point == Point(1, 2)
+    assert all(point != other for other in (Point(2), Point(1, 1), Other(1), (1, 0)))
 
 
 class Named(Point):
@@ -86,8 +71,9 @@ def test_wrong_fields(make: Callable[[], Point]) -> None:
 
 
 def test_frozen() -> None:
-    """A field can't be changed."""
+    """A field can't be changed, except in a copy."""
     point = Point(1)
+    assert point.replaced(y=3) == Point(1, 3)
     with pytest.raises(AttributeError, match=r"Point\.x can't be changed"):
         setattr(point, "x", 2)  # noqa: B010 - type checkers refuse the assignment
     with pytest.raises(AttributeError, match=r"Point\.x can't be changed"):

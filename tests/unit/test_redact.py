@@ -115,19 +115,6 @@ def test_short_values() -> None:
         ("GET /x?password=agent&b=c", f"GET /x?password={MASK}&b=c"),
         ("'TagKeys': [{'Key': 'job', 'Value': 'db'}], 'ClientToken': 'c1'",) * 2,
     ],
-    ids=[
-        "URL",
-        "JSON",
-        "Python",
-        "JSON in JSON",
-        "number",
-        "object",
-        "credentials",
-        "list",
-        "cut off",
-        "query",
-        "AWS's",
-    ],
 )
 def test_short_values_by_their_form(text: str, expected: str) -> None:
     """A short secret is masked where its form shows it: a URL's password, the value of a secret's key."""
@@ -162,12 +149,11 @@ def test_learning_more() -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("nats://nats:pw@10.0.0.6:4222", f"nats://nats:{MASK}@10.0.0.6:4222"),
         ("get https://u:p%40q@h/x?y and on", f"get https://u:{MASK}@h/x?y and on"),
         ("http://u:p@ss:word@h:1/", f"http://u:{MASK}@h:1/"),
         ("http://:pw@h", f"http://:{MASK}@h"),
-        ("http://10.0.0.6:25777/instances/i-1", "http://10.0.0.6:25777/instances/i-1"),
-        ("mail a@b: http://h/x", "mail a@b: http://h/x"),
+        ("http://10.0.0.6:25777/instances/i-1",) * 2,
+        ("mail a@b: http://h/x",) * 2,
     ],
 )
 def test_urls(text: str, expected: str) -> None:
@@ -203,12 +189,6 @@ def test_pem_blocks(text: str, expected: str) -> None:
     assert Redactor()(text) == expected
 
 
-def test_pem_value() -> None:
-    """A PEM value is learned under any key."""
-    body = learned({"env": {"whatever": PEM}})(f"<{PEM}>")
-    assert body == f"<{MASK}>"
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -226,9 +206,3 @@ def test_pem_value() -> None:
 def test_named_values(text: str, expected: str) -> None:
     """A quoted value behind a secret's name is masked although it was not learned."""
     assert Redactor()(text) == expected
-
-
-@pytest.mark.parametrize("document", [None, "text", 1, [], {}])
-def test_nothing_to_learn(document: object) -> None:
-    """A document without secrets changes nothing."""
-    assert learned(document)("some text 1") == "some text 1"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import ssl
 import subprocess
 import sys
@@ -106,18 +105,14 @@ def test_accepted(validator: Draft202012Validator, route: Route, value: Any) -> 
     assert marked(validator, changed(CONFIG, route, value)) == []
 
 
-@pytest.mark.parametrize("text", ["25_000", "1_0_0"])
-def test_underscores(validator: Draft202012Validator, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "is_integer"),
+    [("25_000", True), ("1_0_0", True), ("25_000_", False), ("1__0", False), ("_1", False), ("3000", False)],
+)
+def test_underscores(validator: Draft202012Validator, text: str, *, is_integer: bool) -> None:
     """An integer with underscores is valid for editors, too, which read it as a string."""
-    assert type(yaml.safe_load(text)) is int
-    assert marked(validator, changed(CONFIG, ("disk_types", 0, "disk_size"), text)) == []
-
-
-@pytest.mark.parametrize("text", ["25_000_", "1__0", "_1", "25_000 MB", "3000"])
-def test_no_integer(validator: Draft202012Validator, text: str) -> None:
-    """A string that is not an integer in BOSH's YAML, or that needs quotes to be a string, is rejected."""
     route = ("disk_types", 0, "disk_size")
-    assert marked(validator, changed(CONFIG, route, text)) == [route]
+    assert marked(validator, changed(CONFIG, route, text)) == ([] if is_integer else [route])
 
 
 def test_descriptions() -> None:
@@ -127,12 +122,6 @@ def test_descriptions() -> None:
     described = [each.get("description") for shape in shapes for each in shape.get("properties", {}).values()]
     assert len(described) > 100
     assert all(described)
-
-
-def test_words() -> None:
-    """The known words of a property are proposed."""
-    schema = json.loads((ROOT / SCHEMA).read_text(encoding="utf-8"))
-    assert schema["$defs"]["VmProperties"]["properties"]["tenancy"]["examples"] == ["default", "dedicated"]
 
 
 def is_certificate(_: object, value: object) -> bool:
@@ -161,35 +150,20 @@ def laid(path: str, value: Any) -> Any:
     return value
 
 
-@pytest.mark.parametrize(
-    "value", [True, False, 0, 1, 3, 15, -1, 1.5, "", "8", "info", [], ["a"], [1], {}, {"a": 1}], ids=repr
-)
 @pytest.mark.parametrize("key", [key for key in KEYS if key.job is None], ids=lambda key: key.path)
-def test_job_property(job_validator: Any, key: Key[Any], value: Any) -> None:
+def test_job_property(job_validator: Any, key: Key[Any]) -> None:
     """A value of a property is invalid exactly when the executable rejects it; the wrong value is named."""
-    try:
-        key.kind(value, key)
-        expected = []
-    except InvalidCall as error:
-        is_content = ", got" not in str(error)  # of a string: left to the CPI
-        is_for_template = key.path == "debug.event_log" and value is True
-        expected = [] if is_content or is_for_template else [tuple(key.path.split("."))]
-    found = marked(job_validator, laid(key.path, value))
-    assert [route[: len(route) if not isinstance(route[-1], int) else -1] for route in found] == expected
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        ("aws.max_retries", "8", "'8' is not of type 'integer'"),
-        ("aws.connection_options.ca_cert", "MII", "'MII' is not of type 'certificate'"),
-        ("aws.default_security_groups", "bosh", "'bosh' is not of type 'array'"),
-        ("debug.cpi.log_level", "loud", "'loud' is not one of ['debug', 'info', 'warn', 'error']"),
-    ],
-)
-def test_wrong_job_property(job_validator: Any, path: str, value: object, message: str) -> None:
-    """An error says what is expected."""
-    assert [error.message for error in job_validator.iter_errors(laid(path, value))] == [message]
+    for value in (True, False, 0, 1, 3, 15, -1, 1.5, "", "8", "info", [], ["a"], [1], {}, {"a": 1}):
+        try:
+            key.kind(value, key)
+            expected = []
+        except InvalidCall as error:
+            is_content = ", got" not in str(error)  # of a string: left to the CPI
+            is_for_template = key.path == "debug.event_log" and value is True
+            expected = [] if is_content or is_for_template else [tuple(key.path.split("."))]
+        found = marked(job_validator, laid(key.path, value))
+        routes = [route[: len(route) if not isinstance(route[-1], int) else -1] for route in found]
+        assert routes == expected, f"{key.path}: {value!r}"
 
 
 def test_right_job_properties(job_validator: Any) -> None:
@@ -210,21 +184,6 @@ def test_right_job_properties(job_validator: Any) -> None:
 def test_committed() -> None:
     """The committed schemas are those that the models and the keys give."""
     assert run(ROOT, "--check") == (0, "")
-
-
-def test_stale(tmp_path: Path) -> None:
-    """A schema that is not up to date is named, and written as it should be."""
-    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / JOB).mkdir(parents=True)
-    shutil.copy(ROOT / "docs/cloud-properties.md", tmp_path / "docs")
-    assert run(tmp_path, "--check") == (
-        1,
-        f"{SCHEMA} is stale: run `make schema`\n{JOB_SCHEMA} is stale: run `make schema`\n",
-    )
-    assert run(tmp_path) == (0, "")
-    for path in (SCHEMA, JOB_SCHEMA):
-        assert (tmp_path / path).read_bytes() == (ROOT / path).read_bytes()
 
 
 def run(root: Path, *arguments: str) -> tuple[int, str]:

@@ -140,8 +140,7 @@ class _Holder:
         state = self._state(vm_cid)
         where = f"Volume '{volume.disk_cid}' is attached to instance '{vm_cid}' ({state}), as {name}"
         if is_last and state in _KEEPING:
-            message = f"{described(error)}. {where}. Detach it from there first"
-            raise CloudError(message) from error
+            raise CloudError(f"{described(error)}. {where}. Detach it from there first") from error
         if self._looks == 1:
             logger.info("%s: waiting for its release", where)
 

@@ -1,6 +1,7 @@
 """The EBS direct APIs: they write a snapshot block by block, without a volume or a VM."""
 
 from base64 import b64encode
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,8 +14,6 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from mypy_boto3_ebs import EBSClient
 
 BLOCK_SIZE: Final = 524_288
@@ -37,10 +36,10 @@ def start(
     *,
     size_gib: int,
     description: str,
-    tags: "Mapping[str, str]",
+    tags: Mapping[str, str],
     encryption: Encryption,
     client_token: str,
-    find: "Callable[[], str | None]",
+    find: Callable[[], str | None],
 ) -> str:
     """StartSnapshot.
 
@@ -76,7 +75,7 @@ class Stopped(Exception):
 
 
 def put(
-    client: "EBSClient", snapshot_id: str, index: int, block: bytes, is_stopped: "Callable[[], bool]"
+    client: "EBSClient", snapshot_id: str, index: int, block: bytes, is_stopped: Callable[[], bool]
 ) -> bytes:
     """PutSnapshotBlock, retried while EBS throttles or is at fault; writing a block twice does no harm.
 
@@ -124,7 +123,7 @@ def _passes(error: ClientError) -> bool:
     return error.response.get("Reason") in _TRANSIENT_REASONS or _UNREAD in said
 
 
-def complete(client: "EBSClient", snapshot_id: str, digests: "Mapping[int, bytes]") -> None:
+def complete(client: "EBSClient", snapshot_id: str, digests: Mapping[int, bytes]) -> None:
     """CompleteSnapshot: EBS checks its blocks against the checksum.
 
     EBS may refuse a retry by the SDK, because the first attempt has completed the snapshot.

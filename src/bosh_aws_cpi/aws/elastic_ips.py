@@ -40,11 +40,10 @@ def find(client: "EC2Client", ip: str) -> ElasticIp:
         if nic_id:
             logger.info("Elastic IP %s will move to the VM from network interface '%s'", ip, nic_id)
         return ElasticIp(ip, entry["AllocationId"], nic_id, entry.get("PrivateIpAddress"))
-    message = (
+    raise CloudError(
         f"Elastic IP with VPC scope not found with address '{ip}'. Allocate it in region "
         f"{client.meta.region_name} in this account, or correct the static IP of the vip network"
     )
-    raise CloudError(message)
 
 
 def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: str | None = None) -> None:

@@ -172,15 +172,13 @@ def _acl_rule(entry: "NetworkAclEntryTypeDef") -> AclRule:
 
 def _only(name: str, group_ids: list[str], vpc_id: str) -> str:
     if not group_ids:
-        message = (
+        raise CloudError(
             f"Security group not found with name '{name}'. The subnet's VPC {vpc_id} has none of that name: "
             "correct security_groups or aws.default_security_groups, or create the group in that VPC"
         )
-        raise CloudError(message)
     if len(group_ids) > 1:
-        message = (
+        raise CloudError(
             f"Found multiple matching security groups with name '{name}': {', '.join(group_ids)}. "
             "Give the id of one of them instead of the name"
         )
-        raise CloudError(message)
     return group_ids[0]

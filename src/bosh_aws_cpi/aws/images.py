@@ -25,6 +25,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import (
     parsed_time,
     tags_of,
 )
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -142,8 +143,7 @@ def wait_until_available(
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
-            message = f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}"
-            raise NotCreated(message)
+            raise NotCreated(f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}")
         if state != "available":
             nonlocal notice
             if notice:
@@ -321,8 +321,6 @@ def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str])
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        from bosh_aws_cpi.aws.sdk.translation import explained  # noqa: PLC0415 - the table is large
-
         marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
         message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left behind: {explained(error)}"
         raise CloudError(message) from error

@@ -3,13 +3,13 @@
 import re
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, unless_missing
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
     from mypy_boto3_kms import KMSClient
 
-    from bosh_aws_cpi.aws.sdk.clients import Clients
 
 _ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:[^:]*:[0-9]{12}:key/.+")
 """From the API model of StartSnapshot, KmsKeyArn."""
@@ -20,7 +20,7 @@ _MISSING: Final = frozenset({"NotFoundException", "InvalidArnException", "Valida
 """DescribeKey answers one of these for a key that does not exist, or a malformed one."""
 
 
-def arn(key: str, region: str, clients: "Clients") -> str:
+def arn(key: str, region: str, clients: Clients) -> str:
     """Return the ARN of a key, which is configured by its ARN or its id.
 
     Args:
@@ -39,20 +39,18 @@ def arn(key: str, region: str, clients: "Clients") -> str:
         return key
     if not _ID.fullmatch(key):
         what = "an alias" if re.match(r"(arn:.*:)?alias/", key) else "neither a key's ARN nor its id"
-        message = (
+        raise CloudError(
             f"kms_key_arn '{key}' is {what}: the EBS direct APIs, which create the snapshot of a heavy "
             "stemcell, need a key's ARN. Set kms_key_arn to the key's ARN or id (aws kms describe-key), "
             "or aws.stemcell_upload to volume"
         )
-        raise CloudError(message)
     try:
         caller = clients.sts.get_caller_identity()["Arn"]
     except FAILURES as error:
-        message = (
+        raise CloudError(
             f"kms_key_arn '{key}' is a key's id, and its ARN can't be completed because STS did not name the "
             f"account: {described(error)}. Set kms_key_arn to the key's ARN"
-        )
-        raise CloudError(message) from error
+        ) from error
     _, partition, _, _, account, _ = caller.split(":", 5)
     return f"arn:{partition}:kms:{region}:{account}:key/{key}"
 

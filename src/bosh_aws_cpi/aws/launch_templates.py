@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi.properties.vm import LaunchTemplate
+
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-    from bosh_aws_cpi.properties.vm import LaunchTemplate
 
 _DEFAULTS: Final = {
     "CapacityReservationSpecification": {"CapacityReservationPreference": "open"},
@@ -15,7 +16,7 @@ _DEFAULTS: Final = {
 """EC2's defaults, which consoles write into templates."""
 
 
-def version(client: "EC2Client", given: "LaunchTemplate") -> tuple[str, int, frozenset[str]]:
+def version(client: "EC2Client", given: LaunchTemplate) -> tuple[str, int, frozenset[str]]:
     """DescribeLaunchTemplateVersions for the version that a VM's properties name.
 
     Returns:

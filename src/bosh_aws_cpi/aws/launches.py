@@ -51,8 +51,7 @@ def run(
 
     instance = create_once("the instance", launch, find)
     if not is_new(instance) and (difference := _difference(instance, arguments)):
-        message = f"its instance '{instance.vm_cid}' has {difference}"
-        raise TokenSpent(message)
+        raise TokenSpent(f"its instance '{instance.vm_cid}' has {difference}")
     return instance
 
 

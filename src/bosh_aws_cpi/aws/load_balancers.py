@@ -127,14 +127,12 @@ def target_groups(
     entries = {name: _target_group(client, each, region) for name, each in by_name.items()}
     for name, group in entries.items():
         if wrong := misfit(group):
-            message = f"Target group '{name}' {wrong.why}. {wrong.remedy}"
-            raise CloudError(message)
+            raise CloudError(f"Target group '{name}' {wrong.why}. {wrong.remedy}")
         if group.get("VpcId", vpc_id) != vpc_id:
-            message = (
+            raise CloudError(
                 f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'. "
                 "Correct lb_target_groups, or the network's subnet"
             )
-            raise CloudError(message)
     return list(dict.fromkeys(_joined(entries[str(each)], each.port) for each in wanted))
 
 
@@ -155,18 +153,16 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
         describe = partial(client.describe_load_balancers, LoadBalancerNames=[name])
         found = unless_missing(_NO_BALANCER, describe)
         if found is None:
-            message = (
+            raise CloudError(
                 f"Could not find classic load balancer `{name}'. Region {client.meta.region_name} has none "
                 "of that name: correct elbs, or use lb_target_groups if it is not a classic load balancer"
             )
-            raise CloudError(message)
         balancer = found["LoadBalancerDescriptions"][0]
         if balancer.get("VPCId", vpc_id) != vpc_id:
-            message = (
+            raise CloudError(
                 f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', but the VM is in '{vpc_id}'. "
                 "Correct elbs, or the network's subnet"
             )
-            raise CloudError(message)
 
 
 def vpc_of(client: "ElasticLoadBalancingv2Client", group_arn: str) -> str | None:
@@ -268,19 +264,17 @@ def _target_group(
     client: "ElasticLoadBalancingv2Client", wanted: "Wanted", region: str
 ) -> "TargetGroupTypeDef":
     if wanted.arn and wanted.region != region:
-        message = (
+        raise CloudError(
             f"Target group '{wanted.arn}' is in region '{wanted.region}', but the VM is in '{region}'. "
             "Correct lb_target_groups"
         )
-        raise CloudError(message)
     which: Any = {"TargetGroupArns": [wanted.arn]} if wanted.arn else {"Names": [str(wanted)]}
     found = unless_missing(_GROUP_UNKNOWN, lambda: client.describe_target_groups(**which))
     if found is None:
-        message = (
+        raise CloudError(
             f"Could not find ALB target group `{wanted}'. Region {region} has none of that name or ARN: "
             "correct lb_target_groups: it needs the ARN of the target group, and not of the load balancer"
         )
-        raise CloudError(message)
     return found["TargetGroups"][0]
 
 

@@ -123,8 +123,7 @@ def find(client: "EC2Client", table_id: str, destination: str) -> Route | None:
     """
     found = tables(client, [table_id])
     if table_id not in found:
-        message = f"Route table '{table_id}' is gone"
-        raise CloudError(message)
+        raise CloudError(f"Route table '{table_id}' is gone")
     return found[table_id].route(destination)
 
 

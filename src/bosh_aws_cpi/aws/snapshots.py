@@ -111,8 +111,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
         entry = window.shown(find(client, snapshot_id), CloudError(f"Snapshot '{snapshot_id}' is gone"))
         if entry["State"] in _FAILED:
             reason = entry.get("StateMessage") or "no reason given"
-            message = f"EBS could not create snapshot '{snapshot_id}': {reason}"
-            raise CloudError(message)
+            raise CloudError(f"EBS could not create snapshot '{snapshot_id}': {reason}")
         if entry["State"] != "completed":
             raise timing.NotYet(f"{entry['State']} {entry.get('Progress', '')}".strip())
 

@@ -103,11 +103,10 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
     )
     zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
     if not zones:
-        message = (
+        raise CloudError(
             "No availability zone in the region is available for the disk. "
             f"AWS shows none in region {client.meta.region_name}: see AWS's health dashboard"
         )
-        raise CloudError(message)
     return zones
 
 
@@ -125,11 +124,10 @@ def find_all(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet
     """
     found = by_id(client, subnet_ids)
     if missing := sorted(set(subnet_ids) - found.keys()):
-        message = (
+        raise CloudError(
             f"Subnet not found: {', '.join(missing)}. "
             "Check subnet and subnet_fallbacks in the networks' cloud_properties"
         )
-        raise CloudError(message)
     return found
 
 
@@ -179,8 +177,7 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
         associations = entry.get("Ipv6CidrBlockAssociationSet", [])
         states = [entry["State"], *(each["Ipv6CidrBlockState"]["State"] for each in associations)]
         if failed := [state for state in states if state in _FAILED]:
-            message = f"EC2 could not create subnet '{subnet_id}': it is in state {failed[0]}"
-            raise CloudError(message)
+            raise CloudError(f"EC2 could not create subnet '{subnet_id}': it is in state {failed[0]}")
         if waiting := [state for state in states if state not in _USABLE]:
             raise timing.NotYet(waiting[0])
 

@@ -152,8 +152,7 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
         if volume.state in _FAILED:
             raise _not_created(disk_cid, f"in state {volume.state}")
         if is_shared and _is_of_another_call(volume):
-            message = f"Volume '{disk_cid}' belongs to another call with the same request id"
-            raise NotCreated(message)
+            raise NotCreated(f"Volume '{disk_cid}' belongs to another call with the same request id")
         if volume.state not in _READY:
             raise timing.NotYet(volume.state)
 
@@ -304,8 +303,7 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
         logger.info("The same change of volume '%s' is already under way: waiting for it", disk_cid)
         began = running.get("StartTime")
     elif state in _MODIFYING:
-        message = f"Volume '{disk_cid}' can't be changed now: an earlier change is still {state}"
-        raise NotSupported(message)
+        raise NotSupported(f"Volume '{disk_cid}' can't be changed now: an earlier change is still {state}")
     else:
         began = _start(client, disk_cid, changes)
     _wait_until_usable(client, disk_cid, began)
@@ -323,8 +321,7 @@ def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: A
             latest = looked_up(f"the changes of '{disk_cid}'", lambda: _latest(client, disk_cid)) or {}
             if _is_for(latest, changes):  # started by this call, whose first answer was lost
                 return latest.get("StartTime")
-            message = f"Volume '{disk_cid}' can't be changed now: {described(error)}"
-            raise NotSupported(message) from error
+            raise NotSupported(f"Volume '{disk_cid}' can't be changed now: {described(error)}") from error
 
 
 def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None:  # noqa: ANN401
@@ -335,8 +332,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
         state = latest.get("ModificationState")
         if state == "failed":
             reason = latest.get("StatusMessage") or "no reason given"
-            message = f"EBS could not change volume '{disk_cid}': {reason}"
-            raise CloudError(message)
+            raise CloudError(f"EBS could not change volume '{disk_cid}': {reason}")
         if state not in _MODIFIED:
             raise timing.NotYet(f"{state} {latest.get('Progress', 0)}%")
 

@@ -5,20 +5,15 @@ Pure: the file is read in `config.loading`, and nothing here talks to AWS.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any, Final
 
 from bosh_aws_cpi.config import aws_config, values
 from bosh_aws_cpi.config.aws_config import AwsConfig, Stemcell
 from bosh_aws_cpi.config.values import Key, Section
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
-from bosh_aws_cpi.jsontext import encode, is_integer
+from bosh_aws_cpi.jsontext import Json, encode, is_integer
 from bosh_aws_cpi.log import LEVELS
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Final
-
-    from bosh_aws_cpi.jsontext import Json
 
 _LONGEST_NAME = 64
 MAX_API_VERSION = 3

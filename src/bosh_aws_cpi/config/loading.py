@@ -9,18 +9,14 @@ import os
 import select
 import stat
 import time
-from typing import TYPE_CHECKING
+from typing import Final
 
 from bosh_aws_cpi import jsontext, log
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.errors import Unknown
-
-if TYPE_CHECKING:
-    from typing import Final
-
-    from bosh_aws_cpi.config.cpi_config import CpiConfig
-    from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.jsontext import Json
 
 STDIN: Final = "-"
 """The name of stdin, for commands; `process` takes it for no call's configuration."""

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
-from bosh_aws_cpi.jsontext import encode, is_integer, is_true, type_name
+from bosh_aws_cpi.jsontext import Json, encode, is_integer, is_true, type_name
 from bosh_aws_cpi.records import Generic, Record, T
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, ClassVar, Final, Self, overload
-
-    from bosh_aws_cpi.jsontext import Json
 
 _LABEL: Final = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 _NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
@@ -52,13 +47,13 @@ class Key(Record, Generic[T]):
     path: str = ""
     """Its dotted place below ``cloud.properties``; its section sets it."""
 
-    if TYPE_CHECKING:  # an attribute of a section's class is the key, one of a section is the key's value
-
-        @overload
-        def __get__(self, section: None, kind: type) -> Self: ...
-        @overload
-        def __get__(self, section: Section, kind: type) -> T: ...
-        def __get__(self, section: Section | None, kind: type) -> object: ...
+    @overload
+    def __get__(self, section: None, kind: type) -> Self: ...
+    @overload
+    def __get__(self, section: Section, kind: type) -> T: ...
+    def __get__(self, section: Section | None, kind: type) -> object:
+        """Return the key, which is the attribute of a section's class; a section's own is the key's value."""
+        return self
 
     @property
     def name(self) -> str:

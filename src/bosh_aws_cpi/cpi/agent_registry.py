@@ -1,14 +1,12 @@
 """The registry for agent settings outside user_data: three kinds that methods need not distinguish."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.http_registry import HttpRegistry
-    from bosh_aws_cpi.jsontext import Json
 
 
 class NoRegistry:
@@ -77,6 +75,5 @@ def _disabled(what: str, vm_cid: str) -> CloudError:
     )
 
 
-if TYPE_CHECKING:
-    Registry = HttpRegistry | NoRegistry | DisabledRegistry
-    """The place where the agent of an old stemcell reads its settings."""
+Registry: TypeAlias = "HttpRegistry | NoRegistry | DisabledRegistry"
+"""The place where the agent of an old stemcell reads its settings."""

@@ -6,15 +6,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config import cpi_config as configuration
-from bosh_aws_cpi.cpi.agent_registry import DisabledRegistry, NoRegistry
+from bosh_aws_cpi.config.cpi_config import CpiConfig
+from bosh_aws_cpi.cpi.agent_registry import DisabledRegistry, NoRegistry, Registry
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
     from bosh_aws_cpi.aws.sdk.clients import Clients
     from bosh_aws_cpi.call_statistics import CallStatistics
-    from bosh_aws_cpi.config.cpi_config import CpiConfig
-    from bosh_aws_cpi.cpi.agent_registry import Registry
     from bosh_aws_cpi.cpi.undo import Undo
 
 STEMCELL_WITHOUT_REGISTRY = 2

@@ -27,8 +27,7 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the 
         CloudError: This is not an EC2 instance, or its metadata service is switched off.
     """
     if os.environ.get("AWS_EC2_METADATA_DISABLED", "").lower() == "true":
-        message = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
-        raise CloudError(message)
+        raise CloudError("The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set")
     endpoint = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or DEFAULT_ENDPOINT
     connections.install()
     try:
@@ -38,11 +37,10 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the 
     else:
         why = "the answer is no instance id"
     if not _ID.fullmatch(found):
-        message = (
+        raise CloudError(
             f"The VM's own id can't be read from instance metadata ({why}): is the CPI running on an EC2 "
             "instance?"
         )
-        raise CloudError(message)
     return found
 
 

@@ -4,25 +4,19 @@ A line has no text of a person or of AWS: only names that the program knows, num
 form is checked. Only calls with ``debug.event_log`` load this module.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os
 import re
 import stat
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any, Final
 
 from bosh_aws_cpi.call_statistics import caller
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.jsontext import encode
 from bosh_aws_cpi.log import logger, redact
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from typing import Any, Final
-
-    from bosh_aws_cpi.cpi.cloud import Cloud
 
 CODE: Final = re.compile(r"[A-Za-z0-9_.:-]{1,128}")
 """An error code of AWS, a name of an exception, a request id of AWS."""

@@ -1,12 +1,7 @@
 """info and ping: they call no AWS API, and import as little as possible."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.jsontext import Json
 
 STEMCELL_FORMATS = ("aws-raw", "aws-light")
 

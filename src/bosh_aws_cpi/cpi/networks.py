@@ -128,11 +128,10 @@ def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
     properties = wish.cloud_properties
     vpc = subnets.find_vpc(cloud.ec2, wish.vpc_id)
     if vpc is None:
-        message = (
+        raise CloudError(
             f"network.cloud_properties.vpc_id: there is no VPC '{wish.vpc_id}'. Correct the id: the VPC "
             f"must be in region {cloud.config.aws.region} in this account"
         )
-        raise CloudError(message)
     if properties.route_table:
         table = routes.tables(cloud.ec2, [properties.route_table]).get(properties.route_table)
         _check_vpc("route_table", properties.route_table, table.vpc_id if table else None, vpc)
@@ -144,16 +143,14 @@ def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
 
 def _check_vpc(key: str, identifier: str, found: str | None, vpc: Vpc) -> None:
     if found is None:
-        message = (
+        raise CloudError(
             f"network.cloud_properties.{key}: '{identifier}' does not exist. Use one of VPC '{vpc.vpc_id}'"
         )
-        raise CloudError(message)
     if found != vpc.vpc_id:
-        message = (
+        raise CloudError(
             f"network.cloud_properties.{key}: '{identifier}' is in VPC '{found}', "
             f"but the network is in '{vpc.vpc_id}'"
         )
-        raise CloudError(message)
 
 
 def _create(cloud: Cloud, request: _NetworkRequest, vpc: Vpc, undo: Undo) -> list[Any]:

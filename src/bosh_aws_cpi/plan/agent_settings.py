@@ -69,11 +69,10 @@ def user_data(
     text = encode(settings)
     size = len(text.encode())
     if size > MAX_USER_DATA:
-        message = (
+        raise CloudError(
             f"The agent's settings are too large for EC2's user_data: {size} bytes, "
             f"the limit is {MAX_USER_DATA}. Reduce env.bosh, the agent's certificates or the networks"
         )
-        raise CloudError(message)
     return text
 
 

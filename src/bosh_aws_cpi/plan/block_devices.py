@@ -173,8 +173,7 @@ def _raw_names(image: Image, facts: InstanceTypeFacts) -> Sequence[str]:
         return [f"/dev/nvme{number}n1" for number in range(facts.store_disks)]
     first = _FIRST_RAW.get(image.virtualization_type)
     if first is None:
-        message = f"unknown virtualization type {image.virtualization_type}"
-        raise CloudError(message)
+        raise CloudError(f"unknown virtualization type {image.virtualization_type}")
     stem, letter = first[:-1], ord(first[-1])
     count = min(facts.store_disks, _MOST_RAW[image.virtualization_type])
     return [f"{stem}{chr(letter + number)}" for number in range(count)]

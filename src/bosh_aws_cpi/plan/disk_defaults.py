@@ -103,8 +103,7 @@ class DiskDefaults(Record):
 def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
     keys = [key for key in _KEYS if key in model.model_fields]
     if unknown := [key for key in given if key not in keys]:
-        message = f"{path}.{unknown[0]} is unknown: a default is one of {', '.join(keys)}"
-        raise CloudError(message)
+        raise CloudError(f"{path}.{unknown[0]} is unknown: a default is one of {', '.join(keys)}")
     disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:  # not the size, which the AMI or the VM may raise: the VM's disk is checked
         if isinstance(disk, RootDisk | EphemeralDisk):

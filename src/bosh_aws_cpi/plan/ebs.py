@@ -116,8 +116,7 @@ def requested_gib(mib: int) -> int:
         CloudError: It is not more than 0.
     """
     if mib <= 0:
-        message = f"disk size must be more than 0 MiB, got {mib}"
-        raise CloudError(message)
+        raise CloudError(f"disk size must be more than 0 MiB, got {mib}")
     return gib(mib)
 
 

@@ -77,8 +77,7 @@ def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
         CloudError: The AMI is for another architecture.
     """
     if facts.architectures and image.architecture and image.architecture not in facts.architectures:
-        message = (
+        raise CloudError(
             f"AMI '{image.ami_id}' is for {image.architecture}, but instance type '{facts.name}' runs "
             f"{' and '.join(sorted(facts.architectures))}: use a matching type or stemcell"
         )
-        raise CloudError(message)

@@ -34,11 +34,10 @@ def merged(group: str, members: Mapping[str, NetworkCloudProperties]) -> Json:
         values = {network: getattr(each, name) for network, each in members.items()}
         given = {network: value for network, value in values.items() if value is not None}
         if len({repr(value) for value in given.values()}) > 1:
-            message = (
+            raise CloudError(
                 f"Networks {', '.join(given)} of nic_group '{group}' share an interface, but have different "
                 f"values of {name} in their cloud_properties: give the same value in each, or in one only"
             )
-            raise CloudError(message)
         options |= _named(name, next(iter(given.values()), None))
     return options
 
@@ -65,20 +64,18 @@ def check(plans: Sequence[NicPlan]) -> None:
         CloudError: EC2 would refuse them.
     """
     if card := plans[0].card_index:
-        message = (
+        raise CloudError(
             f"network_card_index {card} of network '{plans[0].networks[0]}': a VM's first interface must be "
             "on network card 0. Remove network_card_index, or put another network first"
         )
-        raise CloudError(message)
     adapters = [plan for plan in plans if "InterfaceType" in plan.options]
     for one, other in combinations(adapters, 2):
         if one.card_index == other.card_index:
-            message = (
+            raise CloudError(
                 f"interface_type of networks '{one.networks[0]}' and '{other.networks[0]}': a network card "
                 f"can have only one Elastic Fabric Adapter, and both are on card {one.card_index}. Give one "
                 "of them another network_card_index, or remove its interface_type"
             )
-            raise CloudError(message)
 
 
 def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iterator[Problem]:

@@ -38,8 +38,7 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
     if dynamic is not None:
         plans.append(_dynamic(dynamic, networks[dynamic]))
     if not plans:
-        message = "No network needs a network interface: a VM needs a manual or a dynamic network"
-        raise CloudError(message)
+        raise CloudError("No network needs a network interface: a VM needs a manual or a dynamic network")
     _check_addresses(plans)
     _check_fallbacks(networks)
     interface_options.check(plans)
@@ -59,20 +58,18 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
     """
     vips = [name for name, network in networks.items() if network.kind == "vip"]
     if len(vips) > 1:
-        message = (
+        raise CloudError(
             f"More than one vip network for '{vips[1]}'. A VM can have one elastic IP, and has that of vip "
             f"network '{vips[0]}' already: remove the others"
         )
-        raise CloudError(message)
     if not vips:
         return None
     network = networks[vips[0]]
     if not network.ip:
-        message = (
+        raise CloudError(
             f"No IP provided for vip network '{vips[0]}'. Set the elastic IP in static_ips of the instance "
             "group's vip network"
         )
-        raise CloudError(message)
     for plan, position in zip(plans, _positions(plans), strict=True):
         if network.nic_group in _names(plan, networks):
             return Vip(network.ip, *position)
@@ -157,8 +154,7 @@ def _check_addresses(plans: Sequence[NicPlan]) -> None:
     for (subnet, group, first), (other_subnet, other_group, second) in combinations(asked, 2):
         if subnet == other_subnet and ip_network(first).overlaps(ip_network(second)):
             groups = f"'{group}'" if group == other_group else f"'{group}' and '{other_group}'"
-            message = f"Addresses of nic group {groups} overlap: {first} and {second}"
-            raise CloudError(message)
+            raise CloudError(f"Addresses of nic group {groups} overlap: {first} and {second}")
 
 
 def _check_fallbacks(networks: Mapping[str, Network]) -> None:
@@ -168,11 +164,10 @@ def _check_fallbacks(networks: Mapping[str, Network]) -> None:
     """
     for name, network in networks.items():
         if network.cloud_properties.subnet_fallbacks and are_created_first(networks):
-            message = (
+            raise CloudError(
                 f"networks.{name}.cloud_properties.subnet_fallbacks is for VMs with a single network besides "
                 "a vip network: remove it, or use a network without it for VMs with several networks"
             )
-            raise CloudError(message)
 
 
 def _dynamic(name: str, network: Network) -> NicPlan:
@@ -189,12 +184,11 @@ def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> Ni
     ipv4 = next((str(address) for address in addresses if isinstance(address, IPv4Address)), None)
     ipv6 = next((str(address) for address in addresses if isinstance(address, IPv6Address)), None)
     if not (ipv4 or ipv6):
-        message = (
+        raise CloudError(
             f"Could not find a single ip address for nic group '{group}' "
             "and a prefix network can only be a secondary network. "
             f"Add a network with a single address to its networks: {', '.join(names)}"
         )
-        raise CloudError(message)
     prefixes = [member.delegated_prefix for member in members if member.delegated_prefix]
     return NicPlan(
         group,
@@ -215,12 +209,11 @@ def _subnet(group: str, names: Sequence[str], members: Sequence[Network]) -> str
     if len(subnets) == 1:
         return subnets[0]
     shown = [f"'{name}' has {one or 'no subnet'}" for name, one in zip(names, given, strict=True)]
-    message = (
+    raise CloudError(
         f"Networks in nic_group '{group}' have different subnet ids: {', '.join(subnets)} or probably "
         "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
         f"Network {', '.join(shown)}: set subnet in the networks' cloud_properties"
     )
-    raise CloudError(message)
 
 
 def security_groups(
@@ -238,11 +231,10 @@ def security_groups(
     )
     chosen = list(dict.fromkeys(of_vm or of_networks or defaults))
     if not chosen:
-        message = (
+        raise CloudError(
             f"Missing security groups. {HELP} Set security_groups in the cloud_properties of the VM or a "
             "network, or aws.default_security_groups"
         )
-        raise CloudError(message)
     return chosen
 
 

@@ -14,12 +14,11 @@ def one_subnet_zone(subnets: Sequence[Subnet]) -> str:
     """
     found = list(dict.fromkeys(subnet.availability_zone for subnet in subnets))
     if len(found) > 1:
-        message = (
+        raise CloudError(
             "All nic groups must be in the same availability zone. Found subnets in zones: "
             f"{', '.join(found)}. {_shown(subnets)}: "
             "give each of the VM's networks a subnet of the same zone in this az"
         )
-        raise CloudError(message)
     return found[0]
 
 
@@ -32,11 +31,10 @@ def one_vpc(subnets: Sequence[Subnet]) -> str:
     found = list(dict.fromkeys(subnet.vpc_id for subnet in subnets))
     if len(found) > 1:
         where = ", ".join(f"'{subnet.subnet_id}' is in {subnet.vpc_id}" for subnet in subnets)
-        message = (
+        raise CloudError(
             f"All nic groups must be in the same VPC. Found subnets in VPCs: {', '.join(found)}. "
             f"{where}: give each of the VM's networks a subnet of the same VPC"
         )
-        raise CloudError(message)
     return found[0]
 
 
@@ -67,11 +65,10 @@ def check_zone(
             "a disk can't leave its zone: all of the VM's disks must be in one zone, for which "
             "subnet_fallbacks has a subnet"
         )
-    message = (
+    raise CloudError(
         f"can't use multiple availability zones: subnet in {subnet_zone}, VM in {vm_zone}{volumes}. "
         f"{_shown([*subnets, *disks])}: {remedy}"
     )
-    raise CloudError(message)
 
 
 def _shown(found: Sequence[Subnet | Volume]) -> str:
@@ -88,11 +85,10 @@ def check_leaving(plan: NicPlan) -> None:
         CloudError: It can't.
     """
     if not plan.fallback_subnets:
-        message = (
+        raise CloudError(
             f"zone_fallback needs subnet_fallbacks: network '{plan.group}' has none. Give the VM a dynamic "
             "network whose subnet_fallbacks are in other zones, or remove zone_fallback"
         )
-        raise CloudError(message)
 
 
 def check_fallbacks(plan: NicPlan, found: Mapping[str, Subnet], *, is_any_zone: bool = False) -> None:

@@ -85,9 +85,8 @@ def newest_kernel(kernels: Iterable[tuple[str, str]], root_device_name: str | No
         if (match := pattern.search(location))
     ]
     if not found:
-        message = (
+        raise CloudError(
             "unable to find AKI. Amazon has no kernel for paravirtual AMIs of that architecture here: "
             "use a stemcell with virtualization_type hvm"
         )
-        raise CloudError(message)
     return max(found)[1]

@@ -38,11 +38,10 @@ def check_range(wanted: IPv4Network, vpc_ranges: Sequence[str], taken: Sequence[
             with the way to delete one that an earlier call may have left.
     """
     if not any(wanted.subnet_of(IPv4Network(each)) for each in vpc_ranges):
-        message = (
+        raise CloudError(
             f"network.range: {wanted} is not in a range of the VPC, which has {', '.join(vpc_ranges)}. "
             "Correct range, or add a CIDR block to the VPC"
         )
-        raise CloudError(message)
     if overlapping := [each for each in taken if wanted.overlaps(IPv4Network(each.range))]:
         shown = ", ".join(f"{each.range} ({each.subnet_id})" for each in overlapping)
         message = f"network.range: {wanted} overlaps the range of another subnet: {shown}"
@@ -73,11 +72,10 @@ def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None
     length = DEFAULT_BITS if bits is None else bits
     if (found := _free(vpc_ranges, taken, length, start)) is not None:
         return found
-    message = (
+    raise CloudError(
         f"network.netmask_bits: no /{length} is free in the VPC, which has {', '.join(vpc_ranges)}. "
         "Set larger netmask_bits for a smaller subnet, or add a CIDR block to the VPC"
     )
-    raise CloudError(message)
 
 
 def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int) -> Network:
@@ -96,11 +94,10 @@ def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int)
         raise CloudError(message)
     if (found := _free(vpc_ranges, taken, _IPV6_BITS, start)) is not None:
         return found
-    message = (
+    raise CloudError(
         f"network.cloud_properties.ipv6: no /64 is free in the VPC, which has {', '.join(vpc_ranges)}. "
         "Add an IPv6 CIDR block to it, or remove ipv6"
     )
-    raise CloudError(message)
 
 
 def addresses(subnet_range: str) -> Json:

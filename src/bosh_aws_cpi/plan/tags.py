@@ -61,8 +61,7 @@ def checked(value: object) -> Json:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        message = f"Invalid value for 'tags': expected a Hash but got {type_name(value)}"
-        raise CloudError(message)
+        raise CloudError(f"Invalid value for 'tags': expected a Hash but got {type_name(value)}")
     return value
 
 
@@ -80,8 +79,7 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
         raise CloudError(message)
     if len(tags) > MAX_TAGS:
         more = "with those of aws.tags, env.bosh.tags and the CPI itself"
-        message = f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}"
-        raise CloudError(message)
+        raise CloudError(f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}")
 
 
 _OF_METADATA: Final = re.compile(r"(?!(\.{1,2}|_index)$)[0-9a-zA-Z_+=,.@:-]+")
@@ -101,12 +99,11 @@ def check_for_instance(tags: Mapping[str, str], metadata_options: Mapping[str, o
     check_for_ec2(tags)
     is_shown = metadata_options.get("instance_metadata_tags") == "enabled"
     if is_shown and (wrong := [ascii(key) for key in tags if not _OF_METADATA.fullmatch(key)]):
-        message = (
+        raise CloudError(
             "metadata_options.instance_metadata_tags is enabled: EC2 then allows only letters, digits and "
             "_+-=.,:@ in the keys of a VM's tags. Set it to disabled, or rename these in tags, aws.tags or "
             f"the manifest's tags: {', '.join(wrong)}"
         )
-        raise CloudError(message)
 
 
 def beside(common: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]:

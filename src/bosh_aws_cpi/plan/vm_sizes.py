@@ -66,22 +66,19 @@ def cloud_properties(wanted: Json, sizes: Sequence[VmSize] = VM_SIZES) -> Json:
         CloudError: A key is missing or not a number, or no known type is large enough.
     """
     if missing := [f"'{key}'" for key in _KEYS if wanted.get(key) is None]:
-        message = f"Missing VM cloud properties: {', '.join(missing)}"
-        raise CloudError(message)
+        raise CloudError(f"Missing VM cloud properties: {', '.join(missing)}")
     for key in _KEYS:
         value = wanted[key]
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
-            message = f"VM cloud property '{key}' must be a number, 0 or more, got {type_name(value)}"
-            raise CloudError(message)
+            raise CloudError(f"VM cloud property '{key}' must be a number, 0 or more, got {type_name(value)}")
     cpu, ram = wanted["cpu"], wanted["ram"]
     size = next((size for size in sizes if size.cpu >= cpu and size.ram >= ram), None)
     if size is None:
         largest = max(sizes, key=lambda size: (size.ram, size.cpu))
-        message = (
+        raise CloudError(
             f"Unable to meet requested VM requirements: {cpu} CPU, {ram} RAM. "
             f"Largest known VM type is '{largest.name}': {largest.cpu} CPU, {largest.ram} RAM."
         )
-        raise CloudError(message)
     return {"instance_type": size.name, "ephemeral_disk": {"size": wanted["ephemeral_disk_size"]}}
 
 
@@ -111,16 +108,14 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
                 why = (
                     f"'{family}' is a family of a previous generation, on Xen: name a newer one, such as m7i"
                 )
-            message = f"aws.vm_resources_families: {why}"
-            raise CloudError(message)
+            raise CloudError(f"aws.vm_resources_families: {why}")
         found += [VmSize(name, cpu, ram) for name, cpu, ram, _ in rows]
         architectures[family] = rows[0][3]
     if len({*architectures.values()}) > 1:
         said = ", ".join(f"{family} runs {architectures[family]}" for family in architectures)
-        message = (
+        raise CloudError(
             f"aws.vm_resources_families: {said}: name families of one architecture, that of the stemcells"
         )
-        raise CloudError(message)
     return sorted(found, key=lambda size: (size.cpu * _MIB_PER_VCPU + size.ram, size.ram))
 
 
@@ -132,9 +127,8 @@ def among(sizes: Sequence[VmSize], offered: Collection[str], region: str) -> Seq
     """
     if not (found := [size for size in sizes if size.name in offered]):
         families = ", ".join(dict.fromkeys(size.name.partition(".")[0] for size in sizes))
-        message = (
+        raise CloudError(
             f"aws.vm_resources_by_region: {region} offers no type of {families}: name families in "
             "aws.vm_resources_families that it offers"
         )
-        raise CloudError(message)
     return found

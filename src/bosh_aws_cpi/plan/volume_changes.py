@@ -123,11 +123,10 @@ def _check_decryption(volume: Volume, properties: DiskProperties, wanted: Encryp
     removed.
     """
     if volume.encrypted and not wanted.encrypted and "encrypted" in properties.model_fields_set:
-        message = (
+        raise NotSupported(
             f"Volume '{volume.disk_cid}' can't lose its encryption, in place or by a copy: "
             "EBS encrypts every copy of an encrypted volume"
         )
-        raise NotSupported(message)
 
 
 def _encryption_of_copy(volume: Volume, wanted: Encryption) -> Encryption:

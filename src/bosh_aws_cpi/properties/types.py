@@ -3,12 +3,12 @@
 Unknown keys are no error, since manifests carry keys of other versions; they are logged.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from ipaddress import ip_network
 from types import UnionType
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -25,9 +25,6 @@ from bosh_aws_cpi.jsontext import Json, is_true, type_name
 from bosh_aws_cpi.log import logger, nearest
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _LONGEST_NUMBER: Final = 20
 """The maximum number of digits of a wrong number that an error shows."""
@@ -118,7 +115,7 @@ class Problem(Record):
     text: str
 
 
-def refuse(problems: "Iterable[Problem]") -> None:
+def refuse(problems: Iterable[Problem]) -> None:
     """Refuse what has a problem; `cpi check` lists all problems.
 
     Raises:

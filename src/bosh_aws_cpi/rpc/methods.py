@@ -5,15 +5,12 @@ A method's module is imported only when the method is called, because every call
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any, Final
 
 from bosh_aws_cpi.errors import not_correct
 from bosh_aws_cpi.jsontext import is_integer, type_name
 from bosh_aws_cpi.records import Record
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Final
 
 
 class ArgumentKind(Record):

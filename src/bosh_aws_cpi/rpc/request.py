@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bosh_aws_cpi import jsontext
 from bosh_aws_cpi.errors import InvalidCall, MethodNotImplemented
 from bosh_aws_cpi.records import Confidential
 from bosh_aws_cpi.rpc.methods import METHODS
-
-if TYPE_CHECKING:
-    from typing import Any
 
 
 class Request(Confidential):

@@ -8,7 +8,7 @@ import pytest
 
 from bosh_aws_cpi.aws import attachments
 from bosh_aws_cpi.aws.attachments import MAX_UNSEEN
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound
+from bosh_aws_cpi.errors import CloudError, DiskNotAttached
 from tests.unit.aws.looks import DISK, OF_DISK, OTHER_VM, VM, volume, volumes
 
 if TYPE_CHECKING:
@@ -58,13 +58,6 @@ def test_detach_what_is_not_attached(ec2: Ec2, code: str) -> None:
             attachments.detach(ec2.client, DISK, VM)
         assert caught.value.ok_to_retry is True
     attachments.detach(ec2.client, DISK, VM)
-
-
-def test_detach_what_is_gone(ec2: Ec2) -> None:
-    """A disk that EC2 does not know is not found, even if an answer was lost before."""
-    ec2.lay("detach_volume", "again InvalidVolume.NotFound", **PAIR)
-    with pytest.raises(DiskNotFound, match=DISK):
-        attachments.detach(ec2.client, DISK, VM)
 
 
 def test_detach_by_force(ec2: Ec2, clock: Clock) -> None:

@@ -13,7 +13,6 @@ from tests.unit.aws.looks import AMI, OF_AMI, image, tagged
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
 
-OWN = {"bosh_call": "c-1"}
 GONE = "InvalidAMIID.NotFound"
 DEREGISTER = {"ImageId": AMI, "DeleteAssociatedSnapshots": True}
 
@@ -48,6 +47,19 @@ def test_find_none(ec2: Ec2) -> None:
     assert [images.find(ec2.client, AMI) for _ in range(4)] == [None] * 4
 
 
+def test_register_without_an_answer(ec2: Ec2, clock: Clock) -> None:
+    """RegisterImage takes no client token: an AMI is looked for by name, and registered again if unseen."""
+    asked: dict[str, Any] = {"Owners": ["self"], "Filters": [{"Name": "name", "Values": ["BOSH-1"]}]}
+    ec2.lay("register_image", "lost", Name="BOSH-1")
+    other, own = {"ImageId": "ami-other", "Name": "BOSH-10"}, {"ImageId": AMI, "Name": "BOSH-1"}
+    ec2.lay("describe_images", shown(other), shown(other, own), **asked)
+    assert images.register(ec2.client, {"Name": "BOSH-1"}) == AMI
+    assert len(clock.pauses) == 1
+    ec2.lay("register_image", "fault InternalError", {"ImageId": AMI}, Name="BOSH-1")
+    ec2.keeps("describe_images", shown())
+    assert images.register(ec2.client, {"Name": "BOSH-1"}) == AMI
+
+
 MARKED: dict[str, Any] = {
     "Owners": ["self"],
     "Filters": [
@@ -80,25 +92,6 @@ def test_marked(ec2: Ec2, found: str, expected: str | None) -> None:
     assert (first and first.ami_id) == expected
 
 
-def lay_left(
-    ec2: Ec2, *by_description: str, by_tag: tuple[str, ...] = (), own: tuple[str, ...] | None = None
-) -> None:
-    """Answer the searches for an AMI's snapshots: by description, by tag, and for a copy by its own tags."""
-    searches = {
-        "description": (f"Copied for DestinationAmi {AMI} *", by_description),
-        "tag:bosh_ami": (AMI, by_tag),
-        **({} if own is None else {"tag:bosh_call": ("c-1", own)}),
-    }
-    said = {
-        "VolumeId": "vol-ffffffff",
-        "Description": f"Copied for DestinationAmi {AMI} from SourceAmi ami-1",
-    }
-    for name, (value, found) in searches.items():
-        answer = {"Snapshots": [{**said, "SnapshotId": each} for each in found]}
-        asked: dict[str, Any] = {"OwnerIds": ["self"], "Filters": [{"Name": name, "Values": [value]}]}
-        ec2.lay("describe_snapshots", answer, **asked)
-
-
 def lay_deletions(ec2: Ec2, *snapshot_ids: str) -> None:
     """Lay out the deletion of each snapshot."""
     for each in snapshot_ids:
@@ -116,26 +109,43 @@ def test_delete(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
     assert len(clock.pauses) == 1
 
 
+def test_delete_what_was_half_deleted(ec2: Ec2) -> None:
+    """The snapshots of an AMI that is gone are found by EC2's description of a copy, and by our tag."""
+    ec2.lay("describe_images", GONE, **OF_AMI)
+    searches = {"description": f"Copied for DestinationAmi {AMI} *", "tag:bosh_ami": AMI}
+    said = {
+        "VolumeId": "vol-ffffffff",
+        "Description": f"Copied for DestinationAmi {AMI} from SourceAmi ami-1",
+    }
+    for name, value in searches.items():
+        found = {"Snapshots": [{"SnapshotId": name, **said}]}
+        filters: list[Any] = [{"Name": name, "Values": [value]}]
+        ec2.lay("describe_snapshots", found, OwnerIds=["self"], Filters=filters)
+    lay_deletions(ec2, *searches)
+    images.delete(ec2.client, AMI)
+
+
 @pytest.mark.parametrize(
-    ("look", "left", "own", "deleted"),
+    ("look", "deleted"),
     [
-        (GONE, ("snap-1",), ("snap-1",), ("snap-1",)),
-        (shown(image("failed", "snap-1")), (), ("snap-1", "snap-2"), ("snap-2",)),
-        ("UnauthorizedOperation", ("snap-2",), (), ("snap-2",)),
+        (GONE, ["snap-1", "snap-2"]),
+        (shown(image("failed", "snap-1")), ["snap-2"]),
+        ("UnauthorizedOperation", ["snap-1", "snap-2"]),
     ],
     ids=["unknown yet", "shown", "may not be described"],
 )
-def test_discard_copy(
-    ec2: Ec2, clock: Clock, look: Any, left: tuple[str, ...], own: tuple[str, ...], deleted: tuple[str, ...]
-) -> None:
+def test_discard_copy(ec2: Ec2, clock: Clock, look: Any, deleted: list[str]) -> None:
     """A copy that EC2 may not know yet is deregistered; its snapshots are deleted, unless EC2 has done so."""
     ec2.lay("describe_images", look, **OF_AMI)
     results = [{"SnapshotId": "snap-1", "ReturnCode": "success"}] if "Images" in look else []
     ec2.lay("deregister_image", GONE, {"DeleteSnapshotResults": results}, **DEREGISTER)
     ec2.lay("describe_images", GONE, **OF_AMI)
-    lay_left(ec2, *left, own=own)
+    said = f"Copied for DestinationAmi {AMI} from SourceAmi ami-1"
+    left = [{"SnapshotId": f"snap-{n}", "VolumeId": "vol-ffffffff", "Description": said} for n in (1, 2)]
+    disks = {**left[0], "SnapshotId": "snap-3", "VolumeId": "vol-1"}
+    ec2.keeps("describe_snapshots", {"Snapshots": [*left, disks]})
     lay_deletions(ec2, *deleted)
-    images.discard_copy(ec2.client, AMI, OWN)
+    images.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
     assert len(clock.pauses) == 1
 
 

@@ -10,7 +10,7 @@ from botocore.stub import ANY
 
 from bosh_aws_cpi.aws import subnets
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.errors import CloudError, NetworkNotFound
+from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
     from tests.unit.conftest import Clock, Ec2
@@ -129,14 +129,3 @@ def test_interfaces_that_stay(
         subnets.delete(ec2.client, SUBNET)
     assert "eni-10" not in caught.value.message
     assert clock.pauses == []
-
-
-@pytest.mark.parametrize("code", [NOT_FOUND, "InvalidSubnetID.Malformed", "InvalidSubnet"])
-def test_missing(ec2: Ec2, code: str) -> None:
-    """A subnet that EC2 does not know is an error of its own, unless an earlier attempt deleted it."""
-    ec2.lay("delete_subnet", f"again {code}", code, SubnetId=SUBNET)
-    if code == NOT_FOUND:
-        ec2.lay("describe_subnets", {"Subnets": []}, **IN_SUBNET)
-    subnets.delete(ec2.client, SUBNET)
-    with pytest.raises(NetworkNotFound, match=SUBNET):
-        subnets.delete(ec2.client, SUBNET)

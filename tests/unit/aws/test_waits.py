@@ -96,11 +96,9 @@ def _instance(state: str) -> dict[str, Any]:
 
 NO_VOLUME, NO_INSTANCE = "InvalidVolume.NotFound", "InvalidInstanceID.NotFound"
 NIC_WAIT = partial(network_interfaces.wait_until_usable, nic_id=NIC, is_launched=lambda vm_cid: vm_cid == VM)
-OF_SNAPSHOT, OF_SUBNET, OF_NIC = (
-    {"SnapshotIds": [SNAPSHOT]},
-    {"SubnetIds": [SUBNET]},
-    {"NetworkInterfaceIds": [NIC]},
-)
+OF_SNAPSHOT = {"SnapshotIds": [SNAPSHOT]}
+OF_SUBNET = {"SubnetIds": [SUBNET]}
+OF_NIC = {"NetworkInterfaceIds": [NIC]}
 
 
 def _of_disk(wait: Callable[..., None], look: Callable[[str], dict[str, Any]] = _volume) -> Wait:

@@ -35,47 +35,6 @@ def parse(
     return cpi_config.parse(document, context or {}, environ or {})
 
 
-def test_defaults() -> None:
-    """Absent keys have their defaults."""
-    parsed = parse()
-    expected = {
-        "max_retries": 8,
-        "region": "us-east-1",
-        "endpoints": {},
-        "dualstack": False,
-        "fips": False,
-        "ca_cert": None,
-        "credentials_source": "static",
-        "access_key_id": "AKIA1",
-        "secret_access_key": "secret",
-        "session_token": None,
-        "role_arn": None,
-        "external_id": None,
-        "session_tags": {},
-        "default_key_name": None,
-        "default_iam_instance_profile": None,
-        "default_security_groups": [],
-        "encryption": DEFAULT_KEY,
-        "default_root_disk": {},
-        "vm_resources_families": [],
-        "vm_resources_by_region": False,
-        "default_ephemeral_disk": {},
-        "default_persistent_disk": {},
-        "metadata_options": {},
-        "fast_path_delete": False,
-        "deregister_on_delete": False,
-        "skip_os_shutdown": None,
-        "spread": None,
-        "tags": {},
-        "stemcell_upload": "ebs_direct",
-        "enable_describe_instance_types": True,
-    }
-    assert {name: getattr(parsed.aws, name) for name in expected} == expected
-    assert (parsed.agent, parsed.registry) == ({}, None)
-    assert (parsed.aws.stemcell.overrides, parsed.aws.stemcell.copy_from_region) == ({}, False)
-    assert (parsed.debug_cpi.api_version, parsed.debug_cpi.log_level, parsed.stemcell) == (3, "info", 1)
-
-
 @pytest.mark.parametrize(
     ("key", "value", "attribute", "expected"),
     [

@@ -76,9 +76,14 @@ OWN = [key for key in KEYS if key.is_new and key.kind is not values.https_url]
 @pytest.mark.parametrize("key", OWN, ids=lambda key: key.path)
 def test_has_a_story(key: values.Key[Any]) -> None:
     """Each key of our own is in a story."""
-    assert re.search(rf"\b{key.name}\b", STORIES), (
-        f"no file in tests/stories or tests/contract has {key.path}"
-    )
+    is_found = re.search(rf"\b{key.name}\b", STORIES) is not None
+    assert is_found, f"no file in tests/stories or tests/contract has {key.path}"
+
+
+@pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)
+def test_has_a_description(key: values.Key[Any]) -> None:
+    """The page says what each key does."""
+    assert key.description, f"{key.path} has no description in src/bosh_aws_cpi/config"
 
 
 @pytest.mark.parametrize("key", KEYS, ids=lambda key: key.path)

@@ -27,4 +27,5 @@ FIELDS = [(kind, name) for kind in SECTIONS for name in kind._fields if name not
 @pytest.mark.parametrize(("kind", "name"), FIELDS, ids=lambda each: getattr(each, "__name__", each))
 def test_field_is_used(kind: type, name: str) -> None:
     """Some code reads each key."""
-    assert name in READ, f"no module of src/bosh_aws_cpi uses {name} of {kind.__name__}"
+    is_read = name in READ
+    assert is_read, f"no module of src/bosh_aws_cpi uses {name} of {kind.__name__}"

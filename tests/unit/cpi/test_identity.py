@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,14 +23,11 @@ def asked(cloud: Cloud, request_id: str | None, *wish: Any, director: str | None
 
 def test_same_request(cloud: Cloud) -> None:
     """The same request has the same id, in every process and every release from now on."""
-    assert DIRECTOR == "director-1"
-    assert asked(cloud, "cpi-1", *WISH) == (
-        "6518c3fe6879aae403698129ebfa74221249d685e0c2b6bf6ca17ada259f09b5"
-    )
+    assert asked(cloud, "cpi-1", *WISH) == "6518c3fe6879aae403698129ebfa74221249d685e0c2b6bf6ca17ada259f09b5"
 
 
 def test_other_requests(cloud: Cloud) -> None:
-    """Another Director, number, method or argument makes another id."""
+    """Another Director, number, method or argument makes another id; without a number, each call does."""
     found = [
         asked(cloud, "cpi-1", *WISH),
         asked(cloud, "cpi-1", *WISH, director="director-2"),
@@ -43,8 +39,9 @@ def test_other_requests(cloud: Cloud) -> None:
         asked(cloud, "cpi-1", *WISH[:2], "null"),
         asked(cloud, "cpi-1"),
         call_id(cloud, "snapshot_disk"),
+        *(asked(cloud, None, *WISH) for _ in range(2)),
     ]
-    assert all(one != other for one, other in combinations(found, 2))
+    assert len(set(found)) == len(found)
 
 
 @pytest.mark.parametrize("request_id", ["cpi-1", "ü", "x" * 1000, None])
@@ -53,8 +50,3 @@ def test_form(cloud: Cloud, request_id: str | None) -> None:
     found = asked(cloud, request_id, *WISH)
     assert 1 <= len(found) <= 64
     assert found.isascii()
-
-
-def test_no_request_id(cloud: Cloud) -> None:
-    """Without a number nothing tells that a call is made again: each has an id of its own."""
-    assert len({asked(cloud, None, *WISH) for _ in range(10)}) == 10

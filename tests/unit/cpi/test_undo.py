@@ -1,12 +1,17 @@
-"""Nothing orphaned: what was made is removed again unless the whole succeeds."""
+"""Nothing orphaned: what was created is discarded unless the whole succeeds, whenever a signal comes."""
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
+from botocore.exceptions import ReadTimeoutError
 
+from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.interrupts import Interrupted
 
 if TYPE_CHECKING:
     from tests.unit.conftest import ProgramLog
@@ -14,142 +19,159 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("signals")
 
 
-class Maker:
-    """Makes things and removes them, and notes both.
-
-    Attributes:
-        notes: What was done, in its order.
-    """
-
-    def __init__(self, undo: Undo) -> None:
-        """Make things under this undo."""
-        self.notes: list[str] = []
-        self._undo = undo
-
-    def make(self, name: str, failing: BaseException | None = None) -> str:
-        """Make a thing; its removal fails with the error given."""
-
-        def make() -> str:
-            self.notes.append(f"make {name}")
-            return name
-
-        return self._undo.create(make, lambda created: self._remove(created, failing))
-
-    def _remove(self, name: str, failing: BaseException | None) -> None:
-        self.notes.append(f"remove {name}")
-        if failing is not None:
-            raise failing
+def interrupt() -> None:
+    """Let a signal come now."""
+    signal.raise_signal(signal.SIGTERM)
 
 
-def test_success() -> None:
-    """When all goes well the body's result is returned and nothing is removed."""
-    makers: list[Maker] = []
-
-    def body(undo: Undo) -> str:
-        makers.append(Maker(undo))
-        makers[0].make("a")
-        return makers[0].make("b")
-
-    assert undoing(Undo(), body) == "b"
-    assert makers[0].notes == ["make a", "make b"]
+@pytest.fixture
+def notes() -> list[str]:
+    """Return what was discarded, in its order."""
+    return []
 
 
-def test_failure(program_log: ProgramLog) -> None:
-    """An error removes everything, last made first, and goes on as it is; the log says why."""
+def test_success(notes: list[str]) -> None:
+    """After a success nothing is discarded, nor after a signal; but the steps stay armed."""
+    undo = Undo()
+    assert undoing(undo, lambda undo: undo.create(lambda: "a", notes.append)) == "a"
+    interrupt()
+    interrupts.check()
+    assert notes == []
+    undo.run("its response could not be written")
+    assert notes == ["a"]
+
+
+def test_failure(notes: list[str], program_log: ProgramLog) -> None:
+    """An error discards all, the last first, and goes on as it is; a step that fails is only logged."""
     error = LookupError("said")
-    makers: list[Maker] = []
+
+    def fail(created: str) -> None:
+        notes.append(created)
+        raise OSError("bad")
 
     def body(undo: Undo) -> None:
-        makers.append(Maker(undo))
-        makers[0].make("a")
-        makers[0].make("b")
+        undo.create(lambda: "a", fail)
+        undo.arm("b's entry", lambda: notes.append("b"))
+        undo.arm("c's entry", lambda: fail("c"))
+        undo.create(lambda: "d", notes.append)
         raise error
 
     with pytest.raises(LookupError) as caught:
         undoing(Undo(), body)
     assert caught.value is error
-    assert makers[0].notes == ["make a", "make b", "remove b", "remove a"]
-    (record,) = program_log.records
-    assert record.level == "WARNING"
-    assert record.text == "Deleting the resources that this call created, after LookupError"
+    assert notes == ["d", "c", "b", "a"]
+    warning, *errors = program_log.records
+    assert (warning.level, warning.text.rpartition(" ")[2]) == ("WARNING", "LookupError")
+    assert [said.text.partition(": ")[2] for said in errors] == ["c's entry: OSError: bad", "a: OSError: bad"]
 
 
-def test_nothing_made(program_log: ProgramLog) -> None:
-    """A step that made nothing has nothing to remove, and nothing is said of it."""
+def test_nothing_made(notes: list[str], program_log: ProgramLog) -> None:
+    """A step that created nothing has nothing to discard, and nothing is said of it."""
 
-    def make() -> str:
+    def create() -> str:
         raise LookupError
 
-    def remove(made: str) -> None:
-        pytest.fail(f"{made} was never made")
-
     with pytest.raises(LookupError):
-        undoing(Undo(), lambda undo: undo.create(make, remove))
-    assert program_log.records == []
+        undoing(Undo(), lambda undo: undo.create(create, notes.append))
+    assert (notes, program_log.records) == ([], [])
 
 
-def test_removal_that_fails(program_log: ProgramLog) -> None:
-    """A removal that fails is logged with what it leaves; the others run, the first error goes on."""
-    first = LookupError("first")
-    makers: list[Maker] = []
+@pytest.mark.parametrize("when", ["between steps", "within a step"])
+def test_signal(notes: list[str], when: str) -> None:
+    """A signal between steps ends the call; one within a step waits until its undo is armed."""
+
+    def create() -> str:
+        if when == "within a step":
+            interrupt()
+        return "a"
 
     def body(undo: Undo) -> None:
-        makers.append(Maker(undo))
-        makers[0].make("a", ValueError("worse"))
-        makers[0].make("b")
-        makers[0].make("c", OSError("bad"))
-        raise first
+        undo.create(create, notes.append)
+        if when == "between steps":
+            interrupt()
+        notes.append("went on")
 
-    with pytest.raises(LookupError) as caught:
+    with pytest.raises(Interrupted):
         undoing(Undo(), body)
-    assert caught.value is first
-    assert makers[0].notes[3:] == ["remove c", "remove b", "remove a"]
-    errors = [record.text for record in program_log.records if record.level == "ERROR"]
-    assert errors == [
-        "Perhaps left behind, because its undo failed: c: OSError: bad",
-        "Perhaps left behind, because its undo failed: a: ValueError: worse",
-    ]
+    assert notes == ["a"]
 
 
-def test_armed_removals(program_log: ProgramLog) -> None:
-    """A removal armed by itself runs in its turn, and is told by the words that it was given."""
-    notes: list[str] = []
+def test_signal_during_the_undo(notes: list[str]) -> None:
+    """A signal while the undo steps run interrupts none of them."""
 
-    def fail() -> None:
-        notes.append("remove b")
-        raise ValueError("worse")
+    def discard(created: str) -> None:
+        interrupt()
+        notes.append(created)
 
     def body(undo: Undo) -> None:
-        undo.arm("'i-1' in 'a'", lambda: notes.append("remove a"))
-        undo.arm("'i-1' in 'b'", fail)
-        undo.create(lambda: "c", lambda created: notes.append(f"remove {created}"))
+        undo.create(lambda: "a", discard)
+        undo.create(lambda: "b", discard)
         raise LookupError
 
     with pytest.raises(LookupError):
         undoing(Undo(), body)
-    assert notes == ["remove c", "remove b", "remove a"]
-    errors = [record.text for record in program_log.records if record.level == "ERROR"]
-    assert errors == ["Perhaps left behind, because its undo failed: 'i-1' in 'b': ValueError: worse"]
+    assert notes == ["b", "a"]
 
 
-def test_armed_before_a_step_that_fails() -> None:
-    """A removal armed before the step runs although the step failed: its answer may have been lost."""
-    removed: list[str] = []
-
-    def body(undo: Undo) -> None:
-        undo.arm("a", lambda: removed.append("a"))
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        undoing(Undo(), body)
-    assert removed == ["a"]
-
-
-def test_caller_gone_after_success() -> None:
-    """After a success the undo steps stay armed, and run if the caller is gone."""
-    notes: list[str] = []
+def test_step_that_is_cut_off(notes: list[str]) -> None:
+    """A step that a signal cut off runs again in the next run, and the others after it, once."""
     undo = Undo()
-    undoing(undo, lambda undo: undo.create(lambda: "a", lambda created: notes.append(f"remove {created}")))
-    assert notes == []
-    undo.run("its response could not be written")
-    assert notes == ["remove a"]
+
+    def discard(name: str) -> None:
+        notes.append(name)
+        interrupt()
+
+    undo.arm("a", lambda: discard("a"))
+    undo.arm("b", lambda: discard("b"))
+    with pytest.raises(Interrupted):
+        undo.run("a signal")
+    for _ in range(2):
+        undo.run("the same signal")
+    assert notes == ["b", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("error", "raised"),
+    [
+        (CloudError("throttled", ok_to_retry=True), Interrupted),
+        (ReadTimeoutError(endpoint_url="http://h/"), Interrupted),
+        (CloudError("refused"), CloudError),
+        (LookupError("said"), LookupError),
+    ],
+    ids=["throttled", "lost", "refused", "other"],
+)
+def test_signal_while_a_step_fails(notes: list[str], error: Exception, raised: type[BaseException]) -> None:
+    """If the signal has kept an error from being waited out, it is the error; any other error says more."""
+
+    def create() -> str:
+        interrupt()
+        raise error
+
+    def body(undo: Undo) -> None:
+        undo.create(lambda: "a", notes.append)
+        undo.create(create, notes.append)
+
+    with pytest.raises(raised) as caught:
+        undoing(Undo(), body)
+    assert error in {caught.value, caught.value.__cause__}
+    assert notes == ["a"]
+
+
+@pytest.mark.parametrize("name", ["pending", "close"])
+def test_signal_right_after_an_error(notes: list[str], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """One that comes as the very next thing after an error keeps nothing from being discarded."""
+    really = getattr(interrupts, name)
+
+    def interrupted() -> object:
+        monkeypatch.setattr(interrupts, name, really)
+        interrupt()  # as Python may do where a function begins
+        return really()
+
+    def body(undo: Undo) -> None:
+        undo.create(lambda: "a", notes.append)
+        monkeypatch.setattr(interrupts, name, interrupted)
+        raise LookupError
+
+    with pytest.raises((LookupError, Interrupted)):
+        undoing(Undo(), body)
+    assert notes == ["a"]

@@ -25,11 +25,6 @@ DYNAMIC = {"type": "dynamic", "dns": ["8.8.8.8"], "cloud_properties": {"subnet":
 VIP = {"type": "vip", "ip": "52.1.2.3", "dns": ["9.9.9.9"]}
 NETWORKS: dict[str, Any] = {"v": VIP, "d": DYNAMIC, "a": MANUAL}
 MACS = {"a": "02:00:00:00:00:01"}
-SETTLED: dict[str, Any] = {
-    "v": {**VIP, "use_dhcp": True},
-    "d": {**DYNAMIC, "use_dhcp": True},
-    "a": {**MANUAL, "use_dhcp": True, "mac": "02:00:00:00:00:01"},
-}
 ENVIRONMENT = {"bosh": {"password": "p", "tags": {"a": 1}}}
 AGENT = {"mbus": "nats://m", "ntp": ["n"]}
 DEVICES = BlockDevices([], "/dev/sdb")
@@ -49,32 +44,13 @@ def facts(**given: Any) -> AgentSettingsInput:
     return AgentSettingsInput(**whole)
 
 
-def full(**given: Any) -> dict[str, Any]:
-    """Write down the full settings, name apart, as they mostly are but for what is given."""
-    return {
-        "agent_id": "agent-1",
-        "networks": SETTLED,
-        "disks": {"system": "/dev/sda1", "persistent": {}, "ephemeral": "/dev/sdb"},
-        "env": ENVIRONMENT,
-        "mbus": "nats://m",
-        "ntp": ["n"],
-        **given,
-    }
-
-
-def test_empty_environment() -> None:
-    """An empty environment is there all the same."""
-    assert agent_settings.full(facts(environment={}), DEVICES, {})["env"] == {}
-
-
 def test_name_of_the_vm() -> None:
     """The same agent gets the same name, another one another: a repeated call builds the same request."""
-    first, again, other = (
+    names = [
         agent_settings.full(facts(agent_id=agent_id), DEVICES, {})["vm"]["name"]
         for agent_id in ("agent-1", "agent-1", "agent-2")
-    )
-    assert first == again
-    assert first != other
+    ]
+    assert names[0] == names[1] != names[2]
 
 
 @pytest.mark.parametrize(

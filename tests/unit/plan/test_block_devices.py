@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption, Image
 from bosh_aws_cpi.plan.block_devices import BlockDevices, planned, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
@@ -132,38 +131,6 @@ def test_default_iops_and_throughput(
     ephemeral_disk = defaults.ephemeral(EphemeralDisk(**own))[0]
     assert (root_disk.type, root_disk.iops, root_disk.throughput) == expected
     assert (ephemeral_disk.type, ephemeral_disk.iops, ephemeral_disk.throughput) == expected
-
-
-@pytest.mark.parametrize(
-    ("instance_type", "disk", "size"),
-    [
-        *(("i3.large", {}, 475), ("i3.large", {"size": 1024}, 1), ("c5d.large", {}, 10)),
-        *(("cr1.8xlarge", {}, 120), ("i3.large", {"size": None}, 475)),
-    ],
-)
-def test_ephemeral_size_by_type(instance_type: str, disk: dict[str, Any], size: int) -> None:
-    """Without a size the ephemeral disk is as large as the instance store of the types known for it."""
-    mappings = plan(instance_type=instance_type, ephemeral_disk=disk).mappings
-    assert mappings[0] == ephemeral(VolumeSize=size)
-
-
-@pytest.mark.parametrize(
-    ("disk", "reason"),
-    [
-        ({"type": "io1"}, "iops is needed for type io1"),
-        ({"type": "gp2", "iops": 3000}, "iops can't be set for type gp2: remove it, or use gp3, io1 or io2"),
-        ({"size": 4096, "type": "io1", "iops": 99}, "iops is 99, but type io1 needs at least 100"),
-        ({"throughput": 1000}, "throughput of 1000 MiB/s needs 4000 iops, but there are only 3000"),
-    ],
-)
-def test_refused_ephemeral_disk(disk: dict[str, Any], reason: str) -> None:
-    """An ephemeral disk that EBS would refuse is refused before EC2 is asked."""
-    with pytest.raises(CloudError) as caught:
-        plan(ephemeral_disk=disk)
-    assert caught.value.message == (
-        f"EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk.{reason}"
-    )
-    assert plan(ephemeral_disk={**disk, "use_root_disk": True}).ephemeral is None
 
 
 @pytest.mark.parametrize(

@@ -97,52 +97,26 @@ def test_least_size(given: Case, least: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("volume", "inherited", "reason"),
+    ("volume", "inherited", "begin", "end"),
     [
-        (
-            EbsVolume("st1", size_gib=10),
-            {"size"},
-            (
-                "own.type st1 needs a size of at least 125 GiB, not 10: use gp3, or a larger disk "
-                "(size comes from default.size)"
-            ),
-        ),
-        (
-            EbsVolume("gp3", 200),
-            {"type", "size"},
-            "own.iops is 200, but type gp3 needs at least 3000 (type comes from default.type)",
-        ),
+        (EbsVolume("st1", size_gib=10), {"size"}, "own.type", "(size comes from default.size)"),
+        (EbsVolume("gp3", 200), {"type", "size"}, "own.iops", "(type comes from default.type)"),
         (
             EbsVolume("io1", 600, None, 10),
             {"type", "size"},
-            (
-                "own.iops is 600, but a 10 GiB volume of type io1 allows at most 500 "
-                "(type comes from default.type, size comes from default.size)"
-            ),
+            "own.iops",
+            "(type comes from default.type, size comes from default.size)",
         ),
-        (
-            EbsVolume("io1", 600, None, 10),
-            {"size"},
-            (
-                "own.iops is 600, but a 10 GiB volume of type io1 allows at most 500 "
-                "(size comes from default.size)"
-            ),
-        ),
-        (
-            EbsVolume("io1", 600, None, 10),
-            {"type", "iops"},
-            (
-                "default.iops is 600, but a 10 GiB volume of type io1 allows at most 500; "
-                "give the VM its own own.iops"
-            ),
-        ),
-        (EbsVolume("io1"), {"size"}, "own.iops is needed for type io1"),
+        (EbsVolume("io1", 600, None, 10), {"size"}, "own.iops", "(size comes from default.size)"),
+        (EbsVolume("io1", 600, None, 10), {"type", "iops"}, "default.iops", "give the VM its own own.iops"),
+        (EbsVolume("io1"), {"size"}, "own.iops", "is needed for type io1"),
     ],
 )
-def test_inherited(volume: EbsVolume, inherited: set[str], reason: str) -> None:
+def test_inherited(volume: EbsVolume, inherited: set[str], begin: str, end: str) -> None:
     """A property that comes from a default is named as such, whether it is wrong itself or beside another."""
     (found,) = problems(volume, "disk", Origin("own", "default", inherited))
-    assert found.text == f"EBS would refuse the disk: {reason}"
+    assert found.text.startswith(f"EBS would refuse the disk: {begin}")
+    assert found.text.endswith(end)
 
 
 @pytest.mark.parametrize(

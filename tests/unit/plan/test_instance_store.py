@@ -61,28 +61,3 @@ def test_ephemeral_disk_beside_a_raw_store(disk: dict[str, Any], size: int) -> N
     known = xen("i3.large", store_disks=1, store_gib=475, store_is_nvme=True)
     assert plan(known, raw_instance_storage=True, ephemeral_disk=disk).mappings[0] == ephemeral(size)
     assert plan(known).mappings[0] == ephemeral(475)
-
-
-@pytest.mark.parametrize(
-    ("disk", "default"),
-    [
-        ({"size": None, "type": None, "iops": None}, PLAIN),
-        ({"encrypted": False}, Encryption(encrypted=True)),
-        ({"encrypted": None}, Encryption(encrypted=True)),
-        ({"encrypted": False, "kms_key_arn": "k"}, PLAIN),
-    ],
-)
-def test_use_instance_storage_with_nothing_more(disk: dict[str, Any], default: Encryption) -> None:
-    """Properties that ask for nothing are fine."""
-    planned = plan(XEN, default, ephemeral_disk={**disk, "use_instance_storage": True})
-    assert planned.mappings[0]["VirtualName"] == "ephemeral0"
-
-
-def test_type_without_a_store() -> None:
-    """A type without an instance store is refused, even if the agent's data is on the root disk."""
-    with pytest.raises(CloudError) as caught:
-        plan(BARE, raw_instance_storage=True, ephemeral_disk={"use_root_disk": True})
-    assert caught.value.message == (
-        "raw_instance_storage requested for instance type 'm5.large' that does not have instance storage"
-    )
-    assert caught.value.ok_to_retry is False

@@ -62,12 +62,6 @@ def test_other_ephemeral_sizes(name: str) -> None:
     assert default_ephemeral_gib(static_facts(name)) == 10
 
 
-def test_ephemeral_size_beside_a_raw_store() -> None:
-    """Where the agent uses the instance store itself, the ephemeral disk does not stand in for it."""
-    raw = {name: default_ephemeral_gib(static_facts(name), is_store_raw=True) for name, _ in GOLDEN}
-    assert set(raw.values()) == {10}
-
-
 @pytest.mark.parametrize(
     ("name", "nvme"),
     [
@@ -161,26 +155,6 @@ def test_architecture_that_fits(architecture: str, runs: set[str]) -> None:
     for other in others:
         with pytest.raises(CloudError):
             check_architecture(image(other), facts)
-
-
-@pytest.mark.parametrize(
-    ("architecture", "runs", "listed"),
-    [
-        ("arm64", {"x86_64"}, "x86_64"),
-        ("x86_64", {"arm64"}, "arm64"),
-        ("arm64", {"x86_64", "i386"}, "i386 and x86_64"),
-        ("i386", {"x86_64"}, "x86_64"),
-    ],
-)
-def test_architecture_that_does_not_fit(architecture: str, runs: set[str], listed: str) -> None:
-    """An AMI of another architecture is refused with both, and what to do."""
-    facts = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True, architectures=frozenset(runs))
-    with pytest.raises(CloudError) as caught:
-        check_architecture(image(architecture), facts)
-    assert caught.value.message == (
-        f"AMI 'ami-1' is for {architecture}, but instance type 'm5.large' runs {listed}: "
-        "use a matching type or stemcell"
-    )
 
 
 def test_ebs_optimized() -> None:

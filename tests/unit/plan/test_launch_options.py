@@ -69,18 +69,6 @@ def test_own_fallback(reservation: dict[str, str], way: str) -> None:
     assert [str(option) for option in made] == [way, *reversed(ON_DEMAND)]
 
 
-def test_reserved() -> None:
-    """With a market, too, the first type alone is reserved."""
-    assert [option.is_reserved for option in options(capacity_reservation=BLOCK)] == [True, False]
-
-
-def test_devices() -> None:
-    """Each launch option has the block devices of its own type."""
-    made = options(spot_bid_price=1, spot_ondemand_fallback=True)
-    facts, devices = TYPES["i3.large"]
-    assert [made[1], made[3]] == [LaunchOption(facts, devices, "spot"), LaunchOption(facts, devices)]
-
-
 def test_preferring_spread() -> None:
     """Each way is tried in the placement group and then outside of it; some types only outside."""
     types = {**TYPES, "i3.large": (TYPES["i3.large"][0].replaced(lacks=frozenset({"spread"})), NO_DISKS)}

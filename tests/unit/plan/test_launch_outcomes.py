@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts, StateReason
 from bosh_aws_cpi.plan import launch_outcomes as outcomes
 from bosh_aws_cpi.plan.block_devices import BlockDevices
@@ -119,9 +119,8 @@ def test_single_refusal() -> None:
     found = outcome(outcomes.NO_CAPACITY)
     assert outcomes.failure([(ON_DEMAND, found)]) is found.error
     of_spot = outcomes.failure([(SPOT, found)])
-    assert of_spot.message == (
-        "Spot instance creation failed, and spot_ondemand_fallback is not set: no. Do this"
-    )
+    assert of_spot.message.startswith("Spot instance creation failed")
+    assert of_spot.message.endswith(": no. Do this")
     assert of_spot.ok_to_retry is False
     for rule in (outcomes.SUBNET_FULL, outcomes.GROUP_FULL):
         found = outcome(rule)
@@ -155,26 +154,15 @@ def test_several_refusals(rules: list[Rule], beginning: str, end: str) -> None:
     assert error.ok_to_retry is (rules[0] is not rules[-1])
 
 
-KEY = (
-    ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
-    "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
-)
-USUALLY = ". The usual cause is a KMS key that EC2 can't use"
-SPOT_GRANT = (
-    ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
-    "AWSServiceRoleForEC2Spot: aws kms create-grant"
-)
-
-
 @pytest.mark.parametrize(
     ("code", "rule", "remedy"),
     [
         ("Server.InternalError", outcomes.ENDED_BY_EC2, ""),
         ("Server.InsufficientInstanceCapacity", outcomes.ENDED_FOR_CAPACITY, ""),
         ("Server.SpotInstanceTermination", outcomes.ENDED_FOR_CAPACITY, ""),
-        ("Client.InternalError", outcomes.ENDED_FOR_A_KEY, USUALLY + KEY),
-        ("Client.InvalidKMSKey.InvalidState", outcomes.ENDED_FOR_A_KEY, KEY),
-        ("Client.VolumeLimitExceeded", outcomes.ENDED_BY_ACCOUNT, ". Delete volumes, or "),
+        ("Client.InternalError", outcomes.ENDED_FOR_A_KEY, "KMS key"),
+        ("Client.InvalidKMSKey.InvalidState", outcomes.ENDED_FOR_A_KEY, "KMS key"),
+        ("Client.VolumeLimitExceeded", outcomes.ENDED_BY_ACCOUNT, "quota"),
         ("Client.InstanceInitiatedShutdown", outcomes.ENDED_BY_ACCOUNT, ""),
         ("Client.UserInitiatedShutdown", outcomes.ENDED_BY_USER, ""),
         ("", outcomes.ENDED_BY_EC2, ""),
@@ -186,11 +174,11 @@ def test_ended(code: str, rule: Rule, remedy: str, *, is_spot: bool) -> None:
     reason = StateReason(code, f"{code}: because") if code else None
     instance = Instance("i-1", "terminated", "t", "z", {}, state_reason=reason, is_spot=is_spot)
     found = outcomes.ended(instance)
-    who = "A user" if rule is outcomes.ENDED_BY_USER else "EC2"
-    why = f"{code}: because" if code else "no reason given"
-    said = f"{who} terminated instance 'i-1' before it ran: {why}"
-    assert (found.rule, found.said, found.instance) == (rule, said, instance)
-    assert found.error.message.startswith(said + remedy)
-    assert found.error.message.endswith(SPOT_GRANT) is (is_spot and KEY in remedy)
+    assert (found.rule, found.instance) == (rule, instance)
+    assert all(each in found.said for each in ("'i-1'", f"{code}: because" if code else "no reason"))
+    assert found.said.startswith("A user " if rule is outcomes.ENDED_BY_USER else "EC2 ")
+    assert found.error.message.startswith(found.said)
+    assert remedy in found.error.message.removeprefix(found.said)
+    is_granted = "create-grant" in found.error.message
+    assert is_granted is (is_spot and remedy == "KMS key")
     assert found.error.ok_to_retry is not code.startswith("Client.")
-    assert isinstance(found.error, CloudError)

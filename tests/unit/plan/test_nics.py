@@ -41,11 +41,6 @@ def read(networks: dict[str, dict[str, Any]]) -> dict[str, Network]:
             id="one manual network, named after itself",
         ),
         pytest.param(
-            {"a": manual("10.0.0.5", type="manual")},
-            [NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5")],
-            id="a type that is given",
-        ),
-        pytest.param(
             {"a": dynamic()}, [NicPlan("a", ["a"], "subnet-1", "dynamic")], id="one dynamic network"
         ),
         pytest.param(
@@ -121,49 +116,26 @@ def test_nic_plans(networks: dict[str, dict[str, Any]], expected: list[NicPlan])
     assert nics.nic_plans(read(networks)) == expected
 
 
-DIFFERENT = (
-    "Networks in nic_group 'g' have different subnet ids: {} or probably "
-    "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
-    "Network {}: set subnet in the networks' cloud_properties"
-)
-NO_SUBNET = DIFFERENT.format("", "'g' has no subnet")
-NO_ADDRESS = (
-    "Could not find a single ip address for nic group 'g' "
-    "and a prefix network can only be a secondary network. "
-    "Add a network with a single address to its networks: {}"
-)
-
-
 @pytest.mark.parametrize(
-    ("networks", "message"),
+    ("networks", "said"),
     [
-        pytest.param(
-            {
-                "a": manual("10.0.0.5", "subnet-2", nic_group="g"),
-                "b": manual("10.0.0.6", "subnet-1", nic_group="g"),
-            },
-            DIFFERENT.format("subnet-2, subnet-1", "'a' has subnet-2, 'b' has subnet-1"),
-            id="two subnets",
+        (
+            {"a": manual("10.0.0.5", "s-2", nic_group="g"), "b": manual("10.0.0.6", "s-1", nic_group="g")},
+            "different subnet ids: s-2, s-1 .*'a' has s-2, 'b' has s-1",
         ),
-        pytest.param({"g": manual("10.0.0.5", None)}, NO_SUBNET, id="no subnet"),
-        pytest.param({"g": dynamic(None)}, NO_SUBNET, id="dynamic without a subnet"),
-        pytest.param({"g": manual(None)}, NO_ADDRESS.format("g"), id="no address"),
-        pytest.param({"a": manual("", nic_group="g")}, NO_ADDRESS.format("a"), id="empty address"),
+        ({"g": manual("10.0.0.5", None)}, "'g' has no subnet"),
+        ({"g": dynamic(None)}, "'g' has no subnet"),
+        ({"g": manual(None)}, "Could not find a single ip address .*: g$"),
+        ({"a": manual("", nic_group="g")}, "Could not find a single ip address .*: a$"),
     ],
+    ids=["two subnets", "no subnet", "dynamic without a subnet", "no address", "empty address"],
 )
-def test_groups_that_make_no_interface(networks: dict[str, dict[str, Any]], message: str) -> None:
+def test_groups_that_make_no_interface(networks: dict[str, dict[str, Any]], said: str) -> None:
     """A group needs one subnet and a single address; the message names the group."""
-    with pytest.raises(CloudError) as caught:
+    with pytest.raises(CloudError, match=said) as caught:
         nics.nic_plans(read(networks))
-    assert caught.value.message == message
+    assert "'g'" in caught.value.message
     assert caught.value.ok_to_retry is False
-
-
-@pytest.mark.parametrize("networks", [{}, {"v": VIP}], ids=["none at all", "vip alone"])
-def test_networks_without_an_interface(networks: dict[str, dict[str, Any]]) -> None:
-    """A VM without an interface is refused, by what it lacks."""
-    with pytest.raises(CloudError, match="a VM needs a manual or a dynamic network"):
-        nics.nic_plans(read(networks))
 
 
 @pytest.mark.parametrize(
@@ -183,28 +155,6 @@ def test_security_groups(
         {f"n{i}": {"cloud_properties": {"security_groups": g}} for i, g in enumerate(of_networks)}
     )
     assert nics.security_groups(of_vm, networks, defaults) == expected
-
-
-def test_security_groups_of_networks_without_interface() -> None:
-    """The groups of vip networks and of ignored dynamic ones count too."""
-    networks = read(
-        {
-            "d": dynamic(),
-            "e": {"type": "dynamic", "cloud_properties": {"security_groups": ["ignored"]}},
-            "v": {**VIP, "cloud_properties": {"security_groups": ["vip"]}},
-        }
-    )
-    assert nics.security_groups([], networks, ["d"]) == ["ignored", "vip"]
-
-
-def test_no_security_groups() -> None:
-    """A VM without any security group is refused."""
-    with pytest.raises(CloudError) as caught:
-        nics.security_groups([], read({"a": manual("10.0.0.5")}), [])
-    assert caught.value.message == (
-        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties. "
-        "Set security_groups in the cloud_properties of the VM or a network, or aws.default_security_groups"
-    )
 
 
 @pytest.mark.parametrize(

@@ -65,29 +65,6 @@ def test_prefixes(
     assert nics.nic_plans(named) == [expected]
 
 
-@pytest.mark.parametrize("networks", [[NARROW], [WIDE], [NARROW, WIDE]])
-def test_prefix_alone(networks: list[dict[str, Any]]) -> None:
-    """An interface needs a single address: prefixes come on top of it."""
-    named = {f"n{index}": given for index, given in enumerate(networks)}
-    with pytest.raises(CloudError) as caught:
-        nics.nic_plans(parse_networks(named))
-    assert caught.value.message == (
-        "Could not find a single ip address for nic group 'g' "
-        "and a prefix network can only be a secondary network. "
-        f"Add a network with a single address to its networks: {', '.join(named)}"
-    )
-
-
-@pytest.mark.parametrize(
-    ("one", "other"), [("10.0.0.5", "10.0.0.5"), ("2600::5", "2600:0:0::0005")], ids=["IPv4", "IPv6"]
-)
-def test_same_address_twice(one: str, other: str) -> None:
-    """Two interfaces can't have one address, however it is written."""
-    with pytest.raises(CloudError) as caught:
-        nics.nic_plans(parse_networks({"a": manual(one), "b": manual(other)}))
-    assert caught.value.message == f"Addresses of nic group 'a' and 'b' overlap: {one} and {one}"
-
-
 @pytest.mark.parametrize(
     ("networks", "said"),
     [
@@ -156,17 +133,6 @@ def test_elastic_ip(wanted: str | None, index: int) -> None:
     assert vip_plan({"v": vip(nic_group=wanted), **TWO}) == Vip(IP, index)
 
 
-def test_elastic_ip_by_a_number() -> None:
-    """A group may be given as a number, also on the vip network."""
-    networks = {"a": manual("10.0.0.5"), "b": manual("10.0.1.5", nic_group=1), "v": vip(nic_group=1)}
-    assert vip_plan(networks) == Vip(IP, 1)
-
-
-def test_no_elastic_ip() -> None:
-    """Without a vip network there is no elastic IP."""
-    assert vip_plan(TWO) is None
-
-
 @pytest.mark.parametrize("ips", [(IP, "52.1.2.4"), (IP, IP), (None, None)])
 def test_two_elastic_ips(ips: tuple[str | None, str | None]) -> None:
     """A second vip network is refused by its name."""
@@ -174,16 +140,6 @@ def test_two_elastic_ips(ips: tuple[str | None, str | None]) -> None:
         vip_plan({"v": vip(ips[0]), **TWO, "w": vip(ips[1])})
     assert caught.value.message.startswith("More than one vip network for 'w'. ")
     assert "has that of vip network 'v' already" in caught.value.message
-
-
-@pytest.mark.parametrize("ip", [None, ""])
-def test_elastic_ip_without_an_address(ip: str | None) -> None:
-    """A vip network without an address is refused by its name."""
-    with pytest.raises(CloudError) as caught:
-        vip_plan({**TWO, "v": vip(ip)})
-    assert caught.value.message.startswith(
-        "No IP provided for vip network 'v'. Set the elastic IP in static_ips"
-    )
 
 
 @pytest.mark.parametrize(

@@ -21,12 +21,6 @@ def disks(*zones: str) -> list[Volume]:
     ]
 
 
-@pytest.mark.parametrize("zones", [["a"], ["a", "a"]])
-def test_one_subnet_zone(zones: list[str]) -> None:
-    """Subnets that lie in one zone say where the VM is."""
-    assert placement.one_subnet_zone(subnets(*zones)) == "a"
-
-
 @pytest.mark.parametrize("disk_zones", [[], ["a"], ["a", "a"]])
 def test_zones_that_agree(disk_zones: list[str]) -> None:
     """A VM whose subnet and disks are in its zone can be made."""
@@ -61,12 +55,6 @@ def test_zones_that_differ(subnet: str, vm: str, disk_zones: list[str], message:
         placement.check_zone(subnets(subnet), vm, disks(*disk_zones))
     assert caught.value.message.startswith(f"can't use multiple availability zones: {message}")
     assert caught.value.ok_to_retry is False
-
-
-@pytest.mark.parametrize("vpc_ids", [["vpc-a"], ["vpc-a", "vpc-a"]])
-def test_one_vpc(vpc_ids: list[str]) -> None:
-    """Subnets of one VPC say where security groups are looked up."""
-    assert placement.one_vpc(subnets(*(f"a {vpc_id}" for vpc_id in vpc_ids))) == "vpc-a"
 
 
 def test_several_vpcs() -> None:

@@ -69,19 +69,6 @@ def test_long_name() -> None:
     assert made["TagSpecifications"][0]["Tags"] == [{"Key": "Name", "Value": made["Description"]}]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"boot_mode": "bios"}, "boot_mode: .*'legacy-bios', 'uefi' or 'uefi-preferred', got String"),
-        ({"virtualization_type": "xen"}, "virtualization_type: .*'hvm' or 'paravirtual', got String"),
-    ],
-)
-def test_unknown_words(given: dict[str, Any], said: str) -> None:
-    """An unknown word is refused with the known ones, before the upload."""
-    with pytest.raises(CloudError, match=rf"cloud_properties\.{said}"):
-        parsed(**given)
-
-
 KERNELS = [
     ("aki-1", "ec2-public-images/pv-grub-hd0-V1.01-x86_64.gz.manifest.xml"),
     ("aki-2", "ec2-public-images/pv-grub-hd0_1.04-x86_64.gz.manifest.xml"),

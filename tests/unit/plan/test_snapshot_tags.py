@@ -30,17 +30,3 @@ def test_long_description(device: str | None) -> None:
     cut = f"{'d' * 200}/{'j' * 54}"
     assert tags.snapshot_description(metadata, device) == cut
     assert tags.of_snapshot(metadata, device)["Name"] == cut
-
-
-@pytest.mark.parametrize(
-    ("metadata", "expected"),
-    [
-        ({"job": "j"}, {"instance_name": "j", "Name": "j"}),
-        ({"instance_id": "id"}, {"instance_id": "id", "instance_name": "id"}),
-        ({"index": "2"}, {"instance_index": "2", "Name": "2"}),
-        ({}, {}),
-    ],
-)
-def test_tags_of_less(metadata: dict[str, Any], expected: dict[str, str]) -> None:
-    """Every key is optional."""
-    assert tags.of_snapshot(metadata, None) == expected

@@ -31,11 +31,6 @@ def test_values(value: object, expected: str) -> None:
     assert tags.of_request({"key": value}) == {"key": expected}
 
 
-def test_null_values() -> None:
-    """A null value is no tag."""
-    assert tags.of_request({"a": None, "b": "1"}) == {"b": "1"}
-
-
 @pytest.mark.parametrize("more", [0, 1, 200])
 def test_limits(more: int) -> None:
     """Keys are cut at 127 characters and values at 255, whatever they were."""
@@ -67,12 +62,6 @@ def test_for_metadata() -> None:
 def test_of_disk(name: str | None, given: object, expected: dict[str, str]) -> None:
     """A disk's name is its tag Name, unless the tags say otherwise."""
     assert tags.of_disk(name, given, None, {}) == expected
-
-
-@pytest.mark.parametrize("value", [None, {}])
-def test_no_tags(value: object) -> None:
-    """No tags property and an empty one are the same."""
-    assert tags.checked(value) == {}
 
 
 @pytest.mark.parametrize(
@@ -120,11 +109,6 @@ def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: d
 def test_tags_of_origin(director: str | None, agent: str | None, expected: dict[str, str]) -> None:
     """Resources have the tags of the Director and the agent, as far as they are known."""
     assert tags.of_origin(director, agent) == expected
-
-
-def test_tags_of_a_long_origin() -> None:
-    """An agent's id is whatever the caller says: it is cut as other values are."""
-    assert tags.of_origin("d", "a" * 300) == {"bosh_director_uuid": "d", "bosh_agent_id": "a" * 255}
 
 
 @pytest.mark.parametrize(
@@ -194,12 +178,3 @@ def test_name_tag(metadata: dict[str, Any], expected: dict[str, str]) -> None:
     made = tags.vm_metadata(metadata)
     assert made.items() >= expected.items()
     assert not made.get("name")
-
-
-def test_nothing_to_be_called() -> None:
-    """Without any of these there is no Name; the metadata itself is left as it was."""
-    metadata = {"name": "n", "deployment": "d"}
-    assert tags.vm_metadata(metadata) == {"Name": "n", "deployment": "d"}
-    assert metadata == {"name": "n", "deployment": "d"}
-    assert tags.vm_metadata({"job": "j"}) == {"job": "j"}
-    assert tags.vm_metadata({}) == {}

@@ -172,21 +172,3 @@ def test_unusable_file(tmp_path: Path, copy: Path, text: str | None, problem: st
     assert result.returncode == 2
     assert problem in result.stderr
     assert list((tmp_path / "src/bosh_aws_cpi/plan").iterdir()) == []
-
-
-def test_nothing_to_print(copy: Path) -> None:
-    """Without a table the script says how to write one."""
-    result = run("--print", script=copy)
-    assert (result.returncode, result.stderr) == (
-        2,
-        "instance_types: There is no table: run scripts/instance_types\n",
-    )
-
-
-def test_without_moto(copy: Path) -> None:
-    """Without a file and without moto the script says what to do."""
-    result = run(script=copy)
-    assert (result.returncode, result.stderr) == (
-        2,
-        "instance_types: There is no moto in .venv: run `make venv`, or give a FILE\n",
-    )

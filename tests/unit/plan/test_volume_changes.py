@@ -87,11 +87,6 @@ def test_magnetic(volume: Volume, given: dict[str, Any]) -> None:
     assert caught.value.message == message
 
 
-def test_magnetic_that_stays() -> None:
-    """A volume of type standard that is as it is to be is no change, and no reason to copy."""
-    assert changes(MAGNETIC, type="standard") == {}
-
-
 @pytest.mark.parametrize(
     ("volume", "default", "given"),
     [

@@ -35,11 +35,6 @@ def test_read() -> None:
     assert networks["c"].cloud_properties.subnet is None
 
 
-def test_none() -> None:
-    """No networks are none."""
-    assert parse_networks({}) == {}
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [

@@ -120,6 +120,9 @@ def test_missing_properties(given: dict[str, Any], missing: str) -> None:
         ({"spread": "true"}, "spread", "String"),
         ({"spread": "preferred"}, "spread", "String"),
         ({"advertised_routes": ["hunter2"]}, "advertised_routes.0", "String"),
+        ({"credit_specification": {"cpu_credits": 5}}, "credit_specification.cpu_credits", "Integer"),
+        ({"cpu_options": {"threads_per_core": 0}}, "cpu_options.threads_per_core", "0"),
+        ({"instance_type_fallbacks": ["m5.large", 5]}, "instance_type_fallbacks.1", "Integer"),
     ],
 )
 def test_wrong_types(given: dict[str, Any], path: str, kind: str) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.vm import VmProperties
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
@@ -96,14 +95,6 @@ def test_no_cidr(given: object, kind: str) -> None:
     assert SECRET not in message
 
 
-@pytest.mark.parametrize("missing", ["table_id", "destination"])
-def test_incomplete_route(missing: str) -> None:
-    """A route needs its table and its destination."""
-    route = {"table_id": "rtb-1", "destination": "10.0.0.0/8", missing: None}
-    with pytest.raises(CloudError, match=rf"cloud_properties\.advertised_routes\.0\.{missing}: is missing"):
-        vm(advertised_routes=[route])
-
-
 @pytest.mark.parametrize(
     ("name", "given", "known"),
     [
@@ -121,69 +112,6 @@ def test_exactly_one(name: str, given: dict[str, Any], known: str) -> None:
         vm(**{name: given})
     assert caught.value.message == f"cloud_properties.{name} must hold exactly one of: {known}"
     assert caught.value.ok_to_retry is False
-
-
-@pytest.mark.parametrize(
-    ("name", "given"),
-    [
-        *(("dedicated_host", given) for given in ({"id": "h-1"}, {"resource_group_arn": "arn"}, None)),
-        *(("capacity_reservation", given) for given in ({"id": "cr-1"}, {"preference": "open"}, None)),
-        ("capacity_reservation", {"resource_group_arn": "arn"}),
-    ],
-)
-def test_one_way(name: str, given: dict[str, str] | None) -> None:
-    """Each way by itself is fine, and so is none of them."""
-    read = getattr(vm(**{name: given}), name)
-    assert (read.model_dump(exclude_none=True) if read else None) == given
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        (
-            {"tenancy": "dedicated"},
-            "tenancy: dedicated and dedicated_host exclude each other: remove one of them",
-        ),
-        (
-            {"spot_bid_price": 0.1},
-            "spot_bid_price and dedicated_host exclude each other: a spot VM can't run on a Dedicated Host",
-        ),
-        (
-            {"capacity_reservation": {"id": "cr-1"}},
-            (
-                "capacity_reservation and dedicated_host exclude each other: "
-                "a VM on a Dedicated Host can't use a Capacity Reservation"
-            ),
-        ),
-        (
-            {"placement_group": "near"},
-            (
-                "placement_group and dedicated_host exclude each other: "
-                "a Dedicated Host can't be in a placement group"
-            ),
-        ),
-    ],
-)
-def test_contradictions(given: dict[str, Any], message: str) -> None:
-    """What can't be had on a dedicated host is refused, before EC2 is asked."""
-    assert vm(**given).dedicated_host is None
-    with pytest.raises(CloudError) as caught:
-        vm(dedicated_host=HOST, **given)
-    assert caught.value.message == message
-
-
-@pytest.mark.parametrize(
-    "reservation",
-    [{"id": "cr-1"}, {"resource_group_arn": "arn"}, {"preference": "capacity-reservations-only"}],
-)
-def test_spot_in_a_reservation(reservation: dict[str, str]) -> None:
-    """EC2 takes no spot VM into a reservation: that is refused before EC2 is asked."""
-    assert vm(capacity_reservation=reservation).capacity_reservation is not None
-    with pytest.raises(CloudError) as caught:
-        vm(capacity_reservation=reservation, spot_bid_price=0.1)
-    assert caught.value.message == (
-        "spot_bid_price and capacity_reservation exclude each other: remove one of them"
-    )
 
 
 @pytest.mark.parametrize("preference", ["open", "none"])
@@ -208,52 +136,7 @@ def test_credit_specification(given: str | dict[str, str]) -> None:
     assert read.cpu_credits == "unlimited"
 
 
-@pytest.mark.parametrize(
-    ("given", "path", "kind"),
-    [
-        ({"credit_specification": 5}, "credit_specification", "Integer"),
-        ({"credit_specification": {"cpu_credits": 5}}, "credit_specification.cpu_credits", "Integer"),
-        ({"cpu_options": SECRET}, "cpu_options", "String"),
-        ({"cpu_options": {"core_count": "2"}}, "cpu_options.core_count", "String"),
-        ({"cpu_options": {"threads_per_core": 0}}, "cpu_options.threads_per_core", "0"),
-        ({"instance_type_fallbacks": SECRET}, "instance_type_fallbacks", "String"),
-        ({"instance_type_fallbacks": ["m5.large", 5]}, "instance_type_fallbacks.1", "Integer"),
-        ({"dedicated_host": SECRET}, "dedicated_host", "String"),
-        ({"capacity_reservation": [SECRET]}, "capacity_reservation", "Array"),
-        ({"root_disk": {"kms_key_arn": 5}}, "root_disk.kms_key_arn", "Integer"),
-    ],
-)
-def test_wrong_types(given: dict[str, Any], path: str, kind: str) -> None:
-    """A property of a wrong type is refused by its path and its type, never by its value, except a number."""
-    with pytest.raises(CloudError) as caught:
-        vm(**given)
-    message = caught.value.message
-    assert message.startswith(f"Invalid properties: cloud_properties.{path}: ")
-    assert message.endswith(f", got {kind}")
-    assert SECRET not in message
-
-
 @pytest.mark.parametrize(("given", "expected"), [(None, None), (False, False), (True, True), (0, True)])
 def test_ebs_optimized(given: object, *, expected: bool | None) -> None:
     """Left out, EBS optimisation is EC2's choice; false is one, too."""
     assert vm(ebs_optimized=given).ebs_optimized is expected
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({}, Encryption()),
-        ({"encrypted": True}, Encryption(encrypted=True)),
-        (
-            {"encrypted": True, "kms_key_arn": "k"},
-            Encryption(encrypted=True, kms_key_arn="k", key_source="own.kms_key_arn"),
-        ),
-        (
-            {"encrypted": None, "kms_key_arn": "k"},
-            Encryption(encrypted=False, kms_key_arn="k", key_source="own.kms_key_arn"),
-        ),
-    ],
-)
-def test_root_encryption(given: dict[str, Any], expected: Encryption) -> None:
-    """The root disk is encrypted by its own properties."""
-    assert vm(root_disk=given).root_disk.encryption(Encryption(), "own") == expected

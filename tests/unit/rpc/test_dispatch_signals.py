@@ -22,22 +22,6 @@ def ended_by(document: dict[str, Any], name: str) -> bool:
     return bool(error["message"].startswith(f"The call was interrupted by {name} before it was complete"))
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_signal(number: signal.Signals) -> None:
-    """A signal while a method runs ends the call with an answer that names it."""
-    host = Host(lambda *_: signal.raise_signal(number))
-    assert ended_by(ask(host, "has_vm", "i-1"), number.name)
-
-
-def test_signal_before_the_request() -> None:
-    """A signal that came before anybody listened is answered too, and the request isn't read."""
-    interrupts.close()
-    signal.raise_signal(signal.SIGTERM)
-    host = Host(failing(AssertionError()))
-    assert ended_by(ask(host, "has_vm", "i-1"), "SIGTERM")
-    assert host.opened == []
-
-
 def test_signal_while_an_error_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal while another error is being answered still leaves one answer."""
     rescued = dispatch.__dict__["_rescued"]

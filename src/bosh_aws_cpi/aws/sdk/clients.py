@@ -173,8 +173,7 @@ def _ca_bundle(own: str | None) -> tuple[str | None, str]:
         return file_of(own), f"the CA certificates of {_CA_KEY}"
     path = os.environ.get("BOSH_CA_CERT_FILE")
     if path and not Path(path).is_file():
-        message = f"BOSH_CA_CERT_FILE names a file that does not exist: '{path}'"
-        raise CloudError(message)
+        raise CloudError(f"BOSH_CA_CERT_FILE names a file that does not exist: '{path}'")
     return (path, f"BOSH_CA_CERT_FILE '{path}'") if path else (None, "")
 
 

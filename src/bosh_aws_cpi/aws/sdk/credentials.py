@@ -84,8 +84,7 @@ def _with_source(config: AwsConfig, statistics: CallStatistics, create_client: C
     elif (found := opened.get_credentials()) is not None:
         keys = _kept_secret(found.get_frozen_credentials()._asdict())
         if not all(map(is_sendable, filter(None, keys.values()))):
-            message = f"AWS credentials can't be used: those of {found.method} have {UNSENDABLE}"
-            raise CloudError(message)
+            raise CloudError(f"AWS credentials can't be used: those of {found.method} have {UNSENDABLE}")
     return opened
 
 
@@ -182,11 +181,10 @@ class _Sources:
                 raise
             # That class itself wraps an error of another library.
             kind = type(error.kwargs["error"] if isinstance(error, HTTPClientError) else error)
-            message = (
+            raise CloudError(
                 "AWS credentials can't be read: the address or the answer of the container's credentials or "
                 f"of instance metadata is not valid ({kind.__name__})"
-            )
-            raise CloudError(message) from None
+            ) from None
 
 
 class _WebIdentityToken(FileWebIdentityTokenLoader):

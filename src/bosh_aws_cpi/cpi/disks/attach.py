@@ -1,19 +1,14 @@
 """attach_disk and detach_disk: first AWS, then the registry, so that a retry can finish a failed call."""
 
-from typing import TYPE_CHECKING
-
 from bosh_aws_cpi.aws import attachments, instances, volumes
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.cpi.agent_registry import NoRegistry
+from bosh_aws_cpi.cpi.agent_registry import NoRegistry, Registry
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.type_facts import facts_for_attaching
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts
 from bosh_aws_cpi.plan import device_names
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.agent_registry import Registry
 
 
 def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
@@ -33,8 +28,7 @@ def attach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> str:
     registry = _usable_registry(cloud, vm_cid)
     instance = instances.find_alive(cloud.ec2, vm_cid)
     if instance.is_ending:
-        message = f"VM '{vm_cid}' is {instance.state}: no disk can be attached to it"
-        raise CloudError(message)
+        raise CloudError(f"VM '{vm_cid}' is {instance.state}: no disk can be attached to it")
     facts = facts_for_attaching(cloud, instance)
     device_name = _name_of(instance, disk_cid)
     if device_name is None:
@@ -108,7 +102,7 @@ def _detach(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
     attachments.wait_until_detached(cloud.ec2, disk_cid, vm_cid)
 
 
-def _usable_registry(cloud: Cloud, vm_cid: str) -> "Registry":
+def _usable_registry(cloud: Cloud, vm_cid: str) -> Registry:
     """The VM's registry, checked before AWS changes anything.
 
     If the request lacks the stemcell's version, a VM without settings in the registry needs no registry.
@@ -118,7 +112,7 @@ def _usable_registry(cloud: Cloud, vm_cid: str) -> "Registry":
     return registry if cloud.is_stemcell_known or registry.has(vm_cid) else NoRegistry()
 
 
-def _finish_detaching(registry: "Registry", vm_cid: str, disk_cid: str) -> bool:
+def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:
     """Remove a detached disk's entry from the registry; False when the registry had none."""
     try:
         is_finished = registry.detach(vm_cid, disk_cid)

@@ -50,11 +50,10 @@ def resize_disk(cloud: Cloud, disk_cid: str, new_size: int) -> None:
     volume_changes.check_not_smaller(volume, size)
     volume_changes.check_modifiable(volume, volume.type)
     if volume.attachments:
-        message = (
+        raise CloudError(
             f"Cannot resize volume '{disk_cid}' it still has {len(volume.attachments)} attachment(s). "
             f"Detach it from {', '.join(volume.attachments)} first"
         )
-        raise CloudError(message)
     volumes.modify(cloud.ec2, disk_cid, {"Size": size})
 
 

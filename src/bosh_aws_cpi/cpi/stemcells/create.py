@@ -7,7 +7,7 @@ from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
-from bosh_aws_cpi.cpi.stemcells import copies, settings
+from bosh_aws_cpi.cpi.stemcells import copies, heavy, settings
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -56,8 +56,6 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
             settings.check(cloud, properties, encryption)
         if isinstance(properties, HeavyStemcellProperties):
             wanted = given_tags if is_tagged_by_call else own_tags
-            from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - it loads requests: not for light ones
-
             return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
         return _light(cloud, properties, encryption, tag_plan.of_request(given_tags))
 
@@ -72,12 +70,11 @@ def _light(
     is_copied = encryption.encrypted or source_region != region
     if wrong := [name for name in properties.settings if not is_copied or name in OF_REGISTRATION]:
         path = path_of(wrong[0], cloud.config.aws.stemcell.overrides)
-        message = (
+        raise CloudError(
             f"{path}.{wrong[0]} can't be set for this light stemcell, whose AMI exists already. Remove it, "
             "or use the heavy stemcell. A copy of the AMI, for which encrypted is true, can have share_with "
             "and deprecate_at"
         )
-        raise CloudError(message)
     if is_copied:
         source = properties.ami.get(source_region)
         is_there = source_region != region or (source and images.find(cloud.ec2, source) is not None)

@@ -139,11 +139,10 @@ def _snapshot(cloud: Cloud, source: ImageSource, undo: Undo) -> str:
     except SSLError:  # a server answered, but its certificate is not trusted
         raise
     except NotConnected as error:
-        message = (
+        raise CloudError(
             f"The EBS direct APIs can't be reached: {error}. Correct aws.ebs_endpoint, give the VPC an "
             "endpoint for them, or set aws.stemcell_upload to volume"
-        )
-        raise CloudError(message) from error
+        ) from error
     except cloud.ec2.exceptions.ClientError as error:
         if error.operation_name not in _DIRECT or not has_code(error, UNAUTHORIZED):
             raise
@@ -164,9 +163,8 @@ def _by_volume_instead(cloud: Cloud, source: ImageSource, undo: Undo, refused: E
         undo.run("a snapshot without blocks")  # StartSnapshot alone may be permitted
         return volume_upload.upload(cloud, source, vm_cid, undo)
     except (CloudError, *FAILURES) as error:
-        message = (
+        raise CloudError(
             f"{described(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
             "ebs:CompleteSnapshot: allow them, or use the light stemcell of the same version. "
             f"The upload through a volume also failed: {error}"
-        )
-        raise CloudError(message) from error
+        ) from error

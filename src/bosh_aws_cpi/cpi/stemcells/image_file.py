@@ -57,23 +57,20 @@ def survey(path: str, block_size: int, disk_mib: int) -> int:
     with _open(path) as (tar, image):
         if image.size > disk_mib * _MIB:
             needed = -(-image.size // _MIB)
-            message = (
+            raise CloudError(
                 f"{NAME} in '{path}' needs {needed} MiB, but the stemcell's disk has only {disk_mib} MiB: "
                 f"set the cloud property disk to {gib(needed) * MIB_PER_GIB}"
             )
-            raise CloudError(message)
         if image.stored > _MAX_DATA_GIB << 30:
-            message = (
+            raise CloudError(
                 f"{NAME} in '{path}' has more than {_MAX_DATA_GIB} GiB of data: pack it with tar -S, which "
                 "leaves out its holes, or use a light stemcell"
             )
-            raise CloudError(message)
         logger.info("Checking '%s', %d MiB unpacked", path, image.size // _MIB)
         full = sum(1 for _ in _full_blocks(tar, image, block_size))
         tar.finish(image)
     if not full:
-        message = f"{NAME} in '{path}' is empty. Download the stemcell again"
-        raise CloudError(message)
+        raise CloudError(f"{NAME} in '{path}' is empty. Download the stemcell again")
     return full
 
 
@@ -128,8 +125,7 @@ def _open(path: str) -> Iterator[tuple[TarReader, RawImage]]:
         CloudError: There is no image, or it can't be read.
     """
     if "\0" in path:  # Python would raise a ValueError
-        message = f"image_path can't be a file's path, because it contains a NUL: {path!a}"
-        raise CloudError(message)
+        raise CloudError(f"image_path can't be a file's path, because it contains a NUL: {path!a}")
     try:
         with open(path, "rb", buffering=0, opener=_open_file) as file:
             tar = TarReader(GzipStream(file))

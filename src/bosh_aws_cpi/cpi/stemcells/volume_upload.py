@@ -124,11 +124,10 @@ def _command() -> list[str]:
     if os.geteuid() == 0:
         return [program]
     if _is_confined() or shutil.which("sudo") is None:
-        message = (
+        raise CloudError(
             f"The program {PROGRAM} must run as root, but this process can't become root, without sudo or in "
             f"bpm's containers: set director.use_bpm_for_workers to false, or {_ELSE}"
         )
-        raise CloudError(message)
     return ["sudo", "-n", program]
 
 

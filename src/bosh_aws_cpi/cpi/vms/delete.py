@@ -34,7 +34,7 @@ def delete_vm(cloud: Cloud, vm_cid: str) -> None:
     deregistered: Sequence[Target] = ()
     try:
         if aws.deregister_on_delete:
-            from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - seldom asked for
+            from bosh_aws_cpi.cpi.vms.deregister import deregister  # noqa: PLC0415 - loads pydantic
 
             before, deregistered = deregister(cloud, vm_cid)
         if aws.skip_os_shutdown is not None and (before is None or deregistered):
@@ -88,6 +88,6 @@ def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
 
 def _deregister_addresses(cloud: Cloud, instance: Instance, deregistered: "Sequence[Target]") -> None:
     if any(map(records_target, instance.tags)):
-        from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses  # noqa: PLC0415 - seldom needed
+        from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses  # noqa: PLC0415 - the same
 
         deregister_addresses(cloud.clients, instance, deregistered)

@@ -3,10 +3,10 @@
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import ip_address, ip_network
-from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import instances, load_balancers, network_interfaces, subnets
 from bosh_aws_cpi.aws.load_balancers import Target
+from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -16,11 +16,8 @@ from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.nics import description
 from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
 
-if TYPE_CHECKING:
-    from bosh_aws_cpi.aws.sdk.clients import Clients
 
-
-def is_own(clients: "Clients", instance: Instance, target: Target) -> bool:
+def is_own(clients: Clients, instance: Instance, target: Target) -> bool:
     """Whether a recorded target is certainly the VM's own; if not, the log says why, and how to remove it.
 
     Args:
@@ -42,7 +39,7 @@ def is_own(clients: "Clients", instance: Instance, target: Target) -> bool:
     return why_not is None
 
 
-def _doubt(clients: "Clients", instance: Instance, target: Target) -> str | None:
+def _doubt(clients: Clients, instance: Instance, target: Target) -> str | None:
     """Why a target may not be the VM's own; None for an address of its interfaces, in the group's VPC."""
     if not target.is_address:
         return "it is another instance"
@@ -56,9 +53,7 @@ def _doubt(clients: "Clients", instance: Instance, target: Target) -> str | None
     return _doubt_about_terminated(clients, instance, target, vpc_id)
 
 
-def _doubt_about_terminated(
-    clients: "Clients", instance: Instance, target: Target, vpc_id: str
-) -> str | None:
+def _doubt_about_terminated(clients: Clients, instance: Instance, target: Target, vpc_id: str) -> str | None:
     """Why a target may not be that of a VM that has lost interfaces; None if nobody else has the address."""
     try:
         address = ip_address(target.target_id)
@@ -129,9 +124,7 @@ def _attempting(what: str) -> Iterator[None]:
         logger.error("Deregistration failed, the VM is terminated anyway: %s: %s", what, described(error))
 
 
-def deregister_addresses(
-    clients: "Clients", instance: Instance, deregistered: Container[Target] = ()
-) -> None:
+def deregister_addresses(clients: Clients, instance: Instance, deregistered: Container[Target] = ()) -> None:
     """Deregister the addresses that the VM's tags record; without any, there is no call to AWS.
 
     An address that stays registered would send traffic to the next VM that gets it. But a target that is not

@@ -52,5 +52,4 @@ def configure_networks(cloud: Cloud, vm_cid: str, networks: Json) -> NoReturn:  
     Raises:
         NotSupported: Always.
     """
-    message = "configure_networks is no longer supported"
-    raise NotSupported(message)
+    raise NotSupported("configure_networks is no longer supported")

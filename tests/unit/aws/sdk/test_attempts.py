@@ -105,14 +105,6 @@ def test_sent(fake_aws: FakeAws, clients: Clients, name: str, ends: str, sent: i
     assert len(fake_aws.actions()) == sent
 
 
-@pytest.mark.parametrize("max_retries", [0])
-@pytest.mark.parametrize("end", ["throttled", "fault"])
-def test_no_retries(fake_aws: FakeAws, clients: Clients, end: str) -> None:
-    """With max_retries 0 nothing is repeated, throttled or not."""
-    fail(fake_aws, clients, "run_instances", end)
-    assert len(fake_aws.actions()) == 1
-
-
 @pytest.mark.parametrize(
     ("ends", "throttled", "is_perhaps_done"),
     [

@@ -23,7 +23,7 @@ from tests.unit.called_operations import ALL_SERVICES
 from tests.unit.rpc.standin import Host, ask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from bosh_aws_cpi.aws.sdk.clients import Clients
     from testbed.cloud import FakeAws
@@ -85,36 +85,33 @@ def test_ids(params: dict[str, Any], expected: tuple[str, ...]) -> None:
     assert ids(params) == expected
 
 
-CALLS: dict[str, tuple[Callable[[Clients], object], tuple[str, ...]]] = {
-    "ec2:AttachVolume": (
-        lambda clients: clients.ec2.attach_volume(VolumeId=DISK, InstanceId=VM, Device="/dev/sdf"),
-        (DISK, VM),
-    ),
+TARGETS = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
+CALLS: dict[str, tuple[str, str, dict[str, Any], tuple[str, ...]]] = {
+    "ec2:DescribeVolumes": ("ec2", "describe_volumes", {"VolumeIds": [DISK, VM]}, (DISK, VM)),
+    "elasticloadbalancing:DescribeTargetHealth": ("elbv2", "describe_target_health", TARGETS, (ARN, VM)),
     "elasticloadbalancing:DescribeLoadBalancers": (
-        lambda clients: clients.elb.describe_load_balancers(LoadBalancerNames=["web"]),
-        ("web",),
-    ),
-    "elasticloadbalancing:DescribeTargetHealth": (
-        lambda clients: clients.elbv2.describe_target_health(TargetGroupArn=ARN, Targets=[{"Id": VM}]),
-        (ARN, VM),
+        *("elb", "describe_load_balancers"),
+        *({"LoadBalancerNames": ["web"]}, ("web",)),
     ),
     "ebs:CompleteSnapshot": (
-        lambda clients: clients.ebs.complete_snapshot(SnapshotId="snap-01234567", ChangedBlocksCount=1),
-        ("snap-01234567",),
+        *("ebs", "complete_snapshot"),
+        *({"SnapshotId": "snap-01234567", "ChangedBlocksCount": 1}, ("snap-01234567",)),
     ),
-    "sts:GetCallerIdentity": (lambda clients: clients.sts.get_caller_identity(), ()),
+    "sts:GetCallerIdentity": ("sts", "get_caller_identity", {}, ()),
 }
-SERVICES = {
-    "elasticloadbalancing:DescribeLoadBalancers": "elb",
-    "elasticloadbalancing:DescribeTargetHealth": "elbv2",
-}
-"""The SDK's names of services, where IAM's differ."""
+"""By IAM's name: the SDK's names of service and operation, the parameters, and what the call is about."""
+
+
+def make(clients: Clients, action: str) -> None:
+    """Make one of the calls."""
+    service, operation, parameters, _ = CALLS[action]
+    getattr(getattr(clients, service), operation)(**parameters)
 
 
 @pytest.mark.parametrize("action", CALLS)
 def test_call_of_an_error(fake_aws: FakeAws, clients: Clients, action: str) -> None:
     """An error knows its call, under IAM's name, and tells it once, whether AWS answered or not."""
-    make, about = CALLS[action]
+    about = CALLS[action][-1]
     named = f" for {', '.join(about)}" if about else ""
     fake_aws.rule(action="*", nth=1, error={"code": "Sorry", "message": "no", "status": 403})
     fake_aws.rule(action="*", nth=2, times=None, drop="before")
@@ -123,7 +120,7 @@ def test_call_of_an_error(fake_aws: FakeAws, clients: Clients, action: str) -> N
         (HTTPClientError, f" ({action}{named})"),
     ):
         with pytest.raises(kind) as caught:
-            make(clients)
+            make(clients, action)
         call = call_of(caught.value)
         assert call
         assert (call.action, call.ids) == (action, about)
@@ -208,10 +205,10 @@ class Proxy:
         yield self.page.encode()
 
 
-def met(clients: Clients, action: str = "ec2:AttachVolume") -> tuple[Exception, CloudError]:
+def met(clients: Clients, action: str = "ec2:DescribeVolumes") -> tuple[Exception, CloudError]:
     """Make a call; returns the error that it ends with, and the translated one."""
     with pytest.raises((ClientError, ResponseParserError)) as caught:
-        CALLS[action][0](clients)
+        make(clients, action)
     typed = translate(caught.value, "attach_disk")
     assert isinstance(typed, CloudError)
     return caught.value, typed
@@ -224,7 +221,7 @@ def met(clients: Clients, action: str = "ec2:AttachVolume") -> tuple[Exception, 
 )
 def test_page(clients: Clients, action: str, status: int, asked: int, *, is_perhaps_done: bool) -> None:
     """A page counts by its HTTP status, whether it can be read or not; it is not quoted."""
-    proxy = Proxy(getattr(clients, SERVICES.get(action) or action.partition(":")[0]), status)
+    proxy = Proxy(getattr(clients, CALLS[action][0]), status)
     for proxy.page in PAGES.values():
         proxy.asked = 0
         error, typed = met(clients, action)

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import re
-from ssl import SSLCertVerificationError
 from typing import Any
 
 import botocore.exceptions
-import certifi
 import pytest
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
     ConnectTimeoutError,
     EndpointConnectionError,
-    NoCredentialsError,
     ParamValidationError,
-    PartialCredentialsError,
     ReadTimeoutError,
-    SSLError,
 )
-from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.error_table import ROWS
-from bosh_aws_cpi.aws.sdk.errors import CALL, CERTIFICATES, Call, remember_call
+from bosh_aws_cpi.aws.sdk.errors import Call, remember_call
 from bosh_aws_cpi.aws.sdk.translation import explained, translate
-from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 VM, DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
@@ -158,41 +151,6 @@ def test_missing_and_not_named(code: str, method: str) -> None:
     """A missing resource without an id is a CloudError: callers would forget one that is named wrongly."""
     error = refusal(code, "eni-0123456789abcdef0, ami-0123 and my-vol are gone")
     assert check(error, CloudError, ok_to_retry=False, method=method) == explained(error)
-
-
-def test_no_answer() -> None:
-    """The call that was not answered is told, and what to check; an unreadable answer is not quoted."""
-    error = EndpointConnectionError(**URL)
-    setattr(error, CALL, Call("ec2:AttachVolume", (DISK, VM)))
-    said = check_busy(error)
-    assert f"(ec2:AttachVolume for {DISK}, {VM}). There is no connection: " in said
-    assert "aws.ec2_endpoint" in said
-    said = check_busy(ResponseParserError("hunter2"))
-    assert "env.https_proxy" in said
-    assert "hunter2" not in said
-
-
-@METHODS
-@pytest.mark.parametrize(
-    "error", [NoCredentialsError(), PartialCredentialsError(provider="env", cred_var="AWS_SECRET_ACCESS_KEY")]
-)
-def test_missing_credentials(error: Exception, method: str) -> None:
-    """Missing credentials say where they are looked for, and what to do."""
-    said = check(error, CloudError, ok_to_retry=False, method=method)
-    assert said.startswith("No AWS credentials found: credentials_source env_or_profile")
-    assert said.endswith(f"{type(error).__name__}: {error}. {KEYS_REMEDY}")
-
-
-@METHODS
-@pytest.mark.parametrize("certificates", ["BOSH_CA_CERT_FILE '/ca.pem'", ""])
-def test_untrusted(certificates: str, method: str) -> None:
-    """A certificate that is not trusted names the bundle that was used; it stays untrusted."""
-    error = SSLError(endpoint_url="https://h/", error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"))
-    setattr(error, CERTIFICATES, certificates)
-    error.__context__ = SSLCertVerificationError(1, "self-signed")
-    said = check(error, CloudError, ok_to_retry=False, method=method)
-    assert f"with {certificates or certifi.where()}" in said.replace("the CA certificates of '", "")
-    assert "not trusted (self-signed)" in said
 
 
 @pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), OSError("x"), CloudError("x")])

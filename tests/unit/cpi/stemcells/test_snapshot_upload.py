@@ -2,90 +2,136 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import threading
-from collections import Counter
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi import interrupts
+from bosh_aws_cpi.aws import ebs_direct, snapshots
+from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
-from bosh_aws_cpi.cpi.stemcells import snapshot_upload
-from bosh_aws_cpi.cpi.stemcells.snapshot_upload import upload
+from bosh_aws_cpi.cpi.stemcells import image_file, snapshot_upload
+from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
-from tests.unit.cpi.block_uploads import IN_FLIGHT, SNAPSHOT, WAIT, Ebs, Image, lay_completed
+from bosh_aws_cpi.model import Encryption
+from tests.unit.aws.timing_script import refusal
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from concurrent.futures import Future
 
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from tests.unit.conftest import Clock, Ec2, ProgramLog
+    from tests.unit.conftest import Clock, ProgramLog
+
+IN_FLIGHT = 2 * MAX_CONNECTIONS
+WAIT = 20
+"""Seconds after which a thread that waits for another one gives up: never, unless the test fails."""
 
 
-pytestmark = pytest.mark.usefixtures("undone")
+class Ebs:
+    """The EBS direct APIs, and an image of which every second block is not all zeros.
+
+    Attributes:
+        tokens: The client tokens of StartSnapshot.
+        read: How many blocks were read.
+        put: The indexes of the blocks that EBS took.
+        completed: The digests of CompleteSnapshot.
+        discarded: The snapshots that were discarded.
+        before_put: Is told of each block's index, and may refuse it.
+        after_read: Is told how many blocks were read.
+        stop: Tells the threads that the upload has ended.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Answer the program."""
+        self.tokens: list[str] = []
+        self.read = 0
+        self.put: set[int] = set()
+        self.completed: dict[int, bytes] = {}
+        self.discarded: list[str] = []
+        self.before_put: Callable[[int], object] = lambda _: None
+        self.after_read: Callable[[int], object] = lambda _: None
+        self.stop = threading.Event()
+        monkeypatch.setattr(ebs_direct, "start", self._start)
+        monkeypatch.setattr(ebs_direct, "put", self._put)
+        monkeypatch.setattr(ebs_direct, "complete", lambda _, __, digests: self.completed.update(digests))
+        monkeypatch.setattr(snapshots, "wait_until_completed", lambda *_: None)
+        monkeypatch.setattr(snapshots, "discard", lambda _, created: self.discarded.append(created))
+        monkeypatch.setattr(image_file, "full_blocks", self._read)
+        monkeypatch.setattr(snapshot_upload, "Event", lambda: self.stop)
+
+    def _start(self, _: object, *, client_token: str, **__: object) -> str:
+        self.tokens.append(client_token)
+        return "snap-1"
+
+    def _put(self, _: object, __: str, index: int, block: bytes, is_ended: Callable[[], bool]) -> bytes:
+        assert is_ended == self.stop.is_set
+        self.before_put(index)
+        self.put.add(index)
+        return block
+
+    def _read(self, count: str, block_size: int) -> Iterator[tuple[int, bytes]]:
+        assert block_size == BLOCK_SIZE
+        for number in range(int(count)):
+            self.read += 1
+            yield 2 * number, b"%d" % number
+            self.after_read(self.read)
 
 
 @pytest.fixture
-def ebs(cloud: Cloud) -> Ebs:
-    """Return EBS as the cloud has it."""
-    fake = Ebs()
-    vars(cloud)["clients"].ebs = fake
-    return fake
+def ebs(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Ebs:
+    """Return the EBS direct APIs."""
+    vars(cloud)["clients"].ebs = None
+    return Ebs(monkeypatch)
 
 
-def test_upload_again(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each upload has its own client token, so that EBS does not return a deleted snapshot."""
-    tokens = set()
-    for _ in range(2):
-        lay_completed(ec2)
-        upload(cloud, Image(monkeypatch, 1).source(), Undo())
-        tokens.add(ebs.started["ClientToken"])
-    assert len(tokens) == 2
+def upload(cloud: Cloud, blocks: int, undo: Undo | None = None) -> None:
+    """Upload an image of so many blocks."""
+    source = ImageSource(str(blocks), blocks, 2, "d", {}, "call-1", Encryption())
+    snapshot_upload.upload(cloud, source, undo or Undo())
 
 
-def test_parallel(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One thread per connection uploads blocks at the same time."""
-    image = Image(monkeypatch, 2 * MAX_CONNECTIONS)
-    together = threading.Barrier(MAX_CONNECTIONS, timeout=WAIT)
-    names = set()
-
-    def before_put(_: int) -> None:
-        together.wait()
-        names.add(threading.current_thread().name)
-
-    ebs.before_put = before_put
-    lay_completed(ec2)
-    upload(cloud, image.source(), Undo())
-    assert (len(names), len(ebs.blocks)) == (MAX_CONNECTIONS, 2 * MAX_CONNECTIONS)
+def threads_left() -> list[str]:
+    """List the threads that still put blocks."""
+    return [each.name for each in threading.enumerate() if "Pool" in each.name]
 
 
-def test_memory(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks that are read but not yet written are limited."""
-    image = Image(monkeypatch, 4 * IN_FLIGHT)
-    go, unwritten = threading.Event(), []
+def test_parallel(cloud: Cloud, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One thread per connection puts blocks; the blocks that are read but not yet put are limited."""
+    together, names, unwritten = threading.Barrier(MAX_CONNECTIONS, timeout=WAIT), set(), []
+    go = threading.Event()
 
     def spied(pending: Collection[Future[bytes]], *how: Any) -> Any:
         unwritten.append(len(pending))
         go.set()
         return wait(pending, *how)
 
+    def before_put(_: int) -> None:
+        names.add(threading.current_thread().name)
+        together.wait()
+        assert go.wait(WAIT)
+
     monkeypatch.setattr(snapshot_upload, "wait", spied)
-    ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
-    lay_completed(ec2)
-    upload(cloud, image.source(), Undo())
+    ebs.before_put = before_put
+    upload(cloud, 2 * IN_FLIGHT)
+    assert len(names) == MAX_CONNECTIONS
     assert unwritten[0] == max(unwritten) == IN_FLIGHT
-    assert len(ebs.blocks) == 4 * IN_FLIGHT
+    assert ebs.completed == {2 * number: b"%d" % number for number in range(2 * IN_FLIGHT)}
+
+
+def test_upload_again(cloud: Cloud, ebs: Ebs) -> None:
+    """Each upload has its own client token, so that EBS does not return a deleted snapshot."""
+    for _ in range(2):
+        upload(cloud, 1)
+    assert len(set(ebs.tokens)) == 2
 
 
 @pytest.mark.parametrize("most", [0, 1, 3])
-def test_few_threads(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+def test_few_threads(cloud: Cloud, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """The threads that can be started do all the work; without any, the upload fails."""
     permitted, start = iter(range(most)), threading.Thread.start
 
@@ -95,14 +141,12 @@ def test_few_threads(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.Monke
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", limited)
-    source = Image(monkeypatch, 2 * IN_FLIGHT).source()
     if most:
-        lay_completed(ec2)
-        upload(cloud, source, Undo())
-        assert len(ebs.blocks) == 2 * IN_FLIGHT
+        upload(cloud, 2 * IN_FLIGHT)
+        assert len(ebs.put) == 2 * IN_FLIGHT
     else:
         with pytest.raises(RuntimeError, match="can't start new thread"):
-            upload(cloud, source, Undo())
+            upload(cloud, 1)
     assert threads_left() == []
 
 
@@ -119,172 +163,30 @@ def test_progress(clock: Clock, program_log: ProgramLog) -> None:
     ]
 
 
-def test_standstill(
-    cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, program_log: ProgramLog
-) -> None:
-    """The progress is logged while no block is written, too."""
-    monkeypatch.setattr(snapshot_upload, "_LONGEST_WAIT", 0)
-    monkeypatch.setattr(snapshot_upload, "_FIRST_REPORT", 0)
-    image = Image(monkeypatch, 10)
-    go = threading.Event()
-
-    def spied(*how: Any) -> Any:
-        if program_log.records:
-            go.set()
-        return wait(*how)
-
-    monkeypatch.setattr(snapshot_upload, "wait", spied)
-    lay_completed(ec2)
-    ebs.before_put = lambda _: None if go.wait(WAIT) else pytest.fail("it never waited")
-    upload(cloud, image.source(), Undo())
-    infos = [record.text for record in program_log.records if record.level == "INFO"]
-    assert (infos[0], infos[-1].split(",")[0]) == ("Uploaded 0 of 5 MiB, 0.0 MiB/s", "Uploaded 5 of 5 MiB")
-
-
-def refusal(code: str) -> ClientError:
-    """Make an error of PutSnapshotBlock."""
-    return ClientError({"Error": {"Code": code, "Message": "no"}}, "PutSnapshotBlock")
-
-
-def threads_left() -> list[str]:
-    """List the threads that still put blocks."""
-    return [each.name for each in threading.enumerate() if "Pool" in each.name]
-
-
-def test_first_error(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """After the first error no block is read, all threads end, and undo deletes the snapshot."""
-    image = Image(monkeypatch, 1000)
-    failed = threading.Event()
-
-    def before_put(index: int) -> None:
-        if index == 2:
-            failed.set()
-            raise refusal("AccessDeniedException")
-        assert failed.wait(WAIT)
-
-    ebs.before_put = before_put
-    undo = Undo()
-    with pytest.raises(ClientError, match="AccessDeniedException"):
-        upload(cloud, image.source(), undo)
-    assert image.taken <= IN_FLIGHT + 1
-    assert len(ebs.blocks) <= IN_FLIGHT
-    assert (ebs.completed, threads_left()) == ({}, [])
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    undo.run("an error")
-
-
-@pytest.mark.usefixtures("signals")
-def test_lost_caller(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The loss of the caller stops the upload, as an error does."""
-    image = Image(monkeypatch, 1000)
-    reader, writer = os.pipe()
-    interrupts.set_caller(writer)
-    interrupts.end_without_caller()
-
-    def before_put(index: int) -> None:
-        if index == 2:
-            os.close(reader)
-
-    ebs.before_put = before_put
-    undo = Undo()
-    with pytest.raises(Interrupted, match=interrupts.CALLER_GONE):
-        upload(cloud, image.source(), undo)
-    os.close(writer)
-    assert image.taken < image.count
-    assert (ebs.completed, threads_left()) == ({}, [])
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    undo.run("an error")
-
-
-def test_image_that_ends_early(cloud: Cloud, ec2: Ec2, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the image can't be read to its end, the snapshot is deleted."""
-    image = Image(monkeypatch, 10)
-
-    def read(*_: object) -> Iterator[tuple[int, bytes]]:
-        yield from list(image.blocks.items())[:5]
-        raise CloudError("cut off")
-
-    monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.image_file.full_blocks", read)
-    undo = Undo()
-    with pytest.raises(CloudError, match="cut off"):
-        upload(cloud, image.source(), undo)
-    assert ebs.completed == {}
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
-    undo.run("an error")
-
-
-class Throttled:
-    """EBS takes no block: all threads are under way, and are throttled as soon as the upload has ended.
-
-    Attributes:
-        attempts: How often each block was tried, by its index.
-        all_under_way: Whether each thread has tried a block.
-        stop: Tells the threads that the upload has ended.
-    """
-
-    def __init__(self, ebs: Ebs, image: Image, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Throttle this EBS while that image is written to it."""
-        self.attempts: Counter[int] = Counter()
-        self.all_under_way = threading.Event()
-        self._together = threading.Barrier(MAX_CONNECTIONS, self.all_under_way.set, WAIT)
-        self.stop = threading.Event()
-        self._image, self._monkeypatch = image, monkeypatch
-        self._is_signalled = False
-        monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.snapshot_upload.Event", lambda: self.stop)
-        ebs.before_put = self._refuse
-
-    def _refuse(self, index: int) -> None:
-        self.attempts[index] += 1
-        if not self.all_under_way.is_set():
-            self._together.wait()
-        if index == 0 and not self._is_signalled:
-            raise refusal("AccessDeniedException")
-        assert self.stop.wait(WAIT)
-        raise refusal("RequestThrottledException")
-
-    def signal(self) -> None:
-        """Let a signal come while all threads are under way; without it the first block is refused."""
-        self._is_signalled = True
-
-        def read(*_: object) -> Iterator[tuple[int, bytes]]:
-            yield from list(self._image.blocks.items())[:MAX_CONNECTIONS]
-            assert self.all_under_way.wait(WAIT)
-            signal.raise_signal(signal.SIGTERM)
-
-        self._monkeypatch.setattr("bosh_aws_cpi.cpi.stemcells.image_file.full_blocks", read)
-
-
-@pytest.fixture
-def image(monkeypatch: pytest.MonkeyPatch) -> Image:
-    """Return a large image."""
-    return Image(monkeypatch, 1000)
-
-
-@pytest.fixture
-def throttled(ebs: Ebs, image: Image, monkeypatch: pytest.MonkeyPatch) -> Throttled:
-    """Let EBS take no block."""
-    return Throttled(ebs, image, monkeypatch)
-
-
 @pytest.mark.parametrize(("is_signalled", "error"), [(False, ClientError), (True, Interrupted)])
 @pytest.mark.usefixtures("signals")
-def test_all_threads_end(
-    cloud: Cloud,
-    ec2: Ec2,
-    image: Image,
-    throttled: Throttled,
-    *,
-    is_signalled: bool,
-    error: type[BaseException],
-) -> None:
-    """After an error or a signal, throttled threads end without another attempt."""
+def test_early_end(cloud: Cloud, ebs: Ebs, *, is_signalled: bool, error: type[BaseException]) -> None:
+    """After an error or a signal no block is read, all threads end, and undo discards the snapshot."""
+    all_busy = threading.Event()
+    together = threading.Barrier(MAX_CONNECTIONS, all_busy.set, WAIT)
+
+    def before_put(index: int) -> None:
+        if not all_busy.is_set():
+            together.wait()
+        if index or is_signalled:  # throttled until the upload has ended
+            assert ebs.stop.wait(WAIT)
+        raise refusal("AccessDeniedException")
+
+    def after_read(count: int) -> None:
+        if is_signalled and count == MAX_CONNECTIONS:
+            assert all_busy.wait(WAIT)
+            signal.raise_signal(signal.SIGTERM)
+
+    ebs.before_put, ebs.after_read = before_put, after_read
     undo = Undo()
-    if is_signalled:
-        throttled.signal()
     with pytest.raises(error, match=r"AccessDeniedException|SIGTERM"):
-        upload(cloud, image.source(), undo)
-    assert set(throttled.attempts.values()) == {1}
-    assert len(throttled.attempts) in {MAX_CONNECTIONS, MAX_CONNECTIONS + 1}
-    assert (throttled.stop.is_set(), threads_left()) == (True, [])
-    ec2.answers("delete_snapshot", SnapshotId=SNAPSHOT)
+        upload(cloud, 1000, undo)
+    assert ebs.read <= IN_FLIGHT + 1
+    assert (ebs.completed, ebs.put, threads_left()) == ({}, set(), [])
     undo.run("an error")
+    assert ebs.discarded == ["snap-1"]

@@ -54,11 +54,10 @@ def look_up(
     found = load_balancers.target_groups(cloud.clients.elbv2, groups, vpc_id, region) if groups else []
     for group in found:
         if group.family and not cloud.config.aws.looks_at_deleted_vms:
-            message = (
+            raise CloudError(
                 f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
                 "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
             )
-            raise CloudError(message)
     if balancers:
         load_balancers.check(cloud.clients.elb, balancers, vpc_id)
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
@@ -110,17 +109,15 @@ def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, Ro
     found = routes.tables(cloud.ec2, table_ids)
     for table_id in table_ids:
         if table_id not in found:
-            message = (
+            raise CloudError(
                 f"advertised_routes: there is no route table '{table_id}'. Correct table_id: the table "
                 f"must be in VPC '{vpc_id}' of region {cloud.config.aws.region}"
             )
-            raise CloudError(message)
         if found[table_id].vpc_id != vpc_id:
-            message = (
+            raise CloudError(
                 f"advertised_routes: route table '{table_id}' is in VPC '{found[table_id].vpc_id}', "
                 f"but the VM is in '{vpc_id}'. Correct table_id, or the network's subnet"
             )
-            raise CloudError(message)
     return found
 
 
@@ -187,9 +184,8 @@ def _target(group: TargetGroup, instance: Instance) -> Target:
         return Target(group.arn, instance.vm_cid, group.port)
     address = instance.nics[0].primary_address(group.family)
     if address is None:
-        message = (
+        raise CloudError(
             f"Target group '{group.arn}' has IP address type {group.family}, but the VM's first interface "
             f"has no such address: give it one, or use a target group of the other type"
         )
-        raise CloudError(message)
     return Target(group.arn, address, group.port)

@@ -11,7 +11,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan
-from bosh_aws_cpi.plan import agent_settings, instance_types, nics, placement, type_options
+from bosh_aws_cpi.plan import agent_settings, instance_types, interface_options, nics, placement, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.block_devices import BlockDevices
@@ -20,12 +20,11 @@ from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_op
 from bosh_aws_cpi.plan.run_instances import InstanceSpec, TemplateVersion
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.properties.types import refuse
-from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.vm import LaunchTemplate, MetadataOptions, VmProperties
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
-    from bosh_aws_cpi.properties.vm import LaunchTemplate
 
 
 class VmPlan(Record):
@@ -144,8 +143,7 @@ def _check_registry(cloud: Cloud) -> None:
     if cloud.registry.is_there:
         return
     version = "v1" if cloud.api_version == 1 else f"v2 and stemcell api version {cloud.stemcell_api_version}"
-    message = f"Cannot create VM without registry with CPI {version}. Registry not configured."
-    raise CloudError(message)
+    raise CloudError(f"Cannot create VM without registry with CPI {version}. Registry not configured.")
 
 
 def _nic_plans(properties: VmProperties, networks: Mapping[str, Network]) -> list[NicPlan]:
@@ -185,11 +183,10 @@ def _image(cloud: Cloud, stemcell_cid: str) -> Image:
             message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
         raise CloudError(message)
     if found.state == "disabled":
-        message = (
+        raise CloudError(
             f"AMI '{found.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
             "enable-image), or upload the stemcell again: bosh upload-stemcell --fix"
         )
-        raise CloudError(message)
     return found
 
 
@@ -213,8 +210,6 @@ def _options(
     for text in dict.fromkeys(text for _, devices in types.values() for text in devices.left_out):
         logger.warning("Ignored: %s", text)
     if any(plan.options for plan in nic_plans):
-        from bosh_aws_cpi.plan import interface_options  # noqa: PLC0415 - few networks have any
-
         for facts, _ in types.values():
             refuse(interface_options.problems_of_type(nic_plans, facts))
     return launch_options(properties, types)
@@ -277,7 +272,7 @@ def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
 
 
-def _launch_template(cloud: Cloud, given: "LaunchTemplate") -> "TemplateVersion":
+def _launch_template(cloud: Cloud, given: LaunchTemplate) -> "TemplateVersion":
     from bosh_aws_cpi.aws import launch_templates  # noqa: PLC0415 - few VMs have one
 
     template = TemplateVersion(*launch_templates.version(cloud.ec2, given))

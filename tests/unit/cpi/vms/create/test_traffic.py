@@ -1,4 +1,4 @@
-"""Routes, registrations and elastic IPs of a VM, and their undo, if something changes meanwhile."""
+"""Routes, registrations and an elastic IP of a VM, and their undo, if something changes meanwhile."""
 
 from __future__ import annotations
 
@@ -7,184 +7,177 @@ from typing import TYPE_CHECKING
 import pytest
 from botocore.exceptions import ClientError
 
+from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.aws.load_balancers import TargetGroup
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
 from bosh_aws_cpi.model import Instance, Nic, Vip
+from tests.unit.aws.timing_script import refusal
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bosh_aws_cpi.cpi.cloud import Cloud
-    from tests.unit.conftest import Ec2, Stub
 
 pytestmark = pytest.mark.usefixtures("undone")
 
-VM = Instance("i-1", "running", "t", "z", {}, nics=[Nic(f"eni-{n}", device_index=n) for n in (0, 1)])
-TABLE, DESTINATION, ARN = "rtb-1", "10.9.0.0/16", "arn:web"
-ROUTE = {"RouteTableId": TABLE, "DestinationCidrBlock": DESTINATION}
-OURS = {"NetworkInterfaceId": "eni-0"}
-THEIRS = {"NatGatewayId": "nat-1"}
-FILTERS = [{"Name": "route-table-id", "Values": [TABLE]}]
-BOOM = "an error"
+VM = Instance("i-1", "running", "t", "z", {}, nics=[Nic("eni-0")])
+TABLE, DESTINATION = "rtb-1", "10.9.0.0/16"
+OURS, THEIRS, OTHERS = {"NetworkInterfaceId": "eni-0"}, {"NatGatewayId": "nat-1"}, {"GatewayId": "igw-1"}
+LOCAL = {"LocalTarget": True}
+
+
+def route(target: Mapping[str, str | bool], *, is_blackhole: bool = False) -> Route:
+    """Describe the destination's route."""
+    return Route(DESTINATION, target, is_blackhole)
+
+
+class Table:
+    """A route table with the destination's route, or without it.
+
+    Attributes:
+        target: Where the route leads to now; none: there is no route.
+        is_hidden: Whether EC2 does not show it yet.
+    """
+
+    def __init__(self) -> None:
+        """Have no route."""
+        self.target: Mapping[str, str | bool] | None = None
+        self.is_hidden = False
+
+    def create(self, _: object, __: str, ___: str, target: Mapping[str, str | bool]) -> bool:
+        """Create the route unless there is one."""
+        if self.target is not None:
+            return False
+        self.target = target
+        return True
+
+    def replace(self, _: object, __: str, ___: str, target: Mapping[str, str | bool]) -> bool:
+        """Replace the route if there is one."""
+        if self.target is None:
+            return False
+        self.target = target
+        return True
+
+    def delete(self, *_: object) -> None:
+        """Delete the route."""
+        self.target = None
+
+    def find(self, *_: object) -> Route | None:
+        """Show the route."""
+        return None if self.target is None or self.is_hidden else route(self.target)
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Table:
+    """Return the table."""
+    fake = Table()
+    for name in ("create", "replace", "delete", "find"):
+        monkeypatch.setattr(routes, name, getattr(fake, name))
+    return fake
 
 
 def lead(cloud: Cloud, *before: Route) -> Undo:
-    """Route the destination to the VM, and return the undo."""
+    """Lead the destination's route, which was seen so before, to the VM; returns the undo."""
     undo = Undo()
     tables = {TABLE: RouteTable(TABLE, "vpc-1", before)}
     route_traffic(cloud, Traffic(routes=[(TABLE, DESTINATION)], tables=tables), VM, undo)
     return undo
 
 
-def was(target: dict[str, str], *, is_blackhole: bool = False) -> Route:
-    """Describe the route as it was."""
-    return Route(DESTINATION, target, is_blackhole)
-
-
-def lay_table(ec2: Ec2, *routes: dict[str, str]) -> None:
-    """Lay out DescribeRouteTables."""
-    entries = [{"DestinationCidrBlock": DESTINATION, "State": "active", **route} for route in routes]
-    table = {"RouteTableId": TABLE, "VpcId": "vpc-1", "Routes": entries}
-    ec2.answers("describe_route_tables", {"RouteTables": [table]}, Filters=FILTERS)
-
-
-@pytest.mark.parametrize("before", [was(THEIRS, is_blackhole=True), was({})], ids=["nowhere", "unknown"])
-def test_route_that_led_nowhere(cloud: Cloud, ec2: Ec2, before: Route) -> None:
-    """A route without a usable target stays as it is on undo: it is a black hole once the VM is deleted."""
-    ec2.answers("replace_route", **ROUTE, **OURS)
-    undo = lead(cloud, before)
-    lay_table(ec2, OURS)
-    undo.run(BOOM)
-
-
-def test_route_that_leads_here(cloud: Cloud, ec2: Ec2) -> None:
-    """A route to the VM from an earlier call stays, and is deleted if this call fails."""
-    undo = lead(cloud, was(OURS))
-    lay_table(ec2, OURS)
-    ec2.answers("delete_route", **ROUTE)
-    undo.run(BOOM)
-
-
-def test_route_whose_answer_was_lost(cloud: Cloud, ec2: Ec2) -> None:
-    """CreateRoute has no client token: an existing route to the VM may be its own."""
-    ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
-    lay_table(ec2, OURS)
-    undo = lead(cloud)
-    lay_table(ec2, OURS)
-    ec2.answers("delete_route", **ROUTE)
-    undo.run(BOOM)
-
-
-def test_route_made_by_another_meanwhile(cloud: Cloud, ec2: Ec2) -> None:
-    """An existing route to another target is replaced, and restored on undo."""
-    ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
-    lay_table(ec2, THEIRS)
-    ec2.answers("replace_route", **ROUTE, **OURS)
-    undo = lead(cloud)
-    lay_table(ec2, OURS)
-    ec2.answers("replace_route", **ROUTE, **THEIRS)
-    undo.run(BOOM)
-
-
-def test_route_that_is_not_shown_yet(cloud: Cloud, ec2: Ec2) -> None:
-    """An existing route that EC2 does not show is replaced, and deleted on undo."""
-    ec2.refuses("create_route", "RouteAlreadyExists", **ROUTE, **OURS)
-    lay_table(ec2)
-    ec2.answers("replace_route", **ROUTE, **OURS)
-    undo = lead(cloud)
-    lay_table(ec2, OURS)
-    ec2.answers("delete_route", **ROUTE)
-    undo.run(BOOM)
-
-
-GONE_WAYS = pytest.mark.parametrize("code", ["InvalidRoute.NotFound", "InvalidParameterValue"])
-
-
-@GONE_WAYS
-def test_route_that_went_meanwhile(cloud: Cloud, ec2: Ec2, code: str) -> None:
-    """A route that disappeared meanwhile is created, and deleted on undo."""
-    ec2.refuses("replace_route", code, "There is no route defined", **ROUTE, **OURS)
-    ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
-    undo = lead(cloud, was(THEIRS))
-    lay_table(ec2, OURS)
-    ec2.answers("delete_route", **ROUTE)
-    undo.run(BOOM)
-
-
-@pytest.mark.parametrize("now", [[THEIRS], []], ids=["led elsewhere", "removed"])
-@pytest.mark.parametrize("before", [[was(THEIRS)], []], ids=["was there", "was made"])
-def test_route_changed_meanwhile(
-    cloud: Cloud, ec2: Ec2, before: list[Route], now: list[dict[str, str]]
+@pytest.mark.parametrize(
+    ("seen", "there", "after"),
+    [
+        (None, None, None),
+        (None, OURS, None),
+        (None, THEIRS, THEIRS),
+        (OURS, OURS, None),
+        (THEIRS, THEIRS, THEIRS),
+        (THEIRS, None, None),
+        (LOCAL, LOCAL, LOCAL),
+        ({}, THEIRS, OURS),
+    ],
+    ids=["new", "lost answer", "made meanwhile", "of an earlier call", "changed", "gone", "local", "unknown"],
+)
+def test_route(
+    cloud: Cloud,
+    table: Table,
+    seen: dict[str, str | bool] | None,
+    there: dict[str, str | bool] | None,
+    after: dict[str, str | bool] | None,
 ) -> None:
-    """A route that was changed or deleted meanwhile is not touched on undo."""
-    if before:
-        ec2.answers("replace_route", **ROUTE, **OURS)
-    else:
-        ec2.answers("create_route", {"Return": True}, **ROUTE, **OURS)
-    undo = lead(cloud, *before)
-    lay_table(ec2, *now)
-    undo.run(BOOM)
+    """A route is created or replaced, whatever happened since it was looked up; undo takes that back."""
+    table.target = there
+    undo = lead(cloud, *([] if seen is None else [route(seen)]))
+    assert table.target == OURS
+    undo.run("an error")
+    assert table.target == after
 
 
-def test_local_route(cloud: Cloud, ec2: Ec2) -> None:
-    """A part of the VPC's local route is restored with the target's name that ReplaceRoute accepts."""
-    local: dict[str, str | bool] = {"LocalTarget": True}
-    ec2.answers("replace_route", **ROUTE, **OURS)
-    undo = lead(cloud, Route(DESTINATION, local, is_blackhole=False))
-    lay_table(ec2, OURS)
-    ec2.answers("replace_route", **ROUTE, **local)
-    undo.run(BOOM)
+def test_blackhole(cloud: Cloud, table: Table) -> None:
+    """A route that was a black hole becomes one again with the end of the VM: undo does not touch it."""
+    table.target = THEIRS
+    lead(cloud, route(THEIRS, is_blackhole=True)).run("an error")
+    assert table.target == OURS
 
 
-def test_registrations(cloud: Cloud, elb: Stub, elbv2: Stub) -> None:
-    """A registration is undone even if its call failed."""
-    target = {"TargetGroupArn": ARN, "Targets": [{"Id": "i-1"}]}
-    named = {"LoadBalancerName": "web", "Instances": [{"InstanceId": "i-1"}]}
-    elbv2.answers("register_targets", **target)
-    elb.refuses("register_instances_with_load_balancer", "InternalFailure", **named)
-    undo = Undo()
-    with pytest.raises(ClientError, match="InternalFailure"):
-        route_traffic(
-            cloud, Traffic(target_groups=[TargetGroup(ARN, None)], load_balancers=["web"]), VM, undo
-        )
-    elb.answers("deregister_instances_from_load_balancer", **named)
-    elbv2.answers("deregister_targets", **target)
-    undo.run(BOOM)
+def test_hidden(cloud: Cloud, table: Table) -> None:
+    """An existing route that EC2 does not show is replaced, and deleted on undo."""
+    table.target, table.is_hidden = THEIRS, True
+    undo = lead(cloud)
+    table.is_hidden = False
+    assert table.target == OURS
+    undo.run("an error")
+    assert table.target is None
 
 
-@pytest.mark.parametrize("private", [{"PrivateIpAddress": "10.0.0.9"}, {}], ids=["an address", "unknown"])
-def test_elastic_ip_given_back(cloud: Cloud, ec2: Ec2, private: dict[str, str]) -> None:
-    """If the call fails, the elastic IP returns to its former interface and address."""
-    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
-    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
-    undo = Undo()
-    held = ElasticIp("52.1.2.3", "eipalloc-1", "eni-9", private.get("PrivateIpAddress"))
-    route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", 0), elastic_ip=held), VM, undo)
-    back = {**arguments, "NetworkInterfaceId": "eni-9", **private}
-    ec2.answers("associate_address", {"AssociationId": "eipassoc-2"}, **back)
-    undo.run(BOOM)
+@pytest.mark.parametrize("now", [OTHERS, None], ids=["led elsewhere", "deleted"])
+@pytest.mark.parametrize("before", [THEIRS, None], ids=["was there", "was made"])
+def test_changed_since(
+    cloud: Cloud, table: Table, before: dict[str, str | bool] | None, now: dict[str, str | bool] | None
+) -> None:
+    """A route that somebody has changed or deleted since is not touched on undo."""
+    table.target = before
+    undo = lead(cloud, *([route(before)] if before else []))
+    table.target = now
+    undo.run("an error")
+    assert table.target == now
 
 
-def test_elastic_ip_that_is_refused(cloud: Cloud, ec2: Ec2) -> None:
-    """The elastic IP returns even if AssociateAddress failed."""
-    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
-    ec2.refuses("associate_address", "InternalError", **arguments)
-    undo = Undo()
-    held = ElasticIp("52.1.2.3", "eipalloc-1", "eni-9", "10.0.0.9")
-    with pytest.raises(ClientError, match="InternalError"):
-        route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", 0), elastic_ip=held), VM, undo)
-    back = {"NetworkInterfaceId": "eni-9", "PrivateIpAddress": "10.0.0.9"}
-    associated = {"AssociationId": "eipassoc-2"}
-    ec2.answers("associate_address", associated, AllocationId="eipalloc-1", **back)
-    undo.run(BOOM)
+@pytest.mark.parametrize("private", ["10.0.0.9", None])
+@pytest.mark.parametrize("former", ["eni-9", "eni-0", None])
+def test_failures(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, former: str | None, private: str | None
+) -> None:
+    """Registrations are undone even if their call failed; an elastic IP returns to its former interface."""
+    calls: list[tuple[object, ...]] = []
 
+    def fail(_: object, *given: object) -> None:
+        calls.append(given)
+        raise refusal("InternalError")
 
-def test_elastic_ip_that_it_has(cloud: Cloud, ec2: Ec2) -> None:
-    """An elastic IP that the VM already had is not moved on undo."""
-    arguments = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-0"}
-    ec2.answers("associate_address", {"AssociationId": "eipassoc-1"}, **arguments)
-    undo = Undo()
-    own = ElasticIp("52.1.2.3", "eipalloc-1", "eni-0", "10.0.0.5")
-    route_traffic(cloud, Traffic(vip=Vip("52.1.2.3", 0), elastic_ip=own), VM, undo)
-    undo.run(BOOM)
+    for module, name in ((load_balancers, "add"), (load_balancers, "add_target"), (elastic_ips, "associate")):
+        monkeypatch.setattr(module, name, fail)
+    monkeypatch.setattr(load_balancers, "remove", lambda _, name, vm_cid: calls.append(("-", name, vm_cid)))
+    monkeypatch.setattr(
+        load_balancers, "remove_target", lambda _, target: calls.append(("-", target.target_id))
+    )
+    held = ElasticIp("52.1.2.3", "eipalloc-1", former, private)
+    for traffic, undone in (
+        (Traffic(load_balancers=["web"]), [("-", "web", "i-1")]),
+        (Traffic(target_groups=[TargetGroup("arn:web", None)]), [("-", "i-1")]),
+        (
+            Traffic(vip=Vip("52.1.2.3", 0), elastic_ip=held),
+            [("eipalloc-1", "eni-9", private)] if former == "eni-9" else [],
+        ),
+    ):
+        undo = Undo()
+        with pytest.raises(ClientError, match="InternalError"):
+            route_traffic(cloud, traffic, VM, undo)
+        calls.clear()
+        monkeypatch.setattr(elastic_ips, "associate", lambda _, *given: calls.append(given))
+        undo.run("an error")
+        monkeypatch.setattr(elastic_ips, "associate", fail)
+        assert calls == undone
