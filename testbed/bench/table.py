@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 BEGIN, END = "<!-- Written by make bench -->", "<!-- The end of what make bench writes -->"
 HEAD = [
     *("Row", "Form", "Million instructions", "The yardstick's", "Yardstick = 1", "At most"),
-    *("Memory MiB", "The yardstick's", "AWS calls", "stderr bytes"),
+    *("Memory MiB", "Yardstick's MiB", "AWS calls", "stderr bytes"),
 ]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -34,114 +33,41 @@ def found(problems: dict[str, str], **states: Verdict) -> Examined:
     )
 
 
+MISSING, UNTOLD = Verdict("missing"), Verdict("not checkable", "why")
+NO_VERDICT = Verdict("no verdict", "why")
+
+
 @pytest.mark.parametrize(
-    ("problems", "states", "chosen", "ending"),
+    ("problems", "states", "chosen", "said"),
     [
         ({}, {}, [], "Ready for Baseline: nothing is missing"),
-        (
-            {},
-            {"ModifyVolume": Verdict("missing")},
-            ["Routes"],
-            "Ready for Baseline, Routes: nothing is missing",
-        ),
-        (
-            {},
-            {"ModifyVolume": Verdict("missing"), "RunInstances": Verdict("not checkable", "why")},
-            ["ResizeUpdate"],
-            (
-                "NOT READY for Baseline, ResizeUpdate: missing: ec2:ModifyVolume; "
-                f"not verified: 1 of the {NEEDED + 2} needed actions"
-            ),
-        ),
-        (
-            {},
-            {
-                "RunInstances": Verdict("not checkable", "why"),
-                "AttachVolume": Verdict("not checkable", "why"),
-            },
-            [],
-            f"Ready for Baseline: not verified: 2 of the {NEEDED} needed actions",
-        ),
-        (
-            {},
-            {"RunInstances": Verdict("no verdict", "why")},
-            [],
-            (
-                "NOT READY for Baseline: no verdict: ec2:RunInstances; "
-                f"not verified: 1 of the {NEEDED} needed actions"
-            ),
-        ),
-        (
-            {},
-            {"ModifyVolume": Verdict("no verdict", "why")},
-            [],
-            "Ready for Baseline: nothing is missing",
-        ),
+        ({}, {"ModifyVolume": MISSING}, ["Routes"], "Ready for Baseline, Routes: nothing is missing"),
+        ({}, {"ModifyVolume": MISSING}, ["ResizeUpdate"], "NOT READY .* missing: ec2:ModifyVolume"),
+        ({}, {"RunInstances": UNTOLD, "AttachVolume": UNTOLD}, [], f"Ready .* 2 of the {NEEDED} needed"),
+        ({}, {"RunInstances": NO_VERDICT}, [], f"NOT READY .* ec2:RunInstances; .* 1 of the {NEEDED} needed"),
+        ({}, {"ModifyVolume": NO_VERDICT}, [], "Ready for Baseline: nothing is missing"),
         ({"elb": "p"}, {}, ["Encryption"], "Ready for Baseline, Encryption: nothing is missing"),
-        (
-            {"elb": "p"},
-            {},
-            ["LoadBalancers"],
-            "NOT READY for Baseline, LoadBalancers: endpoints that fail: elb",
-        ),
-        ({"sts": "p"}, {}, ["Roles"], "NOT READY for Baseline, Roles: endpoints that fail: sts"),
+        ({"elb": "p"}, {}, ["LoadBalancers"], "NOT READY .* LoadBalancers: endpoints that fail: elb"),
+        ({"sts": "p"}, {}, ["Roles"], "NOT READY .* Roles: endpoints that fail: sts"),
     ],
 )
-def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: list[str], ending: str) -> None:
+def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: list[str], said: str) -> None:
     """The report says "ready" if no needed permission is missing and the needed endpoints answer."""
     report = preflight.document(found(problems, **states), chosen, None)
-    assert preflight.lines(report)[-1] == ending
-    assert report["is_ready"] is ending.startswith("Ready")
+    assert re.match(said, preflight.lines(report)[-1])
+    assert report["is_ready"] is said.startswith("Ready")
 
 
-def test_actions_are_grouped_by_reason() -> None:
-    """Actions that could not be checked for the same reason share a line."""
-    verdict = Verdict("not checkable", "because")
-    report = preflight.document(found({}, CreateRoute=verdict, DeleteRoute=verdict), [], "arn:role")
-    lines = [line.strip() for line in preflight.lines(report)]
-    assert "not checkable: ec2:CreateRoute, ec2:DeleteRoute: because" in lines
-    assert any(line.split() == ["Role", "arn:role", "was", "assumed"] for line in lines)
-
-
-def test_unknown_feature(capsys: pytest.CaptureFixture[str]) -> None:
-    """An unknown feature is refused with the list of all features."""
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(["--help"], 0), (["cpi.json", "--feature", "Snapshot"], 2)]
+)
+def test_features(capsys: pytest.CaptureFixture[str], arguments: list[str], status: int) -> None:
+    """The help lists all features, and so does the refusal of an unknown one."""
     with pytest.raises(SystemExit) as ended:
-        preflight.main(["cpi.json", "--feature", "Snapshot"])
-    said = capsys.readouterr().err
-    assert ended.value.code == 2
-    assert "Snapshot" in said
-    assert all(name in said for name in FEATURES)
-
-
-def test_help(capsys: pytest.CaptureFixture[str]) -> None:
-    """The help explains the exit status and names the features."""
-    with pytest.raises(SystemExit) as ended:
-        preflight.main(["--help"])
-    said = capsys.readouterr().out
-    assert ended.value.code == 0
-    assert "The exit status depends on Baseline and the features that --feature names" in said
-    assert all(name in said for name in FEATURES)
-
-
-def test_no_verdict() -> None:
-    """An action without a verdict is listed as such, with AWS's answer."""
-    report = preflight.document(found({}, RunInstances=Verdict("no verdict", "why")), [], None)
-    lines = [" ".join(line.split()) for line in preflight.lines(report)]
-    assert lines[lines.index("* Baseline NO VERDICT") + 1] == "no verdict: ec2:RunInstances: why"
-    assert (report["unverified"], report["features"][0]["no_verdict"]) == (1, {"ec2:RunInstances": "why"})
-
-
-@pytest.mark.usefixtures("signals")
-@pytest.mark.parametrize("text", [None, json.dumps({"cloud": {"properties": {"aws": {"region": "x"}}}})])
-def test_bad_configuration(tmp_path: Path, capfd: pytest.CaptureFixture[str], text: str | None) -> None:
-    """A configuration that can't be used ends the command with its error, before AWS is asked."""
-    path = tmp_path / "cpi.json"
-    if text:
-        path.write_text(text)
-    assert preflight.main([str(path)]) == 2
-    said = capfd.readouterr()
-    assert said.out == ""
-    assert ("aws:max_retries" if text else str(path)) in said.err
+        preflight.main(arguments)
+    said = capsys.readouterr()
+    assert ended.value.code == status
+    assert all(name in said.out + said.err for name in FEATURES)
 
 
 def test_example_of_the_documentation() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from bosh_aws_cpi.config import cpi_config
-from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from bosh_aws_cpi.tools.findings import ordered
-from testbed.executable import config
 from tests.stories.checked_config import GONE, changed
 from tests.stories.right_configs import (
     CF_DEPLOYMENT,
@@ -38,67 +34,34 @@ SUBNET: Route = ("networks", 0, "subnets", 0)
 AT_SUBNET = "networks/default/subnets/0"
 
 
-@pytest.fixture
-def aws() -> AwsConfig:
-    """Return the least configuration."""
-    return cpi_config.parse(config("http://localhost"), {}, {}).aws
-
-
-@pytest.fixture
-def check(tmp_path: Path) -> Callable[..., Found]:
-    """Return a function that checks files offline, and returns severity, path and what is wrong."""
-
-    def run(whole: dict[str, Any], manifest: dict[str, Any] | None = None, **aws: Any) -> Found:
-        names = [tmp_path / "cpi.json", tmp_path / "config.yml", tmp_path / "manifest.yml"]
-        names[0].write_text(json.dumps(config("http://localhost", **aws)))
-        names[1].write_text(yaml.safe_dump(whole, sort_keys=False))
-        names[2].write_text(yaml.safe_dump(manifest, sort_keys=False))
-        settings = load(str(names[0]), {}).aws
-        given = str(names[2]) if manifest else None
-        found = ordered(Files.read([str(names[1])], given, settings).findings())
-        return [(each.severity.value, each.place.path if each.place else "", each.what) for each in found]
-
-    return run
-
-
 @pytest.mark.parametrize(
     ("route", "value", "path", "said"),
     [
-        (("vm_typos",), [], "vm_typos", "'vm_typos' is unknown and ignored"),
         (("azs", 0, "cpis"), "x", "azs/z1/cpis", "'cpis' is unknown"),
-        ((*OF_VM, "instance_typ"), "x", "vm_types/default/cloud_properties/instance_typ", "is unknown"),
         (
             (*OF_VM, "ephemeral_disk", "encripted"),
             True,
             "vm_types/default/cloud_properties/ephemeral_disk/encripted",
             "is unknown",
         ),
-        (
-            (*OF_VM, "source_dest_check"),
-            "false",
-            "vm_types/default/cloud_properties/source_dest_check",
-            "'false' is a string, and any string counts as true",
-        ),
-        ((*SUBNET, "reserve"), [], f"{AT_SUBNET}/reserve", "'reserve' is unknown"),
-        ((*SUBNET, "gateway"), "10.0.0.254", f"{AT_SUBNET}/gateway", "is not AWS's router"),
         (("compilation", "worker"), 5, "compilation/worker", "'worker' is unknown"),
         (
             ("disk_types", 0, "disk_size"),
             10,
             "disk_types/default/disk_size",
-            "the size is in MiB: 10 MiB become",
+            "10 MiB",
         ),
         (
             (*OF_VM, "ephemeral_disk", "size"),
             50,
             "vm_types/default/cloud_properties/ephemeral_disk/size",
-            "the size is in MiB: 50 MiB become a disk of 1 GiB",
+            "1 GiB",
         ),
         (
             (*OF_VM, "root_disk"),
             {"size": 20},
             "vm_types/default/cloud_properties/root_disk/size",
-            "the size is in MiB: 20 MiB become",
+            "20 MiB",
         ),
         ((*OF_VM, "5"), "x", "vm_types/default/cloud_properties/5", "'5' is unknown"),
     ],
@@ -114,8 +77,7 @@ def test_warning(check: Callable[..., Found], route: Route, value: Any, path: st
 def test_spread(check: Callable[..., Found], value: str) -> None:
     """Another string than prefer is an error, as in create_vm: no string counts as true."""
     found = check(changed(yaml.safe_load(OWN), (*OF_VM, "spread"), value))
-    path = "vm_types/default/cloud_properties/spread"
-    assert found == [("error", path, "must be true, false or prefer, got String")]
+    assert [each[:2] for each in found] == [("error", "vm_types/default/cloud_properties/spread")]
 
 
 @pytest.mark.parametrize(
@@ -148,9 +110,9 @@ def test_extension(check: Callable[..., Found]) -> None:
     """What an extension contradicts in itself is an error; that it may not fit a VM type is none."""
     own = changed(yaml.safe_load(OWN), ("vm_extensions", 1), {"name": "more", "cloud_properties": {}})
     config = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), {"type": "io1"})
-    ((severity, path, what),) = check(config)
-    assert (severity, path) == ("error", "vm_extensions/more/cloud_properties/ephemeral_disk")
-    assert "EBS would refuse" in what
+    assert [each[:2] for each in check(config)] == [
+        ("error", "vm_extensions/more/cloud_properties/ephemeral_disk")
+    ]
     for needs_more in ({"use_instance_storage": True}, {"iops": 9000}):
         fit = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), needs_more)
         assert check(fit) == []
@@ -185,19 +147,16 @@ def test_all_contradictions(check: Callable[..., Found]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("default", "own", "path"),
-    [
-        ({"type": "st1"}, {"size": 10240}, "root_disk/size"),
-        ({"type": "io1", "iops": 100}, {"size": 1024, "encrypted": True}, "root_disk/size"),
-    ],
+    ("default", "own"),
+    [({"type": "st1"}, {"size": 10240}), ({"type": "io1", "iops": 100}, {"size": 1024, "encrypted": True})],
 )
 def test_default_that_does_not_fit(
-    check: Callable[..., Found], default: dict[str, Any], own: dict[str, Any], path: str
+    check: Callable[..., Found], default: dict[str, Any], own: dict[str, Any]
 ) -> None:
     """What contradicts a default is at the VM's own property, whatever the message names first."""
     config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), own)
     found = [place for severity, place, _ in check(config, default_root_disk=default) if severity == "error"]
-    assert f"vm_types/default/cloud_properties/{path}" in found
+    assert "vm_types/default/cloud_properties/root_disk/size" in found
 
 
 def test_extension_with_a_type(check: Callable[..., Found]) -> None:
@@ -230,9 +189,7 @@ MANIFEST: Any = {
     ("kind", "wrong"),
     [
         ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 90_000}}),
-        ("vm_types", {"key_name": 5}),
         ("vm_types", {"instance_type": GONE}),
-        ("disk_types", {"iops": 90_000}),
         ("disk_types", {"type": 5}),
     ],
 )
@@ -295,13 +252,6 @@ def test_azs_of_others(
         each for each in Files.read([str(file)], None, aws, cpi).findings() if "another CPI" in each.what
     ]
     assert [each.severity.value for each in found] == [severity]
-
-
-def test_sizes_of_a_manifest(check: Callable[..., Found]) -> None:
-    """The sizes that instance groups give themselves are in MiB, too."""
-    group = {**MANIFEST["instance_groups"][0], "persistent_disk": 10}
-    found = check(yaml.safe_load(OWN), {"instance_groups": [group]})
-    assert ("warning", "instance_groups/web/persistent_disk") in {each[:2] for each in found}
 
 
 def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
@@ -375,14 +325,6 @@ def test_once(check: Callable[..., Found]) -> None:
     assert [each[:2] for each in check(wrong)] == [("error", "azs/z1/cloud_properties/root_disk")]
 
 
-def test_instance_type_of_an_extension(check: Callable[..., Found]) -> None:
-    """A VM type needs no instance_type if an extension has one."""
-    config = changed(yaml.safe_load(OWN), ("vm_types", 1, "cloud_properties", "instance_type"), GONE)
-    assert [each[:2] for each in check(config)] == [("error", "vm_types/large/cloud_properties")]
-    route = ("vm_extensions", 0, "cloud_properties", "instance_type")
-    assert check(changed(config, route, "m5.large")) == []
-
-
 def test_security_groups(check: Callable[..., Found]) -> None:
     """Without default security groups, each VM type or its network needs some; so does the compilation."""
     whole = yaml.safe_load(OWN)
@@ -397,13 +339,13 @@ def test_security_groups(check: Callable[..., Found]) -> None:
     assert check(with_some, manifest, default_security_groups=[]) == []
 
 
-@pytest.mark.parametrize("key", ["x-disk", "_disk", ".disk", "anchors", "meta"])
+@pytest.mark.parametrize("key", ["x-disk", "_disk", ".disk", "anchors"])
 def test_anchors_key(check: Callable[..., Found], key: str) -> None:
     """Keys that people use for YAML anchors are no mistake."""
     assert check({**yaml.safe_load(OWN), key: {"a": 1}}) == []
 
 
-@pytest.mark.parametrize("route", [(*SUBNET,), (*SUBNET, "cloud_properties"), (*OF_VM,), ("azs", 0)])
+@pytest.mark.parametrize("route", [(*SUBNET,), (*OF_VM,)])
 def test_variable_key(check: Callable[..., Found], route: Route) -> None:
     """A hash with a variable as a key may have any key: nothing is missing."""
     found = check(changed(yaml.safe_load(OWN), route, {"((key))": "x"}))
@@ -411,54 +353,35 @@ def test_variable_key(check: Callable[..., Found], route: Route) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sizes", "path", "said"),
+    ("sizes", "path"),
     [
-        ({"ephemeral_disk_size": 0}, "compilation/vm_resources/ephemeral_disk_size", "more than 0 MiB"),
-        ({"cpu": 999}, "compilation/vm_resources", "Unable to meet requested VM requirements"),
+        ({"ephemeral_disk_size": 0}, "compilation/vm_resources/ephemeral_disk_size"),
+        ({"cpu": 999}, "compilation/vm_resources"),
     ],
 )
-def test_sizes(check: Callable[..., Found], sizes: dict[str, int], path: str, said: str) -> None:
+def test_sizes(check: Callable[..., Found], sizes: dict[str, int], path: str) -> None:
     """Sizes for which no VM can be created are an error."""
     resources = {"cpu": 0, "ram": 0, "ephemeral_disk_size": 1024, **sizes}
     compilation = {"workers": 1, "network": "default", "az": "z1", "vm_resources": resources}
     found = check(changed(yaml.safe_load(OWN), ("compilation",), compilation))
     assert [each[:2] for each in found] == [("error", path)]
-    assert said in found[0][2]
 
 
-@pytest.mark.parametrize(
-    ("tags", "said"),
-    [
-        ({"aws:a": "b"}, "reserved for AWS"),
-        ({f"tag{number}": "x" for number in range(49)}, "EC2 allows 50 tags, but there are 51"),
-    ],
-)
-def test_disk_tags(check: Callable[..., Found], tags: dict[str, str], said: str) -> None:
+@pytest.mark.parametrize("tags", [{"aws:a": "b"}, {f"tag{number}": "x" for number in range(49)}])
+def test_disk_tags(check: Callable[..., Found], tags: dict[str, str]) -> None:
     """Tags of a disk that EC2 would refuse, with those that the CPI adds, are an error."""
     found = check(changed(yaml.safe_load(OWN), ("disk_types", 0, "cloud_properties"), {"tags": tags}))
     assert [each[:2] for each in found] == [("error", "disk_types/default/cloud_properties/tags")]
-    assert said in found[0][2]
-
-
-def test_configuration(check: Callable[..., Found]) -> None:
-    """Metadata options of cpi.json that no VM can be created with are an error."""
-    found = check(yaml.safe_load(OWN), metadata_options={"http_put_response_hop_limit": "two"})
-    assert [each[:2] for each in found] == [("error", "aws.metadata_options.http_put_response_hop_limit")]
-    found = check(yaml.safe_load(OWN), metadata_options={"http_tokns": "required"})
-    assert found == [("warning", "aws.metadata_options.http_tokns", "'http_tokns' is unknown and ignored")]
 
 
 def test_default_disks(check: Callable[..., Found]) -> None:
-    """Wrong default disks of cpi.json are one error; right ones can contradict what a VM says."""
-    found = check(yaml.safe_load(OWN), default_root_disk={"iops": 0})
-    assert [each[0] for each in found] == ["error"]
-    assert "aws.default_root_disk.iops" in found[0][2]
+    """A default of cpi.json can contradict what a VM says: the error names the default."""
     whole = yaml.safe_load(OWN)
     whole["vm_types"][0]["cloud_properties"]["ephemeral_disk"] = {"size": 10240}
     found = check(whole, default_ephemeral_disk={"size": 102400, "iops": 16000})
     place = "vm_types/default/cloud_properties/ephemeral_disk"
     (contradiction,) = [what for severity, path, what in found if (severity, path) == ("error", place)]
-    assert "aws.default_ephemeral_disk.iops is 16000" in contradiction
+    assert "aws.default_ephemeral_disk.iops" in contradiction
 
 
 @pytest.mark.parametrize(
@@ -472,7 +395,6 @@ def test_default_disks(check: Callable[..., Found]) -> None:
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
         ({"iops_per_gib": 400, "throughput": 1000}, {}, []),
         ({"iops_per_gib": 399, "throughput": 1000}, {}, ["error disk_types/default/cloud_properties"]),
-        ({"kms_key_arn": "key"}, {"encrypted": True}, []),
         ({"kms_key_arn": "key", "encrypted": True}, {}, []),
     ],
 )
@@ -491,7 +413,6 @@ def test_default_persistent_disk(
     ("disk", "key"),
     [
         ({"type": "gp9"}, "type"),
-        ({"type": ""}, "type"),
         ({"size": 99_999_999_999}, "size"),
         ({"type": "gp2", "size": 16_384 * 1024 + 1}, "size"),
         ({"type": "gp2", "size": 16_384 * 1024}, None),
@@ -528,7 +449,7 @@ def test_tags_of_the_configuration(check: Callable[..., Found]) -> None:
         ("error", "vm_types/default/cloud_properties/tags"),
         ("error", "disk_types/default/cloud_properties/tags"),
     ]
-    assert all("EC2 allows 50 tags, but there are 72" in what for _, _, what in found)
+    assert all("72" in what for _, _, what in found)
 
 
 def test_families(check: Callable[..., Found]) -> None:
@@ -537,15 +458,12 @@ def test_families(check: Callable[..., Found]) -> None:
     assert [each[0] for each in check(whole, vm_resources_families=["t2"])] == []
     resources = {"cpu": 16, "ram": 4096, "ephemeral_disk_size": 1024}
     whole["compilation"] = {"workers": 1, "az": "z1", "network": "default", "vm_resources": resources}
-    ((severity, _, what),) = check(whole, vm_resources_families=["m7i", "nosuch"])
-    assert (severity, "'nosuch' is no family" in what) == ("error", True)
-    ((severity, _, what),) = check(whole, vm_resources_families=["m4"])
-    assert (severity, "'m4' is a family of a previous generation" in what) == ("error", True)
-    ((severity, _, what),) = check(whole, vm_resources_families=["m7g", "m7i"])
-    assert (severity, "m7g runs arm64, m7i runs x86_64" in what) == ("error", True)
+    for wrong, named in ((["m7i", "nosuch"], "'nosuch'"), (["m4"], "'m4'"), (["m7g", "m7i"], "arm64")):
+        ((severity, _, what),) = check(whole, vm_resources_families=wrong)
+        assert (severity, named in what) == ("error", True)
     ((severity, path, what),) = check(whole, vm_resources_families=["t2"])
     assert (severity, path) == ("error", "compilation/vm_resources")
-    assert "Largest known VM type is 't2.2xlarge': 8 CPU, 32768 RAM." in what
+    assert "'t2.2xlarge'" in what
     assert check(whole, vm_resources_families=["c7i"]) == check(whole) == []
 
 
@@ -618,14 +536,14 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
 
 
 @pytest.mark.parametrize(
-    ("route", "said"),
+    ("route", "number"),
     [
-        (("disk_types", 0, "disk_size"), ["must be a whole number, got String"]),
-        ((*OF_VM, "ephemeral_disk", "size"), ["must be a whole number of MiB, got String"]),
-        ((*SUBNET, "prefix"), []),
+        (("disk_types", 0, "disk_size"), 1),
+        ((*OF_VM, "ephemeral_disk", "size"), 1),
+        ((*SUBNET, "prefix"), 0),
     ],
 )
-def test_thousands_of_digits(check: Callable[..., Found], route: Route, said: list[str]) -> None:
+def test_thousands_of_digits(check: Callable[..., Found], route: Route, number: int) -> None:
     """A text of more digits than Python reads is judged as any other text."""
     found = check(changed(yaml.safe_load(CF_DEPLOYMENT), route, "9" * 5000))
-    assert [what for _, _, what in found if "must be" in what] == said
+    assert len([what for _, _, what in found if "got String" in what]) == number

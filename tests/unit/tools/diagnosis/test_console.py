@@ -27,25 +27,6 @@ def test_fatal(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "what"),
-    [
-        ("Out of memory: Killed process 812 (java)", "lacks memory or disk space"),
-        ("write /var/log/x: No space left on device", "lacks memory or disk space"),
-        ("cloud-init[5]: Traceback (most recent call last):", "The agent or cloud-init failed"),
-        ("[FAILED] Failed to start bosh-agent.service", "The agent or cloud-init failed"),
-        (
-            "[main] 2026/05/01 10:00:00 ERROR - Agent exited with error: dial tcp",
-            "The agent or cloud-init failed",
-        ),
-    ],
-)
-def test_warnings(line: str, what: str) -> None:
-    """Other errors are warnings: the VM may work nevertheless."""
-    (finding,) = console.findings(line)
-    assert (finding.severity, what in finding.what) == (Severity.WARNING, True)
-
-
-@pytest.mark.parametrize(
     "line", ["[  OK  ] Started bosh-agent", "cloud-init finished", "EDAC: errors corrected", "login:"]
 )
 def test_ordinary_lines(line: str) -> None:
@@ -124,20 +105,22 @@ def test_not_masked(text: str) -> None:
     assert console.masked(text, log.redact) == text
 
 
+EXIT = "[main] 2026/05/01 10:00:00 ERROR - Agent exited with error: "
+
+
 @pytest.mark.parametrize(
     ("line", "what"),
     [
-        (
-            "tls: failed to verify certificate: x509: certificate has expired or is not yet valid",
-            "A certificate",
-        ),
-        ("Getting real device path: Timed out getting real device path for /dev/sdb", "did not find a disk"),
-        ("Setting up ephemeral disk: Creating ephemeral partitions error", "did not find a disk"),
-        ("Get http://169.254.169.254/latest/user-data: i/o timeout", "can't read instance metadata"),
-        ("invalid status from url http://169.254.169.254/latest/user-data: 401 error", "instance metadata"),
+        ("Out of memory: Killed process 812 (java)", "memory or disk space"),
+        ("cloud-init[5]: Traceback (most recent call last):", "cloud-init"),
+        ("[FAILED] Failed to start bosh-agent.service", "agent"),
+        (f"{EXIT}dial tcp", "agent"),
+        (f"{EXIT}tls: failed to verify certificate: x509: certificate has expired", "A certificate"),
+        (f"{EXIT}Getting real device path: Timed out getting real device path for /dev/sdb", "a disk"),
+        (f"{EXIT}Get http://169.254.169.254/latest/user-data: i/o timeout", "instance metadata"),
     ],
 )
-def test_errors_of_the_agent(line: str, what: str) -> None:
-    """The agent's known errors say what is wrong; a line is one finding."""
-    (finding,) = console.findings(f"[main] 2026/05/01 ERROR - Agent exited with error: {line}")
-    assert what in finding.what
+def test_warnings(line: str, what: str) -> None:
+    """An error on the console is one warning: the VM may work nevertheless."""
+    (finding,) = console.findings(line)
+    assert (finding.severity, what in finding.what) == (Severity.WARNING, True)

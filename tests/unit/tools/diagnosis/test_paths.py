@@ -86,14 +86,6 @@ def test_near_to_far() -> None:
     ]
 
 
-def test_same_subnet() -> None:
-    """Within a subnet only security groups filter (VPC user guide, "Control traffic with network ACLs")."""
-    peer = unlike(closed(PEER), subnet_id="subnet-vm")
-    assert stopped(closed(VM_SIDE), DIRECTOR, peer) == []
-    (what,) = stopped(VM_SIDE, DIRECTOR, peer.replaced(groups=()))
-    assert what.startswith("The security groups of the Director")
-
-
 def test_routes_that_are_not_known() -> None:
     """Within a VPC the other side's rules count even if the routes are not known."""
     vm = VM_SIDE.replaced(table=None)
