@@ -14,7 +14,7 @@ SCRIPTS := scripts/docs scripts/schema scripts/iam_policy scripts/instance_types
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo console demo-venv picture test quick faults test-testbed load bench test-release e2e aws-check lifecycle lint lock \
+.PHONY: help demo console demo-venv test quick faults test-testbed bench test-release e2e aws-check lifecycle lint lock \
 	stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check clean venv
 
 help: ## Say what there is to make
@@ -38,12 +38,6 @@ faults: venv ## Run all that can go wrong at AWS, at every call of every method,
 
 test-testbed: venv ## Run the tests of the simulated AWS: after a change of testbed/ or of the locked versions
 	$(BIN)/python -m pytest -n $(WORKERS) tests/testbed $(PYTEST_ARGS)
-
-picture: demo-venv ## Draw the demo's output anew, docs/demo.svg
-	@$(BIN)/python -m testbed.demo_picture
-
-load: venv ## Make 50 VMs at once, throttled as EC2 throttles, then attach, detach and delete; two minutes
-	@$(BIN)/python -m testbed.load $(LOAD_ARGS)
 
 bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="--runs 3 --rows info --check"
 	@$(BIN)/python -m testbed.bench $(BENCH_ARGS)

@@ -186,6 +186,8 @@ class FakeAws:
     def wait_until_held(self) -> list[str]:
         """Wait until a call or its answer is held; returns the actions that are."""
         held: list[str] = self._ask("GET", "/testbed/held")
+        if not held:
+            raise RuntimeError("no call was held")
         return held
 
     def held_within(self, seconds: float) -> list[str]:

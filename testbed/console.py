@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from bosh_aws_cpi.tools.command_line import COMMANDS
+from testbed.demo import cloud_config, network
 from testbed.demo_stage import Stage, main_status, staged
-from testbed.demo_state import state
-from testbed.demo_text import BOLD, DIM, YELLOW, folded, masked, paint, readable
-from testbed.demo_tools import cloud_config
+from testbed.demo_text import BOLD, DIM, YELLOW, masked, paint, readable
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 from testbed.registry import PASSWORD, USER
 
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 PROMPT = "cpi> "
 CONTRACT = STEMCELL = 3
 """The contract version, and the stemcell's api_version, of a line that is not a whole request."""
-
-_FINDING = re.compile(r" *[a-z ]+: ")
 
 FAULT = {"action": "CreateVolume", "times": 1, "drop": "after"}
 """An example: CreateVolume creates a volume and its answer is lost, once."""
@@ -43,7 +40,7 @@ state                  list the resources that were created and still exist
 fault {{"action": ...}}  have calls to AWS go wrong, by a rule as testbed/rules.py has them, such as
                        {json.dumps(FAULT)}
 faults clear           remove all faults
-throttle on|off        throttle calls as EC2 does, or no longer; both say what it has come to so far
+throttle on|off        throttle calls as EC2 does, or no longer
 help                   say this
 quit                   end, and with it the simulated AWS; so does the end of the input
 
@@ -71,21 +68,17 @@ class Console:
 
     def introduction(self) -> str:
         """Describe the stage and the commands."""
-        world = self._stage.world
+        world, path = self._stage.world, self.cpi.config_path
         request = {"method": "info", "arguments": [], "context": {"director_uuid": "me"}, "api_version": 3}
-        executable, path = Path(sys.executable).parent / "cpi", self.cpi.config_path
-        network = {"type": "manual", "ip": "10.0.1.10", "cloud_properties": {"subnet": world.subnet_id}}
         properties = {"instance_type": "m5.large", "availability_zone": world.zone}
-        create_vm = ["agent-1", f"{world.image_id} light", properties, {"default": network}]
-        subnets = world.ec2.describe_subnets(SubnetIds=world.subnet_ids)["Subnets"]
+        create_vm = ["agent-1", f"{world.image_id} light", properties, network(world)]
+        call = shlex.join([str(Path(sys.executable).parent / "cpi"), str(path)])
         laid = {
             "AWS": self._stage.fake_aws.endpoint,
             "registry": f"{self._stage.registry.url} (user {USER})",
             "director": DIRECTOR_UUID,
             "VPC": world.vpc_id,
-            "subnets": f"\n{' ' * 12}".join(
-                f"{each['SubnetId']} {each['CidrBlock']} in {each['AvailabilityZone']}" for each in subnets
-            ),
+            "subnets": ", ".join(world.subnet_ids),
             "groups": ", ".join(f"{name} {group_id}" for name, group_id in world.groups.items()),
             "image": world.image_id,
             "key pair": world.key_name,
@@ -97,14 +90,12 @@ class Console:
                 paint("A simulated AWS (moto), until this ends:", BOLD),
                 *(f"  {name:9} {value}" for name, value in laid.items()),
                 paint("To call the CPI from another terminal:", BOLD),
-                f"  echo {shlex.quote(json.dumps(request))} | {shlex.join([str(executable), str(path)])}",
+                f"  echo {shlex.quote(json.dumps(request))} | {call}",
                 paint("To call it here (help tells more):", BOLD),
                 "  info",
                 f"  check {shlex.quote(str(self._cloud_config))}",
-                "  preflight",
                 f"  sweep --director {DIRECTOR_UUID} --older-than 0",
                 f"  create_vm {' '.join(map(json.dumps, create_vm))}",
-                "  diagnose VM_CID",
                 "",
             ]
         )
@@ -118,7 +109,7 @@ class Console:
         if line == "help":
             return HELP
         if line == "state":
-            return masked(readable(state(self._stage)))
+            return readable(self._stage.world.state())
         if line.startswith("{"):
             return self._sent(line)
         if line.split(maxsplit=1)[0] in {"fault", "faults", "throttle"}:
@@ -143,9 +134,7 @@ class Console:
             case ["faults", "clear"]:
                 fake_aws.clear_rules()
             case ["throttle", "on" | "off" as switch]:
-                figures = fake_aws.buckets()
                 fake_aws.throttle(1 if switch == "on" else 0)
-                return readable(figures)
             case _:
                 raise BadLine("it is fault and a rule, faults clear, throttle on or throttle off")
         return "done"
@@ -157,9 +146,8 @@ class Console:
             answer = self.cpi.run(command, *arguments)
         except (ValueError, OSError, subprocess.TimeoutExpired) as error:
             raise BadLine(f"the command could not be run: {error}") from None
-        report = answer.stdout.decode(errors="replace").splitlines()
-        lines = [folded(each) if _FINDING.match(each) else each for each in report]  # not those of a table
-        return masked("\n".join([*_remarks(answer), *lines, f"exit status {answer.returncode}"]))
+        report = answer.stdout.decode(errors="replace")
+        return masked("\n".join([*_remarks(answer), f"{report}exit status {answer.returncode}"]))
 
     def _sent(self, request: str) -> str:
         """Send a whole request."""

@@ -72,95 +72,49 @@ class Control:
 
     def answer(self, request: Request) -> Response:
         """Answer a test."""
-        handlers: dict[tuple[str, str], Callable[[Request], Response]] = {
+        handlers: dict[tuple[str, str], Callable[[], object]] = {
             ("DELETE", ""): self._reset,
-            ("POST", "resources"): self._keep_resources,
-            ("PUT", "resources"): self._restore_resources,
-            ("GET", "contents"): self._tell_contents,
-            ("GET", "calls"): self._list_calls,
+            ("POST", "resources"): self._resources.keep,
+            ("PUT", "resources"): self._resources.restore,
+            ("GET", "contents"): self._resources.contents,
+            ("GET", "calls"): lambda: self._calls,
             ("DELETE", "calls"): self._forget_calls,
-            ("POST", "rules"): self._add_rules,
+            ("POST", "rules"): lambda: self._add_rules(request.get_json(force=True)),
             ("DELETE", "rules"): self._clear_rules,
-            ("POST", "policy"): self._set_policy,
-            ("POST", "release"): self._release,
-            ("GET", "held"): self._wait_until_held,
-            ("GET", "buckets"): self._tell_buckets,
-            ("POST", "buckets"): self._fill_buckets,
+            ("POST", "policy"): lambda: setattr(self, "policy_names", request.get_json(force=True)),
+            ("POST", "release"): self.hold.release,
+            ("GET", "held"): lambda: self.hold.wait(request.args.get("seconds", PATIENCE, float)),
+            ("GET", "buckets"): self.buckets.figures,
+            ("POST", "buckets"): lambda: self.buckets.fill(float(request.get_json(force=True))),
         }
         handler = handlers.get((request.method, request.path.removeprefix(PREFIX)))
-        return handler(request) if handler else Response("unknown", 404)
+        if handler is None:
+            return Response("unknown", 404)
+        try:
+            answered, status = handler(), 200
+        except Exception as problem:  # noqa: BLE001 - reports the error to the test
+            answered, status = {"error": repr(problem)}, 400
+        with self._lock:
+            return Response(json.dumps(answered), status, content_type="application/json")
 
-    def _reset(self, request: Request) -> Response:
+    def _reset(self) -> None:
         self._resources.delete()  # first: the calls that are released below then have no effect
-        self._clear_rules(request)
+        self._clear_rules()
         self.buckets.fill(0)
         self.policy_names = {}
-        return self._forget_calls(request)
+        self._forget_calls()
 
-    def _keep_resources(self, request: Request) -> Response:
-        del request
-        self._resources.keep()
-        return _told([])
-
-    def _restore_resources(self, request: Request) -> Response:
-        del request
-        self._resources.restore()
-        return _told([])
-
-    def _tell_contents(self, request: Request) -> Response:
-        del request
-        return _told(self._resources.contents())
-
-    def _list_calls(self, request: Request) -> Response:
-        del request
-        with self._lock:
-            return _told(self._calls)
-
-    def _forget_calls(self, request: Request) -> Response:
-        del request
+    def _forget_calls(self) -> None:
         with self._lock:
             self._calls.clear()
-        return _told([])
 
-    def _add_rules(self, request: Request) -> Response:
-        try:
-            rules = [Rule.parse(document) for document in request.get_json(force=True)]
-        except Exception as problem:  # noqa: BLE001 - reports the error to the test
-            return _told({"error": repr(problem)}, 400)
+    def _add_rules(self, documents: list[dict[str, Any]]) -> None:
+        rules = [Rule.parse(document) for document in documents]
         with self._lock:
             self._rules.extend(rules)
-        return _told([])
 
-    def _clear_rules(self, request: Request) -> Response:
+    def _clear_rules(self) -> None:
         with self._lock:
             self._rules.clear()
         self._forget_unseen()
-        return self._release(request)
-
-    def _set_policy(self, request: Request) -> Response:
-        self.policy_names = request.get_json(force=True)
-        return _told([])
-
-    def _release(self, request: Request) -> Response:
-        del request
         self.hold.release()
-        return _told([])
-
-    def _wait_until_held(self, request: Request) -> Response:
-        seconds = request.args.get("seconds", type=float)
-        if seconds is not None:
-            return _told(self.hold.wait(seconds))
-        held = self.hold.wait(PATIENCE)
-        return _told(held, 200 if held else 504)
-
-    def _tell_buckets(self, request: Request) -> Response:
-        del request
-        return _told(self.buckets.figures())
-
-    def _fill_buckets(self, request: Request) -> Response:
-        self.buckets.fill(float(request.get_json(force=True)))
-        return _told([])
-
-
-def _told(document: object, status: int = 200) -> Response:
-    return Response(json.dumps(document), status, content_type="application/json")

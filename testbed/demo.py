@@ -5,22 +5,19 @@ It checks the answers, and that nothing is left; the stories check everything el
 
 from __future__ import annotations
 
-import argparse
+import base64
+import json
 import re
-import shlex
-import shutil
 import subprocess
 import sys
-import textwrap
-from dataclasses import dataclass
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from testbed import demo_tools
+import yaml
+
 from testbed.demo_stage import Stage, main_status, staged
-from testbed.demo_state import state
 from testbed.demo_text import (
-    AGENT,
     BOLD,
     DIM,
     GREEN,
@@ -28,133 +25,72 @@ from testbed.demo_text import (
     YELLOW,
     brief,
     calls_in_short,
-    cell,
-    folded,
+    cut,
     masked,
     paint,
     readable,
-    width,
 )
-from testbed.executable import ABSENT, Answer, Cpi, config
-from testbed.registry import PASSWORD, USER
+from testbed.executable import Cpi, config
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from testbed.executable import Answer
+    from testbed.world import World
 
-METHOD, TIME, GAP = 17, 5, 2
-"""Widths of columns, and of the space between two; the others share what is left."""
+CONTRACT = STEMCELL = 3
 INSTANCE, VOLUME = re.compile(r"i-[0-9a-f]{17}"), re.compile(r"vol-[0-9a-f]{17}")
-DETACHED = "^ This error is meant to come: the disk is detached already."
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
+DETACHED = "  This error is meant to come: the disk is detached already."
+DIRECTOR = "10.0.1.6"
 
 
 class Difference(Exception):
     """An answer is wrong, or something is left; the message says where."""
 
 
-@dataclass(frozen=True)
-class Life:
-    """The life of one VM.
-
-    Attributes:
-        title: What it shows.
-        contract: The contract version of all its calls.
-        stemcell: The stemcell's api_version.
-        instance_type: Of the VM.
-        networks: How many networks the VM has.
-        has_registry: Whether a registry is configured.
-        is_nvme: Whether the VM shows its disks by NVMe's names.
-    """
-
-    title: str
-    contract: int
-    stemcell: object
-    instance_type: str
-    networks: int
-    has_registry: bool
-    is_nvme: bool
-
-
-LIVES = (
-    Life(
-        title="Contract V3, stemcell 3: one network, no registry",
-        contract=3,
-        stemcell=3,
-        instance_type="m5.large",
-        networks=1,
-        has_registry=False,
-        is_nvme=True,
-    ),
-    Life(
-        title="Contract V1, stemcell 1: two networks, an HTTP registry",
-        contract=1,
-        stemcell=ABSENT,
-        instance_type="t2.medium",
-        networks=2,
-        has_registry=True,
-        is_nvme=False,
-    ),
-)
-
-
 class Play:
-    """A life, in a world.
+    """The life of a VM, in a world.
 
     Attributes:
         calls: The number of calls that answered as expected.
     """
 
-    def __init__(self, stage: Stage, life: Life, command: Sequence[str] | None = None) -> None:
-        """Prepare.
-
-        Args:
-            stage: The stand-ins to use.
-            life: What is shown.
-            command: A command to run instead of the executable in this environment.
-        """
-        registry = {"endpoint": stage.registry.endpoint, "user": USER, "password": PASSWORD}
-        section = registry if life.has_registry else None
-        self._cpi = Cpi(config(stage.fake_aws.endpoint, agent=AGENT, registry=section), command=command)
+    def __init__(self, stage: Stage) -> None:
+        """Prepare."""
+        self._cpi = Cpi(config(stage.fake_aws.endpoint))
         self._stage = stage
-        self._life = life
         self.calls = 0
 
     def play(self) -> None:
         """Make the calls, and show the settings that the VM's agent boots with."""
-        print("\n" + paint(self._life.title, BOLD))
-        print(row(["call", "arguments", "result", "ms", "AWS calls"], [DIM] * 5))
         stemcell_cid, vm_cid = self._create()
+        settings = user_data(self._stage.world, vm_cid)
         disk_cid = self._use(vm_cid)
-        there = state(self._stage)
         self._call("detach_disk", vm_cid, disk_cid)
         self._call("delete_vm", vm_cid)
         self._call("has_vm", vm_cid, result=False)
         self._call("delete_disk", disk_cid)
         self._call("delete_stemcell", stemcell_cid)
-        for kind, what in (("user_data", "user_data, decoded"), ("registry", "the registry's document")):
-            if f"{vm_cid} {kind}" in there:
-                print("\n" + paint(f"The agent's settings of {vm_cid}: {what}", BOLD))
-                print(masked(readable(there[f"{vm_cid} {kind}"])))
+        print("\n" + paint(f"The settings of the agent on {vm_cid}, from its user_data", BOLD))
+        print(readable(settings))
 
     def _create(self) -> tuple[str, str]:
         """Create a stemcell and a VM; return their ids."""
-        life, world = self._life, self._stage.world
+        world = self._stage.world
         self._call("info", result={"stemcell_formats": ["aws-raw", "aws-light"], "api_version": 3})
-        tags = [{"tags": {"made_by": "demo"}}] if life.contract >= 3 else []
-        light = {"ami": {"us-east-1": world.image_id}, "version": "1.100"}
         stemcell_cid = f"{world.image_id} light"
-        self._call("create_stemcell", "/var/vcap/image", light, *tags, result=stemcell_cid)
+        light = {"ami": {"us-east-1": world.image_id}, "version": "1.100"}
+        self._call(
+            "create_stemcell", "/var/vcap/image", light, {"tags": {"made_by": "demo"}}, result=stemcell_cid
+        )
         properties = {
-            "instance_type": life.instance_type,
+            "instance_type": "m5.large",
             "availability_zone": world.zone,
             "ephemeral_disk": {"size": 10240, "type": "gp3"},
         }
-        networks = dict(list(_networks(world.subnet_ids).items())[: life.networks])
+        networks = network(world)
         environment = {"bosh": {"group": "demo-web", "tags": {"deployment": "demo"}}}
-        arguments = [f"demo-agent-v{life.contract}", stemcell_cid, properties, networks, [], environment]
-        expected = [INSTANCE, networks] if life.contract >= 2 else INSTANCE
-        created = self._call("create_vm", *arguments, result=expected)
-        vm_cid: str = created[0] if life.contract >= 2 else created
+        arguments = ["demo-agent", stemcell_cid, properties, networks, [], environment]
+        vm_cid: str = self._call("create_vm", *arguments, result=[INSTANCE, networks])[0]
         self._call("has_vm", vm_cid, result=True)
         return stemcell_cid, vm_cid
 
@@ -162,72 +98,48 @@ class Play:
         """Use the VM and two disks; return the id of the second one, which stays attached."""
         metadata = {"director": "demo-director", "deployment": "demo", "job": "web", "index": 0}
         self._call("set_vm_metadata", vm_cid, metadata)
-        first = self._attached(vm_cid, 1024, "/dev/sdf")
+        first = self._attached(vm_cid, 1024)
         self._call("set_disk_metadata", first, {"deployment": "demo", "instance_index": 0})
-        second = self._attached(vm_cid, 2048, "/dev/sdg")
+        second = self._attached(vm_cid, 2048)
         self._call("detach_disk", vm_cid, first)
         self._call("detach_disk", vm_cid, first, result="Bosh::Clouds::DiskNotAttached")
-        print(paint(folded(DETACHED, " " * (METHOD + GAP)), DIM))
+        print(paint(DETACHED, DIM))
         self._call("delete_disk", first)
         self._call("get_disks", vm_cid, result=[VOLUME] * 3)
         self._call("reboot_vm", vm_cid)
         return second
 
-    def _attached(self, vm_cid: str, size: int, device: str) -> str:
+    def _attached(self, vm_cid: str, size: int) -> str:
         """Create a disk and attach it; return its id."""
         disk_cid: str = self._call("create_disk", size, {"type": "gp3"}, vm_cid, result=VOLUME)
-        path = NVME + disk_cid.replace("-", "") if self._life.is_nvme else device
-        self._call("attach_disk", vm_cid, disk_cid, result=path if self._life.contract >= 2 else None)
+        self._call("attach_disk", vm_cid, disk_cid, result=NVME + disk_cid.replace("-", ""))
         return disk_cid
 
     def _call(self, method: str, *arguments: Any, result: object = None) -> Any:
         """Make a call, show it, and check its result, or the type of its error; return the result."""
-        fake_aws, registry = self._stage.fake_aws, self._stage.registry
+        fake_aws = self._stage.fake_aws
         fake_aws.forget_calls()
-        registry.requests.clear()
-        life, where = self._life, f"{method} {brief(list(arguments))}"
+        where = f"{method} {' '.join(map(brief, arguments))}"
         try:
-            answer = self._cpi.call(method, *arguments, api_version=life.contract, stemcell=life.stemcell)
+            answer = self._cpi.call(method, *arguments, api_version=CONTRACT, stemcell=STEMCELL)
             document = answer.document
         except (AssertionError, OSError, subprocess.TimeoutExpired) as error:
             raise self._failed(where, f"{type(error).__name__}: {error}") from None
-        asked = [request.method for request in registry.requests]
-        print(line(method, list(arguments), answer, calls_in_short(fake_aws.actions(), asked)))
         failure = document.get("error")
         found = failure.get("type") if isinstance(failure, dict) else document.get("result")
-        if answer.returncode != 0:
-            raise self._failed(where, f"The exit status is {answer.returncode}.\n{answer.stderr}")
-        if document.keys() != {"result", "error", "log"} or not _is_as(result, found):
-            whole = f"{readable(document)}\n\nstderr of the call:\n{answer.stderr}"
-            raise self._failed(where, f"The result should be {result}, and is:\n{whole}")
+        print(paint(cut(where), BOLD))
+        print(paint(cut(f"  {brief(failure)}"), YELLOW) if failure else cut(f"  {brief(found)}"))
+        print(paint(f"  {answer.milliseconds:.0f} ms, AWS: {calls_in_short(fake_aws.actions())}", DIM))
+        if document.keys() != {"result", "error", "log"} or answer.returncode or not _is_as(result, found):
+            stderr = f"exit status {answer.returncode}, stderr:\n{answer.stderr}"
+            raise self._failed(
+                where, f"The result should be {result}, and is:\n{readable(document)}\n{stderr}"
+            )
         self.calls += 1
         return found
 
     def _failed(self, where: str, problem: str) -> Difference:
         return Difference(f"Failed at call {self.calls + 1}, {where}\n{problem}")
-
-
-def check_nothing_left(stage: Stage) -> None:
-    """Fail when any created resource is left behind."""
-    found = {**stage.world.state(), "registry": list(stage.registry.documents)}
-    if found != {**stage.world.empty, "registry": []}:
-        raise Difference(f"Failed: something is left at the end.\n{readable(found)}")
-
-
-def _networks(subnet_ids: Sequence[str]) -> dict[str, Any]:
-    """Describe a network in each of the first two subnets."""
-    networks = {
-        name: {
-            "type": "manual",
-            "ip": f"10.0.{number}.10",
-            "netmask": "255.255.255.0",
-            "gateway": f"10.0.{number}.1",
-            "cloud_properties": {"subnet": subnet_id},
-        }
-        for number, name, subnet_id in zip((1, 2), ("front", "back"), subnet_ids, strict=False)
-    }
-    networks["front"] |= {"dns": ["10.0.0.2"], "default": ["dns", "gateway"]}
-    return networks
 
 
 def _is_as(expected: object, found: object) -> bool:
@@ -243,80 +155,104 @@ def _is_as(expected: object, found: object) -> bool:
     return type(found) is type(expected) and found == expected
 
 
-def line(method: str, arguments: list[Any], answer: Answer, calls: str) -> str:
-    """Write the line of a call."""
-    error = answer.document.get("error")
-    if isinstance(error, dict):
-        kind = str(error.get("type")).rpartition("::")[2]
-        result = f"{kind}: {brief(error.get('message'))}"
-    else:
-        result = brief(answer.document.get("result"))
-    texts = [method, " ".join(map(brief, arguments)), result, f"{answer.milliseconds:.0f}", calls]
-    return row(texts, [BOLD, "", YELLOW if isinstance(error, dict) else "", "", DIM])
+def network(world: World) -> dict[str, Any]:
+    """Describe a network in the first subnet."""
+    private = {
+        "type": "manual",
+        "ip": "10.0.1.10",
+        "netmask": "255.255.255.0",
+        "gateway": "10.0.1.1",
+        "dns": ["10.0.0.2"],
+        "default": ["dns", "gateway"],
+        "cloud_properties": {"subnet": world.subnet_id},
+    }
+    return {"private": private}
 
 
-def row(texts: Sequence[str], colours: Sequence[str]) -> str:
-    """Write a row of the table; its last column, the calls to AWS, takes as many lines as it needs."""
-    free = width() - METHOD - TIME - 4 * GAP
-    arguments, result = free * 2 // 7, free // 4
-    method, given, returned, time, calls = texts
-    first, *more = textwrap.wrap(calls, free - arguments - result, subsequent_indent="   ")
-    cells = [cell(method, METHOD), cell(given, arguments), cell(returned, result), time.rjust(TIME), first]
-    painted = [paint(text, colour) if colour else text for text, colour in zip(cells, colours, strict=True)]
-    under = " " * (width() - free + arguments + result)
-    return "\n".join([(" " * GAP).join(painted), *(under + paint(text, colours[-1]) for text in more)])
+def user_data(world: World, vm_cid: str) -> Any:
+    """Read an instance's user_data as its agent does."""
+    answer = world.ec2.describe_instance_attribute(InstanceId=vm_cid, Attribute="userData")
+    return json.loads(base64.b64decode(answer["UserData"]["Value"]))
 
 
-def show(command: Sequence[str] | None = None) -> int:
-    """Show and check everything.
-
-    Returns:
-        The exit status.
-    """
-    title = "The life of a VM: every row is one process of the CPI, on a simulated AWS (moto)."
-    print(textwrap.fill(title, width()))
-    with staged() as stage:
-        plays = [Play(stage, life, command) for life in LIVES]
-        try:
-            for play in plays:
-                play.play()
-            if command is None:  # another CPI has no such tools
-                demo_tools.show(stage)
-            check_nothing_left(stage)
-        except (Difference, demo_tools.Unexpected) as problem:
-            print("\n" + paint(masked(str(problem)), RED, sys.stderr), file=sys.stderr)
-            return 1
-    calls = sum(play.calls for play in plays)
-    checked = f"Checked: the answers of {calls} calls, and that nothing is left in EC2 or the registry."
-    print("\n" + paint(textwrap.fill(checked, width()), GREEN))
-    return 0
+def cloud_config(world: World) -> dict[str, Any]:
+    """Write a cloud config with three mistakes: a misspelt key, a wrong zone, too many IOPS."""
+    disk = {"size": 10_240, "type": "gp3", "iops": 90_000}
+    subnet = {
+        "az": "z1",
+        "range": "10.0.3.0/24",
+        "gateway": "10.0.3.1",
+        "reserved": ["10.0.3.2-10.0.3.9"],
+        "cloud_properties": {"subnet": world.subnet_ids[2]},
+    }
+    properties = {"instance_type": "t3.micro", "ephemeral_disk": disk, "securty_groups": ["bosh"]}
+    return {
+        "azs": [{"name": "z1", "cloud_properties": {"availability_zone": world.zone}}],
+        "vm_types": [{"name": "worker", "cloud_properties": properties}],
+        "networks": [{"name": "default", "type": "manual", "subnets": [subnet]}],
+        "compilation": {"workers": 1, "network": "default", "az": "z1", "vm_type": "worker"},
+    }
 
 
-def command_line(text: str) -> list[str]:
-    """Read a command, and find its program as a shell does.
+def show_check(stage: Stage) -> None:
+    """Show what `cpi check` finds in a cloud config with mistakes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "cloud-config.yml")
+        path.write_text(yaml.safe_dump(cloud_config(stage.world), sort_keys=False))
+        answer = Cpi(config(stage.fake_aws.endpoint)).run("check", str(path))
+    _show_report(f"cpi check cpi.json {path.name}", answer, f"{folder}/")
 
-    Raises:
-        ArgumentTypeError: There is no program of that name.
-    """
-    words = shlex.split(text)
-    program = shutil.which(words[0]) if words else None
-    if program is None:
-        raise argparse.ArgumentTypeError(f"no such command: {text!r}")
-    return [str(Path(program).absolute()), *words[1:]]
+
+def show_diagnosis(stage: Stage) -> None:
+    """Show what `cpi diagnose` says of a VM whose Director does not let it in."""
+    world, cpi = stage.world, Cpi(config(stage.fake_aws.endpoint))
+    director = world.ec2.run_instances(
+        ImageId=world.image_id,
+        InstanceType="t3.micro",
+        MinCount=1,
+        MaxCount=1,
+        SubnetId=world.subnet_id,
+        PrivateIpAddress=DIRECTOR,
+        SecurityGroupIds=[world.groups["web"]],
+    )["Instances"][0]["InstanceId"]
+    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
+    arguments = ["demo-agent", f"{world.image_id} light", properties, network(world), [], {}]
+    vm_cid = cpi.call("create_vm", *arguments, stemcell=STEMCELL).ok()[0]
+    _show_report(f"cpi diagnose cpi.json {vm_cid}", cpi.run("diagnose", vm_cid))
+    cpi.call("delete_vm", vm_cid).ok()
+    world.ec2.terminate_instances(InstanceIds=[director])
+
+
+def _show_report(command: str, answer: Answer, folder: str = "") -> None:
+    """Print a command and its report, which must say that there are mistakes."""
+    report = masked(answer.stdout.decode()).replace(folder, "")
+    print("\n" + paint(command, BOLD) + "\n" + report)
+    if answer.returncode != 1:
+        raise Difference(f"Failed: the exit status of {command} is {answer.returncode}.\n{answer.stderr}")
+
+
+def check_nothing_left(stage: Stage) -> None:
+    """Fail when any created resource is left behind."""
+    if stage.world.state() != stage.world.empty:
+        raise Difference(f"Failed: something is left at the end.\n{readable(stage.world.state())}")
 
 
 def main() -> int:
-    """Run the demo."""
+    """Show and check everything; returns the exit status."""
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
-    parser = argparse.ArgumentParser(prog="python -m testbed.demo", description=__doc__)
-    parser.add_argument(
-        "--cpi",
-        type=command_line,
-        metavar="COMMAND",
-        help="show another CPI: a command that is started with the path of the configuration added "
-        "(what paths it has itself must be absolute)",
-    )
-    return show(parser.parse_args().cpi)
+    print("The life of a VM: every call is one process of the CPI, on a simulated AWS (moto).\n")
+    with staged() as stage:
+        play = Play(stage)
+        try:
+            play.play()
+            show_check(stage)
+            show_diagnosis(stage)
+            check_nothing_left(stage)
+        except Difference as problem:
+            print("\n" + paint(masked(str(problem)), RED, sys.stderr), file=sys.stderr)
+            return 1
+    print(paint(f"Checked: the answers of {play.calls} calls, and that nothing is left in EC2.", GREEN))
+    return 0
 
 
 if __name__ == "__main__":

@@ -186,24 +186,9 @@ class Cpi:
         self._patience = patience
         self._environment = {**least_environment(self.folder), **(env or {})}
 
-    def call(
-        self,
-        method: str,
-        *arguments: Any,
-        api_version: int | None = 2,
-        stemcell: object = ABSENT,
-        context: Mapping[str, Any] | None = None,
-    ) -> Answer:
-        """Call a method.
-
-        Args:
-            method: Its name.
-            *arguments: Its arguments.
-            api_version: Of the contract; none leaves it out of the request.
-            stemcell: The stemcell's api_version, in the context.
-            context: More of the context.
-        """
-        return self.raw(request(method, arguments, api_version, stemcell, context))
+    def call(self, method: str, *arguments: Any, **more: Any) -> Answer:
+        """Call a method; see `request` for what else may be given."""
+        return self.raw(request(method, arguments, **more))
 
     def raw(self, stdin: bytes) -> Answer:
         """Give these bytes to the executable."""
@@ -230,21 +215,14 @@ class Cpi:
         elapsed = (time.perf_counter() - begin) * 1000
         return Answer(stdout, stderr.decode(errors="replace"), process.wait(), elapsed)
 
-    def start(
-        self,
-        method: str,
-        *arguments: Any,
-        api_version: int | None = 2,
-        stemcell: object = ABSENT,
-        context: Mapping[str, Any] | None = None,
-    ) -> Process:
+    def start(self, method: str, *arguments: Any, **more: Any) -> Process:
         """Start a call without waiting for it: the request is sent, stdin closed.
 
         The caller ends it: `finish(process)`.
         """
         process = self._popen([str(self.config_path)])
         assert process.stdin is not None  # noqa: S101 - tells the type checker
-        process.stdin.write(request(method, arguments, api_version, stemcell, context))
+        process.stdin.write(request(method, arguments, **more))
         process.stdin.close()
         process.stdin = None
         return process
@@ -269,11 +247,19 @@ def finish(process: Process) -> Answer:
 def request(
     method: str,
     arguments: Sequence[Any],
-    api_version: int | None,
-    stemcell: object,
-    context: Mapping[str, Any] | None,
+    api_version: int | None = 2,
+    stemcell: object = ABSENT,
+    context: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Write a request."""
+    """Write a request.
+
+    Args:
+        method: Its name.
+        arguments: Its arguments.
+        api_version: Of the contract; none leaves it out of the request.
+        stemcell: The stemcell's api_version, in the context.
+        context: More of the context.
+    """
     whole: dict[str, Any] = {"director_uuid": DIRECTOR_UUID, **(context or {})}
     if stemcell is not ABSENT:
         whole["vm"] = {"stemcell": {"api_version": stemcell}}

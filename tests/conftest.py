@@ -30,7 +30,6 @@ SLOWEST = {
     "test_console.py",
     "test_demo.py",
     "test_lifecycle.py",
-    "test_program_calls.py",
 }
 LONGEST_NAME = 60
 """Characters of one value in a test's id."""

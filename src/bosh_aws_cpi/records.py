@@ -2,7 +2,7 @@
 
 Like frozen dataclasses, but without their price. Python compiles the methods of each dataclass in every
 process. To load `dataclasses`, and to create a named tuple's class, would take more of `info` than all of its
-own work (docs/decisions/start-up.md). Type checkers see frozen dataclasses.
+own work (docs/performance.md). Type checkers see frozen dataclasses.
 """
 
 from __future__ import annotations

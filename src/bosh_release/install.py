@@ -102,7 +102,7 @@ def drop_typed_dicts(module: Path) -> None:
     """Make each TypedDict of a module, and each class that derives from one, another name for `dict`.
 
     They are for type checkers only, but Python creates the classes with all their annotations in every
-    process: 8 % of what `create_disk` executes (docs/decisions/start-up.md). All lines keep their numbers.
+    process: 8 % of what `create_disk` executes (docs/performance.md). All lines keep their numbers.
     """
     lines = module.read_text(encoding="utf-8").splitlines()
     dropped = {"TypedDict"}

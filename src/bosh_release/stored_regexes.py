@@ -1,7 +1,7 @@
 """Regular expressions, compiled when BOSH compiles the package: ``stored_regexes.py LIB`` stores their code.
 
 Python compiles each expression of each module that it loads in every process: a sixth of what `has_vm`
-executes (docs/decisions/start-up.md). `record` stores the code of those that the CPI's modules, and the
+executes (docs/performance.md). `record` stores the code of those that the CPI's modules, and the
 libraries that they import, compile while they are loaded; `use` lets `re` take it from there. What is not
 stored, and all of it with another interpreter, is compiled as ever.
 """

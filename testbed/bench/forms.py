@@ -1,24 +1,23 @@
-"""What is measured: the executable in its two forms, and the two yardsticks, as command lines."""
+"""What is measured: the executable in its two forms, and the yardsticks, as command lines."""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import importlib.util
 import platform
 import re
 import shutil
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import certifi
 
 from bosh_release import blobs, install, roots
-from testbed.bench.figures import BARE, ISOLATED, PIP, PLAIN, PLAIN_OF_RELEASE, RELEASE
+from testbed.bench.rows import PIP, RELEASE
 from testbed.cloud import ROOT
 from testbed.tls import Authority, TlsRelay
 
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 
     from testbed.cloud import FakeAws
 
-HERE = Path(__file__).parent
-OF_PLAIN = ("boto3", "botocore", "dateutil", "jmespath", "s3transfer", "six", "urllib3")
-"""What the plain script imports; all of it runs on any interpreter."""
 TEMPLATE = ROOT / "jobs/aws_cpi/templates/cpi.erb"
 
 
@@ -38,70 +34,35 @@ class Form:
     """A program that is started many times.
 
     Attributes:
-        name: In the tables.
+        name: In the table.
         python: The interpreter and its options.
-        program: What it runs; nothing for the bare interpreter.
-        starts_itself: Whether the program is started by its own first line, and not by `python`.
+        program: What it runs; nothing for the interpreter alone.
         trusts_front: Whether its own certificate authorities include that of `Front`.
     """
 
     name: str
     python: tuple[str, ...]
     program: str = ""
-    starts_itself: bool = False
     trusts_front: bool = False
-
-    @property
-    def is_bare(self) -> bool:
-        """Whether it is an interpreter without a program."""
-        return not self.program
 
     def command(self, config_path: Path) -> list[str]:
         """Return the command line that answers a request."""
-        if self.is_bare:
-            return [*self.python, "-c", "pass"]
-        return [*(() if self.starts_itself else self.python), self.program, str(config_path)]
-
-    def under(self, tool: Sequence[str], config_path: Path) -> list[str]:
-        """Return the command line that answers a request under a tool, which gets no script to start."""
-        return [*tool, *replace(self, starts_itself=False).command(config_path)]
-
-    def counting(self, file: Path, config_path: Path) -> list[str]:
-        """Return the command line that also writes how many modules were loaded."""
-        nothing = file.with_name("nothing.py")
-        nothing.touch()
-        program = self.program or str(nothing)
-        return [*self.python, str(HERE / "loaded.py"), str(file), program, str(config_path)]
+        return [*self.python, *([self.program, str(config_path)] if self.program else ["-c", "pass"])]
 
 
-def bare_forms(python: Path | None = None) -> list[Form]:
-    """Return the interpreter without a program: that of the release, if it is another one, and this one."""
-    return [Form(ISOLATED, (str(python or sys.executable), "-I", "-S")), Form(BARE, (sys.executable,))]
-
-
-def plain_form(script: str = "plain.py") -> Form:
-    """Return a plain boto3 script."""
-    return Form(PLAIN, (sys.executable,), str(HERE / script))
-
-
-def plain_form_on(python: Path, scratch: Path) -> Form:
-    """Return the plain boto3 script on another interpreter, with the packages of this one beside it."""
-    folder = scratch / "plain"
-    folder.mkdir()
-    for name in OF_PLAIN:
-        found = importlib.util.find_spec(name)
-        assert found is not None and found.origin is not None  # noqa: S101, PT018 - they are installed
-        place = Path(found.origin)
-        place = place.parent if found.submodule_search_locations else place
-        (folder / place.name).symlink_to(place)
-    shutil.copy(HERE / "plain.py", folder)
-    return Form(PLAIN_OF_RELEASE, (str(python),), str(folder / "plain.py"))
+def yardsticks(method: str) -> dict[str, Form]:
+    """Return what each form of the executable is compared with: a boto3 script, or the interpreter alone."""
+    if method == "info":
+        isolated = Form("python -I -S", (sys.executable, "-I", "-S"))
+        return {PIP: Form("python", (sys.executable,)), RELEASE: isolated}
+    script = Form("boto3 script", (sys.executable,), str(Path(__file__).with_name("plain.py")))
+    return {PIP: script, RELEASE: script}
 
 
 def pip_form() -> Form:
     """Return the console script that pip has installed beside this interpreter."""
     script = Path(sys.executable).parent / "cpi"
-    return Form(PIP, (sys.executable,), str(script), starts_itself=True)
+    return Form(PIP, (sys.executable,), str(script))
 
 
 def release_form(scratch: Path, authority: Path | None = None) -> Form:
@@ -120,20 +81,6 @@ def release_form(scratch: Path, authority: Path | None = None) -> Form:
     install.install(sources, lib, kind())
     return Form(
         RELEASE, (sys.executable, *flags(TEMPLATE.read_text())), str(lib), trusts_front=authority is not None
-    )
-
-
-def release_form_on(python: Path, scratch: Path, authority: Path | None = None) -> Form:
-    """Install the executable with the interpreter and the wheels that the release has; see `release_form`."""
-    sources, lib = scratch / "sources", scratch / "lib"
-    for place in (ROOT / "src", ROOT / "blobs"):
-        shutil.copytree(place, sources, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
-    if authority:
-        trust(sources, authority)
-    installer = [str(python), "-I", "-S", "-B", "bosh_release/install.py", str(lib), kind()]
-    subprocess.run(installer, check=True, cwd=sources)
-    return Form(
-        RELEASE, (str(python), *flags(TEMPLATE.read_text())), str(lib), trusts_front=authority is not None
     )
 
 
@@ -163,12 +110,6 @@ class Front(TlsRelay):
         self.authority = own.path
         self.bundle = folder / "bundle.pem"
         self.bundle.write_bytes(Path(certifi.where()).read_bytes() + own.path.read_bytes())
-
-
-def version(python: Path) -> str:
-    """Return the version of an interpreter, "Python 3.13.18"."""
-    asked = [str(python), "--version"]
-    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def flags(template: str) -> list[str]:

@@ -90,40 +90,13 @@ def delete_vm(ec2: Any, vm_cid: str) -> None:
         time.sleep(1)
 
 
-def set_vm_metadata(ec2: Any, vm_cid: str, metadata: dict[str, Any]) -> None:
-    """Tag an instance and its volumes."""
-    instance = ec2.describe_instances(InstanceIds=[vm_cid])["Reservations"][0]["Instances"][0]
-    volumes = [mapping["Ebs"]["VolumeId"] for mapping in instance["BlockDeviceMappings"]]
-    ec2.create_tags(Resources=[vm_cid, *volumes], Tags=_tags(metadata))
-
-
-def set_disk_metadata(ec2: Any, disk_cid: str, metadata: dict[str, Any]) -> None:
-    """Tag a volume."""
-    ec2.create_tags(Resources=[disk_cid], Tags=_tags(metadata))
-
-
-def _tags(metadata: dict[str, Any]) -> list[dict[str, str]]:
-    return [{"Key": key, "Value": str(value)} for key, value in metadata.items()]
-
-
 def _state(ec2: Any, instance_id: str) -> str:
     answer = ec2.describe_instances(InstanceIds=[instance_id])
     state: str = answer["Reservations"][0]["Instances"][0]["State"]["Name"]
     return state
 
 
-METHODS = {
-    each.__name__: each
-    for each in (
-        has_vm,
-        create_disk,
-        attach_disk,
-        create_vm,
-        delete_vm,
-        set_vm_metadata,
-        set_disk_metadata,
-    )
-}
+METHODS = {each.__name__: each for each in (has_vm, create_disk, attach_disk, create_vm, delete_vm)}
 
 
 def _assumed(aws: dict[str, Any], keys: dict[str, Any]) -> dict[str, Any]:

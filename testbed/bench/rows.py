@@ -58,6 +58,22 @@ def delete_vm(fake_aws: FakeAws) -> list[Any]:
     return [_vm(_world(fake_aws))]
 
 
+PIP, RELEASE = "pip", "release"
+"""The executable as pip installs it, and as the BOSH package does."""
+
+MOST: dict[str, dict[str, float]] = {
+    "info": {PIP: 3.07, RELEASE: 3.89},
+    "has_vm": {PIP: 0.59, RELEASE: 0.42},
+    "create_disk": {PIP: 0.85, RELEASE: 0.62},
+    "attach_disk": {PIP: 0.62, RELEASE: 0.45},
+    "create_vm": {PIP: 0.93, RELEASE: 0.67},
+    "delete_vm": {PIP: 0.61, RELEASE: 0.44},
+    "has_vm-tls": {PIP: 0.65, RELEASE: 0.38},
+    "has_vm-role": {PIP: 0.71, RELEASE: 0.44},
+    "create_vm-tls-role": {PIP: 1.05, RELEASE: 0.56},
+}
+"""How many of the yardstick's instructions a row may take, by the form; docs/performance.md has the rule."""
+
 ROWS: dict[str, Row] = {
     **{each.__name__: each for each in (info, has_vm, create_disk, attach_disk, create_vm, delete_vm)},
     f"has_vm-{TLS}": has_vm,

@@ -17,12 +17,36 @@ from testbed.executable import DIRECTOR_UUID
 SIZES = (500, 5_000)
 """How many volumes there are, and AMIs; there are twice as many snapshots."""
 REPEATS = 3
+MOST_GROWTH = 3.0
+"""How many times longer each of the most volumes may be judged than each of the fewest. At equal work it is
+1 to 1.6, as more memory is slower; if each volume were compared with each, it would be 10."""
 CREATED = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def sweeping() -> dict[str, float]:
+def sweeping() -> dict[int, float]:
     """Return the milliseconds of CPU in which all resources are judged, by the number of volumes."""
-    return {str(size): min(_judged(size) for _ in range(REPEATS)) for size in SIZES}
+    return {size: min(_judged(size) for _ in range(REPEATS)) for size in SIZES}
+
+
+def told(swept: dict[int, float]) -> str:
+    """Write the figures as a line."""
+    (few, _), (many, milliseconds) = swept.items()
+    return (
+        f"cpi sweep judges {many:,} volumes and as many AMIs in {milliseconds:.0f} ms of CPU, each in "
+        f"{_growth(swept):.1f} times the time of each of {few:,}, {MOST_GROWTH} at most."
+    )
+
+
+def beyond(swept: dict[int, float]) -> list[str]:
+    """List the limit if it is exceeded."""
+    times = _growth(swept)
+    exceeded = f"sweep: each of many volumes is judged {times:.1f} times as long, {MOST_GROWTH} at most"
+    return [exceeded] if times > MOST_GROWTH else []
+
+
+def _growth(swept: dict[int, float]) -> float:
+    (few, before), (many, after) = swept.items()
+    return (after / many) / (before / few)
 
 
 def _judged(size: int) -> float:

@@ -1,13 +1,11 @@
 """Run a command and print its cost: `python -I -S timed.py STDIN STDOUT STDERR COMMAND ...`.
 
-Prints milliseconds that passed, milliseconds of CPU, the peak of its memory in `ru_maxrss`'s unit,
-and the exit status. It is a process of its own, and a small one, because on Linux the peak of a process
-begins with that of the process that started it.
+Prints milliseconds of CPU, the peak of its memory in `ru_maxrss`'s unit, and the exit status. It is a process
+of its own, and a small one, because on Linux its peak begins with that of the process that started it.
 """
 
 import os
 import sys
-import time
 
 
 def main() -> None:
@@ -16,12 +14,10 @@ def main() -> None:
     written = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     streams = [(stdin, os.O_RDONLY), (stdout, written), (stderr, written)]
     opened = [(os.POSIX_SPAWN_OPEN, number, path, mode, 0o600) for number, (path, mode) in enumerate(streams)]
-    began = time.perf_counter()
     process = os.posix_spawn(command[0], command, os.environ, file_actions=opened)
     _, status, usage = os.wait4(process, 0)
-    passed = time.perf_counter() - began
     cpu = usage.ru_utime + usage.ru_stime
-    print(passed * 1000, cpu * 1000, usage.ru_maxrss, os.waitstatus_to_exitcode(status))
+    print(cpu * 1000, usage.ru_maxrss, os.waitstatus_to_exitcode(status))
 
 
 if __name__ == "__main__":

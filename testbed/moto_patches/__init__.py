@@ -5,88 +5,15 @@ corrected here, with one small function for each difference. The function's docs
 what EC2 does and what moto did.
 """
 
-from testbed.moto_patches import (
-    addresses,
-    allowed_images,
-    balancers,
-    console_and_acls,
-    copies,
-    deregistration,
-    disks,
-    dry_run,
-    ebs_direct,
-    elastic,
-    filters,
-    groups,
-    hibernation,
-    idempotency,
-    identifiers,
-    images,
-    interfaces,
-    kernels,
-    kms,
-    launch,
-    launch_templates,
-    modifications,
-    network_cards,
-    options,
-    placement,
-    prefixes,
-    quotas,
-    requests,
-    reserved_markets,
-    routes,
-    sharing,
-    snapshots,
-    spot,
-    subnets,
-    tags,
-    termination,
-    volumes,
-    words,
-)
+from importlib import import_module
+
 from testbed.moto_patches.patching import Patch, install
 
-MODULES = (
-    filters,
-    identifiers,
-    tags,
-    addresses,
-    prefixes,
-    groups,
-    interfaces,
-    elastic,
-    routes,
-    subnets,
-    volumes,
-    modifications,
-    snapshots,
-    ebs_direct,
-    disks,
-    copies,
-    images,
-    allowed_images,
-    sharing,
-    deregistration,
-    kernels,
-    kms,
-    launch,
-    network_cards,
-    hibernation,
-    termination,
-    options,
-    words,
-    placement,
-    reserved_markets,
-    spot,
-    quotas,
-    requests,
-    launch_templates,
-    idempotency,
-    balancers,
-    console_and_acls,
-    dry_run,
-)
+MODULES = """
+    filters identifiers tags addresses prefixes groups interfaces elastic routes subnets volumes
+    modifications snapshots ebs_direct copies sharing images launch network_cards termination options
+    placement reserved_markets quotas requests launch_templates idempotency balancers console_and_acls dry_run
+"""
 """In the order of installation: a later patch of a method wraps the earlier ones."""
 
 
@@ -96,7 +23,8 @@ def apply() -> list[Patch]:
     Returns:
         The patches, in the order in which they were installed.
     """
-    patches = [patch for module in MODULES for patch in module.PATCHES]
+    modules = [import_module(f"{__name__}.{name}") for name in MODULES.split()]
+    patches = [patch for module in modules for patch in module.PATCHES]
     for patch in patches:
         install(patch)
     return patches

@@ -11,10 +11,10 @@ from moto.ec2.models.elastic_network_interfaces import NetworkInterfaceBackend
 from moto.ec2.models.subnets import Subnet
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
-from testbed.moto_patches.patching import Patches, refuse
+from testbed.moto_patches.patching import Original, Patches, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
 PATCHES = Patches()
 
@@ -97,7 +97,7 @@ def first_free(subnet: Any, count: int) -> list[str]:
 
 
 @PATCHES.around(ElasticNetworkInterfaces, "create_network_interface")
-def no_free_address(original: Callable[..., Any], response: Any) -> Any:
+def no_free_address(original: Original, response: Any) -> Any:
     """For a full subnet EC2 has one code in CreateNetworkInterface and another one in RunInstances.
 
     Seen in aws/amazon-vpc-cni-k8s issue 3105, explained by AWS Support in cilium/cilium pull request 31016.
@@ -121,7 +121,7 @@ def requested(single: Any, entries: Iterable[Any]) -> list[str]:
 
 
 @PATCHES.around(Subnet, "request_ip")
-def requested_address(original: Callable[..., Any], subnet: Any, ip: str, instance: Any) -> None:
+def requested_address(original: Original, subnet: Any, ip: str, instance: Any) -> None:
     """EC2 answers InvalidIPAddress.InUse for a taken address; moto broke (HTTP 500).
 
     The interfaces tell which addresses are taken. moto's own list of them is not used: it lacked
@@ -132,7 +132,7 @@ def requested_address(original: Callable[..., Any], subnet: Any, ip: str, instan
 
 
 @PATCHES.around(Subnet, "get_available_subnet_ip")
-def available_address(original: Callable[..., Any], subnet: Any, instance: Any) -> str:
+def available_address(original: Original, subnet: Any, instance: Any) -> str:
     """EC2 never gives out an address that an interface holds; moto did."""
     del original, instance
     return first_free(subnet, 1)[0]
@@ -140,7 +140,7 @@ def available_address(original: Callable[..., Any], subnet: Any, instance: Any) 
 
 @PATCHES.around(NetworkInterfaceBackend, "create_network_interface")
 def unique_addresses(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     subnet: Any,
     private_ip_address: Any = None,

@@ -19,10 +19,10 @@ from moto.elbv2.exceptions import ELBClientError
 from moto.elbv2.models import ELBv2Backend, FakeHealthStatus, FakeTargetGroup
 
 from testbed.moto_patches.identifiers import well_formed
-from testbed.moto_patches.patching import Patches, parameter
+from testbed.moto_patches.patching import Original, Patches, parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 PATCHES = Patches()
 
@@ -39,7 +39,7 @@ def known_balancer(backend: Any, name: str) -> Any:
 
 @PATCHES.around(ELBBackend, "register_instances")
 def registered_once(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     load_balancer_name: str,
     instance_ids: Iterable[str],
@@ -62,7 +62,7 @@ def registered_once(
 
 @PATCHES.around(ELBBackend, "deregister_instances")
 def deregistered_once(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     load_balancer_name: str,
     instance_ids: Iterable[str],
@@ -80,7 +80,7 @@ def deregistered_once(
     return original(backend, load_balancer_name, instance_ids, *positional, **keywords)
 
 
-def listed_instances(original: Callable[..., Any], response: Any) -> Any:
+def listed_instances(original: Original, response: Any) -> Any:
     """ELB answers the instances that are registered now; moto answered an empty list."""
     result = original(response)
     balancer = response.elb_backend.load_balancers[parameter(response, "LoadBalancerName")]
@@ -94,7 +94,7 @@ for _name in ("register_instances_with_load_balancer", "deregister_instances_fro
 
 @PATCHES.around(ELBBackend, "describe_load_balancers")
 def described_balancers(
-    original: Callable[..., Any], backend: Any, names: list[str], *positional: Any, **keywords: Any
+    original: Original, backend: Any, names: list[str], *positional: Any, **keywords: Any
 ) -> Any:
     """For an unknown name ELB says that there is no active balancer; moto had another message."""
     try:
@@ -105,7 +105,7 @@ def described_balancers(
 
 
 @PATCHES.around(ELBv2Backend, "create_target_group")
-def quic_groups(original: Callable[..., Any], backend: Any, name: str, **keywords: Any) -> Any:
+def quic_groups(original: Original, backend: Any, name: str, **keywords: Any) -> Any:
     """ELB accepts the protocols QUIC and TCP_QUIC (API model, ProtocolEnum); moto does not know them."""
     protocol = keywords.get("protocol")
     if protocol not in QUIC:
@@ -130,7 +130,7 @@ def check_server_id(group: Any, target: dict[str, Any]) -> None:
 
 @PATCHES.around(ELBv2Backend, "register_targets")
 def known_targets(
-    original: Callable[..., Any], backend: Any, target_group_arn: str, instances: list[dict[str, Any]]
+    original: Original, backend: Any, target_group_arn: str, instances: list[dict[str, Any]]
 ) -> None:
     """ELB refuses unknown instances, and what is no address of a group's family; moto accepted any text.
 
@@ -169,7 +169,7 @@ def key_of(group: Any, target: dict[str, Any]) -> Any:
 
 
 @PATCHES.around(FakeTargetGroup, "register")
-def registered_by_port(original: Callable[..., Any], group: Any, targets: list[dict[str, Any]]) -> None:
+def registered_by_port(original: Original, group: Any, targets: list[dict[str, Any]]) -> None:
     """A target can be registered several times, at different ports; moto knew the last port only.
 
     Source: the API model of Elastic Load Balancing v2, RegisterTargets.
@@ -184,7 +184,7 @@ def registered_by_port(original: Callable[..., Any], group: Any, targets: list[d
 
 
 @PATCHES.around(FakeTargetGroup, "deregister")
-def deregistered_by_port(original: Callable[..., Any], group: Any, targets: list[dict[str, Any]]) -> None:
+def deregistered_by_port(original: Original, group: Any, targets: list[dict[str, Any]]) -> None:
     """ELB answers success for a target that is not registered, also for another port's.
 
     moto answered InvalidTarget, and did not look at the port. Source: the same model, DeregisterTargets: a
@@ -198,7 +198,7 @@ def deregistered_by_port(original: Callable[..., Any], group: Any, targets: list
 
 
 @PATCHES.around(FakeTargetGroup, "deregister_terminated_instances")
-def all_ports_terminated(original: Callable[..., Any], group: Any, instance_ids: list[str]) -> None:
+def all_ports_terminated(original: Original, group: Any, instance_ids: list[str]) -> None:
     """An instance that is terminated leaves with all its ports."""
     original(group, instance_ids)
     for key in [key for key in group.targets if isinstance(key, tuple) and key[0] in instance_ids]:
@@ -206,7 +206,7 @@ def all_ports_terminated(original: Callable[..., Any], group: Any, instance_ids:
 
 
 @PATCHES.around(FakeTargetGroup, "health_for")
-def health_by_port(original: Callable[..., Any], group: Any, target: dict[str, Any], ec2: Any) -> Any:
+def health_by_port(original: Original, group: Any, target: dict[str, Any], ec2: Any) -> Any:
     """The health is that of a target at a port; moto did not look at the port."""
     key = key_of(group, target)
     if key == target["Id"]:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 from moto.ec2.models.network_acls import NetworkAclBackend
 from moto.ec2.responses.general import General
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -20,7 +17,7 @@ LAST_RULE = 32767
 
 
 @PATCHES.around(General, "get_console_output")
-def latest_on_nitro_only(original: Callable[..., Any], response: Any) -> Any:
+def latest_on_nitro_only(original: Original, response: Any) -> Any:
     """EC2 shows the latest output of types on Nitro only; moto showed it for all types.
 
     The API reference of 2023 says "supported on instance types that use the Nitro hypervisor"; the callers of
@@ -44,7 +41,7 @@ def is_on_nitro(instance_type: str) -> bool:
 
 @PATCHES.around(NetworkAclBackend, "create_network_acl")
 def denying_by_default(
-    original: Callable[..., Any], backend: Any, vpc_id: str, *positional: Any, **keywords: Any
+    original: Original, backend: Any, vpc_id: str, *positional: Any, **keywords: Any
 ) -> Any:
     """A new network ACL denies everything by a last rule of each direction; moto's had no rules.
 

@@ -6,18 +6,15 @@ The contents of a volume are a list of the instances that had it, because each m
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.models.elastic_block_store import EBSBackend
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse, tag_specifications
 from testbed.moto_patches.volumes import check_iops
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PATCHES = Patches()
 
@@ -104,7 +101,7 @@ def _is_in_progress(volume: Any) -> bool:
 
 
 @PATCHES.around(ElasticBlockStore, "describe_volume_status")
-def initialization_status(original: Callable[..., Any], response: Any) -> Any:
+def initialization_status(original: Original, response: Any) -> Any:
     """EC2 shows how far a copy is initialized; moto lacks DescribeVolumeStatus.
 
     "Returns 100 when volume initialization has completed"; "not available for empty volumes created without a
@@ -125,9 +122,7 @@ def _status(volume: Any) -> dict[str, Any]:
 
 
 @PATCHES.around(EBSBackend, "attach_volume")
-def written_on(
-    original: Callable[..., Any], backend: Any, volume_id: str, instance_id: str, *more: Any
-) -> Any:
+def written_on(original: Original, backend: Any, volume_id: str, instance_id: str, *more: Any) -> Any:
     """An instance writes on the volumes that it gets."""
     attachment = original(backend, volume_id, instance_id, *more)
     volume = backend.get_volume(volume_id)
@@ -136,9 +131,7 @@ def written_on(
 
 
 @PATCHES.around(EBSBackend, "create_snapshot")
-def snapshot_of_contents(
-    original: Callable[..., Any], backend: Any, volume_id: str, *rest: Any, **more: Any
-) -> Any:
+def snapshot_of_contents(original: Original, backend: Any, volume_id: str, *rest: Any, **more: Any) -> Any:
     """A snapshot holds what is written on its volume at that time."""
     snapshot = original(backend, volume_id, *rest, **more)
     snapshot.testbed_contents = list(contents_of(backend.get_volume(volume_id)))
@@ -146,9 +139,7 @@ def snapshot_of_contents(
 
 
 @PATCHES.around(EBSBackend, "create_volume")
-def volume_with_contents(
-    original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any
-) -> Any:
+def volume_with_contents(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """A volume from a snapshot has its contents."""
     volume = original(backend, *positional, **keywords)
     snapshot = backend.snapshots.get(volume.snapshot_id)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.core.exceptions import ServiceException
 from moto.core.responses import ActionResult, BaseResponse
@@ -11,10 +11,7 @@ from moto.ec2.exceptions import DryRunClientError
 from moto.ec2.responses import EC2Response
 
 from testbed.moto_patches.identifiers import check_instance_ids, check_value_ids
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -33,7 +30,7 @@ def check_parameters(response: Any, action: str) -> None:
 
 
 @PATCHES.around(BaseResponse, "call_action")
-def only_checked(original: Callable[..., Any], response: Any) -> Any:
+def only_checked(original: Original, response: Any) -> Any:
     """With DryRun EC2 executes nothing; it answers HTTP 412 DryRunOperation for a correct call.
 
     moto executed many calls; for others it answered DryRunOperation with HTTP 400, before it

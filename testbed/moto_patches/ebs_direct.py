@@ -8,17 +8,14 @@ import json
 import re
 from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from moto.core.exceptions import ServiceException
 from moto.ebs.models import EBSSnapshot
 from moto.ebs.responses import EBSResponse
 
-from testbed.moto_patches.patching import Patches, parameter
+from testbed.moto_patches.patching import Original, Patches, parameter
 from testbed.moto_patches.snapshots import NO_VOLUME, begin_snapshot
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PATCHES = Patches()
 
@@ -78,7 +75,7 @@ def check_digest(response: Any, data: bytes) -> None:
 
 
 @PATCHES.around(EBSResponse, "start_snapshot")
-def started_snapshot(original: Callable[..., Any], response: Any) -> Any:
+def started_snapshot(original: Original, response: Any) -> Any:
     """EBS creates a pending snapshot without a volume, encrypted on request.
 
     moto left a volume behind, knew no encryption, gave the size of a block as 512, and
@@ -102,7 +99,7 @@ def started_snapshot(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(EBSResponse, "start_snapshot")
-def started_once(original: Callable[..., Any], response: Any) -> Any:
+def started_once(original: Original, response: Any) -> Any:
     """EBS answers a repeated client token with the first snapshot; moto created another one.
 
     The same token with other parameters is a conflict.
@@ -121,7 +118,7 @@ def started_once(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(EBSResponse, "put_snapshot_block")
-def checked_block(original: Callable[..., Any], response: Any) -> Any:
+def checked_block(original: Original, response: Any) -> Any:
     """While a snapshot is pending, EBS accepts whole blocks within the volume, with their checksum.
 
     moto accepted anything at any time.
@@ -137,7 +134,7 @@ def checked_block(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(EBSResponse, "complete_snapshot")
-def checked_completion(original: Callable[..., Any], response: Any) -> Any:
+def checked_completion(original: Original, response: Any) -> Any:
     """EBS compares the request with the blocks that it has, and completes the snapshot.
 
     moto compared nothing, and in DescribeSnapshots the snapshot did not change.
@@ -158,7 +155,7 @@ def checked_completion(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(EBSResponse, "list_snapshot_blocks")
-def listed_blocks(original: Callable[..., Any], response: Any) -> Any:
+def listed_blocks(original: Original, response: Any) -> Any:
     """EBS lists the blocks by index; moto listed them as they came, with 512 bytes each."""
     known(response.ebs_backend, parameter(response, "SnapshotId"))
     result = original(response)
@@ -168,7 +165,7 @@ def listed_blocks(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(EBSResponse, "get_snapshot_block")
-def known_block(original: Callable[..., Any], response: Any) -> Any:
+def known_block(original: Original, response: Any) -> Any:
     """EBS refuses an unknown snapshot, block or token; moto failed (HTTP 500), and ignored the token."""
     get = partial(parameter, response)
     snapshot = known(response.ebs_backend, get("SnapshotId"))

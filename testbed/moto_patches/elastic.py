@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.elastic_ip_addresses import ElasticAddress, ElasticAddressBackend
 from moto.ec2.models.elastic_network_interfaces import NetworkInterface
@@ -10,16 +10,13 @@ from moto.ec2.models.instances import InstanceBackend
 from moto.ec2.responses.elastic_ip_addresses import ElasticIPAddresses
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
 
 @PATCHES.around(ElasticAddress, "instance_id")
-def holder_of_the_interface(original: Callable[..., Any], address: Any) -> Any:
+def holder_of_the_interface(original: Original, address: Any) -> Any:
     """EC2 shows the interface's instance; moto showed an instance only if the call had named it."""
     interface = address.eni
     if interface is not None and interface.instance is not None:
@@ -28,13 +25,13 @@ def holder_of_the_interface(original: Callable[..., Any], address: Any) -> Any:
 
 
 @PATCHES.around(ElasticAddress, "network_interface_id")
-def no_interface(original: Callable[..., Any], address: Any) -> Any:
+def no_interface(original: Original, address: Any) -> Any:
     """EC2 shows no interface for an address that has none; moto showed an empty id."""
     return original(address) or None
 
 
 @PATCHES.around(ElasticAddressBackend, "address_by_allocation")
-def known_allocation(original: Callable[..., Any], backend: Any, allocation_ids: list[str]) -> Any:
+def known_allocation(original: Original, backend: Any, allocation_ids: list[str]) -> Any:
     """EC2 names the unknown id; moto named a Python list of all ids in the request."""
     known = {address.allocation_id for address in backend.addresses}
     for allocation_id in allocation_ids:
@@ -47,7 +44,7 @@ def known_allocation(original: Callable[..., Any], backend: Any, allocation_ids:
 
 
 @PATCHES.around(ElasticAddressBackend, "associate_address")
-def moved_address(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+def moved_address(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 takes a reassociated address from its old interface; moto showed it on both."""
     holders = {address.public_ip: address.eni for address in backend.addresses}
     moved = original(backend, *positional, **keywords)
@@ -58,14 +55,14 @@ def moved_address(original: Callable[..., Any], backend: Any, *positional: Any, 
 
 
 @PATCHES.around(ElasticIPAddresses, "associate_address")
-def moved_unless_told_not_to(original: Callable[..., Any], response: Any) -> Any:
+def moved_unless_told_not_to(original: Original, response: Any) -> Any:
     """EC2 reassociates an address unless AllowReassociation is false; moto did so only if it was true."""
     response.params.setdefault("AllowReassociation", True)
     return original(response)
 
 
 @PATCHES.around(NetworkInterface, "stop")
-def kept_elastic_address(original: Callable[..., Any], interface: Any) -> None:
+def kept_elastic_address(original: Original, interface: Any) -> None:
     """An instance that ends loses a public address of EC2's own, but its interface keeps an elastic one.
 
     In moto an interface that was to get an address of EC2's own lost either kind.
@@ -75,7 +72,7 @@ def kept_elastic_address(original: Callable[..., Any], interface: Any) -> None:
 
 
 @PATCHES.around(NetworkInterface, "association")
-def no_association(original: Callable[..., Any], interface: Any) -> Any:
+def no_association(original: Original, interface: Any) -> Any:
     """EC2 shows no association without a public address; moto showed an empty one."""
     return original(interface) or None
 
@@ -94,7 +91,7 @@ def settle_public_address(interface: Any) -> None:
 
 
 @PATCHES.around(ElasticNetworkInterfaces, "modify_network_interface_attribute")
-def told_to_be_public(original: Callable[..., Any], response: Any) -> Any:
+def told_to_be_public(original: Original, response: Any) -> Any:
     """With AssociatePublicIpAddress EC2 gives an interface a public address once it is an instance's first.
 
     moto ignored the parameter.
@@ -110,9 +107,7 @@ def told_to_be_public(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(InstanceBackend, "run_instances")
-def public_once_launched(
-    original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any
-) -> Any:
+def public_once_launched(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """The same for an interface that an instance is launched with."""
     reservation = original(backend, *positional, **keywords)
     for instance in reservation.instances:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2 import utils
 from moto.ec2.models import security_groups
 from moto.ec2.responses._base_response import EC2BaseResponse
 
-from testbed.moto_patches.patching import Patches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches
 
 PATCHES = Patches()
 
@@ -44,13 +41,13 @@ class Wanted(list[str]):
 
 
 @PATCHES.around(EC2BaseResponse, "_filters_from_querystring")
-def read(original: Callable[..., Any], response: Any) -> Any:
+def read(original: Original, response: Any) -> Any:
     """EC2's wildcards work in each filter; moto compared the values of many literally."""
     return {name: Wanted(values) for name, values in original(response).items()}
 
 
 @PATCHES.around(utils, "is_filter_matching")
-def any_value(original: Callable[..., Any], resource: Any, name: str, wanted: Any) -> Any:
+def any_value(original: Original, resource: Any, name: str, wanted: Any) -> Any:
     """EC2's filters match a resource with any of the values; moto's needed all of them, or no others.
 
     moto's wildcards were those of file names, without an escape.
@@ -63,14 +60,14 @@ def any_value(original: Callable[..., Any], resource: Any, name: str, wanted: An
 
 
 @PATCHES.around(utils, "simple_aws_filter_to_re")
-def of_tags(original: Callable[..., Any], pattern: str) -> str:
+def of_tags(original: Original, pattern: str) -> str:
     """The same for tags: moto had no escape for a backslash, and brackets were a set of characters."""
     del original
     return expression(pattern)
 
 
 @PATCHES.around(security_groups, "aws_api_matches")
-def of_groups(original: Callable[..., Any], pattern: str, value: object) -> bool:
+def of_groups(original: Original, pattern: str, value: object) -> bool:
     """The same for security groups, where moto took all other characters for a regular expression."""
     del original
     return value in Wanted([pattern])

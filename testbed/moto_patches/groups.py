@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.models.security_groups import SecurityGroupBackend
 from moto.ec2.responses.general import General
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 KEYS = {"group-id": "GroupId", "vpc-id": "VpcId", "state": "State"}
@@ -94,7 +91,7 @@ def described_associations(response: Any) -> Any:
 
 
 @PATCHES.around(SecurityGroupBackend, "delete_security_group")
-def deleted_group(original: Callable[..., Any], backend: Any, *names: Any, **named: Any) -> Any:
+def deleted_group(original: Original, backend: Any, *names: Any, **named: Any) -> Any:
     """EC2 deletes no associated group (the same guide); moto knew no associations. The code is a guess."""
     group_id = named.get("group_id", next(iter(names[1:]), None))
     if any(group_id == associated_id for associated_id, _ in associations(backend)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.responses.amis import AmisResponse
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
@@ -11,10 +11,7 @@ from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfac
 from moto.ec2.responses.instances import InstanceResponse
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -56,7 +53,7 @@ def show_own_state(response: Any) -> None:
     response.RESPONSE_KEY_PATH_TO_TRANSFORMER = kept
 
 
-def idempotent(original: Callable[..., Any], response: Any) -> Any:
+def idempotent(original: Original, response: Any) -> Any:
     """EC2 answers a repeated client token with the first resource; moto created another one.
 
     An instance is shown as it is now. A resource that was deleted meanwhile is answered
@@ -92,7 +89,7 @@ for _owner, _name in (
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def live_instance(original: Callable[..., Any], response: Any) -> Any:
+def live_instance(original: Original, response: Any) -> Any:
     """EC2 refuses the token of an instance that has terminated; moto ignored tokens."""
     result = original(response)
     if any(instance.state == "terminated" for instance in result.result.instances):

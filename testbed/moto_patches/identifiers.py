@@ -10,10 +10,10 @@ from moto.ec2.models.amis import AmiBackend
 from moto.ec2.models.elastic_block_store import EBSBackend
 from moto.ec2.models.instances import InstanceBackend
 
-from testbed.moto_patches.patching import Patches, refuse
+from testbed.moto_patches.patching import Original, Patches, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 PATCHES = Patches()
 
@@ -42,28 +42,19 @@ def check_value_ids(prefix: str, parameter: str, identifiers: Iterable[object]) 
             )
 
 
-@PATCHES.around(InstanceBackend, "get_instance")
-def one_instance(original: Callable[..., Any], backend: Any, instance_id: str) -> Any:
+def known_instances(original: Original, backend: Any, instance_ids: Any, *filters: Any) -> Any:
     """EC2 has one error for a malformed instance id and another for an unknown one; moto had one for both."""
-    check_instance_ids([instance_id])
-    return original(backend, instance_id)
+    check_instance_ids([instance_ids] if isinstance(instance_ids, str) else instance_ids)
+    return original(backend, instance_ids, *filters)
 
 
-@PATCHES.around(InstanceBackend, "get_multi_instances_by_id")
-def many_instances(
-    original: Callable[..., Any],
-    backend: Any,
-    instance_ids: list[str],
-    filters: Any = None,
-) -> Any:
-    """The same for the calls that take several ids, such as TerminateInstances."""
-    check_instance_ids(instance_ids)
-    return original(backend, instance_ids, filters)
+for _name in ("get_instance", "get_multi_instances_by_id"):
+    PATCHES.around(InstanceBackend, _name)(known_instances)
 
 
 @PATCHES.around(InstanceBackend, "get_reservations_by_instance_ids")
 def described_instances(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     instance_ids: list[str],
     filters: Any = None,
@@ -73,23 +64,19 @@ def described_instances(
     return original(backend, list(dict.fromkeys(instance_ids)), filters=filters)
 
 
-@PATCHES.around(EBSBackend, "get_volume")
-def one_volume(original: Callable[..., Any], backend: Any, volume_id: str) -> Any:
+def known_volume(original: Original, backend: Any, volume_id: str) -> Any:
     """EC2 calls a malformed volume id an invalid value; moto called it an unknown volume."""
     check_value_ids("vol", "volumeId", [volume_id])
     return original(backend, volume_id)
 
 
-@PATCHES.around(EBSBackend, "delete_volume")
-def deleted_volume(original: Callable[..., Any], backend: Any, volume_id: str) -> Any:
-    """The same for DeleteVolume."""
-    check_value_ids("vol", "volumeId", [volume_id])
-    return original(backend, volume_id)
+for _name in ("get_volume", "delete_volume"):
+    PATCHES.around(EBSBackend, _name)(known_volume)
 
 
 @PATCHES.around(EBSBackend, "describe_volumes")
 def described_volumes(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     volume_ids: list[str] | None = None,
     filters: Any = None,
@@ -111,7 +98,7 @@ def check_snapshot_ids(backend: Any, snapshot_ids: list[str]) -> None:
 
 
 @PATCHES.around(EBSBackend, "delete_snapshot")
-def deleted_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
+def deleted_snapshot(original: Original, backend: Any, snapshot_id: str) -> Any:
     """EC2 has one error for a malformed snapshot id and another for an unknown one; moto had one for both."""
     check_snapshot_ids(backend, [snapshot_id])
     return original(backend, snapshot_id)
@@ -119,7 +106,7 @@ def deleted_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: st
 
 @PATCHES.around(EBSBackend, "describe_snapshots")
 def described_snapshots(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     snapshot_ids: list[str] | None = None,
     filters: Any = None,
@@ -131,7 +118,7 @@ def described_snapshots(
 
 @PATCHES.around(AmiBackend, "describe_images")
 def described_images(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     ami_ids: list[str] | None = None,
     **keywords: Any,
@@ -149,7 +136,7 @@ def described_images(
 
 
 @PATCHES.around(EC2Backend, "do_resources_exist")
-def tagged_resources(original: Callable[..., Any], backend: Any, resource_ids: list[str]) -> Any:
+def tagged_resources(original: Original, backend: Any, resource_ids: list[str]) -> Any:
     """EC2 refuses tags for an instance, interface or image that is unknown.
 
     moto looked up instances and interfaces but accepted unknown ones, and deregistered images too.

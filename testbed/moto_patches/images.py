@@ -1,21 +1,18 @@
-"""Images: registered and copied images keep their block devices."""
+"""Images: their block devices, their end, and Amazon's kernels, with which paravirtual instances boot."""
 
 from __future__ import annotations
 
 import copy
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models import ec2_backends
-from moto.ec2.models.amis import Ami
+from moto.ec2.models.amis import Ami, AmiBackend
 from moto.ec2.responses.amis import AmisResponse
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
-from testbed.moto_patches.snapshots import NO_VOLUME, check_completed
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse, tag_specifications
+from testbed.moto_patches.snapshots import NO_VOLUME, check_completed, snapshots_of, users
 
 PATCHES = Patches()
 
@@ -76,7 +73,7 @@ def settled(backend: Any, device: dict[str, Any]) -> dict[str, Any]:
 
 
 @PATCHES.around(Ami, "block_device_mappings")
-def described_devices(original: Callable[..., Any], image: Any) -> Any:
+def described_devices(original: Original, image: Any) -> Any:
     """EC2 describes an image's own block devices; moto invented one.
 
     It does not show the snapshots of a copy before they are created.
@@ -87,7 +84,7 @@ def described_devices(original: Callable[..., Any], image: Any) -> Any:
 
 
 @PATCHES.around(AmisResponse, "describe_images")
-def image_states(original: Callable[..., Any], response: Any) -> Any:
+def image_states(original: Original, response: Any) -> Any:
     """In EC2 an image goes through several states, and only IncludeDisabled shows a disabled one.
 
     In moto it had a single state, and was always shown. API reference, DescribeImages, IncludeDisabled:
@@ -101,7 +98,7 @@ def image_states(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(AmisResponse, "register_image")
-def registered_image(original: Callable[..., Any], response: Any) -> Any:
+def registered_image(original: Original, response: Any) -> Any:
     """EC2 keeps all properties of a registered image; moto kept its name and description only.
 
     EC2 refuses a name that is taken, a snapshot that is not completed, and a request that says
@@ -166,7 +163,7 @@ def copied_device(response: Any, copy_id: str, device: dict[str, Any], tags: dic
 
 
 @PATCHES.around(AmisResponse, "copy_image")
-def copied_image(original: Callable[..., Any], response: Any) -> Any:
+def copied_image(original: Original, response: Any) -> Any:
     """EC2 copies an image's block devices, with snapshots of their own, encrypted on request.
 
     The copy's description names the source. So do SourceImageId and SourceImageRegion, which appear only for
@@ -199,4 +196,82 @@ def copied_image(original: Callable[..., Any], response: Any) -> Any:
     image.testbed_is_copy = True
     begin_image(image)
     image.add_tags(tags.get("image", {}))
+    return result
+
+
+AMAZON = "137112412989"
+KERNELS = (
+    ("aki-88aa75e1", "x86_64", "ec2-public-images/pv-grub-hd0_1.03-x86_64.gz.manifest.xml"),
+    ("aki-919dcaf8", "x86_64", "ec2-public-images/pv-grub-hd0_1.04-x86_64.gz.manifest.xml"),
+    ("aki-499ccb20", "x86_64", "ec2-public-images/pv-grub-hd00_1.04-x86_64.gz.manifest.xml"),
+    ("aki-8f9dcae6", "i386", "ec2-public-images/pv-grub-hd0_1.04-i386.gz.manifest.xml"),
+)
+"""Id, architecture, location."""
+
+
+PUBLIC = "ami-0123456789abcdef1"
+
+
+def lay_public(backend: Any) -> None:
+    """Put the public image into a region."""
+    if PUBLIC not in backend.amis:
+        image: Any = Ami(backend, PUBLIC, name="al2023", owner_id=AMAZON, owner_alias="amazon", public=True)
+        image.testbed_devices = []
+        backend.amis[PUBLIC] = image
+
+
+def lay(backend: Any) -> None:
+    """Put the kernel images into a region."""
+    for kernel_id, architecture, location in KERNELS:
+        if kernel_id in backend.amis:
+            continue
+        image = Ami(
+            backend,
+            kernel_id,
+            name=location.partition("/")[2].partition(".gz")[0],
+            owner_id=AMAZON,
+            owner_alias="amazon",
+            public=True,
+            architecture=architecture,
+            virtualization_type="paravirtual",
+            image_type="kernel",
+            image_location=location,
+        )
+        keep_devices(image, [])
+        backend.amis[kernel_id] = image
+
+
+@PATCHES.around(AmiBackend, "describe_images")
+def described_kernels(
+    original: Original,
+    backend: Any,
+    ami_ids: list[str] | None = None,
+    filters: dict[str, Any] | None = None,
+    **keywords: Any,
+) -> Any:
+    """EC2 has images of Amazon's; moto had none. The first search for them creates them."""
+    if "kernel" in (filters or {}).get("image-type", []):
+        lay(backend)
+    if keywords.get("owners") == ["amazon"] and not filters:
+        lay_public(backend)
+    return original(backend, ami_ids=ami_ids, filters=filters, **keywords)
+
+
+def deleted(backend: Any, snapshot_id: str) -> dict[str, str]:
+    """Delete a snapshot, unless another image uses it; returns EC2's result for it."""
+    code = states.outcome("skipped" if any(users(backend, snapshot_id)) else "success")
+    if code == "success":
+        backend.delete_snapshot(snapshot_id)
+    return {"SnapshotId": snapshot_id, "ReturnCode": code}
+
+
+@PATCHES.around(AmisResponse, "deregister_image")
+def deregistered_image(original: Original, response: Any) -> Any:
+    """On request EC2 deletes an image's snapshots that no other image uses; moto never did."""
+    backend = response.ec2_backend
+    image = backend.amis.get(parameter(response, "ImageId"))
+    result = original(response)
+    if parameter(response, "DeleteAssociatedSnapshots") is True:
+        found = [deleted(backend, snapshot_id) for snapshot_id in snapshots_of(image)]
+        result.result["DeleteSnapshotResults"] = found
     return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from moto.ec2.models.elastic_network_interfaces import (
     NetworkInterface,
@@ -12,16 +12,13 @@ from moto.ec2.models.instances import InstanceBackend
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
 from testbed.moto_patches.groups import check_groups
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
 
 @PATCHES.around(NetworkInterfaceBackend, "create_network_interface")
-def known_groups(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+def known_groups(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 refuses unknown security groups, and those that the VPC may not use.
 
     moto created an unknown group with that id, and accepted groups of all VPCs.
@@ -35,14 +32,14 @@ def known_groups(original: Callable[..., Any], backend: Any, *positional: Any, *
 
 
 @PATCHES.around(NetworkInterface, "group_set")
-def own_groups(original: Callable[..., Any], interface: Any) -> Any:
+def own_groups(original: Original, interface: Any) -> Any:
     """EC2 shows an interface's own groups; moto added those of its instance."""
     del original
     return interface._group_set  # noqa: SLF001 - moto has no other name for them
 
 
 @PATCHES.around(NetworkInterfaceBackend, "delete_network_interface")
-def only_when_detached(original: Callable[..., Any], backend: Any, eni_id: str) -> Any:
+def only_when_detached(original: Original, backend: Any, eni_id: str) -> Any:
     """EC2 refuses to delete an attached interface, and frees its elastic address.
 
     moto deleted it, and left the elastic address with the deleted interface.
@@ -57,7 +54,7 @@ def only_when_detached(original: Callable[..., Any], backend: Any, eni_id: str) 
 
 
 @PATCHES.around(ElasticNetworkInterfaces, "modify_network_interface_attribute")
-def attachment_attribute(original: Callable[..., Any], response: Any) -> Any:
+def attachment_attribute(original: Original, response: Any) -> Any:
     """EC2 sets DeleteOnTermination of an attachment; moto ignored the parameter."""
     attachment = parameter(response, "Attachment", {})
     if attachment:
@@ -78,7 +75,7 @@ ATTRIBUTES = ("Attachment", "Groups", "Description", "SourceDestCheck", "Associa
 
 
 @PATCHES.around(ElasticNetworkInterfaces, "modify_network_interface_attribute")
-def one_attribute(original: Callable[..., Any], response: Any) -> Any:
+def one_attribute(original: Original, response: Any) -> Any:
     """EC2 modifies one attribute of an interface at a time; moto modified any number of them."""
     given = [name for name in ATTRIBUTES if parameter(response, name) is not None]
     if len(given) > 1:
@@ -91,7 +88,7 @@ def one_attribute(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(NetworkInterfaceBackend, "modify_network_interface_attribute")
 def check_of_the_instance(
-    original: Callable[..., Any], backend: Any, eni_id: str, *positional: Any, **keywords: Any
+    original: Original, backend: Any, eni_id: str, *positional: Any, **keywords: Any
 ) -> None:
     """EC2 shows the source/destination check of an instance's first interface as the instance's.
 
@@ -114,7 +111,7 @@ def refuse_several(instance_id: str) -> NoReturn:
 
 @PATCHES.around(InstanceBackend, "modify_instance_attribute")
 def check_of_the_only_interface(
-    original: Callable[..., Any], backend: Any, instance_id: str, key: str, value: Any
+    original: Original, backend: Any, instance_id: str, key: str, value: Any
 ) -> Any:
     """EC2 sets an instance's source/destination check on its one interface.
 

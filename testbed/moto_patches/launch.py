@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.instances import InstanceBackend
 from moto.ec2.responses.instances import InstanceResponse
@@ -10,12 +10,9 @@ from moto.ec2.responses.instances import InstanceResponse
 from testbed.moto_patches.addresses import check_free, check_prefixes_free, requested
 from testbed.moto_patches.groups import check_groups
 from testbed.moto_patches.images import devices_of
-from testbed.moto_patches.patching import Patches, parameter, refuse
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 from testbed.moto_patches.prefixes import add_prefixes
 from testbed.moto_patches.sharing import Visible
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PATCHES = Patches()
 
@@ -47,7 +44,7 @@ def launched_devices(backend: Any, image: Any) -> list[dict[str, Any]]:
 
 
 @PATCHES.around(InstanceResponse, "_parse_block_device_mapping")
-def launch_devices(original: Callable[..., Any], response: Any) -> list[dict[str, Any]]:
+def launch_devices(original: Original, response: Any) -> list[dict[str, Any]]:
     """EC2 lays a request's block devices over the image's.
 
     So the root device needs no size: it gets its snapshot's. moto ignored the image's
@@ -103,7 +100,7 @@ def create_volume(backend: Any, instance: Any, device: dict[str, Any]) -> Any:
 
 
 @PATCHES.around(InstanceBackend, "run_instances")
-def launch_volumes(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+def launch_volumes(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 creates a launch's volumes with all their properties; moto dropped most of them.
 
     The default of DeleteOnTermination is true for volumes created by a launch.
@@ -156,7 +153,7 @@ def finish_interface(interface: Any, spec: dict[str, Any], tags: dict[str, str])
 
 
 @PATCHES.around(InstanceBackend, "run_instances")
-def launch_interfaces(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+def launch_interfaces(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 attaches existing interfaces, and creates new ones exactly as described.
 
     moto put an instance with an existing interface into a default subnet and
@@ -184,7 +181,7 @@ def launch_interfaces(original: Callable[..., Any], backend: Any, *positional: A
 
 @PATCHES.around(InstanceBackend, "run_instances")
 def launch_known_things(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     image_id: str,
     *positional: Any,
@@ -212,9 +209,7 @@ def forget_since(created: dict[str, Any], before: set[str]) -> None:
 
 
 @PATCHES.around(InstanceBackend, "run_instances")
-def launch_all_or_nothing(
-    original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any
-) -> Any:
+def launch_all_or_nothing(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """A launch that EC2 refuses leaves nothing behind; moto left the resources that it had created so far."""
     collections = (backend.reservations, backend.enis, backend.volumes)
     before = [set(collection) for collection in collections]

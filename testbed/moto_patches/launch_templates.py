@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.launch_templates import LaunchTemplateBackend
 from moto.ec2.responses.instances import InstanceResponse
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -27,7 +24,7 @@ def own_data(data: dict[str, Any]) -> dict[str, Any]:
 
 @PATCHES.around(LaunchTemplateBackend, "create_launch_template")
 def plain_template(
-    original: Callable[..., Any], backend: Any, name: str, description: str, data: dict[str, Any], tags: Any
+    original: Original, backend: Any, name: str, description: str, data: dict[str, Any], tags: Any
 ) -> Any:
     """The tags of a template are not those of its launches; moto mixed them."""
     return original(backend, name, description, own_data(data), tags)
@@ -52,7 +49,7 @@ def laid_over(name: str, below: Any, wanted: Any) -> Any:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def from_template(original: Callable[..., Any], response: Any) -> Any:
+def from_template(original: Original, response: Any) -> Any:
     """EC2 takes from the template what the request does not say; moto took a few parameters only.
 
     API model, RunInstancesRequest, LaunchTemplate: parameters of the request replace the template's. User

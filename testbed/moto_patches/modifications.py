@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.core.utils import utcnow
 from moto.ec2.models.elastic_block_store import EBSBackend, VolumeModification
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, refuse, show
+from testbed.moto_patches.patching import Original, Patches, refuse, show
 from testbed.moto_patches.volumes import check_iops, check_size, settle_performance
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PATCHES = Patches()
 
@@ -86,7 +83,7 @@ def begin_modification(modification: Any, volume: Any, target: SimpleNamespace) 
 
 @PATCHES.around(EBSBackend, "modify_volume")
 def modified_volume(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     volume_id: str,
     size: int | None = None,
@@ -119,20 +116,20 @@ def modified_volume(
 
 
 @PATCHES.around(VolumeModification, "modification_state")
-def modification_state(original: Callable[..., Any], modification: Any) -> Any:
+def modification_state(original: Original, modification: Any) -> Any:
     """In EC2 a modification goes through several states; in moto it was always completed."""
     return getattr(modification, "testbed_state", None) or original(modification)
 
 
 @PATCHES.around(VolumeModification, "progress")
-def modification_progress(original: Callable[..., Any], modification: Any) -> Any:
+def modification_progress(original: Original, modification: Any) -> Any:
     """The same for its progress."""
     del original
     return PROGRESS.get(modification.modification_state, 0)
 
 
 @PATCHES.around(ElasticBlockStore, "modify_volume")
-def begun_modification(original: Callable[..., Any], response: Any) -> Any:
+def begun_modification(original: Original, response: Any) -> Any:
     """EC2 answers that the volume is being modified; moto answered that the modification is completed."""
     result = original(response)
     path = "ModifyVolumeResult.VolumeModification"
@@ -141,7 +138,7 @@ def begun_modification(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(ElasticBlockStore, "describe_volumes_modifications")
-def modification_states(original: Callable[..., Any], response: Any) -> Any:
+def modification_states(original: Original, response: Any) -> Any:
     """The same for the call that shows them."""
     result = original(response)
     states.look(response, "VolumeIds", result.result["VolumesModifications"])
@@ -150,7 +147,7 @@ def modification_states(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(EBSBackend, "describe_volumes_modifications")
 def known_modifications(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     volume_ids: list[str] | None = None,
     filters: Any = None,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.elastic_network_interfaces import Attachment
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 from moto.ec2.models.instances import InstanceBackend
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -28,7 +25,7 @@ COMBINATION = "InvalidParameterCombination"
 
 
 @PATCHES.around(Attachment, "__init__")
-def shown_card(original: Callable[..., Any], attachment: Any, interface: Any) -> None:
+def shown_card(original: Original, attachment: Any, interface: Any) -> None:
     """EC2 shows the card of an attachment, and whether ENA Express is on; moto always showed card 0."""
     original(attachment, interface)
     attachment.network_card_index, attachment.device_index = divmod(interface.device_index, APART)
@@ -36,7 +33,7 @@ def shown_card(original: Callable[..., Any], attachment: Any, interface: Any) ->
 
 
 @PATCHES.around(ElasticNetworkInterfaces, "create_network_interface")
-def created_as_described(original: Callable[..., Any], response: Any) -> Any:
+def created_as_described(original: Original, response: Any) -> Any:
     """EC2 creates an interface of the wanted kind, with the wanted time-outs; moto ignored both."""
     names = ("InterfaceType", "ConnectionTrackingSpecification")
     wanted = {name: parameter(response, name) for name in names}
@@ -47,7 +44,7 @@ def created_as_described(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(InstanceBackend, "run_instances")
-def launched_on_cards(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+def launched_on_cards(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 attaches an interface to the wanted card, whose device indexes are its own; moto knew no cards."""
     specs = keywords.get("nics") or []
     check_specs(backend, keywords["instance_type"], specs)

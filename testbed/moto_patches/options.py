@@ -1,18 +1,17 @@
-"""The options of a launch that DescribeInstances shows."""
+"""The options of a launch that DescribeInstances shows, and the price of the spot market."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2 import utils
+from moto.ec2.models.core import TaggedEC2Resource
+from moto.ec2.models.spot_requests import SpotRequestBackend
 from moto.ec2.responses.instances import InstanceResponse
-from moto.ec2.utils import random_resource_id
+from moto.ec2.utils import random_resource_id, random_spot_request_id
 
-from testbed.moto_patches.patching import Patches, parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse, tag_specifications
 
 PATCHES = Patches()
 
@@ -25,7 +24,7 @@ def show_reservation(instance: Any, given: dict[str, Any]) -> None:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def shown_options(original: Callable[..., Any], response: Any) -> Any:
+def shown_options(original: Original, response: Any) -> Any:
     """EC2 shows placement, market, CPU options, credits and capacity reservation of a launch.
 
     moto dropped them, but for a placement's host and the market's name.
@@ -46,7 +45,7 @@ def shown_options(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(InstanceResponse, "describe_instance_credit_specifications")
-def shown_credits(original: Callable[..., Any], response: Any) -> Any:
+def shown_credits(original: Original, response: Any) -> Any:
     """EC2 shows the requested credits, or the type's default; moto always showed the default of a t2."""
     result = original(response)
     for entry in result.result["InstanceCreditSpecifications"]:
@@ -57,7 +56,7 @@ def shown_credits(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(utils, "passes_filter_dict")
-def filtered_instances(original: Callable[..., Any], instance: Any, filters: dict[str, Any]) -> Any:
+def filtered_instances(original: Original, instance: Any, filters: dict[str, Any]) -> Any:
     """EC2 filters instances by client token, placement group, and the subnets of their interfaces.
 
     moto did not know these filters.
@@ -73,3 +72,52 @@ def filtered_instances(original: Callable[..., Any], instance: Any, filters: dic
     if subnets is not None and not {nic.subnet.id for nic in instance.nics.values()} & set(subnets):
         return False
     return original(instance, others)
+
+
+PRICE = 0.0031
+"""Dollars an hour, for every type."""
+
+
+class OpenRequest(TaggedEC2Resource):
+    """A spot request that waits for a lower price."""
+
+    state = "open"
+
+    def __init__(self, backend: Any, tags: dict[str, str]) -> None:
+        """Note its tags."""
+        super().__init__()
+        self.ec2_backend = backend
+        self.id = self.spot_instance_request_id = random_spot_request_id()
+        self.add_tags(tags)
+
+
+@PATCHES.around(InstanceResponse, "run_instances")
+def launched_at_its_price(original: Original, response: Any) -> Any:
+    """EC2 refuses a spot launch whose maximum price is too low, and keeps its request open; moto launched it.
+
+    EC2's error codes, SpotMaxPriceTooLow; the message: aws/aws-parallelcluster-node pull request 415.
+    """
+    most = parameter(response, "InstanceMarketOptions.SpotOptions.MaxPrice")
+    if most is None or float(most) >= PRICE:
+        return original(response)
+    backend = response.ec2_backend
+    request = OpenRequest(backend, tag_specifications(response).get("spot-instances-request", {}))
+    backend.spot_instance_requests[request.id] = request
+    return refuse(
+        "SpotMaxPriceTooLow",
+        f"Your Spot request price of {most} is lower than the minimum required Spot request fulfillment "
+        f"price of {PRICE}.",
+    )
+
+
+@PATCHES.around(SpotRequestBackend, "cancel_spot_instance_requests")
+def cancelled_requests(original: Original, backend: Any, request_ids: list[str]) -> Any:
+    """EC2 shows cancelled requests for hours, and they can be cancelled again; moto forgot them at once.
+
+    API model, DescribeSpotInstanceRequests.
+    """
+    del original
+    requests = [backend.spot_instance_requests[each] for each in request_ids]
+    for each in requests:
+        each.state = "cancelled"
+    return requests

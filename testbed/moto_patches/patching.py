@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from moto.ec2.exceptions import EC2ClientError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+Original = Callable[..., Any]
+"""A function of moto that is replaced."""
 Replacement = Any
 """A function whose first argument is the function that it replaces."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2 import utils
@@ -13,10 +13,7 @@ from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.utils import random_resource_id
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse, tag_specifications
 
 PATCHES = Patches()
 MOST_PARTITIONS = 7
@@ -158,7 +155,7 @@ def described_reservations(response: Any) -> Any:
 
 
 @PATCHES.around(HostsResponse, "describe_hosts")
-def described_hosts(original: Callable[..., Any], response: Any) -> Any:
+def described_hosts(original: Original, response: Any) -> Any:
     """EC2's parameter is named Filter, not Filters (API model); moto ignored it."""
     result = original(response)
     wanted = {each["Name"]: each["Values"] for each in parameter(response, "Filter", [])}
@@ -172,7 +169,7 @@ def shows(host: Any, wanted: dict[str, list[str]]) -> bool:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def launched_where_possible(original: Callable[..., Any], response: Any) -> Any:
+def launched_where_possible(original: Original, response: Any) -> Any:
     """EC2 refuses a zone without the type, and unknown or unfit groups, hosts and reservations.
 
     moto accepted all of them.

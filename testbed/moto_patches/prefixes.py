@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.elastic_network_interfaces import (
     NetworkInterface,
@@ -11,10 +11,7 @@ from moto.ec2.models.elastic_network_interfaces import (
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
 from testbed.moto_patches.addresses import check_free, check_prefixes_free
-from testbed.moto_patches.patching import Patches, parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter
 
 PATCHES = Patches()
 
@@ -43,7 +40,7 @@ def delegate(response: Any, version: int) -> list[str]:
 
 
 @PATCHES.around(ElasticNetworkInterfaces, "assign_private_ip_addresses")
-def assigned_ipv4_prefixes(original: Callable[..., Any], response: Any) -> Any:
+def assigned_ipv4_prefixes(original: Original, response: Any) -> Any:
     """EC2 delegates Ipv4Prefixes to the interface, if they are free; moto ignored them."""
     prefixes = delegate(response, 4)
     result = original(response)
@@ -52,7 +49,7 @@ def assigned_ipv4_prefixes(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(ElasticNetworkInterfaces, "assign_ipv6_addresses")
-def assigned_ipv6_prefixes(original: Callable[..., Any], response: Any) -> Any:
+def assigned_ipv6_prefixes(original: Original, response: Any) -> Any:
     """EC2 delegates Ipv6Prefixes to the interface, if they are free; moto ignored them."""
     prefixes = delegate(response, 6)
     result = original(response)
@@ -62,7 +59,7 @@ def assigned_ipv6_prefixes(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(NetworkInterfaceBackend, "assign_private_ip_addresses")
 def free_ipv4_addresses(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     eni_id: str,
     private_ip_addresses: list[str] | None = None,
@@ -77,7 +74,7 @@ def free_ipv4_addresses(
 
 @PATCHES.around(NetworkInterfaceBackend, "assign_ipv6_addresses")
 def free_ipv6_addresses(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     eni_id: str,
     ipv6_addresses: list[str] | None = None,
@@ -91,7 +88,7 @@ def free_ipv6_addresses(
 
 
 @PATCHES.around(NetworkInterface, "get_filter_value")
-def any_address(original: Callable[..., Any], interface: Any, filter_name: str, *positional: Any) -> Any:
+def any_address(original: Original, interface: Any, filter_name: str, *positional: Any) -> Any:
     """EC2 finds an interface by any of its addresses; moto found it by its first IPv4 address only."""
     if filter_name == "addresses.private-ip-address":
         return [entry["PrivateIpAddress"] for entry in interface.private_ip_addresses]

@@ -1,13 +1,14 @@
-"""Service Quotas: EC2's quotas of vCPUs."""
+"""Service Quotas: EC2's quotas of vCPUs; KMS: the form of its answers."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from moto.kms.responses import KmsResponse
 from moto.servicequotas.responses import ServiceQuotasResponse
 
-from testbed.moto_patches.patching import Patches
+from testbed.moto_patches.patching import Original, Patches
 
 PATCHES = Patches()
 
@@ -59,3 +60,9 @@ def listed_quotas(response: Any) -> tuple[int, dict[str, str], str]:
     ]
     more = {"NextToken": str(end)} if end < len(listed) else {}
     return 200, HEADERS, json.dumps({"Quotas": entries, **more})
+
+
+@PATCHES.around(KmsResponse, "describe_key")
+def described_as_json(original: Original, response: Any) -> Any:
+    """KMS answers application/x-amz-json-1.1 (API model: protocol json 1.1); moto said it was a page."""
+    return 200, {"Content-Type": "application/x-amz-json-1.1"}, original(response)

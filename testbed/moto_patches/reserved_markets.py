@@ -10,11 +10,11 @@ from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.utils import random_resource_id
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, parameter, refuse
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 from testbed.moto_patches.placement import BEFORE_ACTIVE, kept
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 PATCHES = Patches()
 
@@ -100,7 +100,7 @@ def allocated(response: Any) -> Any:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def launched_on_its_market(original: Callable[..., Any], response: Any) -> Any:
+def launched_on_its_market(original: Original, response: Any) -> Any:
     """EC2 refuses a launch in a reservation on another market than the reservation's; moto knew no markets.
 
     User guide, "Launch instances using Capacity Blocks", "Interruptible Capacity Reservations for capacity

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.route_tables import Route, RouteBackend
 from moto.ec2.utils import generate_route_id
 
 from testbed.moto_patches.interfaces import refuse_several
-from testbed.moto_patches.patching import Patches, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, refuse
 
 PATCHES = Patches()
 
@@ -63,7 +60,7 @@ def settle_target(backend: Any, table_id: str, target: dict[str, Any]) -> None:
 
 @PATCHES.around(RouteBackend, "create_route")
 def created_route(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     route_table_id: str,
     destination_cidr_block: str | None = None,
@@ -87,7 +84,7 @@ def created_route(
 
 @PATCHES.around(RouteBackend, "replace_route")
 def replaced_route(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     route_table_id: str,
     destination_cidr_block: str | None,
@@ -107,7 +104,7 @@ def replaced_route(
 
 @PATCHES.around(RouteBackend, "delete_route")
 def deleted_route(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     route_table_id: str,
     destination_cidr_block: str | None,
@@ -120,7 +117,7 @@ def deleted_route(
 
 
 @PATCHES.around(Route, "state")
-def route_state(original: Callable[..., Any], route: Any) -> Any:
+def route_state(original: Original, route: Any) -> Any:
     """EC2 calls a route a black hole once its interface is detached or deleted; moto never did."""
     interface = route.interface
     if interface is None or interface.attachment_id:
@@ -129,7 +126,7 @@ def route_state(original: Callable[..., Any], route: Any) -> Any:
 
 
 @PATCHES.around(Route, "instance_id")
-def instance_behind(original: Callable[..., Any], route: Any) -> Any:
+def instance_behind(original: Original, route: Any) -> Any:
     """EC2 shows the instance of a route's interface; moto showed an instance only if the call named it."""
     interface = route.interface
     if interface is None:

@@ -1,11 +1,11 @@
-"""Images that accounts share with others, deprecate, or register with IMDSv2."""
+"""Images that accounts share with others, allow, deprecate, or register with IMDSv2."""
 
 from __future__ import annotations
 
 import copy
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.core.utils import utcnow
@@ -15,10 +15,7 @@ from moto.ec2.models.instances import MetadataOptions
 from moto.ec2.responses.amis import AmisResponse
 from moto.ec2.responses.instances import InstanceResponse
 
-from testbed.moto_patches.patching import Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 PATCHES = Patches()
 
@@ -31,6 +28,46 @@ ARNS = {
 }
 """The patterns of the API model of AWS Organizations."""
 MOST_YEARS = 10
+
+
+def state_of(backend: Any) -> str:
+    """Tell the state of the setting."""
+    state: str = getattr(backend, "testbed_allowed_images", "disabled")
+    return state
+
+
+@PATCHES.around(AmiBackend, "describe_images")
+def described_images(
+    original: Original, backend: Any, ami_ids: list[str] | None = None, **keywords: Any
+) -> Any:
+    """EC2 answers as if a hidden AMI did not exist; an account's own are never hidden.
+
+    EC2 user guide, "Control the discovery and use of AMIs in Amazon EC2 with Allowed AMIs". That the code is
+    InvalidAMIID.NotFound is a guess.
+    """
+
+    def is_hidden(image: Any) -> bool:
+        return state_of(backend) == "enabled" and image.owner_id != backend.account_id
+
+    for ami_id in ami_ids or []:
+        if ami_id in backend.amis and is_hidden(backend.amis[ami_id]):
+            refuse("InvalidAMIID.NotFound", f"The image id '[{ami_id}]' does not exist")
+    found = original(backend, ami_ids=ami_ids, **keywords)
+    return [image for image in found if not is_hidden(image)]
+
+
+@PATCHES.adding(AmisResponse, "get_allowed_images_settings")
+def setting(response: Any) -> Any:
+    """EC2 tells the state and who manages it (API model: GetAllowedImagesSettingsResult); moto lacks it."""
+    return ActionResult({"State": state_of(response.ec2_backend), "ManagedBy": "account"})
+
+
+@PATCHES.adding(AmisResponse, "enable_allowed_images_settings")
+def enabled(response: Any) -> Any:
+    """EC2 keeps the state (API model: EnableAllowedImagesSettings); moto lacks it."""
+    state = parameter(response, "AllowedImagesSettingsState")
+    response.ec2_backend.testbed_allowed_images = state
+    return ActionResult({"AllowedImagesSettingsState": state})
 
 
 class Visible:
@@ -57,7 +94,7 @@ class Visible:
 
 
 @PATCHES.around(AmiBackend, "describe_images")
-def shared_images(original: Callable[..., Any], backend: Any, *positional: Any, **keywords: Any) -> Any:
+def shared_images(original: Original, backend: Any, *positional: Any, **keywords: Any) -> Any:
     """EC2 shows an account the images that others share with it, without their tags; moto never did.
 
     EC2 user guide, "Share an AMI with specific AWS accounts", considerations.
@@ -75,7 +112,7 @@ def has_default_key(image: Any) -> bool:
 
 
 @PATCHES.around(AmisResponse, "modify_image_attribute")
-def checked_permissions(original: Callable[..., Any], response: Any) -> Any:
+def checked_permissions(original: Original, response: Any) -> Any:
     """EC2 refuses to share what the default key encrypts, and malformed ARNs; moto accepted both.
 
     The messages are those of hashicorp/packer issue 7410 and hashicorp/packer-plugin-amazon issue 156.
@@ -115,7 +152,7 @@ def deprecated(response: Any) -> Any:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def tokens_of_image(original: Callable[..., Any], response: Any) -> Any:
+def tokens_of_image(original: Original, response: Any) -> Any:
     """Instances of an image with ImdsSupport need IMDSv2, unless the launch says otherwise; moto ignored it.
 
     API model, RegisterImageRequest, ImdsSupport: HttpTokens is required, and HttpPutResponseHopLimit is 2.

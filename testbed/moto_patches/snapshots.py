@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models.elastic_block_store import EBSBackend, Snapshot
 from moto.ec2.responses.elastic_block_store import ElasticBlockStore
 
 from testbed.moto_patches import states
-from testbed.moto_patches.patching import Patches, refuse, show
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches, refuse, show
 
 PATCHES = Patches()
 
@@ -43,7 +40,7 @@ def check_completed(backend: Any, snapshot_id: str) -> None:
 
 
 @PATCHES.around(EBSBackend, "create_snapshot")
-def kept_snapshot(original: Callable[..., Any], backend: Any, volume_id: str, *rest: Any, **more: Any) -> Any:
+def kept_snapshot(original: Original, backend: Any, volume_id: str, *rest: Any, **more: Any) -> Any:
     """EC2 encrypts a snapshot with its volume's key, and shows the size that the volume had then.
 
     moto forgot the key, and showed the size that the volume has now.
@@ -56,7 +53,7 @@ def kept_snapshot(original: Callable[..., Any], backend: Any, volume_id: str, *r
 
 
 @PATCHES.around(ElasticBlockStore, "create_snapshot")
-def pending_snapshot(original: Callable[..., Any], response: Any) -> Any:
+def pending_snapshot(original: Original, response: Any) -> Any:
     """EC2 answers that a new snapshot is pending; moto answered that it is completed."""
     result = original(response)
     show(response, {"CreateSnapshot.Snapshot.State": "pending"})
@@ -64,19 +61,19 @@ def pending_snapshot(original: Callable[..., Any], response: Any) -> Any:
 
 
 @PATCHES.around(Snapshot, "volume_size")
-def own_size(original: Callable[..., Any], snapshot: Any) -> Any:
+def own_size(original: Original, snapshot: Any) -> Any:
     """A snapshot's size does not change with its volume's; see `kept_snapshot`."""
     return getattr(snapshot, "testbed_size", None) or original(snapshot)
 
 
 @PATCHES.around(Snapshot, "progress")
-def own_progress(original: Callable[..., Any], snapshot: Any) -> Any:
+def own_progress(original: Original, snapshot: Any) -> Any:
     """EC2 shows a snapshot's progress; moto always showed 100%."""
     return original(snapshot) if snapshot.status == "completed" else "0%"
 
 
 @PATCHES.around(ElasticBlockStore, "describe_snapshots")
-def snapshot_states(original: Callable[..., Any], response: Any) -> Any:
+def snapshot_states(original: Original, response: Any) -> Any:
     """In EC2 a snapshot goes through several states; in moto it had a single one."""
     result = original(response)
     states.look(response, "SnapshotIds", result.result["Snapshots"])
@@ -85,7 +82,7 @@ def snapshot_states(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(EBSBackend, "create_volume")
 def volume_of_completed_snapshot(
-    original: Callable[..., Any], backend: Any, size: Any, zone_name: str, *rest: Any, **more: Any
+    original: Original, backend: Any, size: Any, zone_name: str, *rest: Any, **more: Any
 ) -> Any:
     """EC2 creates no volume from a snapshot that is not completed, or larger; moto did.
 
@@ -107,7 +104,7 @@ def volume_of_completed_snapshot(
 
 
 @PATCHES.around(EBSBackend, "delete_snapshot")
-def unused_snapshot(original: Callable[..., Any], backend: Any, snapshot_id: str) -> Any:
+def unused_snapshot(original: Original, backend: Any, snapshot_id: str) -> Any:
     """EC2 refuses to delete any snapshot that an image uses; moto refused only those that it had created."""
     image_id = next(users(backend, snapshot_id), None)
     if image_id:

@@ -12,10 +12,10 @@ from moto.ec2.responses.subnets import Subnets
 
 from testbed.moto_patches import states
 from testbed.moto_patches.identifiers import well_formed
-from testbed.moto_patches.patching import Patches, parameter, refuse
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 PATCHES = Patches()
 
@@ -54,7 +54,7 @@ def check_ipv6(backend: Any, vpc_id: str, cidr: str) -> None:
 
 @PATCHES.around(SubnetBackend, "create_subnet")
 def created_subnet(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     vpc_id: str,
     cidr_block: str,
@@ -84,14 +84,14 @@ def created_subnet(
 
 
 @PATCHES.around(Subnet, "ipv6_cidr_block_association_set")
-def shown_ipv6(original: Callable[..., Any], subnet: Any) -> Any:
+def shown_ipv6(original: Original, subnet: Any) -> Any:
     """EC2 shows the state of an IPv6 range as a text; moto nested it twice."""
     shown = original(subnet)
     return [{**each, "ipv6CidrBlockState": each["ipv6CidrBlockState"]["state"]} for each in shown]
 
 
 @PATCHES.around(Subnets, "describe_subnets")
-def described_subnets(original: Callable[..., Any], response: Any) -> Any:
+def described_subnets(original: Original, response: Any) -> Any:
     """A malformed id has its own code, and a subnet goes through its states."""
     check_ids(parameter(response, "SubnetIds", []))
     result = original(response)
@@ -112,7 +112,7 @@ def _of_acl(acl: Any) -> dict[str, Any]:
 
 
 @PATCHES.around(SubnetBackend, "delete_subnet")
-def deleted_subnet(original: Callable[..., Any], backend: Any, subnet_id: str) -> Any:
+def deleted_subnet(original: Original, backend: Any, subnet_id: str) -> Any:
     """EC2 refuses to delete a subnet with interfaces; the subnet's associations are deleted with it.
 
     VPC user guide, "Delete a subnet"; EC2 errors, DependencyViolation. That the associations are deleted
@@ -134,7 +134,7 @@ def deleted_subnet(original: Callable[..., Any], backend: Any, subnet_id: str) -
 
 
 @PATCHES.around(SubnetBackend, "modify_subnet_attribute")
-def modified_subnet(original: Callable[..., Any], backend: Any, subnet_id: str, *positional: Any) -> Any:
+def modified_subnet(original: Original, backend: Any, subnet_id: str, *positional: Any) -> Any:
     """A malformed id has its own code."""
     check_ids([subnet_id])
     return original(backend, subnet_id, *positional)
@@ -151,7 +151,7 @@ def check_same_vpc(what: str, identifier: str, vpc_id: str, subnet: Any) -> None
 
 @PATCHES.around(RouteBackend, "associate_route_table")
 def associated_table(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     route_table_id: str,
     gateway_id: str | None = None,
@@ -178,7 +178,7 @@ def associated_table(
 
 
 @PATCHES.around(NetworkAclBackend, "replace_network_acl_association")
-def replaced_acl(original: Callable[..., Any], backend: Any, association_id: str, network_acl_id: str) -> Any:
+def replaced_acl(original: Original, backend: Any, association_id: str, network_acl_id: str) -> Any:
     """EC2 refuses an unknown association, an unknown ACL, and one of another VPC, and changes nothing.
 
     moto failed (HTTP 500) for an unknown association, and lost the association for an unknown ACL.
@@ -193,8 +193,6 @@ def replaced_acl(original: Callable[..., Any], backend: Any, association_id: str
 
 
 @PATCHES.around(NetworkAcl, "get_filter_value")
-def filtered_acl(
-    original: Callable[..., Any], acl: Any, filter_name: str, method_name: str | None = None
-) -> Any:
+def filtered_acl(original: Original, acl: Any, filter_name: str, method_name: str | None = None) -> Any:
     """EC2 filters network ACLs by their ids; moto did not know this filter."""
     return acl.id if filter_name == "network-acl-id" else original(acl, filter_name, method_name)

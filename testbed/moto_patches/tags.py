@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from moto.ec2.models.tags import TagBackend
 from moto.ec2.responses.instances import InstanceResponse
 
-from testbed.moto_patches.patching import Patches, parameter, refuse, tag_specifications
+from testbed.moto_patches.patching import Original, Patches, parameter, refuse, tag_specifications
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 PATCHES = Patches()
 
@@ -40,7 +40,7 @@ def check_shown(keys: Iterable[str], state: str | None) -> None:
 
 
 @PATCHES.around(InstanceResponse, "run_instances")
-def shown_tags(original: Callable[..., Any], response: Any) -> Any:
+def shown_tags(original: Original, response: Any) -> Any:
     """EC2 refuses tags that an instance's metadata can't show; moto accepted all."""
     keys = tag_specifications(response).get("instance", {})
     check_shown(keys, parameter(response, "MetadataOptions.InstanceMetadataTags"))
@@ -49,7 +49,7 @@ def shown_tags(original: Callable[..., Any], response: Any) -> Any:
 
 @PATCHES.around(TagBackend, "create_tags")
 def checked_tags(
-    original: Callable[..., Any],
+    original: Original,
     backend: Any,
     resource_ids: list[str],
     tags: dict[str, str | None],

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.instances import Instance, InstanceState, StateReason
 
-from testbed.moto_patches.patching import Patches
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from testbed.moto_patches.patching import Original, Patches
 
 PATCHES = Patches()
 
@@ -25,7 +22,7 @@ def release(instance: Any, interface: Any) -> None:
 
 
 @PATCHES.around(Instance, "terminate")
-def released_interfaces(original: Callable[..., Any], instance: Any) -> Any:
+def released_interfaces(original: Original, instance: Any) -> Any:
     """EC2 deletes interfaces with DeleteOnTermination; the others become available.
 
     The addresses of deleted interfaces become free. In moto an interface that was created
@@ -45,7 +42,7 @@ def released_interfaces(original: Callable[..., Any], instance: Any) -> Any:
     return original(instance)
 
 
-def without_interface(original: Callable[..., Any], instance: Any) -> Any:
+def without_interface(original: Original, instance: Any) -> Any:
     """A terminated instance has no addresses in EC2; moto failed without an interface."""
     return original(instance) if instance.nics else None
 
@@ -55,7 +52,7 @@ for _name in ("private_ip", "private_ip_address", "public_ip", "public_ip_addres
 
 
 @PATCHES.around(Instance, "private_dns_name")
-def private_name(original: Callable[..., Any], instance: Any) -> Any:
+def private_name(original: Original, instance: Any) -> Any:
     """The same for the private DNS name, which EC2 shows empty."""
     return original(instance) if instance.nics else ""
 

@@ -3,11 +3,15 @@
 import json
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bosh_aws_cpi.config.cpi_config import KEYS
+from testbed.console import BadLine, parsed
 from testbed.demo_process import Program
 from testbed.demo_text import SECRETS
 
@@ -56,15 +60,14 @@ def test_piped_lines() -> None:
         called = subprocess.run(["/bin/sh", "-c", invocation[1]], capture_output=True, check=True)
         text, stderr, status = console.finish(LINES)
         assert (stderr, status, console.left()) == ("", 0, [])
-    info, disk, unknown, ping, state, unthrottled, denied, absent, throttled = documents(text)
+    info, disk, unknown, ping, state, denied, absent = documents(text)
     assert json.loads(called.stdout) == info
     assert info["result"]["stemcell_formats"] == ["aws-raw", "aws-light"]
-    assert state[f"{disk['result']} is"].startswith("available, 1 GiB gp2 in us-east-1")
+    assert state["volumes"] == [disk["result"]]
     assert unknown["error"]["message"] == "Method is not known, got: 'no_such_method'"
     assert ping["result"] == "pong"
     assert "UnauthorizedOperation: Not you." in denied["error"]["message"]
-    assert (absent["result"], unthrottled) == (False, {})
-    assert throttled["DescribeInstances"]["allowed"] == 2
+    assert absent["result"] is False
     assert re.search(r"^stderr: .*Finished info in", text, re.MULTILINE)
     assert re.findall(r"^Bad line: (.{15})", text, re.MULTILINE) == [
         "an argument is ",
@@ -91,11 +94,6 @@ def test_commands() -> None:
     endpoints = {key.path.removeprefix("aws.") for key in KEYS if re.fullmatch(r"aws\..*_endpoint", key.path)}
     assert len(endpoints) == 7
     assert {name: given.get(name) for name in endpoints} == dict.fromkeys(endpoints, named["AWS"])
-    assert re.findall(r"subnet-\S+ (10\.\S+) in", introduction) == [
-        "10.0.1.0/24",
-        "10.0.2.0/24",
-        "10.0.3.0/24",
-    ]
     assert re.findall(r"^exit status (\d)$", text, re.MULTILINE) == ["1", "0", "0", "2"]
     for part in (
         "2 errors, 1 warning, 0 notes, 0 not checked",
@@ -120,4 +118,45 @@ def test_introduction_and_terminal() -> None:
     assert text.count("cpi> ") == 2
     vm_cid, networks = documents(text)[0]["result"]
     assert vm_cid.startswith("i-")
-    assert networks["default"]["ip"] == "10.0.1.10"
+    assert networks["private"]["ip"] == "10.0.1.10"
+
+
+def test_signal() -> None:
+    """SIGTERM ends it and all it started, as Ctrl-C does."""
+    with Program("testbed.console") as console:
+        console.read_until(INTRODUCED)
+        console.signal(signal.SIGTERM)
+        _, stderr, status = console.finish()
+        assert (stderr, status) == ("\nInterrupted. All that was started has ended.\n", 128 + signal.SIGTERM)
+        assert console.left() == []
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments"),
+    [
+        ("info", []),
+        ('has_vm "i-1"', ["i-1"]),
+        ('create_disk  1024 {"type": "gp3"} null', [1024, {"type": "gp3"}, None]),
+        ('x ["a b"]true', [["a b"], True]),
+    ],
+)
+def test_line(line: str, arguments: list[Any]) -> None:
+    """A line is a method and JSON values."""
+    assert parsed(line) == (line.split(maxsplit=1)[0], arguments)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("???", "begins with a method"),
+        ("[]", "begins with a method"),
+        ('info"x"', "begins with a method"),
+        ("has_vm 'i-1'", "no JSON, from here on: 'i-1' .*double quotes"),
+        ('has_vm "i-1" {', "no JSON, from here on: {"),
+        ("x " + "[" * 100_000, "no JSON"),
+    ],
+)
+def test_bad_line(line: str, message: str) -> None:
+    """A line that is something else is refused with what is wrong."""
+    with pytest.raises(BadLine, match=message):
+        parsed(line)

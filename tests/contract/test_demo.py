@@ -1,68 +1,44 @@
 """The demo: passes with the program as it is, and fails when an answer differs."""
 
+import io
 import re
-import shlex
 import signal
-import sys
-import tempfile
-from collections import Counter
-from pathlib import Path
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from testbed.demo import main
-from testbed.demo_picture import PICTURE, drawn, lines_of, words
+from testbed.cloud import FakeAws
+from testbed.demo import Difference, Play, check_nothing_left, main
 from testbed.demo_process import Program
-from testbed.demo_text import SECRETS
-
-TELLING = """
-import pathlib, sys
-sys.stderr.write(pathlib.Path(sys.argv[1]).read_text())
-sys.stdout.write('{"result": {"api_version": 9}, "error": null, "log": ""}')
-"""
-"""Another CPI, which answers everything alike; the configuration goes to its stderr."""
+from testbed.demo_stage import Stage
+from testbed.demo_text import BOLD, SECRETS, brief, paint
+from testbed.executable import Answer, Cpi
+from testbed.registry import Registry
+from testbed.world import World
 
 
-@pytest.mark.timeout(300)  # 40 calls and three tools: 80 seconds where other work takes all processors
+@pytest.fixture
+def stage(fake_aws: FakeAws, world: World) -> Iterator[Stage]:
+    """Return a laid stage, on the tests' own server."""
+    with Registry() as registry:
+        yield Stage(fake_aws, world, registry)
+
+
+@pytest.mark.timeout(300)  # 20 calls and two tools, where other work takes all processors
 @pytest.mark.usefixtures("warm")
-def test_demo(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It shows each call in a line and the settings without secrets, says what it checked, leaves nothing."""
-    monkeypatch.setattr(sys, "argv", ["demo"])
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    """It shows each call and the settings without secrets, says what it checked, and leaves nothing."""
     assert main() == 0
-    assert list(tmp_path.iterdir()) == []
     stdout, stderr = capsys.readouterr()
     assert stderr == ""
-    lines = re.findall(r"^([a-z_]+) +.{20}  .{17} +\d+  +\d+(?: \S+)*$", stdout, re.MULTILINE)
-    assert Counter(lines).total() == 40
-    assert [line for line in stdout.splitlines() if len(line) > 100] == []
-    assert stdout.count("^ This error is meant to come") == 2
-    shown = words(lines_of(PICTURE.read_text(encoding="utf-8")))
-    assert shown == words(drawn(stdout)), "docs/demo.svg shows another output: make picture"
-    assert stdout.endswith(
-        "\nChecked: the answers of 40 calls, and that nothing is left in EC2 or the registry.\n"
-    )
-    for tool in ("an editor, by docs/", "cpi check cpi.json", "cpi diagnose cpi.json"):
-        assert f"\n{tool}" in stdout
-    assert stdout.isascii()
-    assert "\033" not in stdout
-    assert [secret for secret in SECRETS if secret in stdout] == []
+    calls = len(re.findall(r"^  \d+ ms, AWS: ", stdout, re.MULTILINE))
+    assert stdout.endswith(f"\nChecked: the answers of {calls} calls, and that nothing is left in EC2.\n")
+    for part in ("Did you mean security_groups?", "error: The security groups of the Director, sg-"):
+        assert part in stdout
     assert '"mbus": "nats://nats:<secret>@10.0.1.6:4222"' in stdout
-    assert re.search(r'"endpoint": "http://registry-user:<secret>@127\.0\.0\.1:\d+"', stdout)
-    assert re.search(r'"persistent": \{"vol-[0-9a-f]{17}": "/dev/sdg"\}', stdout)
-
-
-def test_demo_of_another_cpi_fails() -> None:
-    """With a command that answers otherwise, it fails and names the call and the difference."""
-    command = shlex.join([sys.executable, "-c", TELLING])
-    with Program("testbed.demo", "--cpi", command) as demo:
-        stdout, stderr, status = demo.finish()
-        assert (status, demo.left()) == (1, [])
-    assert "Checked" not in stdout
-    assert "Failed at call 1, info" in stderr
-    assert "api_version" in stderr
-    assert "<secret>" in stderr
-    assert [secret for secret in SECRETS if secret in stderr] == []
+    assert [secret for secret in SECRETS if secret in stdout] == []
+    assert "\033" not in stdout
 
 
 def test_interrupted_demo() -> None:
@@ -73,3 +49,49 @@ def test_interrupted_demo() -> None:
         _, stderr, status = demo.finish()
         assert (stderr, status) == ("\nInterrupted. All that was started has ended.\n", 130)
         assert demo.left() == []
+
+
+@pytest.mark.usefixtures("warm")
+@pytest.mark.parametrize(
+    ("replaced", "answer", "message"),
+    [
+        ("info", Answer(b"", "", 0, 0), "stdout is not one JSON object"),
+        ("info", Answer(b'{"result": {"api_version": 3}, "error": null, "log": ""}', "", 0, 0), "should be"),
+        ("create_disk", Answer(b'{"result": "vol-1", "error": null, "log": ""}', "", 0, 0), "vol-1"),
+        ("reboot_vm", Answer(b'{"result": null, "error": null, "log": ""}', "", 7, 0), "exit status 7"),
+    ],
+    ids=["no answer", "result", "id", "exit status"],
+)
+def test_difference(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, replaced: str, answer: Answer, message: str
+) -> None:
+    """A wrong answer ends the demo at that call."""
+    original = Cpi.call
+
+    def call(cpi: Cpi, method: str, *arguments: Any, **request: Any) -> Answer:
+        right = original(cpi, method, *arguments, **request)
+        return answer if method == replaced else right
+
+    monkeypatch.setattr(Cpi, "call", call)
+    with pytest.raises(Difference, match=rf"(?s)^Failed at call \d+, {replaced}.*{message}"):
+        Play(stage).play()
+
+
+def test_what_is_left_is_found(stage: Stage, world: World) -> None:
+    """A volume that is left at the end is named."""
+    check_nothing_left(stage)
+    volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    with pytest.raises(Difference, match=f"(?s)something is left.*{volume_id}"):
+        check_nothing_left(stage)
+
+
+def test_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is shown is short and has no secret; colours are for terminals, while NO_COLOR is not set."""
+    assert brief(["vol-0123456789abcdef0", {"a": None, "b": [True]}]) == "[vol-012345, {a: null, b: [true]}]"
+    assert brief(f"nats://nats:{SECRETS[-1]}@h") == "nats://nats:<secret>@h"
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    for no_color, text in (("", "\033[1mtext\033[0m"), ("1", "text")):
+        monkeypatch.setenv("NO_COLOR", no_color)
+        assert paint("text", BOLD, screen) == text
+    assert paint("text", BOLD, io.StringIO()) == "text"

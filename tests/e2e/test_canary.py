@@ -202,19 +202,3 @@ def test_two_azs_use_different_executables(vcap: Path, tmp_path: Path, world: Wo
         (mine / "packages" / name).unlink()
     assert call(mine, "z1", "info").returncode != 0
     assert call(mine, "z2", "info").ok()["api_version"] == 3
-
-
-def test_check(vcap: Path) -> None:
-    """`cpi check --cpi` checks the canary's azs with the job's configuration."""
-    cloud_config = {
-        "azs": example("azs"),
-        "vm_types": [],
-        "disk_types": [],
-        "networks": [],
-        "compilation": {"workers": 1, "az": "z2", "network": "n", "reuse_compilation_vms": True},
-    }
-    document = json.dumps(cloud_config).encode()
-    cpi = job.on(vcap, "check --offline --json --cpi aws-python -", f"{BASE}/jobs/{CANARY['name']}/bin/cpi")
-    findings = cpi.raw(document).document["findings"]
-    said = [each["what"] for each in findings]
-    assert any("another CPI has the azs" in each and "z1" in each for each in said), said

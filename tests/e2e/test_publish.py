@@ -124,16 +124,6 @@ def test_release_is_signed(published: Pipeline) -> None:
     assert verified.stdout.splitlines()[1:] == [f"{file}: OK" for file in files]
 
 
-def test_properties_schema(pipeline: Pipeline) -> None:
-    """The bosh CLI packs the schema of the job's properties, where the Director looks for it."""
-    with tarfile.open(pipeline.tarball) as release:
-        job = release.extractfile(next(each for each in release if each.name.endswith("jobs/aws_cpi.tgz")))
-        with tarfile.open(fileobj=job) as packed:
-            schema = packed.extractfile(next(each for each in packed if each.name.endswith(SCHEMA)))
-            assert schema is not None
-            assert schema.read() == (ROOT / "jobs/aws_cpi" / SCHEMA).read_bytes()
-
-
 @pytest.mark.parametrize("pattern", ["*.tgz", "*.cdx.json", "SHA256SUMS"])
 def test_changed_file_is_noticed(pattern: str, pipeline: Pipeline, tmp_path: Path) -> None:
     """A file that was changed after it was signed does not verify."""
@@ -152,17 +142,6 @@ def test_notes(pipeline: Pipeline) -> None:
     digest = hashlib.sha256(pipeline.tarball.read_bytes()).hexdigest()
     assert notes == f"{text}\nSHA-256 of the tarball: {digest}\n"
     assert text.strip()
-
-
-def test_list_of_components(pipeline: Pipeline) -> None:
-    """The list is that of the version, with the time of the tested commit."""
-    listed = json.loads((pipeline.final / f"{NAME}-{pipeline.version}.cdx.json").read_text())["metadata"]
-    committed = pipeline.git(
-        *(pipeline.folder / "source", "log", "-1", "--format=%cd"),
-        *("--date=format-local:%Y-%m-%dT%H:%M:%S+00:00",),
-    )
-    assert listed["component"]["version"] == pipeline.version
-    assert listed["timestamp"] == committed.strip()
 
 
 def test_date_of_publication_is_recorded(pipeline: Pipeline) -> None:
@@ -324,12 +303,3 @@ def test_foreign_candidate_is_refused(refused: Callable[..., str], attempt: Path
     assert "the candidate differs from a build of its commit" in said
     assert "< commit_hash" not in said, "only what differs is shown"
     assert "sha256:0" in said
-
-
-def test_damaged_candidate_is_refused(refused: Callable[..., str], attempt: Path, pipeline: Pipeline) -> None:
-    """A candidate with a part that is not the one that its manifest names is not published."""
-    rewrite(pipeline, attempt, "jobs/aws_cpi.tgz", lambda content: content + b"more")
-    said = refused()
-    assert "the candidate differs from a build of its commit" in said
-    assert "< jobs/aws_cpi.tgz" in said
-    assert "packages/" not in said, "only what differs is shown"

@@ -96,12 +96,6 @@ def test_method_without_aws(
     assert " WARNING: " not in answer.stderr
 
 
-def test_configure_networks(fake_aws: FakeAws, under_bpm: UnderBpm) -> None:
-    """The method configure_networks is refused as elsewhere."""
-    answer = under_bpm(config(fake_aws.endpoint)).call("configure_networks", VM, {})
-    assert answer.error["type"] == "Bosh::Clouds::NotSupported"
-
-
 def test_current_vm(container: Container, fake_aws: FakeAws, render: Render) -> None:
     """The VM's own id comes from instance metadata."""
     with Imds(VM) as imds:

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import ssl
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from urllib3.connection import HTTPSConnection
 
-from bosh_aws_cpi import connections
 from bosh_release import roots
 from testbed.bench.forms import release_form
 from testbed.executable import Answer, Cpi, config
-from testbed.registry import PASSWORD, USER, Registry
 from testbed.tls import Authority, TlsRelay
 
 if TYPE_CHECKING:
@@ -56,37 +51,6 @@ def test_machine_without_hashed_roots(machine: Path, names: list[str] | None) ->
         for name in names:
             (machine / name).touch()
     assert roots.where() == roots.BUNDLE == str(Path(roots.__file__).with_name("cacert.pem"))
-
-
-def test_one_thread_after_the_other(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A context of the SDK is given the folder while no other thread gives it to one; OpenSSL might crash."""
-    machine.mkdir()
-    given, lock = [], Lock()
-
-    def load(*arguments: object, **named: object) -> None:
-        given.append((lock.locked(), *arguments, named))
-
-    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
-    monkeypatch.setattr(connections, "_connect", lambda _: None)
-    monkeypatch.setattr(connections, "_loading", lock)
-    monkeypatch.setattr(HTTPSConnection, "connect", HTTPSConnection.connect)
-    connections.install()
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    connection = HTTPSConnection("127.0.0.1", ssl_context=context, ca_certs=str(machine))
-    connection.connect()
-    assert given == [(True, context, {"capath": str(machine)})]
-    assert (connection.ca_certs, connection.ca_cert_dir) == (None, str(machine))
-
-
-def test_path_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An operator's bundle of which the system does not say what it is counts as a file."""
-    monkeypatch.setattr(connections, "_connect", lambda _: None)
-    monkeypatch.setattr(HTTPSConnection, "connect", HTTPSConnection.connect)
-    connections.install()
-    context, path = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), "x" * 5000
-    connection = HTTPSConnection("127.0.0.1", ssl_context=context, ca_certs=path)
-    connection.connect()
-    assert (connection.ca_certs, connection.ca_cert_dir) == (path, None)
 
 
 class Installed:
@@ -135,16 +99,6 @@ def test_aws_is_trusted(fake_aws: FakeAws, installed: Installed) -> None:
     with TlsRelay(fake_aws.endpoint, installed.known) as front:
         assert installed.called(front).ok() is False
         assert [call.action for call in front.calls] == ["DescribeVolumes"]
-
-
-def test_registry_is_trusted(fake_aws: FakeAws, registry: Registry, installed: Installed) -> None:
-    """The registry's server is trusted for the same roots."""
-    registry.documents[VM] = "{}"
-    with TlsRelay(registry.url, installed.known) as front:
-        section = {"endpoint": f"https://{front.address}", "user": USER, "password": PASSWORD}
-        cpi = installed.cpi(config(fake_aws.endpoint, registry=section))
-        cpi.call("detach_disk", VM, DISK, stemcell=1)
-        assert [request.path for request in front.requests] == [f"/instances/{VM}/settings"]
 
 
 def test_others_are_refused(installed: Installed, tmp_path: Path) -> None:

@@ -27,11 +27,3 @@ def test_resources_of_the_other_release(maker: str, fake_aws: FakeAws, world: Wo
         result = replay.play(line)
         assert result == replay.translated(line["result"]), line["method"]
     assert world.state() == world.empty
-
-
-@pytest.mark.parametrize("maker", beside.MADE)
-def test_recording_has_all_steps(maker: str) -> None:
-    """A recording has the steps that the page's table lists, by whom they are to be."""
-    other = next(each for each in beside.MADE if each != maker)
-    expected = [(maker if is_maker else other, method) for is_maker, method, _, _ in beside.STEPS]
-    assert [(line["by"], line["method"]) for line in beside.read(maker)[1:]] == expected

@@ -159,6 +159,17 @@ class Bed:
         group_id: str = self.ec2.create_security_group(**arguments)["GroupId"]
         return group_id
 
+    def terminated(self) -> str:
+        """Launch and terminate an instance."""
+        instance_id: str = self.run()["InstanceId"]
+        self.ec2.terminate_instances(InstanceIds=[instance_id])
+        return instance_id
+
+    def template(self, **data: Any) -> dict[str, str]:
+        """Create a launch template; return what a launch says of it."""
+        self.ec2.create_launch_template(LaunchTemplateName="one", LaunchTemplateData=data)
+        return {"LaunchTemplateName": "one"}
+
     def new_interface(self, **keys: Any) -> dict[str, Any]:
         """Describe an interface that a launch is to create."""
         return {"DeviceIndex": 0, "SubnetId": self.world.subnet_id, **keys}
@@ -360,6 +371,48 @@ REFUSALS: dict[str, tuple[Callable[[Bed], object], str, str]] = {
         lambda bed: bed.interface(ConnectionTrackingSpecification={"TcpEstablishedTimeout": 59}),
         VALUE,
         "between 60 and 432000",
+    ),
+    "interface with several attributes at once": (
+        lambda bed: bed.ec2.modify_network_interface_attribute(
+            NetworkInterfaceId=bed.interface(), SourceDestCheck={"Value": False}, Description={"Value": "x"}
+        ),
+        "InvalidParameterCombination",
+        "Description, SourceDestCheck",
+    ),
+    "route to an instance with several interfaces": (
+        lambda bed: bed.ec2.create_route(
+            RouteTableId=bed.world.route_table_id,
+            DestinationCidrBlock="10.9.0.0/16",
+            InstanceId=bed.run(
+                NetworkInterfaces=[bed.new_interface(), bed.new_interface(DeviceIndex=1)],
+            )["InstanceId"],
+        ),
+        "InvalidInstanceID",
+        "multiple interfaces",
+    ),
+    "volume for a terminated instance": (
+        lambda bed: bed.attach(bed.volume(), bed.terminated()),
+        "IncorrectState",
+        "",
+    ),
+    "interfaces beside the groups of a template": (
+        lambda bed: bed.run(
+            NetworkInterfaces=[bed.new_interface()], LaunchTemplate=bed.template(SecurityGroupIds=["sg-1"])
+        ),
+        "InvalidParameterCombination",
+        "instance-level security groups",
+    ),
+    "version that a template lacks": (
+        lambda bed: bed.run(LaunchTemplate={**bed.template(EbsOptimized=True), "Version": "2"}),
+        "InvalidLaunchTemplateId.VersionNotFound",
+        "2",
+    ),
+    "range of IPv6 that the VPC lacks": (
+        lambda bed: bed.ec2.create_subnet(
+            VpcId=bed.world.vpc_id, CidrBlock="10.0.9.0/24", Ipv6CidrBlock="2001:db8::/64"
+        ),
+        "InvalidSubnet.Range",
+        "2001:db8::/64",
     ),
     "launch with a public address for several interfaces": (
         lambda bed: bed.run(

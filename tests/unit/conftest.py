@@ -68,22 +68,24 @@ class Stub:
     def lay(self, operation: str, /, *ends: dict[str, Any] | str, **expected: Any) -> None:
         """Lay out a call with exactly these parameters for each end: an answer, "lost", or an error's code.
 
-        Before the code stands "fault", "again" or "throttled", for `fails`, `refuses_repetition` and
-        `refuses_after_throttling`.
+        Before the code may stand "fault" where AWS is at fault, "again" if an earlier attempt had no answer,
+        and "throttled" if it was throttled, which has no effect.
         """
-        ways: dict[str, Any] = {
-            "fault": self.fails,
-            "again": self.refuses_repetition,
-            "throttled": self.refuses_after_throttling,
-        }
+        calls = {"again": Call("", (), was_uncertain=True), "throttled": Call("", (), throttled=1)}
         for end in ends:
-            if isinstance(end, dict):
-                self.answers(operation, end, **expected)
-            elif end == "lost":
-                self.loses(operation, **expected)
-            else:
-                how, _, code = end.rpartition(" ")
-                ways.get(how, self.refuses)(operation, code, **expected)
+            if not isinstance(end, str) or end == "lost":
+                answer: Any = {"ResponseMetadata": {"IsLost": True}} if end == "lost" else end
+                self._stubber.add_response(operation, answer, by_id(operation, expected))
+                continue
+            how, _, code = end.rpartition(" ")
+            self._stubber.add_client_error(
+                operation,
+                code,
+                "said",
+                500 if how == "fault" else 400,
+                {CALL: calls[how]} if how in calls else None,
+                by_id(operation, expected),
+            )
 
     def keeps(self, operation: str, end: dict[str, Any] | str) -> None:
         """Give all further calls of an operation the same end: an answer, or the code of a refusal."""
@@ -108,34 +110,6 @@ class Stub:
     def refuses(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
         """Lay out a call with exactly these parameters that AWS answers with an error."""
         self._stubber.add_client_error(operation, code, message, expected_params=by_id(operation, expected))
-
-    def refuses_repetition(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
-        """Lay out a call of which an earlier attempt had no answer, and that is refused now."""
-        self._refuses(Call("", (), was_uncertain=True), operation, code, message, expected)
-
-    def refuses_after_throttling(self, operation: str, code: str, /, **expected: Any) -> None:
-        """Lay out a call that was throttled, which has no effect, and that is refused now."""
-        self._refuses(Call("", (), throttled=1), operation, code, "", expected)
-
-    def fails(self, operation: str, code: str = "InternalError", /, **expected: Any) -> None:
-        """Lay out a call at which AWS is at fault: whether it did its work is not certain."""
-        wanted = by_id(operation, expected)
-        self._stubber.add_client_error(operation, code, "sorry", 500, expected_params=wanted)
-
-    def _refuses(self, call: Call, operation: str, code: str, message: str, expected: dict[str, Any]) -> None:
-        self._stubber.add_client_error(
-            operation,
-            code,
-            message,
-            service_error_meta={CALL: call},
-            expected_params=by_id(operation, expected),
-            response_meta={"RetryAttempts": 1},
-        )
-
-    def loses(self, operation: str, /, **expected: Any) -> None:
-        """Lay out a call whose answer is lost on its way."""
-        lost = {"ResponseMetadata": {"IsLost": True}}
-        self._stubber.add_response(operation, lost, by_id(operation, expected))
 
 
 class Ec2(Stub):

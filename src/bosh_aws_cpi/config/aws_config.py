@@ -22,6 +22,7 @@ CredentialsSource = Literal["static", "env_or_profile"]
 StemcellUpload = Literal["ebs_direct", "volume"]
 
 _OF_STEMCELL: Final = "The stemcell's cloud property of that name, in place of its own."
+_OF_COMMANDS: Final = "Endpoint of this service, for commands only, as `ec2_endpoint`."
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
 
 
@@ -127,8 +128,7 @@ class AwsConfig(Section, path="aws"):
     )
     keep_role_session = Key(
         values.boolean,
-        "Keep the role's credentials for later calls until 15 minutes before they expire, where the job "
-        "runs on a Director's VM: in a folder in memory that only its user can access. `false` calls STS "
+        "Keep the role's credentials for later calls, on a Director's VM and in memory. `false` calls STS "
         "each time.",
         default=True,
         is_new=True,
@@ -145,15 +145,9 @@ class AwsConfig(Section, path="aws"):
     )
     ebs_endpoint = Key(values.https_url, "Endpoint of the EBS direct APIs, as `ec2_endpoint`.", is_new=True)
     sts_endpoint = Key(values.https_url, "Endpoint of STS, as `ec2_endpoint`.", is_new=True)
-    iam_endpoint = Key(
-        values.https_url, "Endpoint of IAM, for commands only, as `ec2_endpoint`.", is_new=True
-    )
-    kms_endpoint = Key(
-        values.https_url, "Endpoint of KMS, for commands only, as `ec2_endpoint`.", is_new=True
-    )
-    service_quotas_endpoint = Key(
-        values.https_url, "Endpoint of Service Quotas, for commands only, as `ec2_endpoint`.", is_new=True
-    )
+    iam_endpoint = Key(values.https_url, _OF_COMMANDS, is_new=True)
+    kms_endpoint = Key(values.https_url, _OF_COMMANDS, is_new=True)
+    service_quotas_endpoint = Key(values.https_url, _OF_COMMANDS, is_new=True)
     dualstack = Key(
         values.boolean,
         "Use the dual-stack (IPv4 and IPv6) endpoints; no effect on an endpoint that is set explicitly.",
@@ -212,24 +206,21 @@ class AwsConfig(Section, path="aws"):
     )
     default_root_disk = Key(
         values.json_object,
-        "Defaults for the root disks of VMs, with the keys of the cloud property `root_disk`: `size`, "
-        "`type`, `iops`, `throughput`, `encrypted`, `kms_key_arn`. A VM's own keys take precedence, key by "
-        "key.",
+        "Defaults for the root disks of VMs: `size`, `type`, `iops`, `throughput`, `encrypted`, "
+        "`kms_key_arn`. A VM's own keys take precedence, key by key.",
         is_new=True,
         example={"type": "gp3", "iops": 4000, "encrypted": True},
     )
     default_ephemeral_disk = Key(
         values.json_object,
-        "Defaults for ephemeral disks, with the keys of the cloud property `ephemeral_disk`. A VM's own keys "
-        "take precedence, key by key. `encrypted` and `kms_key_arn` take precedence over those of `aws`.",
+        "The same for ephemeral disks. `encrypted` and `kms_key_arn` take precedence over those of `aws`.",
         is_new=True,
         example={"size": 20480},
     )
     default_persistent_disk = Key(
         values.json_object,
-        "Defaults for persistent disks: `type`, `iops`, `iops_per_gib`, `throughput`, `encrypted`, "
-        "`kms_key_arn`. A disk's own keys take precedence, key by key. `encrypted` and `kms_key_arn` take "
-        "precedence over those of `aws`.",
+        "The same for persistent disks: `type`, `iops`, `iops_per_gib`, `throughput`, `encrypted`, "
+        "`kms_key_arn`.",
         is_new=True,
         example={"type": "gp3", "iops_per_gib": 10},
     )
@@ -248,18 +239,15 @@ class AwsConfig(Section, path="aws"):
     )
     vm_resources_families = Key(
         values.strings,
-        "Families of instance types that the CPI chooses from for a manifest's `vm_resources`: the type "
-        "that suffices and is cheapest by an estimate (one vCPU costs as much as 10 GiB of memory); of "
-        "several, that of the family that is named first. Default: the Ruby release's list of T2, C5, M5 "
-        "and R5.",
+        "Families of instance types that the CPI chooses from for a manifest's `vm_resources`. Default: the "
+        "Ruby release's list of T2, C5, M5 and R5.",
         is_new=True,
         example=["t3", "m7i", "c7i", "r7i"],
     )
     vm_resources_by_region = Key(
         values.boolean,
         "For a manifest's `vm_resources`, choose only among the types that the region offers "
-        "(ec2:DescribeInstanceTypeOfferings, once a day). If EC2 does not say which, choose as without this "
-        "key.",
+        "(ec2:DescribeInstanceTypeOfferings, once a day).",
         default=False,
         is_new=True,
     )
@@ -295,8 +283,7 @@ class AwsConfig(Section, path="aws"):
         values.optional_choice,
         "Whether delete_vm terminates VMs without waiting for their operating system to shut down, unless "
         "they have disks that outlive them. A VM's own `skip_os_shutdown` takes precedence, but has no "
-        "effect if this key is not set: `false` means those VMs only. If set, delete_vm looks at the VM "
-        "first.",
+        "effect if this key is not set.",
         choices=(True, False),
         is_new=True,
         example=True,
@@ -304,8 +291,7 @@ class AwsConfig(Section, path="aws"):
     spread: Key[Literal["prefer", False] | None] = Key(
         values.optional_choice,
         "`prefer`: VMs of instance groups that say nothing of `spread` run on racks of their own as long as "
-        "EC2 has room for that. `spread: false` exempts a VM. Default, and `false` here: no such "
-        "preference.",
+        "EC2 has room for that. Default, and `false` here: no such preference.",
         choices=("prefer", False),
         is_new=True,
         example="prefer",

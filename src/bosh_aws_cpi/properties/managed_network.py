@@ -27,10 +27,9 @@ class ManagedNetworkProperties(Properties):
     ipv6: Truth = False
     """Give the subnet a free /64 of the VPC's IPv6 ranges, too."""
     auto_assign_public_ip: Truth = False
-    """Set the subnet to assign public addresses to new instances. It has no effect on VMs of this CPI:
-    their own `auto_assign_public_ip` decides."""
+    """Set the subnet to assign public addresses. VMs of this CPI follow their own `auto_assign_public_ip`."""
     security_groups: tuple[str, ...] = ()
-    """Names or ids of the security groups of VMs in this network, see [below](#security-groups)."""
+    """[Names or ids](#security-groups) for the VMs in this network."""
     tags: Any = None
     """Hash. The CPI sets these tags when it creates the subnet."""
 
@@ -47,7 +46,7 @@ class ManagedNetwork(Properties):
     gateway: str | None = None
     """Must be the second address of the subnet, where AWS's router is. Default: the second address."""
     cloud_properties: ManagedNetworkProperties = ManagedNetworkProperties()
-    """See [below](#cloud_properties-of-a-managed-network)."""
+    """[Its own table](#cloud_properties-of-a-managed-network)."""
 
     @classmethod
     def parse(cls, values: Json) -> Self:

@@ -47,20 +47,18 @@ class NetworkCloudProperties(Properties):
     subnet: str | None = None
     """Id of the subnet; not needed for vip networks. Required."""
     subnet_fallbacks: tuple[str, ...] = ()
-    """* Ids of subnets to try, in this order, if the subnet of a dynamic network is full: see
-    [below](#when-a-subnet-is-full)."""
+    """* Ids of subnets to try, in this order, [if the subnet of a dynamic network is
+    full](#when-a-subnet-is-full)."""
     security_groups: tuple[str, ...] = ()
-    """Names or ids: see [below](#security-groups)."""
+    """[Names or ids](#security-groups)."""
     interface_type: Literal["interface", "efa"] | None = None
-    """* `efa`: the interface is an Elastic Fabric Adapter: see [below](#elastic-fabric-adapters). Default:
-    EC2's, `interface`."""
+    """* `efa`: an [Elastic Fabric Adapter](#elastic-fabric-adapters). Default: EC2's, `interface`."""
     network_card_index: Annotated[int, Field(strict=True, ge=0)] | None = None
-    """* Network card of the interface, for instance types with several: see
-    [below](#elastic-fabric-adapters). Default: EC2's, `0`."""
+    """* [Network card](#elastic-fabric-adapters) of the interface. Default: EC2's, `0`."""
     ena_express: EnaExpress | None = None
-    """* ENA Express: see [below](#ena_express)."""
+    """* [ENA Express](#ena_express)."""
     connection_tracking: ConnectionTracking | None = None
-    """* Time-outs of idle connections in the security groups: see [below](#connection_tracking)."""
+    """* [Time-outs of idle connections](#connection_tracking) in the security groups."""
 
     def problems(self, kind: str) -> Iterator[Problem]:
         """Why create_vm refuses the options of the interface, whatever the instance type.
@@ -103,7 +101,7 @@ class Network(Properties):
     default: tuple[str, ...] = ()
     """Passed to the agent."""
     cloud_properties: NetworkCloudProperties = NetworkCloudProperties()
-    """See [below](#a-networks-cloud_properties)."""
+    """[Its own table](#a-networks-cloud_properties)."""
 
     @property
     def kind(self) -> Literal["manual", "dynamic", "vip"]:

@@ -54,13 +54,12 @@ class StemcellProperties(Encryptable):
     """AMIs of a light stemcell, by region. Unless `aws.stemcell.copy_from_region` is set, one must be in the
     configured region."""
     encrypted: Truth = False
-    """Light stemcell: use an encrypted copy of the AMI, see [below](#copies-of-light-stemcells). Heavy
-    stemcell: encrypt its snapshot. Default: `aws.encrypted`."""
+    """Light stemcell: use an encrypted [copy](#copies-of-light-stemcells). Heavy stemcell: encrypt its
+    snapshot. Default: `aws.encrypted`."""
     kms_key_arn: str | None = None
     """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
     tags: Any = None
-    """Hash. Tags for the AMI and snapshot of a heavy stemcell under `bosh create-env`. Ignored with a warning
-    under the Director, which passes tags in the call, and for a light stemcell."""
+    """Hash of tags for the AMI and snapshot of a heavy stemcell, under `bosh create-env` only."""
     deprecate_at: Annotated[str | None, BeforeValidator(_as_time)] = None
     """* Time in UTC, as `'2030-01-31T00:00:00Z'`, at most ten years ahead, from which EC2 marks the AMI as
     [deprecated](#shared-and-deprecated-amis)."""
@@ -68,15 +67,15 @@ class StemcellProperties(Encryptable):
     """* Ids of AWS accounts, and ARNs of organizations and organizational units, that may
     [launch the AMI](#shared-and-deprecated-amis)."""
     imds_support: Literal["v2.0"] | None = None
-    """* Heavy stemcell: with `v2.0`, VMs require IMDSv2, unless their `metadata_options` or the account's
-    defaults say otherwise."""
+    """* Heavy stemcell: with `v2.0`, VMs require IMDSv2, unless `metadata_options` or the account's defaults
+    say otherwise."""
     tpm_support: Literal["v2.0"] | None = None
     """* Heavy stemcell: with `v2.0`, VMs have a NitroTPM. Needs `boot_mode: uefi`, and instance types that
     support it."""
     name: Text | None = None
-    """Part of the description and of the tag `Name` of a heavy stemcell's AMI."""
+    """Part of a heavy stemcell's description and tag `Name`."""
     version: Text | None = None
-    """Part of the description and of the tag `Name` of a heavy stemcell's AMI."""
+    """Part of a heavy stemcell's description and tag `Name`."""
 
     # Every stemcell carries these; they matter to heavy ones, see there, and to other clouds.
     architecture: Any = None
@@ -150,7 +149,7 @@ class HeavyStemcellProperties(StemcellProperties):
     """create_stemcell's ``cloud_properties`` for a stemcell that brings its image along."""
 
     architecture: str = "x86_64"
-    """Architecture. This and the following properties apply only to heavy stemcells."""
+    """This and the following properties apply only to heavy stemcells."""
     boot_mode: Literal["legacy-bios", "uefi", "uefi-preferred"] | None = None
     """`legacy-bios`, `uefi` or `uefi-preferred`. Default: `legacy-bios`, or `uefi` for `arm64`."""
     disk: Mib = 2048

@@ -94,8 +94,8 @@ class CpuOptions(SentWhole):
     """``cpu_options``: EC2's CPU options, in snake case."""
 
     core_count: Count | None = None
-    """Number of cores, for example to save licences per core. The fallback types must support it too.
-    Needs `threads_per_core`. Default: the type's."""
+    """Number of cores, which fallback types must support too. Needs `threads_per_core`. Default: the
+    type's."""
     threads_per_core: Count | None = None
     """`1` turns hyper-threading off. Needs `core_count`. Default: the type's."""
     amd_sev_snp: State | None = None
@@ -221,18 +221,15 @@ class CapacityReservation(Properties):
     """``capacity_reservation``: one reservation, a group of them, or which to prefer."""
 
     id: Text | None = None
-    """Id of a reservation, `cr-…`. Only `instance_type` is launched in it; the fallback types are launched
-    on demand, outside of it."""
+    """Id of a reservation, `cr-…`, for `instance_type` only."""
     resource_group_arn: str | None = None
-    """ARN of a resource group of reservations. Without `market`, the fallback types use it too. Of capacity
-    blocks, a group can hold only those of UltraServers."""
+    """ARN of a resource group of reservations. Of capacity blocks, it can hold only those of UltraServers."""
     preference: str | None = None
     """`open`: use any matching reservation (EC2's default). `none`: use no reservation.
     `capacity-reservations-only`: launch only in a reservation."""
     market: Literal["capacity-block", "interruptible-capacity-reservation"] | None = None
-    """* Kind of the reservations: `capacity-block` or `interruptible-capacity-reservation`. Only
-    `instance_type` is launched in them; the fallback types are launched on demand. Default: ordinary
-    reservations."""
+    """* Kind of the reservations, for `instance_type` only: `capacity-block` or
+    `interruptible-capacity-reservation`. Default: ordinary ones."""
 
     @classmethod
     def alternatives(cls) -> tuple[str, ...]:
@@ -291,84 +288,79 @@ class VmProperties(Properties):
     instance_type: str | None = None
     """EC2 instance type. Required."""
     instance_type_fallbacks: tuple[str, ...] = ()
-    """* Types to try, in this order, if EC2 lacks capacity for the first: see
-    [below](#when-ec2-has-no-room)."""
+    """* Types to try, in this order, [if EC2 has no room](#when-ec2-has-no-room) for the first."""
     availability_zone: str | None = None
     """Zone of the VM. Its subnets and disks must be in the same zone. Required."""
     zone_fallback: Truth = False
-    """* If the zone has no room for the VM, launch it in another one, in which its network has
-    `subnet_fallbacks`: see [below](#when-a-zone-is-full)."""
+    """* If the zone is full, launch the VM in [another one](#when-a-zone-is-full) of its network's
+    `subnet_fallbacks`."""
     security_groups: tuple[str, ...] = ()
-    """Names or ids: see [below](#security-groups). Default: those of the networks."""
+    """[Names or ids](#security-groups). Default: those of the networks."""
     key_name: str | None = None
     """SSH key pair. Default: `aws.default_key_name`."""
     iam_instance_profile: str | None = None
     """Instance profile, by name. Default: `aws.default_iam_instance_profile`."""
     spot: Truth = False
-    """* Launches the VM as a one-time spot instance without a maximum price, as AWS recommends: see
-    [below](#spot)."""
+    """* Launch the VM as a [spot instance](#spot) without a maximum price, as AWS recommends."""
     spot_bid_price: Price | None = None
-    """Launches the VM as a one-time spot instance, at this maximum price in dollars per hour."""
+    """Launch the VM as a spot instance at this maximum price, in dollars per hour."""
     spot_ondemand_fallback: Truth = False
     """If all spot launches fail, launch the VM on demand."""
     elbs: tuple[str, ...] = ()
-    """Names of classic load balancers to register the VM with. With `aws.deregister_on_delete`, delete_vm
-    deregisters it first."""
+    """Names of classic load balancers to register the VM with."""
     lb_target_groups: tuple[TargetGroup, ...] = ()
-    """Target groups to register the VM with, by name, by ARN, or as a hash: see
-    [below](#lb_target_groups)."""
+    """[Target groups](#lb_target_groups) to register the VM with."""
     placement_group: str | None = None
     """Placement group, by name."""
     placement_partition: Count | None = None
-    """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2
-    distributes VMs evenly."""
+    """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2's
+    choice."""
     spread: Annotated[Literal["prefer"] | bool, BeforeValidator(_as_spread)] | None = None
-    """* Run each VM of the instance group on a rack of its own: see [below](#spread). `prefer`: only as long
-    as EC2 has room for that. Default: `aws.spread`."""
+    """* Run each VM of the instance group on [a rack of its own](#spread). `prefer`: as long as EC2 has room
+    for that. Default: `aws.spread`."""
     tenancy: str | None = None
     """`dedicated`: single-tenant hardware. Any other value is ignored with a warning. Default: shared."""
     dedicated_host: DedicatedHost | None = None
-    """* Dedicated Host that the VM runs on: see [below](#dedicated_host)."""
+    """* [Dedicated Host](#dedicated_host) that the VM runs on."""
     capacity_reservation: CapacityReservation | None = None
-    """* Capacity reservation that the VM uses: see [below](#capacity_reservation)."""
+    """* [Capacity reservation](#capacity_reservation) that the VM uses."""
     launch_template: LaunchTemplate | None = None
-    """* Launch template with what no other property can give: see [below](#launch_template)."""
+    """* [Launch template](#launch_template) with what no other property can give."""
     auto_assign_public_ip: Truth = False
     """Give the first interface a public address. If false, it has none, even if the subnet assigns them."""
     advertised_routes: tuple[AdvertisedRoute, ...] = ()
-    """Routes to the VM: see [below](#advertised_routes)."""
+    """[Routes](#advertised_routes) to the VM."""
     source_dest_check: Truth = True
     """`false` lets a NAT or router VM forward traffic for other addresses."""
     raw_instance_storage: Truth = False
-    """Give the agent all instance store disks unformatted: see [below](#instance-storage)."""
+    """Give the agent all [instance store disks](#instance-storage) unformatted."""
     ebs_optimized: Truth | None = None
-    """* For old types that are EBS-optimised only on request; current types always are. Default: EC2's."""
+    """* For old types that are EBS-optimised only on request. Default: EC2's."""
     cpu_options: CpuOptions | None = None
-    """* Cores and threads: see [below](#cpu_options)."""
+    """* [Cores and threads](#cpu_options)."""
     credit_specification: CreditSpecification | None = None
-    """* CPU credits of burstable types: see [below](#credit_specification)."""
+    """* [CPU credits](#credit_specification) of burstable types."""
     bandwidth_weighting: Literal["default", "vpc-1", "ebs-1"] | None = None
-    """* `vpc-1` gives more of the type's bandwidth to the network, `ebs-1` more to EBS: see
-    [below](#options-of-some-types). Default: EC2's, `default`."""
+    """* `vpc-1` gives more of [the type's](#options-of-some-types) bandwidth to the network, `ebs-1` more to
+    EBS. Default: EC2's, `default`."""
     enclave: Truth = False
-    """* Let the VM run Nitro Enclaves: see [below](#options-of-some-types)."""
+    """* Let the VM run [Nitro Enclaves](#options-of-some-types)."""
     hibernation: Truth = False
-    """* Let the VM be hibernated: see [below](#hibernation)."""
+    """* Let the VM be [hibernated](#hibernation)."""
     primary_ipv6: Truth = False
-    """* Make each interface's IPv6 address its primary IPv6 address, which does not change. Target groups of
-    type `instance` with IP address type `ipv6` need it: see [below](#options-of-some-types)."""
+    """* Make each interface's IPv6 address its [primary one](#options-of-some-types), which target groups of
+    type `instance` and IP address type `ipv6` need."""
     metadata_options: Json = Field(default_factory=dict)
-    """Instance metadata: see [below](#metadata_options). Default: `aws.metadata_options`."""
+    """[Instance metadata](#metadata_options). Default: `aws.metadata_options`."""
     skip_os_shutdown: Truth | None = None
-    """* Whether delete_vm terminates the VM without waiting for its operating system: see
-    [below](#skip_os_shutdown). Default: `aws.skip_os_shutdown`, which must be set."""
+    """* Whether delete_vm terminates the VM [without waiting](#skip_os_shutdown) for its operating system.
+    Default: `aws.skip_os_shutdown`, which must be set."""
     tags: Any = None
-    """Hash: see [Tags](#tags)."""
+    """Hash of [tags](#tags)."""
     ephemeral_disk: EphemeralDisk = EphemeralDisk()
-    """Disk for jobs, packages and logs: see [below](#ephemeral_disk). Default:
-    `aws.default_ephemeral_disk`."""
+    """[Disk](#ephemeral_disk) for jobs, packages and logs. Default: `aws.default_ephemeral_disk`."""
     root_disk: RootDisk = RootDisk()
-    """Disk of the operating system: see [below](#root_disk). Default: `aws.default_root_disk`."""
+    """[Disk](#root_disk) of the operating system. Default: `aws.default_root_disk`."""
 
     @property
     def instance_types(self) -> list[str]:

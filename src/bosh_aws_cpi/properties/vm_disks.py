@@ -15,12 +15,11 @@ class RootDisk(Encryptable):
     throughput: Count | None = None
     """MiB/s, for `gp3`; ignored with a warning for others. Default: EBS's."""
     volume_initialization_rate: InitializationRate | None = None
-    """* MiB/s, 100 to 300, at which EBS loads the disk from the stemcell's snapshot, for which AWS charges.
+    """* MiB/s, 100 to 300, at which EBS loads the disk from the stemcell's snapshot; AWS charges for it.
     Default: no fixed rate."""
     encrypted: Truth = False
-    """* Encrypt the disk at launch, even if the AMI is not encrypted. If the AMI is encrypted, so is the
-    disk, even with `false`. `aws.encrypted` has no effect here: with it, the CPI uses an encrypted copy of
-    the stemcell."""
+    """* Encrypt the disk at launch. If the AMI is encrypted, the disk is too, even with `false`.
+    `aws.encrypted` has no effect here: it encrypts the stemcell."""
     kms_key_arn: str | None = None
     """* KMS key; without one, the account's default key for EBS. `aws.kms_key_arn` has no effect on it."""
 
@@ -29,8 +28,8 @@ class EphemeralDisk(Encryptable):
     """``ephemeral_disk``: the volume that lives as long as the VM."""
 
     size: Mib | None = None
-    """MiB. For some types with an instance store, the default is the size of its first disk, as in the Ruby
-    release (`i3.large`: 475 GiB), unless `raw_instance_storage` is set. Default: 10 GiB."""
+    """MiB. For some types with an instance store, the default is the size of its first disk (`i3.large`: 475
+    GiB), unless `raw_instance_storage` is set. Default: 10 GiB."""
     type: str = "gp3"
     """EBS volume type."""
     iops: Count | None = None
@@ -38,12 +37,10 @@ class EphemeralDisk(Encryptable):
     throughput: Count | None = None
     """MiB/s, for `gp3`. Default: EBS's."""
     use_root_disk: Truth = False
-    """Put the agent's data on the root disk. The VM then has no ephemeral volume and no raw instance
-    storage."""
+    """Put the agent's data on the root disk, without an ephemeral volume or raw instance storage."""
     use_instance_storage: Truth = False
-    """Use the first instance store disk in place of a volume. Not together with `size`, `type`, `iops` or
-    encryption, and only for types whose instance store is not NVMe (C1, C3, D2, H1, I2, M1, M2, M3, R3, X1,
-    X1e): see [below](#instance-storage)."""
+    """Use the first [instance store disk](#instance-storage) in place of a volume. Not together with `size`,
+    `type`, `iops` or encryption."""
 
     @property
     def ignored(self) -> list[str]:

@@ -389,19 +389,6 @@ class Director:
             raise AssertionError("EC2 was not asked to reboot the VM")
         self._hypervisor.restart(self.machine(instance), rebooted=True)
 
-    def restart_agent(self, instance: Instance) -> None:
-        """Start an agent that died, as the VM's own supervisor does; nothing is asked of the CPI."""
-        self._hypervisor.restart(self.machine(instance), rebooted=False)
-
-    def delete_disk_reference(self, instance: Instance) -> None:
-        """Forget a disk that is missing (problem_handlers/missing_disk.rb)."""
-        disk_cid, instance.disk = instance.disk, None
-        if not self.call("has_vm", instance.vm.cid, stemcell=True):
-            return
-        if disk_cid in instance.vm.ask("list_disk"):
-            instance.vm.ask("unmount_disk", disk_cid)
-        self.call("detach_disk", instance.vm.cid, disk_cid, stemcell=True)
-
     @staticmethod
     def _disk(instance: Instance) -> str:
         if instance.disk is None:

@@ -80,19 +80,6 @@ def test_delete_vm_reference(director: Director, batlight: Instance, world: Worl
     assert world.state() == world.empty
 
 
-def test_missing_disk(director: Director, batlight: Instance, world: World) -> None:
-    """A disk that was deleted elsewhere is found missing, and can be detached and forgotten."""
-    director.deploy(batlight)
-    world.ec2.detach_volume(VolumeId=batlight.disk, Force=True)
-    world.ec2.delete_volume(VolumeId=batlight.disk)
-    director.methods.clear()
-    assert list(director.scan(batlight)) == ["missing_disk"]
-    director.delete_disk_reference(batlight)
-    assert director.methods == ["has_disk", "has_vm", "detach_disk"]
-    assert director.machine(batlight).mounts == {}
-    assert list(director.scan(batlight)) == []
-
-
 @pytest.mark.parametrize("reboot", [False, True], ids=["reattach_disk", "reattach_disk_and_reboot"])
 def test_mount_info_mismatch(director: Director, batlight: Instance, world: World, *, reboot: bool) -> None:
     """A disk that somebody detached is attached again, with its data."""
@@ -111,15 +98,3 @@ def test_mount_info_mismatch(director: Director, batlight: Instance, world: Worl
         director.reboot_vm(batlight)
     assert list(director.scan(batlight)) == []
     assert director.contents.read(vm_cid) == "foobar"
-
-
-def test_inactive_disk(director: Director, batlight: Instance, world: World) -> None:
-    """A disk that a failed migration left attached and unmounted is detached; it can be deleted later."""
-    director.deploy(batlight)
-    left = director.create_disk(batlight)
-    director.call("attach_disk", batlight.vm.cid, left, stemcell=True)
-    assert left not in batlight.vm.ask("list_disk")
-    director.call("detach_disk", batlight.vm.cid, left, stemcell=True)
-    director.call("delete_disk", left)
-    assert left not in world.state()["volumes"]
-    assert batlight.vm.ask("list_disk") == [batlight.disk]

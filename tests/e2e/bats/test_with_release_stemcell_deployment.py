@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import tarfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from testbed.hypervisor import BASE
 from tests.contract.recorded import tags
 from tests.e2e.bats.contents import STORE
-from tests.e2e.bats.director import BLOBS, recorded
+from tests.e2e.bats.director import recorded
 
 if TYPE_CHECKING:
     from testbed.world import World
@@ -82,25 +79,6 @@ def test_should_stop_and_start_a_job(director: Director, batlight: Instance, wor
     assert director.methods == ["create_vm", "set_vm_metadata", "attach_disk", "set_disk_metadata"]
     assert director.contents.read(batlight.vm.cid) == "foobar"
     assert director.machine(batlight).disk_hints == {batlight.disk: "/dev/sdf"}
-
-
-def test_should_survive_agent_dying(director: Director, batlight: Instance) -> None:
-    """An agent that died starts with the same settings, finds its disk, and writes to the blobstore."""
-    director.deploy(batlight)
-    director.contents.write(batlight.vm.cid, "foobar")
-    director.methods.clear()
-    director.machine(batlight).end()
-    assert not batlight.vm.answers
-
-    director.restart_agent(batlight)
-    state = batlight.vm.ask("get_state")
-    assert (state["agent_id"], state["id"]) == (batlight.vm.agent_id, batlight.uuid)
-    assert batlight.vm.ask("list_disk") == [batlight.disk]
-    assert director.contents.read(batlight.vm.cid) == "foobar"
-    blob = batlight.vm.ask("fetch_logs", "agent", [])["blobstore_id"]
-    with tarfile.open(director.machine(batlight).folder / Path(BLOBS).relative_to(BASE) / blob) as logs:
-        assert logs.getnames()
-    assert director.methods == []
 
 
 def test_delete_deployment(director: Director, batlight: Instance, world: World) -> None:

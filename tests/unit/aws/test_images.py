@@ -47,6 +47,19 @@ def test_find_none(ec2: Ec2) -> None:
     assert [images.find(ec2.client, AMI) for _ in range(4)] == [None] * 4
 
 
+def test_register_without_an_answer(ec2: Ec2, clock: Clock) -> None:
+    """RegisterImage takes no client token: an AMI is looked for by name, and registered again if unseen."""
+    asked: dict[str, Any] = {"Owners": ["self"], "Filters": [{"Name": "name", "Values": ["BOSH-1"]}]}
+    ec2.lay("register_image", "lost", Name="BOSH-1")
+    other, own = {"ImageId": "ami-other", "Name": "BOSH-10"}, {"ImageId": AMI, "Name": "BOSH-1"}
+    ec2.lay("describe_images", shown(other), shown(other, own), **asked)
+    assert images.register(ec2.client, {"Name": "BOSH-1"}) == AMI
+    assert len(clock.pauses) == 1
+    ec2.lay("register_image", "fault InternalError", {"ImageId": AMI}, Name="BOSH-1")
+    ec2.keeps("describe_images", shown())
+    assert images.register(ec2.client, {"Name": "BOSH-1"}) == AMI
+
+
 MARKED: dict[str, Any] = {
     "Owners": ["self"],
     "Filters": [
@@ -94,6 +107,22 @@ def test_delete(ec2: Ec2, clock: Clock, last: dict[str, Any] | str) -> None:
     lay_deletions(ec2, "snap-1", "snap-2")
     images.delete(ec2.client, AMI)
     assert len(clock.pauses) == 1
+
+
+def test_delete_what_was_half_deleted(ec2: Ec2) -> None:
+    """The snapshots of an AMI that is gone are found by EC2's description of a copy, and by our tag."""
+    ec2.lay("describe_images", GONE, **OF_AMI)
+    searches = {"description": f"Copied for DestinationAmi {AMI} *", "tag:bosh_ami": AMI}
+    said = {
+        "VolumeId": "vol-ffffffff",
+        "Description": f"Copied for DestinationAmi {AMI} from SourceAmi ami-1",
+    }
+    for name, value in searches.items():
+        found = {"Snapshots": [{"SnapshotId": name, **said}]}
+        filters: list[Any] = [{"Name": name, "Values": [value]}]
+        ec2.lay("describe_snapshots", found, OwnerIds=["self"], Filters=filters)
+    lay_deletions(ec2, *searches)
+    images.delete(ec2.client, AMI)
 
 
 @pytest.mark.parametrize(

@@ -111,12 +111,14 @@ class Ebs:
     Attributes:
         created: The arguments of each CreateVolume.
         failures: How many of the first volumes are another request's, or can't be created.
+        has_number: Whether the request has one.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Answer the program."""
         self.created: list[Json] = []
         self.failures = 0
+        self.has_number = True
         monkeypatch.setattr(volumes, "create", self._create)
         monkeypatch.setattr(volumes, "wait_until_available", self._wait)
         monkeypatch.setattr(subnets, "ordinary_zones", lambda _: ZONES)
@@ -129,7 +131,7 @@ class Ebs:
         return f"vol-{len(self.created)}"
 
     def _wait(self, _: object, disk_cid: str, *, is_shared: bool) -> None:
-        assert is_shared is (len(self.created) == 1)
+        assert is_shared is (self.has_number and len(self.created) == 1)
         if len(self.created) <= self.failures:
             raise volumes.NotCreated(disk_cid)
 
@@ -159,6 +161,10 @@ def test_disk_of_another_request(cloud: Cloud, ebs: Ebs, gone: list[str]) -> Non
     with pytest.raises(volumes.NotCreated):
         asked(cloud, "cpi-1")
     assert gone == ["discard_shared vol-1", "discard vol-2"]
+    ebs.created, ebs.has_number = [], False
+    with pytest.raises(volumes.NotCreated):
+        asked(cloud, None)
+    assert len(ebs.created) == 1
 
 
 def test_zones(cloud: Cloud, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,15 @@ def facts(**given: Any) -> AgentSettingsInput:
     return AgentSettingsInput(**whole)
 
 
+def test_name_of_the_vm() -> None:
+    """The same agent gets the same name, another one another: a repeated call builds the same request."""
+    names = [
+        agent_settings.full(facts(agent_id=agent_id), DEVICES, {})["vm"]["name"]
+        for agent_id in ("agent-1", "agent-1", "agent-2")
+    ]
+    assert names[0] == names[1] != names[2]
+
+
 @pytest.mark.parametrize(
     ("networks", "dns"),
     [

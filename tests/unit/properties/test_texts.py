@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+from importlib import import_module
 
 from bosh_aws_cpi.plan.subnets import DEFAULT_BITS
-from scripts.property_texts import HASHES, names_of, property_text
 
+texts = import_module("scripts.property_texts")
 WITHOUT_TEXTS = {"StemcellProperties"}
 """Has its texts where a heavy stemcell has them."""
 ELSEWHERE = {"netmask_bits": DEFAULT_BITS}
@@ -22,10 +23,10 @@ def test_defaults() -> None:
             literal[1],
             ELSEWHERE.get(name, model.model_fields[name].default),
         )
-        for model in HASHES.values()
+        for model in texts.HASHES.values()
         if model.__name__ not in WITHOUT_TEXTS
-        for name in names_of(model)
-        if (literal := re.fullmatch(r"`([^`.]+)`", property_text(model, name).default))
+        for name in texts.names_of(model)
+        if (literal := re.fullmatch(r"`([^`.]+)`", texts.property_text(model, name).default))
     ]
     wrong = [
         f"the text of {name} names {said}, but the code has {default}"

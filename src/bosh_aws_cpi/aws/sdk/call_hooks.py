@@ -34,7 +34,7 @@ def _install_builtin(session: Session) -> None:
 
     An event is "before-call", or "before-call.ec2.CopySnapshot" with a service's name or an alias of it. To
     install all hooks takes 7 % of `has_vm`: the SDK compares each event with all aliases
-    (docs/decisions/start-up.md).
+    (docs/performance.md).
     """
     events = session.get_component("event_emitter")
     register = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tarfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 
@@ -173,7 +173,7 @@ def test_decimal(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT])
-def test_header(form: int) -> None:
+def test_header(form: Literal[0, 1]) -> None:
     """A header has a type, a size and a name, which continues in the prefix of a ustar alone."""
     name = "folder/" * (20 if form == tarfile.USTAR_FORMAT else 2) + "root.img"
     entry = tarfile.TarInfo(name)

@@ -47,35 +47,6 @@ def test_spread_group(ec2: Any, world: Any, run: Any, refused: Any) -> None:
     assert run(**placed(GroupName="apart"))
 
 
-def test_zone_without_type(ec2: Any, world: Any, refused: Any) -> None:
-    """A zone launches only the types that it offers."""
-    common = {"ImageId": world.image_id, "MinCount": 1, "MaxCount": 1, "InstanceType": "vt1.3xlarge"}
-    second = {"SubnetId": world.subnet_ids[2], "Placement": {"AvailabilityZone": OTHER_ZONE}}
-    with refused("Unsupported", f"choosing {ZONE}"):
-        ec2.run_instances(**common, **second)
-    assert ec2.run_instances(**common, SubnetId=world.subnet_id, **placed())["Instances"]
-
-
-def test_hosts(ec2: Any, run: Any, refused: Any) -> None:
-    """A host takes launches of its type in its zone."""
-    with refused("InvalidHostID.NotFound"):
-        run(**placed(HostId="h-0123456789abcdef0"))
-    hosts = {
-        (name, zone): ec2.allocate_hosts(InstanceType=name, AvailabilityZone=zone, Quantity=1)["HostIds"][0]
-        for name, zone in (("m5.large", ZONE), ("m5.xlarge", ZONE), ("m5.large", OTHER_ZONE))
-    }
-    (family,) = ec2.allocate_hosts(InstanceFamily="m5", AvailabilityZone=ZONE, Quantity=1)["HostIds"]
-    for unfit in (hosts["m5.xlarge", ZONE], hosts["m5.large", OTHER_ZONE]):
-        with refused("InvalidHostConfiguration"):
-            run(**placed(HostId=unfit))
-    for fit in (hosts["m5.large", ZONE], family):
-        shown = run(**placed(HostId=fit, Tenancy="host"))["Placement"]
-        assert (shown["HostId"], shown["Tenancy"]) == (fit, "host")
-    in_zone = [{"Name": "availability-zone", "Values": [OTHER_ZONE]}]
-    (listed,) = ec2.describe_hosts(Filter=in_zone)["Hosts"]
-    assert listed["HostId"] == hosts["m5.large", OTHER_ZONE]
-
-
 def test_reservations(ec2: Any, run: Any, refused: Any) -> None:
     """A reservation takes as many launches of its type in its zone as it has room for, while it is active."""
     with refused("InvalidCapacityReservationId.NotFound"):
@@ -143,17 +114,6 @@ def test_block_before_it_begins(ec2: Any, run: Any, refused: Any) -> None:
     assert run(**into(reserved(ec2, "m5.large", ZONE, market="capacity-block")), **market)
 
 
-def test_tenancy(ec2: Any, run: Any, refused: Any) -> None:
-    """A reservation takes only launches of its tenancy."""
-    where = {"InstanceType": "m5.large", "InstancePlatform": "Linux/UNIX", "AvailabilityZone": ZONE}
-    made = ec2.create_capacity_reservation(**where, InstanceCount=1, Tenancy="dedicated")
-    launch = into(made["CapacityReservation"]["CapacityReservationId"])
-    with refused("InvalidParameterValue", "does not match the launch"):
-        run(**launch)
-    launch["Placement"]["Tenancy"] = "dedicated"
-    assert run(**launch)
-
-
 def test_block_in_a_placement_group(ec2: Any, run: Any, refused: Any) -> None:
     """A capacity block takes no launch in a placement group."""
     ec2.create_placement_group(GroupName="near", Strategy="cluster")
@@ -161,45 +121,3 @@ def test_block_in_a_placement_group(ec2: Any, run: Any, refused: Any) -> None:
     launch["Placement"]["GroupName"] = "near"
     with refused("InvalidParameterCombination", "placement groups"):
         run(**launch, InstanceMarketOptions={"MarketType": "capacity-block"})
-
-
-def test_instances_by_subnet(ec2: Any, world: Any, run: Any) -> None:
-    """Instances are found by the subnet of any of their interfaces."""
-    nics = [{"DeviceIndex": index, "SubnetId": world.subnet_ids[index]} for index in (0, 1)]
-    instance_id = run(NetworkInterfaces=nics)["InstanceId"]
-    for subnet_id, expected in zip(world.subnet_ids, ([instance_id], [instance_id], []), strict=True):
-        by_subnet = [{"Name": "network-interface.subnet-id", "Values": [subnet_id]}]
-        found = ec2.describe_instances(Filters=by_subnet)["Reservations"]
-        assert [each["InstanceId"] for entry in found for each in entry["Instances"]] == expected
-
-
-@pytest.mark.parametrize("size", [3, 100])
-def test_quotas(fake_aws: Any, size: int) -> None:
-    """Quotas come in pages, each quota once."""
-    pages = (
-        fake_aws.client("service-quotas")
-        .get_paginator("list_service_quotas")
-        .paginate(ServiceCode="ec2", PaginationConfig={"PageSize": size})
-    )
-    names = [[each["QuotaName"] for each in page["Quotas"]] for page in pages]
-    assert len(names) > 1
-    flat = [name for page in names for name in page]
-    assert len(set(flat)) == len(flat)
-    assert "Running On-Demand P instances" in flat
-    assert "Running On-Demand Trn instances" not in flat
-
-
-def test_errors(fake_aws: Any, refused: Any) -> None:
-    """Rules make errors of the JSON protocols too, and see their calls."""
-    for service, action in (("kms", "DescribeKey"), ("service-quotas", "ListServiceQuotas")):
-        error = {"code": "AccessDeniedException", "message": "no", "status": 400}
-        fake_aws.rule(action=action, error=error)
-        client = fake_aws.client(service)
-        with refused("AccessDeniedException", "no"):
-            client.describe_key(KeyId="1") if service == "kms" else client.list_service_quotas(
-                ServiceCode="ec2"
-            )
-    assert [(call["service"], call["action"]) for call in fake_aws.calls()] == [
-        ("kms", "DescribeKey"),
-        ("servicequotas", "ListServiceQuotas"),
-    ]

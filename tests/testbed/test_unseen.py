@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectionClosedError
+from botocore.exceptions import ClientError
 
 from testbed.cloud import FakeAws
 
@@ -134,19 +134,6 @@ def test_filtered(fake_aws: FakeAws, world: Any, thing: Thing, call: str, shown:
     assert world.state() == before
 
 
-def test_attachment(fake_aws: FakeAws, world: Any, refused: Refused) -> None:
-    """AttachVolume fails with the error of the instance or the volume, whichever is unseen."""
-    fake_aws.rule(action="CreateVolume", unseen=1)
-    fake_aws.rule(action="RunInstances", unseen=2)
-    volume_id, instance_id = make_volume(world), make_instance(world)
-    both = {"InstanceId": instance_id, "VolumeId": volume_id, "Device": "/dev/sdf"}
-    with refused("InvalidVolume.NotFound"):
-        world.ec2.attach_volume(**both)
-    with refused("InvalidInstanceID.NotFound"):
-        world.ec2.attach_volume(**both)
-    assert world.ec2.attach_volume(**both)["VolumeId"] == volume_id
-
-
 def test_all_that_a_launch_makes(fake_aws: FakeAws, world: Any, refused: Refused) -> None:
     """The volumes and interfaces of an unseen instance are unseen too."""
     fake_aws.rule(action="RunInstances", unseen=1)
@@ -173,20 +160,3 @@ def test_used_for_something(fake_aws: FakeAws, world: Any, refused: Refused) -> 
         world.ec2.run_instances(**launch, NetworkInterfaces=[interface])
     world.ec2.run_instances(**launch, NetworkInterfaces=[interface])
     assert len(world.state()["interfaces"]) == 1
-
-
-def test_lost_answer(fake_aws: FakeAws, world: Any) -> None:
-    """A resource whose creation got no answer can be unseen too; its client token is known."""
-    fake_aws.rule(action="CreateVolume", times=1, drop="after", unseen=1)
-    with pytest.raises(ConnectionClosedError):
-        make_volume(world)
-    assert world.ec2.describe_volumes(Filters=BY_MARK)["Volumes"] == []
-    assert world.state()["volumes"] == [make_volume(world)]
-
-
-def test_cleared(fake_aws: FakeAws, world: Any) -> None:
-    """Without rules nothing is unseen."""
-    fake_aws.rule(action="CreateVolume", unseen=5)
-    volume_id = make_volume(world)
-    fake_aws.clear_rules()
-    assert len(world.ec2.describe_volumes(VolumeIds=[volume_id])["Volumes"]) == 1

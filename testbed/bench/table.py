@@ -1,0 +1,89 @@
+"""The table of docs/performance.md, and what exceeds its limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from testbed.bench.forms import yardsticks
+from testbed.bench.rows import MOST, method_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from testbed.bench.measuring import Figures
+
+    Rows = Mapping[str, Mapping[str, Figures]]
+    """By the row's name, and by the form's."""
+
+BEGIN, END = "<!-- Written by make bench -->", "<!-- The end of what make bench writes -->"
+HEAD = [
+    *("Row", "Form", "Million instructions", "The yardstick's", "Yardstick = 1", "At most"),
+    *("Memory MiB", "Yardstick's MiB", "AWS calls", "stderr bytes"),
+]
+
+
+def replaced(page: str, text: str) -> str:
+    """Return a page with this text between its markers.
+
+    Raises:
+        ValueError: The page has no markers.
+    """
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        message = f"the page has no '{BEGIN}' with '{END}' after it"
+        raise ValueError(message)
+    return f"{before}{BEGIN}\n\n{text}\n\n{END}{after}"
+
+
+def table(rows: Rows) -> str:
+    """Write the executable's figures beside those of their yardstick."""
+    cells = [
+        [
+            *(name, form, _million(own), _million(other), _ratio(own, other), f"{MOST[name][form]:.2f}"),
+            *(f"{own.memory:.1f}", f"{other.memory:.1f}", str(own.calls), str(own.stderr)),
+        ]
+        for name, form, own, other in _compared(rows)
+    ]
+    widths = [max(map(len, column)) for column in zip(HEAD, *cells, strict=True)]
+    lines = [HEAD, ["-" * width for width in widths], *cells]
+    return "\n".join(
+        f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths, strict=True))} |"
+        for line in lines
+    )
+
+
+def minima(rows: Rows, runs: int) -> str:
+    """Write the least CPU of each row, in parts of the yardstick's, as one line."""
+    parts = [f"{name} {own.cpu / other.cpu:.2f} ({form})" for name, form, own, other in _compared(rows)]
+    return f"CPU, the least of {runs} starts in turn, yardstick = 1: {', '.join(parts)}."
+
+
+def beyond(rows: Rows) -> list[str]:
+    """List the exceeded limits."""
+    return [
+        f"{name}, {form}: {part:.2f} of the yardstick's instructions, {most:.2f} at most"
+        for name, form, own, other in _compared(rows)
+        if (part := _part(own, other)) is not None and part > (most := MOST[name][form])
+    ]
+
+
+def _compared(rows: Rows) -> Iterator[tuple[str, str, Figures, Figures]]:
+    """Yield each row's name and form, its figures and those of its yardstick."""
+    for name, row in rows.items():
+        for form, yardstick in yardsticks(method_of(name)).items():
+            if form in row:
+                yield name, form, row[form], row[yardstick.name]
+
+
+def _part(own: Figures, other: Figures) -> float | None:
+    return own.instructions / other.instructions if own.instructions and other.instructions else None
+
+
+def _ratio(own: Figures, other: Figures) -> str:
+    part = _part(own, other)
+    return "-" if part is None else f"{part:.2f}"
+
+
+def _million(figures: Figures) -> str:
+    return "-" if figures.instructions is None else f"{figures.instructions:,.0f}"
