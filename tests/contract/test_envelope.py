@@ -35,6 +35,16 @@ CHECKS: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 """The checks of the request itself, in their order: name, what fails it, type, message."""
 
+NO_CONTEXTS: list[Any] = [
+    ABSENT,
+    None,
+    [],
+    {"director_uuid": None},
+    {"director_uuid": 5},
+    {"request_id": "1"},
+]
+"""Contexts without a Director's id that is a string."""
+
 
 def name(value: object) -> str:
     """Name a value in a test's id."""
@@ -112,14 +122,7 @@ def test_context_before_configuration(early: Checked) -> None:
         ),
         *(
             ("context", value, "InvalidCall", "Request should include context with director uuid")
-            for value in (
-                ABSENT,
-                None,
-                [],
-                {"director_uuid": None},
-                {"director_uuid": 5},
-                {"request_id": "1"},
-            )
+            for value in NO_CONTEXTS
         ),
     ],
     ids=name,

@@ -130,6 +130,7 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
     [
         ("warning", "{security_groups: [a]}", "/security_groups", "Remove it"),
         ("warning", "{zone_fallback: true}", "/zone_fallback", "VM types"),
+        ("warning", "{type: GP3}", "/type", "mean gp3?"),
         ("warning", "{kms_key_id: x, encrypted: true}", "/kms_key_id", "mean kms_key_arn?"),
         ("warning", "{type: gp3, kms_key_arn: alias/web}", "/kms_key_arn", "encrypted"),
         ("error", "{type: gp2, iops: 4000}", "/iops", "gp3, io1 or io2"),

@@ -51,6 +51,14 @@ def resources(**sizes: int) -> dict[str, Any]:
         ("warning", (*OF_VM, "5"), "x", f"{IN_VM}/5"),
         ("warning", (*OF_VM, "ephemeral_disk", "encripted"), True, f"{IN_VM}/ephemeral_disk/encripted"),
         ("warning", (*OF_VM, "source_dest_check"), "false", f"{IN_VM}/source_dest_check"),
+        # words, wherever they are merged into a VM's properties
+        *(
+            ("warning", (*route, "cloud_properties", "root_disk"), {"type": "GP3"}, f"{path}/root_disk/type")
+            for route, path in (
+                (("azs", 0), "azs/z1/cloud_properties"),
+                (("compilation",), "compilation/cloud_properties"),
+            )
+        ),
         # sizes that were perhaps meant in GiB
         ("warning", ("disk_types", 0, "disk_size"), 10, "disk_types/default/disk_size"),
         ("warning", (*OF_VM, "ephemeral_disk", "size"), 50, f"{IN_VM}/ephemeral_disk/size"),
