@@ -23,6 +23,8 @@ ON_DEMAND = "Running On-Demand {} instances"
     [
         ("m5.large", "demand", STANDARD),
         ("im4gn.large", "demand", STANDARD),
+        ("is4gen.medium", "demand", STANDARD),
+        ("gr6.4xlarge", "demand", ON_DEMAND.format("G and VT")),
         ("g5.xlarge", "demand", ON_DEMAND.format("G and VT")),
         ("vt1.3xlarge", "demand", ON_DEMAND.format("G and VT")),
         ("dl2q.24xlarge", "demand", ON_DEMAND.format("DL")),
