@@ -320,11 +320,8 @@ def test_least_configuration_for_create_env(tmp_path: Path) -> None:
     ("route", "value", "severity"),
     [
         ((*AWS, "default_security_groups"), "((groups))", "not checked"),
-        ((*AWS, "default_security_groups"), ["((group))", "x"], "not checked"),
         (AWS, "((aws))", "not checked"),
-        (AWS[:-1], "((properties))", "not checked"),
         ((*AWS, "connection_options"), {"ssl_verify_peer": False}, "error"),
-        ((*AWS, "default_security_groups"), "bosh", "error"),
     ],
 )
 def test_groups_that_are_not_known(tmp_path: Path, route: Route, value: Any, severity: str) -> None:

@@ -189,6 +189,7 @@ def test_throttled(fake_aws: FakeAws, logging: Logging, path: Path) -> None:
     }
 
 
+@pytest.mark.usefixtures("hasty")
 def test_unanswered(fake_aws: FakeAws, logging: Logging, path: Path) -> None:
     """An attempt that AWS did not answer is there by the kind of its failure; the last ten are."""
     fake_aws.rule(action="DescribeVolumes", drop="before")

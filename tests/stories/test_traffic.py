@@ -90,8 +90,8 @@ def test_one_network(
 
 @pytest.mark.parametrize(
     ("group", "index"),
-    [("back", 1), ("dynamic", 2), ("none", 0), (None, 0), ("back-network", 0), (7, 1)],
-    ids=["group", "dynamic", "unknown", "not-given", "network-in-a-group", "number"],
+    [("back", 1), ("dynamic", 2), ("back-network", 0), (7, 1)],
+    ids=["group", "dynamic", "network-in-a-group", "number"],
 )
 def test_interface_of_the_elastic_ip(
     create_vm: CreateVm,

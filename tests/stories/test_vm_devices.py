@@ -215,10 +215,6 @@ def test_default_disks(
     ("aws", "message"),
     [
         (
-            {"default_root_disk": {"iops": "4000"}},
-            "Invalid properties: aws.default_root_disk.iops: must be a whole number, got String",
-        ),
-        (
             {"default_ephemeral_disk": {"use_root_disk": True}},
             (
                 "aws.default_ephemeral_disk.use_root_disk is unknown: a default is one of size, type, iops, "
@@ -231,10 +227,6 @@ def test_default_disks(
                 "EBS would refuse the root disk: aws.default_root_disk.throughput can't be set for type gp2: "
                 "remove it, or use gp3"
             ),
-        ),
-        (
-            {"default_ephemeral_disk": {"type": "io1"}},
-            "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.iops is needed for type io1",
         ),
     ],
 )
@@ -257,27 +249,11 @@ def test_wrong_default_disks(
             ),
         ),
         (
-            {"size": 10240, "iops": 16000},
-            {},
-            (
-                "aws.default_ephemeral_disk.iops is 16000, but a 10 GiB volume of type gp3 allows at most "
-                "5000; give the VM its own ephemeral_disk.iops or ephemeral_disk.size"
-            ),
-        ),
-        (
             {"type": "gp2"},
             {"iops": 4000},
             (
                 "cloud_properties.ephemeral_disk.iops can't be set for type gp2: remove it, or use gp3, io1 "
                 "or io2 (type comes from aws.default_ephemeral_disk.type)"
-            ),
-        ),
-        (
-            {"iops": 3000},
-            {"throughput": 1000},
-            (
-                "cloud_properties.ephemeral_disk.throughput of 1000 MiB/s needs 4000 iops, but there are "
-                "only 3000 (iops comes from aws.default_ephemeral_disk.iops)"
             ),
         ),
     ],
@@ -308,13 +284,7 @@ def test_default_type_of_the_root_disk(
 
 @pytest.mark.parametrize(
     ("default", "own", "size", "lines"),
-    [
-        ({"size": 1024}, {}, "5", 1),
-        ({"size": 5120}, {}, "5", 0),
-        ({"size": 6144}, {}, "6", 0),
-        ({"size": 1024}, {"size": 7168}, "7", 0),
-        ({"size": 3072, "type": "io1", "iops": 200}, {}, "5", 1),
-    ],
+    [({"size": 1024}, {}, "5", 1), ({"size": 6144}, {}, "6", 0), ({"size": 1024}, {"size": 7168}, "7", 0)],
 )
 def test_default_below_the_stemcell(
     create_vm: CreateVm,

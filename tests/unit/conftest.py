@@ -74,7 +74,7 @@ class Stub:
         calls = {"again": Call("", (), was_uncertain=True), "throttled": Call("", (), throttled=1)}
         for end in ends:
             if not isinstance(end, str) or end == "lost":
-                answer = {"ResponseMetadata": {"IsLost": True}} if end == "lost" else end
+                answer: Any = {"ResponseMetadata": {"IsLost": True}} if end == "lost" else end
                 self._stubber.add_response(operation, answer, by_id(operation, expected))
                 continue
             how, _, code = end.rpartition(" ")
