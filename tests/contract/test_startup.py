@@ -46,6 +46,8 @@ VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 NOWHERE = "http://127.0.0.1:1"
 REGISTRY = {"endpoint": NOWHERE, "user": "u", "password": "p"}
+SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}
+LIGHT = {"ami": {"us-east-1": "ami-0123456789abcdef0"}}
 AGAINST_AWS = {"botocore", "tenacity"}
 MAKING = AGAINST_AWS | {"pydantic"}
 
@@ -79,11 +81,17 @@ def other_methods(modules: set[str], method: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("method", "allowed"), [("info", set()), ("ping", set()), ("current_vm_id", {"requests"})]
+    ("method", "arguments", "allowed"),
+    [
+        ("info", [], set()),
+        ("ping", [], set()),
+        ("calculate_vm_cloud_properties", [SIZE], set()),
+        ("current_vm_id", [], {"requests"}),
+    ],
 )
-def test_methods_without_aws(method: str, allowed: set[str]) -> None:
+def test_methods_without_aws(method: str, arguments: list[Any], allowed: set[str]) -> None:
     """A method that needs no AWS loads nothing of it, no validation of properties, and no other method."""
-    modules = loaded(telling(NOWHERE, registry=REGISTRY).call(method))
+    modules = loaded(telling(NOWHERE, registry=REGISTRY).call(method, *arguments))
     assert heavy(modules) <= allowed
     assert own(modules, "aws", "properties", "tools") == set()
     assert other_methods(modules, method) == set()
@@ -103,6 +111,7 @@ def test_info(method: str) -> None:
         ("has_disk", [DISK], {"botocore"}),
         ("attach_disk", [VM, DISK], AGAINST_AWS),
         ("create_disk", [1024, {}], MAKING),
+        ("create_stemcell", ["", LIGHT], MAKING),
     ],
 )
 def test_methods_with_aws(fake_aws: FakeAws, method: str, arguments: list[Any], allowed: set[str]) -> None:
