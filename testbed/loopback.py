@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 
@@ -84,6 +85,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(reply.body)))
         if reply.request_id:
             self.send_header(REQUEST_ID, reply.request_id)
+        if reply.status == HTTPStatus.FOUND:
+            self.send_header("Location", "/")
         self.end_headers()
         self.wfile.write(reply.body)
 

@@ -175,16 +175,21 @@ def test_aws_echoes_on_create_vm(world: World, fake_aws: FakeAws, seeded: Cpi) -
 
 @pytest.mark.parametrize("stemcell", [1, 2])
 def test_aws_repeats_parameters(world: World, fake_aws: FakeAws, seeded: Cpi, stemcell: int) -> None:
-    """An error that repeats the launch's parameters shows user_data neither in Base64 nor its secrets."""
+    """An error that repeats the launch's parameters, or user_data alone, shows no part of user_data."""
     said = {"code": "InvalidParameterValue", "message": "No: {parameters}", "status": 400}
     fake_aws.rule(action="RunInstances", error=said)
     env = {**ENV, "bosh": {**ENV["bosh"], "tags": {}}}  # tags are not secret: anybody may read them in AWS
-    answer = clean(seeded.call("create_vm", *arguments_of_vm(world)[:-1], env, stemcell=stemcell))
+    arguments = [*arguments_of_vm(world)[:-1], env]
+    answer = clean(seeded.call("create_vm", *arguments, stemcell=stemcell))
     (call,) = [each for each in fake_aws.calls() if each["action"] == "RunInstances"]
     blob = call["parameters"]["UserData"]
-    shown = answer.stdout.decode() + answer.stderr
+    fake_aws.clear_rules()
+    fake_aws.rule(action="RunInstances", error={**said, "message": f"No: {blob} is wrong"})
+    again = clean(seeded.call("create_vm", *arguments, stemcell=stemcell))
+    shown = answer.stdout.decode() + answer.stderr + again.stdout.decode() + again.stderr
     assert "No: Action=RunInstances&" in answer.error["message"]
     assert "UserData=<redacted>" in answer.error["message"]
+    assert "No: <redacted> is wrong" in again.error["message"]
     pieces = {blob[start : start + 24] for start in range(0, len(blob) - 24, 4)}
     assert [piece for piece in pieces if piece in shown or quote(piece, safe="") in shown] == []
 

@@ -144,12 +144,15 @@ def test_two_stemcells_of_one_source(
     assert len(world.state()["snapshots"]) == 1
 
 
-def test_same_request_again(copied: Callable[..., str], world: World) -> None:
-    """A repeated request with an id finds its copy, even if the stemcell has no name."""
+def test_same_request_again(copied: Callable[..., str], world: World, fake_aws: FakeAws) -> None:
+    """A repeated request with an id finds its copy, if that is new, even if the stemcell has no name."""
     first = copied(request_id="cpi-1")
     assert copied(request_id="cpi-1") == first
     second = copied(request_id="cpi-2")
     assert world.state()["images"] == sorted([first, second])
+    created = world.ec2.describe_images(ImageIds=[first])["Images"][0]["CreationDate"]
+    fake_aws.rule(action="DescribeImages", times=None, replace=[[created, "2020-01-01T00:00:00.000Z"]])
+    assert copied(request_id="cpi-1") not in {first, second}
 
 
 def test_copy_that_failed_after_a_killed_call(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:

@@ -150,6 +150,7 @@ def test_delete_half_deleted_stemcell(cpi: Cpi, world: World, fake_aws: FakeAws,
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     copy = cpi.call("create_stemcell", "/x/image", properties).ok()
     (snapshot,) = world.state()["snapshots"]
+    world.ec2.delete_tags(Resources=[snapshot], Tags=[{"Key": "bosh_ami"}])  # as after an error of this tag
     fake_aws.rule(action="DeregisterImage", nth=1, error=UNKNOWN)
     fake_aws.rule(action="DeleteSnapshot", nth=1, error=NOT_IN_USE_YET)
     fake_aws.rule(action="DeleteSnapshot", nth=2, error=DENIED)

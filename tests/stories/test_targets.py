@@ -313,12 +313,13 @@ def test_vm_that_has_lost_its_interface(cpi: Cpi, vm_cid: str, traffic: Traffic,
     assert traffic.state()["targets"] == [], answer
 
 
+@pytest.mark.parametrize("agent", ["agent-1", "agent-2"])
 def test_address_of_a_later_vm(
-    cpi: Cpi, vm_cid: str, create_vm: CreateVm, traffic: Traffic, world: World
+    cpi: Cpi, vm_cid: str, create_vm: CreateVm, traffic: Traffic, world: World, agent: str
 ) -> None:
     """If another VM has got the address and its place in the group, the target is that VM's and stays."""
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
-    later = create_vm({"lb_target_groups": ["ips"]}, agent_id="agent-2").ok()[0]
+    later = create_vm({"lb_target_groups": ["ips"]}, agent_id=agent).ok()[0]
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert traffic.state()["targets"] == [ADDRESS]
     assert cpi.call("delete_vm", later, stemcell=2).ok() is None

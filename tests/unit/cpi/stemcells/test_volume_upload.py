@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,8 +19,6 @@ from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.model import Encryption, Instance, Volume
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bosh_aws_cpi.cpi.cloud import Cloud
 
 pytestmark = pytest.mark.usefixtures("undone")
@@ -101,7 +100,8 @@ def test_no_root(
 ) -> None:
     """A user who can't become root gets an error before anything is created."""
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(volume_upload, "_is_confined", lambda: is_confined)
+    status = f"Seccomp:\t2\nNoNewPrivs:\t{is_confined:d}\nCpus_allowed:\t3\n"
+    monkeypatch.setattr(Path, "read_text", lambda *_, **__: status)
     for name in ("stemcell-copy", "sudo")[: 1 + has_sudo]:
         install(folder, "", name)
     with pytest.raises(CloudError, match=r"must run as root.*use_bpm_for_workers.*ebs_direct"):
