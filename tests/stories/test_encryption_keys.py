@@ -29,8 +29,6 @@ OF_CONFIG = {"encrypted": True, "kms_key_arn": KEY}
     ("aws", "properties", "is_warned"),
     [
         ({}, {"kms_key_arn": KEY}, True),
-        (OF_CONFIG, {"kms_key_arn": KEY, "encrypted": None}, True),
-        ({}, {"kms_key_arn": KEY, "encrypted": True}, False),
         ({"encrypted": True}, {"kms_key_arn": KEY}, False),
     ],
 )
@@ -62,7 +60,6 @@ def test_key_of_a_disk(
 @pytest.mark.parametrize(
     ("aws", "properties", "warned"),
     [
-        ({"encrypted": True}, {"root_disk": {"kms_key_arn": KEY}}, ["root_disk"]),
         (
             {},
             {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY, "size": 10240}},
@@ -157,7 +154,6 @@ def test_keys_of_a_launch(create_vm: CreateVm, cpi_with: CpiWith, fake_aws: Fake
     ("stemcell", "own", "source"),
     [
         ({}, {}, "aws.kms_key_arn"),
-        ({}, {"kms_key_arn": KEY}, "cloud_properties.kms_key_arn"),
         ({"kms_key_arn": KEY}, {"kms_key_arn": OTHER_KEY}, "aws.stemcell.kms_key_arn"),
     ],
 )

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         WriteNetwork,
     )
 
+    Targets = Callable[[], set[tuple[str, str, int]]]
+
 REGISTER, DEREGISTER, HEALTH = "RegisterTargets", "DeregisterTargets", "DescribeTargetHealth"
 END, LOOK, TAG = "TerminateInstances", "DescribeInstances", "CreateTags"
 GROUP = "DescribeTargetGroups"
@@ -41,7 +43,6 @@ SHUTTING_DOWN = [
 FAST = {"fast_path_delete": True, "deregister_on_delete": True}
 SETTINGS = [{}, FAST, {"deregister_on_delete": True}]
 FOREIGN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/far/0123456789abcdef"
-SHAPE = "must be the ARN of a target group, arn:aws:elasticloadbalancing:…:targetgroup/NAME/ID"
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def vm_cid(group: str, create_vm: CreateVm, fake_aws: FakeAws) -> str:
 
 
 @pytest.fixture
-def targets(traffic: Traffic) -> Callable[[], set[tuple[str, str, int]]]:
+def targets(traffic: Traffic) -> Targets:
     """Return a function that reads the targets of all groups: group, id and port."""
 
     def read() -> set[tuple[str, str, int]]:
@@ -83,7 +84,7 @@ def test_registered(
     create_vm: CreateVm,
     traffic: Traffic,
     group: str,
-    targets: Callable[[], set[tuple[str, str, int]]],
+    targets: Targets,
     origin: dict[str, str],
     tags_of: ReadTags,
     fake_aws: FakeAws,
@@ -110,11 +111,7 @@ def test_registered(
 
 
 def test_primary_address(
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    group: str,
-    targets: Callable[[], set[tuple[str, str, int]]],
-    world: World,
+    create_vm: CreateVm, network: WriteNetwork, group: str, targets: Targets, world: World
 ) -> None:
     """The target is the first interface's primary address, also one that AWS chose."""
     assert group
@@ -130,7 +127,7 @@ def test_ipv6(
     create_vm: CreateVm,
     traffic: Traffic,
     network: WriteNetwork,
-    targets: Callable[[], set[tuple[str, str, int]]],
+    targets: Targets,
     left: ListResources,
     failure: WriteError,
 ) -> None:
@@ -292,11 +289,7 @@ def test_never_seen(cpi: Cpi, vm_cid: str, fake_aws: FakeAws, warnings: ReadWarn
 
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_repeated(
-    cpi_with: CpiWith,
-    vm_cid: str,
-    traffic: Traffic,
-    world: World,
-    settings: dict[str, bool],
+    cpi_with: CpiWith, vm_cid: str, traffic: Traffic, world: World, settings: dict[str, bool]
 ) -> None:
     """The address of a VM that is already terminated leaves the group as well."""
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
@@ -323,26 +316,6 @@ def test_address_of_a_later_vm(
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert traffic.state()["targets"] == [ADDRESS]
     assert cpi.call("delete_vm", later, stemcell=2).ok() is None
-    assert traffic.state() == traffic.empty
-
-
-def test_record_of_another_vm(
-    cpi: Cpi,
-    vm_cid: str,
-    group: str,
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    traffic: Traffic,
-    fake_aws: FakeAws,
-) -> None:
-    """A record of another VM's address does not deregister that VM."""
-    other = create_vm({}, {"private": network("10.0.1.11")}, agent_id="agent-2").ok()[0]
-    tags = [{"Key": record(group, 8080), "Value": f"{group} {ADDRESS}"}]
-    traffic.world.ec2.create_tags(Resources=[other], Tags=tags)
-    fake_aws.rule(action=LOOK, nth=1, replace=[SHUTTING_DOWN])
-    assert cpi.call("delete_vm", other, stemcell=2).ok() is None
-    assert traffic.state()["targets"] == [ADDRESS]
-    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert traffic.state() == traffic.empty
 
 
@@ -428,27 +401,33 @@ def test_swept(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> No
     assert traffic.state() == traffic.empty
 
 
-@pytest.mark.parametrize("kind", ["alb", "lambda"])
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [
+        ({"TargetType": "lambda"}, "target type lambda. Use a target group of type instance or ip"),
+        (
+            {"Protocol": "QUIC", "Port": 443},
+            (
+                "protocol QUIC. Use a target group of another protocol: each target of this one needs a "
+                "QuicServerId of its own, which the CPI can't give"
+            ),
+        ),
+    ],
+    ids=["lambda", "QUIC"],
+)
 def test_other_kinds(
-    create_vm: CreateVm, traffic: Traffic, refused: CheckRefused, fake_aws: FakeAws, kind: str
+    create_vm: CreateVm,
+    traffic: Traffic,
+    refused: CheckRefused,
+    fake_aws: FakeAws,
+    kind: dict[str, Any],
+    what: str,
 ) -> None:
-    """A group of load balancers or functions is refused by name, before there is a VM."""
-    more = {"Protocol": "TCP", "Port": 80, "VpcId": traffic.world.vpc_id} if kind == "alb" else {}
-    traffic.elbv2.create_target_group(Name="other", TargetType=kind, **more)
+    """A group of functions, or whose targets need a QUIC server id, is refused before there is a VM."""
+    vpc = {"VpcId": traffic.world.vpc_id} if "Port" in kind else {}
+    traffic.elbv2.create_target_group(Name="other", **kind, **vpc)
     fake_aws.forget_calls()
-    message = f"Target group 'other' has target type {kind}. Use a target group of type instance or ip"
-    refused(create_vm({"lb_target_groups": ["other"]}), message)
-
-
-def test_server_ids(create_vm: CreateVm, traffic: Traffic, refused: CheckRefused, fake_aws: FakeAws) -> None:
-    """A group whose targets need a QUIC server id is refused by name, before there is a VM."""
-    traffic.add_group("quic", Protocol="QUIC")
-    fake_aws.forget_calls()
-    message = (
-        "Target group 'quic' has protocol QUIC. Use a target group of another protocol: each target "
-        "of this one needs a QuicServerId of its own, which the CPI can't give"
-    )
-    refused(create_vm({"lb_target_groups": ["quic"]}), message)
+    refused(create_vm({"lb_target_groups": ["other"]}), f"Target group 'other' has {what}")
 
 
 def test_elsewhere(create_vm: CreateVm, group: str, world: World, refused: CheckRefused) -> None:
@@ -465,21 +444,3 @@ def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -
     tags = {f"tag-{number}": "" for number in range(48)}
     message = "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
     refused(create_vm({"lb_target_groups": [group], "tags": tags}), message)
-
-
-@pytest.mark.parametrize(
-    ("entry", "path", "why"),
-    [
-        ({"name": "ips", "arn": FOREIGN}, "", "must hold either name or arn, not both"),
-        ({"port": 80}, "", "must hold either name or arn"),
-        ("arn:aws:elasticloadbalancing:x", ".arn", f"{SHAPE}, got String"),
-        ({"name": "ips", "port": 0}, ".port", "must be at least 1, got 0"),
-        ({"name": "ips", "port": 65_536}, ".port", "must be at most 65535, got 65536"),
-    ],
-)
-def test_wrong_entries(
-    create_vm: CreateVm, refused: CheckRefused, entry: dict[str, Any] | str, path: str, why: str
-) -> None:
-    """A wrong entry is refused without an AWS call."""
-    message = f"Invalid properties: cloud_properties.lb_target_groups.0{path}: {why}"
-    assert refused(create_vm({"lb_target_groups": [entry]}), message) == []
