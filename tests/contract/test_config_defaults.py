@@ -127,30 +127,3 @@ def test_stemcell(world: World, fake_aws: FakeAws) -> None:
     cpi = Cpi(config(fake_aws.endpoint, encrypted=True, stemcell=merged))
     assert cpi.call("create_stemcell", "/image", properties).ok() == f"{world.image_id} light"
     assert "CopyImage" not in fake_aws.actions()
-
-
-def test_fast_path_delete(world: World, fake_aws: FakeAws) -> None:
-    """With fast_path_delete deletions are tagged and not waited for."""
-    run = world.ec2.run_instances(ImageId=world.image_id, MinCount=1, MaxCount=1, SubnetId=world.subnet_id)
-    volume = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)
-    fake_aws.forget_calls()
-    cpi = Cpi(config(fake_aws.endpoint, fast_path_delete=True))
-    cpi.call("delete_vm", run["Instances"][0]["InstanceId"], stemcell=2).ok()
-    tagged = parameters(fake_aws, "CreateTags")
-    assert (tagged["Tag.1.Key"], tagged["Tag.1.Value"]) == ("Name", "to be deleted")
-    assert fake_aws.actions() == ["TerminateInstances", "CreateTags"]
-    fake_aws.forget_calls()
-    cpi.call("delete_disk", volume["VolumeId"]).ok()
-    assert fake_aws.actions() == ["DeleteVolume", "CreateTags"]
-
-
-def test_built_in_instance_types(world: World, fake_aws: FakeAws) -> None:
-    """With enable_describe_instance_types false the built-in table serves, and EC2 is not asked."""
-    run = world.ec2.run_instances(
-        ImageId=world.image_id, InstanceType="m5.large", MinCount=1, MaxCount=1, SubnetId=world.subnet_id
-    )
-    volume = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
-    cpi = Cpi(config(fake_aws.endpoint, enable_describe_instance_types=False))
-    path = cpi.call("attach_disk", run["Instances"][0]["InstanceId"], volume, stemcell=2).ok()
-    assert path.startswith("/dev/disk/by-id/nvme-")
-    assert "DescribeInstanceTypes" not in fake_aws.actions()

@@ -43,18 +43,6 @@ cloud:
       region: us-east-1
     debug: {cpi: {api_version: *version}}
 """
-DATES = """\
-cloud:
-  properties:
-    aws:
-      max_retries: 2
-      region: us-east-1
-      access_key_id: 2024-05-06
-      secret_access_key: 2024-05-07
-      default_key_name: 2024-05-06T07:08:09Z
-    agent: {2024-05-06: 2024-05-06}
-    debug: {cpi: {api_version: 2}}
-"""
 TRAILING_COMMAS = """\
 {"cloud": {"properties": {
   "aws": {"max_retries": 2, "region": "us-east-1", "access_key_id": "AKIA1", "secret_access_key": "x-y-z",},
@@ -84,7 +72,6 @@ def refused(answer: Answer, *words: str) -> None:
     [
         pytest.param(BLOCK, id="block style"),
         pytest.param(ANCHORS, id="anchors and merge keys"),
-        pytest.param(DATES, id="dates"),
         pytest.param(TRAILING_COMMAS, id="trailing commas"),
         pytest.param(BLOCK.replace("\n", "\r\n"), id="line ends of Windows"),
         pytest.param(BLOCK.replace(": ", ":\t"), id="tabs after colons"),
@@ -135,20 +122,15 @@ cloud:
     [
         (f'{{"cloud": "{SECRET}', "ScannerError, line 1 column 28"),
         (f'{{"a": "{SECRET}"}} {{"b": 1}}', "ParserError, line 1 column 27"),
-        (f"password: {SECRET}\n  oops: [", "ScannerError, line 2 column 7"),
-        (f"a: {SECRET}\n\tb: {SECRET}", "ScannerError, line 2 column 1"),
         (f"a: *{SECRET}", "ComposerError, line 1 column 4"),
-        (f"a: {SECRET}\n---\nb: 1", "ComposerError, line 2 column 1"),
         (f"a: !{SECRET} b", "ConstructorError, line 1 column 4"),
         (f"a: !!python/object/apply:os.system ['echo {SECRET}']", "ConstructorError, line 1 column 4"),
-        (f"? [{SECRET}]\n: 1", "ConstructorError, line 1 column 3"),
         (f"{SECRET}: .nan", "ValueError"),
         ("a: !!binary aHVudGVyMg==", "TypeError"),
         ("a: !!int ''", "IndexError"),
         (f"a: !!bool {SECRET}", "KeyError"),
         (f"a: !!timestamp {SECRET}", "AttributeError"),
         (b"a: \xff\xfe " + SECRET.encode(), "ReaderError"),
-        (b"\xc3( \x80", "ReaderError"),
     ],
 )
 def test_broken_file(content: str | bytes, reason: str) -> None:
@@ -188,7 +170,6 @@ def test_unreadable_file(kind: str, reason: str, tmp_path: Path) -> None:
             "line 5: its aliases (*NAME) stand for more than 20000 values",
             id="aliases",
         ),
-        pytest.param("a: &a [*a]", "its aliases (*NAME) stand for more than 20000 values", id="endless"),
         pytest.param("a:\n- " + "[" * 200, "line 2: it is nested deeper than 100 levels", id="depth"),
         pytest.param(
             "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 150)),

@@ -385,48 +385,25 @@ def test_session_of_role(relay: Relay) -> None:
         }
 
 
-def test_roles_of_two_cpis(relay: Relay) -> None:
-    """Each CPI config has its own role."""
-    arns = ["arn:aws:iam::123456789012:role/first", "arn:aws:iam::210987654321:role/second"]
-    cpi = cpi_of(relay, ENVIRONMENT)
-    for arn in arns:
-        assert cpi.call("has_disk", DISK, context={"role_arn": arn}).ok() is False
-    assumed_roles = [call.parameters["RoleArn"] for call in relay.calls if call.action == "AssumeRole"]
-    assert assumed_roles == arns
-
-
 @pytest.mark.parametrize(
     ("key", "value", "why"),
     [
-        ("external_id", "x", " must have 2 to 1224 letters, digits and _+=,.@:/-"),
-        ("external_id", "a b", " must have 2 to 1224 letters, digits and _+=,.@:/-"),
-        ("external_id", 17, " must be a string, got Integer"),
-        (
-            "session_tags",
-            {"a,b": "c"},
-            ": the tag 'a,b' may have only letters, digits, spaces and _.:/=+-@ in key and value",
-        ),
-        (
-            "session_tags",
-            {"a": "b\n"},
-            ": the tag 'a' may have only letters, digits, spaces and _.:/=+-@ in key and value",
-        ),
-        ("session_tags", {"AWS:a": "c"}, " has the key 'AWS:a': keys that begin with aws: are reserved"),
-        (
-            "session_tags",
-            {"Team": "a", "team": "b"},
-            " has the keys 'Team' and 'team', which STS takes for one: remove one of them",
-        ),
-        ("session_tags", {"a": ["c"]}, ": the value of 'a' must be a string, a number or a boolean"),
-        ("session_tags", "a", " must be an object, got String"),
+        ("external_id", "x", "2 to 1224"),
+        ("external_id", "a b", "2 to 1224"),
+        ("external_id", 17, "got Integer"),
+        ("session_tags", {"a,b": "c"}, "'a,b'"),
+        ("session_tags", {"a": "b\n"}, "'a'"),
+        ("session_tags", {"AWS:a": "c"}, "'AWS:a'"),
+        ("session_tags", {"Team": "a", "team": "b"}, "'Team' and 'team'"),
+        ("session_tags", {"a": ["c"]}, "'a'"),
+        ("session_tags", "a", "got String"),
     ],
 )
 def test_session_that_sts_refuses(relay: Relay, key: str, value: Any, why: str) -> None:
     """Values that STS would refuse are an error that names the key, before any AWS call."""
-    role = "arn:aws:iam::123456789012:role/first"
-    answer = cpi_of(relay, ENVIRONMENT, role_arn=role, **{key: value}).call("has_disk", DISK)
-    said = f"Arguments are not correct, details: 'configuration parameter aws.{key}{why}'"
-    assert answer.error == {"type": "InvalidCall", "message": said, "ok_to_retry": False}
+    error = cpi_of(relay, ENVIRONMENT, role_arn=ROLE_ARN, **{key: value}).call("has_disk", DISK).error
+    assert (error["type"], error["ok_to_retry"]) == ("InvalidCall", False)
+    assert re.search(rf"configuration parameter aws\.{key}\b.*{why}", error["message"])
     assert relay.requests == []
 
 
@@ -445,10 +422,3 @@ def test_role_refused(relay: Relay, fake_aws: FakeAws) -> None:
     fake_aws.rule(action="AssumeRole", error={"code": "AccessDenied", "message": "not you", "status": 403})
     failed(cpi_of(relay, role_arn=ROLE_ARN).call("has_disk", DISK), "AccessDenied", "not you")
     assert [call.action for call in relay.calls] == ["AssumeRole"]
-
-
-def test_role_without_credentials(relay: Relay) -> None:
-    """A role can't be assumed with no keys at all."""
-    answer = from_source(relay, {}, role_arn=ROLE_ARN).call("has_disk", DISK)
-    failed(answer, "No AWS credentials found", KEYS_REMEDY)
-    assert relay.requests == []

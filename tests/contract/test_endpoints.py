@@ -73,10 +73,14 @@ def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> N
 
 
 def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """A CPI config's own certificates replace those of the job, for STS too; calls share one file of them."""
+    """A CPI config's own certificates replace those of the job, for STS too; calls share one file of them.
+
+    A bundle may have comments in any language.
+    """
     authority, other = Authority(tmp_path, "one"), Authority(tmp_path, "other")
     env = {"BOSH_CA_CERT_FILE": str(other.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    context = {"connection_options": {"ca_cert": authority.path.read_text()}}
+    bundle = f"# Zertifikate für …\n{authority.path.read_text()}"
+    context = {"connection_options": {"ca_cert": bundle}}
     with TlsRelay(fake_aws.endpoint, authority) as front:
         document = config(
             NOWHERE, ec2_endpoint=front.address, sts_endpoint=front.address, max_retries=0, **ROLE
@@ -85,35 +89,7 @@ def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
             assert Cpi(document, env=env).call("has_disk", DISK, context=context).ok() is False
         failed(Cpi(document, env=env).call("has_disk", DISK), "SSL validation failed")
     (kept,) = (tmp_path / "cache").rglob("ca-*.pem")
-    assert kept.read_text() == authority.path.read_text()
-
-
-def test_comments_between_certificates(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """A bundle may have comments in any language."""
-    authority = Authority(tmp_path, "one")
-    bundle = f"# Zertifikate für …\n{authority.path.read_text()}"
-    env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    with TlsRelay(fake_aws.endpoint, authority) as front:
-        document = config(NOWHERE, ec2_endpoint=front.address, connection_options={"ca_cert": bundle})
-        assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
-
-
-def test_certificates_without_a_trusted_folder(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """Without HOME, and where others can write to the folder of the cache's name, the file goes elsewhere."""
-    authority = Authority(tmp_path, "one")
-    temporary = tmp_path / "temporary"
-    taken = temporary / f"bosh-aws-cpi-{os.geteuid()}"
-    taken.mkdir(parents=True)
-    taken.chmod(0o777)
-    env = {"HOME": "", "TMPDIR": str(temporary)}
-    with TlsRelay(fake_aws.endpoint, authority) as front:
-        options = {"ca_cert": authority.path.read_text()}
-        document = config(NOWHERE, ec2_endpoint=front.address, connection_options=options)
-        for _ in range(2):
-            assert Cpi(document, env=env).call("has_disk", DISK).ok() is False
-    assert list(taken.iterdir()) == []
-    (kept,) = temporary.rglob("ca-*.pem")
-    assert kept.parent.stat().st_mode & 0o077 == 0
+    assert kept.read_text() == bundle
 
 
 @pytest.mark.parametrize("text", ["x", "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"])
@@ -177,11 +153,6 @@ def test_no_region(endpoint: str) -> None:
         ("https_proxy", {"dualstack": True}, "ec2.eu-central-1.api.aws:443"),
         ("HTTPS_PROXY", {"fips": True, "region": "us-west-2"}, "ec2-fips.us-west-2.amazonaws.com:443"),
         ("HTTPS_PROXY", {"fips": True, "region": "us-gov-west-1"}, "ec2.us-gov-west-1.amazonaws.com:443"),
-        (
-            "HTTPS_PROXY",
-            {"fips": True, "region": "us-east-2", **ROLE},
-            "sts-fips.us-east-2.amazonaws.com:443",
-        ),
         ("https_proxy", ROLE, "sts.eu-central-1.amazonaws.com:443"),
         ("HTTPS_PROXY", {"ec2_endpoint": "vpce-1.ec2.example.test:8443"}, "vpce-1.ec2.example.test:8443"),
     ],
@@ -196,14 +167,6 @@ def test_host(proxy: Proxy, variable: str, aws: dict[str, Any], tunnel: str) -> 
     assert proxy.tunnels == [tunnel]
     assert len(proxy.requests) == 1
     assert password not in answer.stdout.decode() + answer.stderr
-
-
-def test_fips_of_the_environment(proxy: Proxy) -> None:
-    """The SDK's own variable asks for FIPS endpoints, too."""
-    document = config(NOWHERE, max_retries=0, **{**BY_REGION, "region": "us-east-1"})
-    env = {"HTTPS_PROXY": proxy.url, "AWS_USE_FIPS_ENDPOINT": "true"}
-    failed(Cpi(document, env=env).call("has_disk", DISK), "Failed to connect to proxy")
-    assert proxy.tunnels == ["ec2-fips.us-east-1.amazonaws.com:443"]
 
 
 def test_endpoint_of_the_environment(fake_aws: FakeAws) -> None:
@@ -282,7 +245,6 @@ def test_metadata_addresses(monkeypatch: pytest.MonkeyPatch, variable: str) -> N
 @pytest.mark.parametrize(
     ("max_retries", "code", "status"),
     [
-        (0, "ServiceUnavailable", 503),
         (2, "ServiceUnavailable", 503),
         (0, "RequestLimitExceeded", 503),
         (2, "UnauthorizedOperation", 403),
@@ -298,14 +260,6 @@ def test_max_retries(fake_aws: FakeAws, max_retries: int, code: str, status: int
     retries = {0: "0 retries", 1: "1 retry", 2: "2 retries"}[attempts - 1]
     throttled = attempts if code == "RequestLimitExceeded" else 0
     assert f"1 AWS call, {retries}, {throttled} throttled (ec2.DescribeVolumes)\n" in answer.stderr
-
-
-def test_retry_helps(fake_aws: FakeAws) -> None:
-    """A call that succeeds when it is repeated is a success."""
-    error = {"code": "Unavailable", "message": "later", "status": 503}
-    fake_aws.rule(action="DescribeVolumes", times=1, error=error)
-    assert Cpi(config(fake_aws.endpoint, max_retries=1)).call("has_disk", DISK).ok() is False
-    assert fake_aws.actions() == ["DescribeVolumes"] * 2
 
 
 def test_nobody_answers() -> None:

@@ -35,6 +35,16 @@ CHECKS: list[tuple[str, dict[str, Any], str, str]] = [
 ]
 """The checks of the request itself, in their order: name, what fails it, type, message."""
 
+NO_CONTEXTS: list[Any] = [
+    ABSENT,
+    None,
+    [],
+    {"director_uuid": None},
+    {"director_uuid": 5},
+    {"request_id": "1"},
+]
+"""Contexts without a Director's id that is a string."""
+
 
 def name(value: object) -> str:
     """Name a value in a test's id."""
@@ -96,42 +106,30 @@ def test_context_before_configuration(early: Checked) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "shown"), [(ABSENT, ""), (None, ""), (["info"], '["info"]'), (True, "true")], ids=name
-)
-def test_method_not_a_string(offline: Cpi, early: Checked, value: Any, shown: str) -> None:
-    """A method that is no string is shown, null as nothing."""
-    expected = ("InvalidCall", f"Method must be a String, got: '{shown}'")
-    assert early(send(offline, {"method": value})) == expected
-
-
-@pytest.mark.parametrize(
-    "method",
-    ["", "INFO", "info ", "__class__", "größe 😀", "it's", "a\u0000b", "x" * 300_000],
+    ("key", "value", "kind", "message"),
+    [
+        *(
+            ("method", value, "InvalidCall", f"Method must be a String, got: '{shown}'")
+            for value, shown in ((ABSENT, ""), (None, ""), (["info"], '["info"]'), (True, "true"))
+        ),
+        *(
+            ("method", value, NOT_IMPLEMENTED, f"Method is not known, got: '{value}'")
+            for value in ("", "INFO", "info ", "__class__", "größe 😀", "it's", "a\u0000b", "x" * 300_000)
+        ),
+        *(
+            ("arguments", value, "InvalidCall", "Arguments must be an Array")
+            for value in (ABSENT, None, "[]", 0)
+        ),
+        *(
+            ("context", value, "InvalidCall", "Request should include context with director uuid")
+            for value in NO_CONTEXTS
+        ),
+    ],
     ids=name,
 )
-def test_unknown_method(offline: Cpi, early: Checked, method: str) -> None:
-    """The error quotes an unknown name unchanged, however long or odd it is."""
-    assert early(send(offline, {"method": method})) == (
-        NOT_IMPLEMENTED,
-        f"Method is not known, got: '{method}'",
-    )
-
-
-@pytest.mark.parametrize("value", [ABSENT, None, "[]", 0], ids=name)
-def test_arguments_not_an_array(offline: Cpi, early: Checked, value: Any) -> None:
-    """Arguments that are no array are refused."""
-    assert early(send(offline, {"arguments": value})) == ("InvalidCall", "Arguments must be an Array")
-
-
-@pytest.mark.parametrize(
-    "value",
-    [ABSENT, None, [], DIRECTOR_UUID, {"director_uuid": None}, {"director_uuid": 5}, {"request_id": "cpi-1"}],
-    ids=name,
-)
-def test_context(offline: Cpi, early: Checked, value: Any) -> None:
-    """A context without a Director's id that is a string is refused."""
-    expected = ("InvalidCall", "Request should include context with director uuid")
-    assert early(send(offline, {"context": value})) == expected
+def test_refused(offline: Cpi, early: Checked, key: str, value: Any, kind: str, message: str) -> None:
+    """A key that is absent or of another kind is refused; a method's name is quoted, however odd it is."""
+    assert early(send(offline, {key: value})) == (kind, message)
 
 
 def test_unknown_keys(offline: Cpi, result: Checked) -> None:

@@ -138,22 +138,6 @@ def test_disk_size(offline: Cpi, early: Checked, size: Any) -> None:
     assert complaint(early(offline.call("create_disk", size, {}))) == "disk size needs to be an integer"
 
 
-@pytest.mark.parametrize("count", [4, 5, 6])
-def test_optional_arguments_of_create_vm(offline: Cpi, late: Checked, count: int) -> None:
-    """create_vm takes four to six arguments: all three get as far as the question of the registry."""
-    kind, message = late(offline.call("create_vm", *CREATE_VM[:count]))
-    assert kind == "Bosh::Clouds::CloudError"
-    assert "Registry not configured" in message
-
-
-@pytest.mark.parametrize("rest", [[], [None]])
-def test_optional_argument_of_create_disk(offline: Cpi, late: Checked, rest: list[None]) -> None:
-    """create_disk's VM may be absent or null: both get as far as a size of nothing."""
-    kind, message = late(offline.call("create_disk", 0, {}, *rest))
-    assert kind == "Bosh::Clouds::CloudError"
-    assert "size" in message
-
-
 @pytest.mark.parametrize(("version", "rest"), [(1, []), (2, []), (3, []), (3, [{"tags": {}}])])
 def test_create_stemcell(offline: Cpi, late: Checked, version: int, rest: list[Any]) -> None:
     """create_stemcell takes two arguments, and in V3 a third: all get as far as the properties."""

@@ -45,14 +45,12 @@ def undeserializable(problem: tuple[str, str]) -> str:
         ping() + b"\n" + ping(),
         b"\xef\xbb\xbf" + ping(),
         ping(', "a": "\xe9"').decode().encode("latin-1"),
-        ping(', "a": "\\ud800"'),
-        ping(', "a": NaN'),
         ping(f', "director_uuid": "{DIRECTOR_UUID}"'),
         ping(', "a": ' + '{"a":' * 100_000 + "1" + "}" * 100_000),
         ping(', "a": "' + "x" * MEGABYTES),
     ],
     ids=[
-        *("nothing", "half", "two", "bom", "latin-1", "half-pair", "nan", "same-key", "deep-object"),
+        *("nothing", "half", "two", "bom", "latin-1", "same-key", "deep-object"),
         "half-of-10-MB",
     ],
 )
@@ -77,19 +75,13 @@ def test_no_object(offline: Cpi, early: Checked, raw: bytes) -> None:
     "raw",
     [
         b"\r\n\t " + ping() + b" \r\n",
-        ping(', "a": "\\ud83d\\ude00"'),
-        ping(', "a": "\\\\ud800"'),
         ping(', "a": "größe 😀"'),
         ping(director_uuid="\\u0000"),
-        ping(', "a": 1e-999'),
-        ping(', "a": ' + "9" * 4000),
-        ping(', "a": ' + "[" * 50 + "]" * 50),
         ping(', "a": "' + "x" * MEGABYTES + '"'),
         ping(', "a": [' + "1," * (MEGABYTES // 2) + "1]"),
     ],
     ids=[
-        *("blanks", "pair", "backslash", "utf-8", "escaped-nul", "tiny-number", "4000-digits"),
-        *("50-deep", "10-MB-string", "10-MB-list"),
+        *("blanks", "utf-8", "escaped-nul", "10-MB-string", "10-MB-list"),
     ],
 )
 def test_json(offline: Cpi, result: Checked, raw: bytes) -> None:

@@ -48,7 +48,7 @@ def send(cpi: Cpi, method: str, version: Any, *arguments: Any) -> Answer:
 
 @pytest.mark.parametrize(
     ("version", "contract"),
-    [(ABSENT, 1), (0, 1), (-1, 1), (1, 1), (2, 2), (3, 3), (4, 3), (99, 3), (10**30, 3), (-(10**30), 1)],
+    [(ABSENT, 1), (-1, 1), (1, 1), (2, 2), (3, 3), (4, 3), (10**30, 3)],
     ids=name,
 )
 def test_contract(offline: Cpi, early: Checked, late: Checked, version: Any, contract: int) -> None:
@@ -59,7 +59,7 @@ def test_contract(offline: Cpi, early: Checked, late: Checked, version: Any, con
     assert f"without registry with CPI {'v1.' if contract == 1 else 'v2 and stemcell'}" in refusal
 
 
-@pytest.mark.parametrize("version", [None, True, False, "2", 2.0, {}], ids=name)
+@pytest.mark.parametrize("version", [None, True, "2", 2.0], ids=name)
 def test_no_contract(offline: Cpi, early: Checked, version: Any) -> None:
     """An api_version that is not an integer is refused, such as a boolean or 2.0."""
     assert early(send(offline, "info", version)) == NO_INTEGER
@@ -70,10 +70,8 @@ def test_no_contract(offline: Cpi, early: Checked, version: Any) -> None:
     [
         (None, ""),
         (0, "0"),
-        (-1, "-1"),
         ("2", "2"),
         (True, "true"),
-        (False, "false"),
         (2.0, "2.0"),
     ],
     ids=name,
@@ -110,7 +108,7 @@ def test_stemcell_not_needed(offline: Cpi, result: Checked, method: str, argumen
     assert unminded == result(offline.call(method, *arguments, stemcell=2))
 
 
-@pytest.mark.parametrize("vm", [ABSENT, None, {}, [], "x", {"stemcell": None}, {"stemcell": {}}], ids=name)
+@pytest.mark.parametrize("vm", [ABSENT, None, "x", {"stemcell": {}}], ids=name)
 def test_stemcell_absent(offline: Cpi, late: Checked, vm: Any) -> None:
     """Without a stemcell's version it is 1."""
     context = {} if vm is ABSENT else {"vm": vm}
@@ -119,22 +117,6 @@ def test_stemcell_absent(offline: Cpi, late: Checked, vm: Any) -> None:
     )
     answer = offline.call("create_vm", *CREATE_VM, context=context)
     assert late(answer) == ("Bosh::Clouds::CloudError", expected)
-
-
-@pytest.mark.parametrize("stemcell", [None, "2", 2])
-def test_stemcell_in_v1(offline: Cpi, late: Checked, stemcell: Any) -> None:
-    """V1 knows no stemcell versions, and needs the registry for all of them."""
-    answer = offline.call("create_vm", *CREATE_VM, api_version=1, stemcell=stemcell)
-    expected = "Cannot create VM without registry with CPI v1. Registry not configured."
-    assert late(answer) == ("Bosh::Clouds::CloudError", expected)
-
-
-@pytest.mark.parametrize("stemcell", [2, 3, 99])
-def test_stemcell_without_registry(offline: Cpi, late: Checked, stemcell: int) -> None:
-    """From 2 on a stemcell needs no registry: the next thing to be wrong are the properties."""
-    kind, message = late(offline.call("create_vm", *CREATE_VM, stemcell=stemcell))
-    assert kind == "Bosh::Clouds::CloudError"
-    assert message.startswith("Missing properties: ")
 
 
 @pytest.mark.parametrize("version", [None, 1, 2, 3])
@@ -148,13 +130,10 @@ def test_info(offline: Cpi, result: Checked, version: int | None) -> None:
 @pytest.mark.parametrize(
     ("debug", "announced"),
     [
-        ({}, 3),
         (None, 3),
         ({"cpi": {"api_version": None}}, 3),
         ({"cpi": {"api_version": 1}}, 1),
         ({"cpi": {"api_version": 2}}, 2),
-        ({"cpi": {"api_version": 3}}, 3),
-        ({"cpi": {"api_version": 4}}, 3),
         ({"cpi": {"api_version": 99}}, 3),
     ],
     ids=name,
@@ -171,8 +150,3 @@ def test_announced_version_limits_info_alone(early: Checked) -> None:
     document = config(NOWHERE)
     document["cloud"]["properties"]["debug"] = {"cpi": {"api_version": 1}}
     assert "takes 2 to 3 arguments" in early(Cpi(document).call("create_stemcell", api_version=3))[1]
-
-
-def test_ping(offline: Cpi, result: Checked) -> None:
-    """Ping answers pong."""
-    assert result(offline.call("ping")) == "pong"

@@ -69,22 +69,16 @@ def test_variables(check: Callable[..., list[dict[str, Any]]], name: str) -> Non
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("azs: [", "is not valid YAML"),
-        ("a: *b", "is not valid YAML"),
         ("a: !!python/object/apply:os.system [ls]", "is not valid YAML"),
         ("a: .inf", "a number must be finite"),
-        ("a: .nan", "a number must be finite"),
         ("a: 0x_", ":1 is not valid YAML: a value can't be read as !!int"),
-        ("a: !!bool secret", ":1 is not valid YAML: a value can't be read as !!bool"),
         ("a: !!binary aGVsbG8=", "marked !!binary"),
-        ("a: !!set {b, c}", "marked !!set"),
         ("{[a]: b}", "a key must be a string"),
         (f"a: {'1:' * 200}1.0", ":1 can't be read: a number has more than 300 characters"),
         (f"a: {'x' * 5_000_000}", "it is larger than 4 MiB"),
         ("a: {<<: b}", ":1 is not valid YAML: expected a mapping or list of mappings for merging"),
         (f"[{'1,' * 200_000}]", "it has more than 100000 values"),
         (b"\x00\xff\xfe\x00binary\x00", "is not valid YAML"),
-        ("a: 1\n---\na: 2\n", "is not valid YAML"),
         ("[" * 5_000, ":1 can't be read: it is nested deeper than 100 levels"),
         ("a: &a [*a]", "its aliases (*NAME) stand for more than 100000 values"),
         (
@@ -112,7 +106,7 @@ __main__.run()
 """
 
 
-@pytest.mark.parametrize("text", [OWN, *UNKNOWN.values(), "a: !!binary aGVsbG8="])
+@pytest.mark.parametrize("text", [OWN, "a: !!binary aGVsbG8="])
 def test_without_libyaml(run: Callable[..., Answer], tmp_path: Path, text: str) -> None:
     """With a PyYAML that has no C extension the check says the same."""
     expected = run(text)
@@ -124,13 +118,9 @@ def test_without_libyaml(run: Callable[..., Answer], tmp_path: Path, text: str) 
 
 NOT_YAML = [
     ("a:\n\tb: 1\n", 2, "found character that cannot start any token"),
-    ("a: @b", 1, "found character that cannot start any token"),
-    ("a: *b", 1, "found undefined alias"),
     ("a: 1\nb: 'c\nd: 2\n", 4, "found unexpected end of stream"),
     ("a:\n  azs: [z1, z2\n  b: 1\nc: 2\n", 3, "did not find expected"),
     ("a: 1\nb: c: 1\n", 2, "mapping values are not allowed in this context"),
-    ("a:b\nc: 1\n", 2, "mapping values are not allowed"),
-    ("a:\n- b: 1\n c: 2\n", 3, "did not find expected key"),
     ("a: b\n---\na: c\n", 2, "but found another document"),
     ("a: 1\nb: gr\xf6\xdfer\n".encode("latin-1"), 2, "is not valid YAML"),
 ]
@@ -150,11 +140,8 @@ def test_not_yaml(run: Callable[..., Answer], text: str | bytes, line: int, said
     "text",
     [
         "{password: hunter7hunter7, @a}",
-        "a: 'hunter7hunter7' hunter7hunter7",
         "password: hunter7hunter7: hunter7hunter7",
         "password: *hunter7hunter7",
-        "password: !hunter7hunter7 a",
-        "{a: hunter7hunter7",
     ],
 )
 def test_unreadable_secret(run: Callable[..., Answer], text: str) -> None:
@@ -165,7 +152,7 @@ def test_unreadable_secret(run: Callable[..., Answer], text: str) -> None:
     assert "hunter7" not in answer.stderr
 
 
-@pytest.mark.parametrize("tags", ["{5: x}", "{true: x}", "{a: 2026-01-01}", "{a: 2026-01-01 10:00:00}"])
+@pytest.mark.parametrize("tags", ["{5: x}", "{a: 2026-01-01}"])
 def test_values_of_json(check: Callable[..., list[dict[str, Any]]], tags: str) -> None:
     """Keys and dates are strings, as in the JSON that the Director sends."""
     tagged = f"{{instance_type: m5.large, tags: {tags}}}"
@@ -267,28 +254,11 @@ def test_quoted_boolean(cpi: Cpi, tmp_path: Path) -> None:
     assert answer.stderr == ""
 
 
-def test_misplaced_option(cpi: Cpi, tmp_path: Path) -> None:
-    """An unknown key that belongs in a hash is ignored, so the warning says where it belongs."""
-    path = tmp_path / "file.yml"
-    path.write_text(OWN.replace("m5.large", "m8i.large\n    nested_virtualization: true"))
-    said = cpi.run("check", str(path), "--offline").stdout.decode()
-    assert "'nested_virtualization' is unknown and ignored" in said
-    assert "Move it into cpu_options" in said
-
-
 def test_no_stemcell(run: Callable[..., Answer]) -> None:
     """A stemcell's CID that can be none is refused."""
     answer = run(OWN, arguments=("--stemcell", ""))
     assert answer.returncode == 2
     assert "is not a stemcell's CID" in answer.stderr
-
-
-def test_help(cpi: Cpi) -> None:
-    """The help names all that ends with status 2."""
-    text = " ".join(cpi.run("check", "--help").stdout.decode().split())
-    assert (
-        "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept" in text
-    )
 
 
 def test_device(cpi: Cpi) -> None:
@@ -344,7 +314,7 @@ def test_absent_file(cpi: Cpi) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["", "just a text", "[1, 2]", "5"])
+@pytest.mark.parametrize("text", ["", "[1, 2]"])
 def test_no_hash(check: Callable[..., list[dict[str, Any]]], text: str) -> None:
     """A file that holds no hash is an error at its beginning."""
     found = check(text)

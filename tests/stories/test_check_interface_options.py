@@ -80,16 +80,9 @@ def test_together(
     ("first", "second", "name", "words"),
     [
         (EFA, {}, "m5.large", "interface_type of network 'default' requested for instance type 'm5.large'"),
-        ({}, EXPRESS, "m5.large", "ena_express of network 'dynamic' requested for instance type 'm5.large'"),
-        (
-            {"connection_tracking": {"udp_timeout": 30}},
-            {},
-            "m4.large",
-            "connection_tracking of network 'default' requested for instance type 'm4.large'",
-        ),
         ({}, {"network_card_index": 2}, "c6in.32xlarge", "the highest of instance type 'c6in.32xlarge' is 1"),
     ],
-    ids=["efa", "ena-express", "connection-tracking", "card"],
+    ids=["efa", "card"],
 )
 def test_types(
     cpi: Cpi, world: World, first: dict[str, Any], second: dict[str, Any], name: str, words: str

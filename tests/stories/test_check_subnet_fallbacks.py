@@ -79,6 +79,7 @@ def test_unlike(cpi: Cpi, world: World, how: str) -> None:
     assert text[found["line"] - 1].strip().startswith("- subnet-")
     error = created_in(cpi, world, dynamic(config)).error
     assert ("Subnet not found: " if how == "unknown" else found["what"]) in error["message"]
+    assert world.state()["instances"] == []
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,7 @@ def test_other_networks(cpi: Cpi, world: World, route: Route, path: str) -> None
     network = {"type": kind, "ip": "10.0.1.50", "cloud_properties": entry["cloud_properties"]}
     message = created_in(cpi, world, network).error["message"]
     assert message.partition(".cloud_properties.")[2] == found["what"]
+    assert f"is for dynamic networks only: remove it from this {kind} network" in message
 
 
 def test_wrong_type(cpi: Cpi, world: World) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 AT_ONCE = ["DescribeImages", "DeregisterImage", "DescribeImages"]
 UNKNOWN = {"code": "UnknownParameter", "message": "The parameter DeleteAssociatedSnapshots is not recognized"}
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized to do this.", "status": 403}
-INVALID = {"code": "InvalidRequest", "message": "No.", "status": 400}
 
 
 class Stemcells:

@@ -16,7 +16,6 @@ from tests.stories.vm_and_director import (
     CREATE_ENV,
     DIRECTOR,
     PRIVATE_KEY,
-    VM,
     VmAndDirector,
 )
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from testbed.cloud import FakeAws
     from testbed.world import World
 
-OUTSIDE = "52.1.2.3"
 PANIC = "[    1.234] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)"
 READS = {
     "DescribeInstanceAttribute",
@@ -101,12 +99,6 @@ def leave_interface(pair: VmAndDirector) -> None:
 BY_NAME = {"mbus": f"nats://nats:{MBUS_PASSWORD}@director.example:4222"}
 
 
-def shut_in_with_name(pair: VmAndDirector) -> None:
-    """Name the message bus's host, and let nothing out of the VM."""
-    pair.has_settings(BY_NAME)
-    pair.shut_in(pair.vm_group)
-
-
 def disable_dns(pair: VmAndDirector) -> None:
     """Name the message bus's host, and disable DNS in the VPC."""
     pair.has_settings(BY_NAME)
@@ -125,38 +117,11 @@ BROKEN: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
         "The instance is not running but terminated: Client.UserInitiatedShutdown",
         "keep_unreachable_vms",
     ),
-    "ended by EC2": (
-        lambda pair: pair.has_reason("terminated", "Client.InternalError: Client error on launch"),
-        "not running but terminated: Client.InternalError",
-        "KMS key",
-    ),
-    "Spot": (
-        lambda pair: pair.has_reason(
-            "terminated", "Server.SpotInstanceTermination: Spot instance termination"
-        ),
-        "Server.SpotInstanceTermination",
-        "spot_bid_price",
-    ),
     "host": (lambda pair: pair.has_status("system", "impaired"), "system status check fails", "recreate"),
     "kernel": (lambda pair: pair.has_status("instance", "impaired"), "instance status check fails", "reboot"),
     "panic": (on_console(PANIC), f"did not start: the console shows '{PANIC}'", "stemcell"),
     "metadata": (disable_metadata, "Instance metadata is disabled", "metadata_options.http_endpoint"),
     "no user data": (lambda pair: pair.has_user_data(b""), "no user data", "Recreate"),
-    "script as user data": (
-        lambda pair: pair.has_user_data(b"#!/bin/sh\n"),
-        "user data (10 bytes) is not a JSON object",
-        "Recreate",
-    ),
-    "no message bus": (
-        lambda pair: pair.has_user_data(b'{"agent_id":"a","networks":{"a":{}}}'),
-        "no usable message bus",
-        "agent",
-    ),
-    "no networks": (
-        lambda pair: pair.has_user_data(b'{"agent_id":"a","mbus":"nats://10.0.2.6:4222"}'),
-        "have no networks",
-        "Recreate",
-    ),
     "VM's group": (
         lambda pair: pair.shut_in(pair.vm_group),
         "The security groups of the VM, {vm_group} (bosh), let no tcp 4222 out to 10.0.2.6",
@@ -166,16 +131,6 @@ BROKEN: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
         lambda pair: pair.acl(pair.world.subnet_id, "in"),
         "drops tcp 4222 to 10.0.2.6",
         "outbound rule",
-    ),
-    "VM's ACL, answers": (
-        lambda pair: pair.acl(pair.world.subnet_id, "out"),
-        "of the VM's subnet {vm_subnet} drops the answers from 10.0.2.6",
-        "1024 to 65535",
-    ),
-    "Director's ACL, in": (
-        lambda pair: pair.acl(pair.world.subnet_ids[1], "out"),
-        "of the Director's subnet {director_subnet} drops tcp 4222 from 10.0.1.10",
-        "inbound rule",
     ),
     "Director's ACL, answers": (
         lambda pair: pair.acl(pair.world.subnet_ids[1], "in"),
@@ -200,11 +155,6 @@ BROKEN: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
     ),
     "idle Director's interface": (leave_interface, "is attached to no instance", "Recreate the Director"),
     "name without DNS": (disable_dns, "DNS is disabled in the VPC (enableDnsSupport)", "Enable it"),
-    "VM's group, message bus by name": (
-        shut_in_with_name,
-        "let no tcp 4222 out to any address",
-        "outbound rule",
-    ),
 }
 
 
@@ -234,35 +184,18 @@ def shut_in_all_but_tcp(pair: VmAndDirector) -> None:
     pair.has_settings({**AGENT, "ntp": ["time.example"]})
 
 
-SUSPECT: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
-    "clock": (
-        on_console("x509: certificate has expired or is not yet valid: current time 1970-01-01"),
-        "A certificate is refused: the console shows 'x509: certificate has expired",
-        "ntp",
-    ),
-    "disk": (
-        on_console("Setting up ephemeral disk: Timed out getting real device path for /dev/sdb"),
-        "The agent did not find a disk",
-        "stemcell",
-    ),
-    "full disk": (
-        on_console("write /var/vcap/data/x: No space left on device"),
-        "lacks memory or disk space",
-        "larger",
-    ),
-    "tokens": (
-        on_console("invalid status from url http://169.254.169.254/latest/user-data: 401"),
-        "The VM can't read instance metadata",
-        "http_tokens",
-    ),
-    "NTP": (shut_in_all_but_tcp, "let no udp 123 out to any address, for an NTP server", "udp 123"),
-}
-
-
-@pytest.mark.parametrize("name", SUSPECT)
-def test_suspect(pair: VmAndDirector, name: str) -> None:
+@pytest.mark.parametrize(
+    ("broken", "what", "remedy"),
+    [
+        (on_console("x509: certificate has expired or is not yet valid"), "A certificate is refused", "ntp"),
+        (shut_in_all_but_tcp, "let no udp 123 out to any address, for an NTP server", "udp 123"),
+    ],
+    ids=["clock", "NTP"],
+)
+def test_suspect(
+    pair: VmAndDirector, broken: Callable[[VmAndDirector], None], what: str, remedy: str
+) -> None:
     """A possible cause is a warning, and comes first."""
-    broken, what, remedy = SUSPECT[name]
     broken(pair)
     first = pair.findings()[0]
     assert (first["severity"], what in first["what"], remedy in first["remedy"]) == ("warning", True, True)
@@ -274,32 +207,19 @@ def no_route(pair: VmAndDirector) -> str:
     return "10.9.0.5"
 
 
-def black_hole(pair: VmAndDirector) -> str:
-    """Create a route to the Director whose target is gone."""
-    pair.route("10.9.0.0/16", NetworkInterfaceId=pair.idle_interface())
-    return "10.9.0.5"
-
-
-def private_by_internet(pair: VmAndDirector) -> str:
-    """Give the Director a private address to which only the internet's route leads."""
-    pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
-    return "10.9.0.5"
-
-
 def internet(pair: VmAndDirector) -> str:
     """Put the Director in the internet, with a route there."""
-    return private_by_internet(pair) and "52.1.2.3"
+    pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
+    return "52.1.2.3"
 
 
 @pytest.mark.parametrize(
     ("lay", "what", "remedy"),
     [
         (no_route, "has no route to 10.9.0.5", "peering"),
-        (black_hole, "a black hole", "target that exists"),
-        (private_by_internet, "but the address is private", "VPN"),
         (internet, "but the VM has no public address", "NAT gateway"),
     ],
-    ids=["none", "black hole", "private", "internet"],
+    ids=["none", "internet"],
 )
 def test_route(pair: VmAndDirector, lay: Callable[[VmAndDirector], str], what: str, remedy: str) -> None:
     """A Director outside the VPC needs a route that the VM can use."""
@@ -307,16 +227,6 @@ def test_route(pair: VmAndDirector, lay: Callable[[VmAndDirector], str], what: s
     assert (first["severity"], first["source"]) == ("error", "AWS")
     assert what in first["what"]
     assert remedy in first["remedy"]
-
-
-def test_public_director(pair: VmAndDirector) -> None:
-    """A VM with a public address reaches a Director in the internet, whose firewalls can't be checked."""
-    internet(pair)
-    address = pair.ec2.allocate_address(Domain="vpc")
-    pair.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=pair.vm_cid)
-    (note, *_) = pair.findings("--director-address", "52.1.2.3")
-    assert note["severity"] == "note"
-    assert "network ACL and routes were not looked at" in note["what"]
 
 
 def test_peered_vpc(pair: VmAndDirector) -> None:
@@ -341,22 +251,14 @@ def create_env(fake_aws: FakeAws) -> Cpi:
     return Cpi(config(fake_aws.endpoint, agent=CREATE_ENV))
 
 
-@pytest.mark.parametrize(
-    ("port", "source", "what"),
-    [
-        (22, "0.0.0.0/0", "let no tcp 6868 in from 52.1.2.3"),
-        (6868, "10.0.0.0/8", "let no tcp 6868 in from 52.1.2.3"),
-        (6868, "52.1.2.0/24", "but the VM has no public address"),
-    ],
-)
-def test_create_env(pair: VmAndDirector, create_env: Cpi, port: int, source: str, what: str) -> None:
+def test_create_env(pair: VmAndDirector, create_env: Cpi) -> None:
     """The machine that runs `bosh create-env` must be able to connect to the agent."""
-    private_by_internet(pair)
-    pair.admit(pair.vm_group, port, IpRanges=[{"CidrIp": source}])
+    internet(pair)
+    pair.admit(pair.vm_group, 6868, IpRanges=[{"CidrIp": "10.0.0.0/8"}])
     vm_cid = pair.create_vm(create_env, ip="10.0.1.11")
     first, *_ = pair.findings("--director-address", "52.1.2.3", cpi=create_env, vm_cid=vm_cid)
     assert first["severity"] == "error"
-    assert what in first["what"]
+    assert "let no tcp 6868 in from 52.1.2.3" in first["what"]
 
 
 def test_create_env_from_anywhere(pair: VmAndDirector, create_env: Cpi) -> None:
@@ -373,13 +275,12 @@ def test_create_env_from_anywhere(pair: VmAndDirector, create_env: Cpi) -> None:
     assert "has no route to an internet gateway" in first["what"]
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost", "0.0.0.0"])  # noqa: S104 - a mistake
-def test_message_bus_on_the_vm(pair: VmAndDirector, host: str) -> None:
+def test_message_bus_on_the_vm(pair: VmAndDirector) -> None:
     """A message bus of NATS on the VM itself is a mistake, and not that of `bosh create-env`."""
-    pair.has_settings({**AGENT, "mbus": f"nats://nats:{MBUS_PASSWORD}@{host}:4222"})
+    pair.has_settings({**AGENT, "mbus": f"nats://nats:{MBUS_PASSWORD}@localhost:4222"})
     (found,) = pair.findings()
     assert found["severity"] == "error"
-    assert f"(mbus), nats://{host}:4222, is on the VM itself" in found["what"]
+    assert "(mbus), nats://localhost:4222, is on the VM itself" in found["what"]
     assert "agent.mbus" in found["remedy"]
 
 
@@ -403,14 +304,6 @@ def test_servers_by_name(pair: VmAndDirector) -> None:
     assert "'director.example' is a name" in not_checked["what"]
     assert "--director-address" in not_checked["remedy"]
     assert pair.findings("--director-address", DIRECTOR, cpi=cpi, vm_cid=vm_cid) == []
-
-
-def test_dns_of_the_vpc(pair: VmAndDirector) -> None:
-    """DNS that is disabled in the VPC does not matter to a VM that has another server."""
-    pair.ec2.modify_vpc_attribute(VpcId=pair.world.vpc_id, EnableDnsSupport={"Value": False})
-    vm_cid = pair.create_vm(pair.cpi, ip="10.0.1.11", dns=["10.0.1.53"])
-    (finding,) = pair.findings(vm_cid=vm_cid)
-    assert (finding["severity"], "enableDnsSupport" in finding["what"]) == ("note", True)
 
 
 def test_unfinished_checks(pair: VmAndDirector) -> None:
@@ -523,7 +416,7 @@ def test_fault_of_aws(pair: VmAndDirector) -> None:
     assert [pair.fake_aws.actions().count(action) for action in errors] == [1, 1]
 
 
-@pytest.mark.parametrize("vm_cid", ["i-0123456789abcdef0", "nonsense", "worker/0", "vm-5c6a4f0e", ""])
+@pytest.mark.parametrize("vm_cid", ["i-0123456789abcdef0", "worker/0"])
 def test_unknown_vm(cpi: Cpi, world: World, vm_cid: str) -> None:
     """If EC2 does not know the VM, the message says what may be wrong."""
     del world
@@ -550,12 +443,3 @@ def test_not_carried_out(pair: VmAndDirector) -> None:
         action="DescribeInstances", error={"code": "AuthFailure", "message": "no", "status": 401}
     )
     failed(pair.diagnose(), "AuthFailure")
-
-
-def test_nothing_is_changed(pair: VmAndDirector) -> None:
-    """The command changes nothing."""
-    stop(pair)
-    before = pair.world.state()
-    pair.diagnose("--director-address", VM)
-    assert set(pair.fake_aws.actions()) <= READS
-    assert pair.world.state() == before

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from testbed.executable import finish
+from testbed.executable import FORK_FROM, finish
 from testbed.killing import leave
+from testbed.warm import Warm
 from tests.stories.disk_copies import OWN_TAGS, Copied
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from testbed.cloud import FakeAws
     from testbed.executable import Answer, Cpi
     from testbed.world import World
@@ -19,6 +22,20 @@ if TYPE_CHECKING:
 
 MOST = 5
 """Copies in progress in a Region."""
+
+
+@pytest.fixture(scope="session")
+def hurriedly_loaded() -> Iterator[Warm]:
+    """Run what the executable is forked from, with a clock for waits of minutes."""
+    with Warm(100) as warm:
+        yield warm
+
+
+@pytest.fixture
+def hurried(warm: None, hurriedly_loaded: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork the executable with that clock."""
+    del warm  # comes first, and this over it
+    monkeypatch.setenv(FORK_FROM, hurriedly_loaded.path)
 
 
 @pytest.fixture
@@ -64,7 +81,7 @@ def test_sixth_copy(copied: Copied, in_progress: list[str], fake_aws: FakeAws, w
     assert copied.tags(copied.cid)["bosh_replaced_by"] == new
 
 
-@pytest.mark.usefixtures("hasty", "in_progress")
+@pytest.mark.usefixtures("hurried", "in_progress")
 def test_too_many_copies(copied: Copied) -> None:
     """If none of the five completes within five minutes, the Director copies the data; the log says why."""
     before = copied.disks
@@ -76,7 +93,7 @@ def test_too_many_copies(copied: Copied) -> None:
     assert copied.disks == before
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("hurried")
 def test_too_many_copies_by_a_server_error(copied: Copied, fake_aws: FakeAws) -> None:
     """The Director also copies the data if the answer has the status of a server error."""
     refusal = {"code": "CopyVolumesLimitExceeded", "message": "No.", "status": 503}

@@ -29,12 +29,7 @@ OF_CONFIG = {"encrypted": True, "kms_key_arn": KEY}
     ("aws", "properties", "is_warned"),
     [
         ({}, {"kms_key_arn": KEY}, True),
-        ({}, {"kms_key_arn": KEY, "encrypted": False}, True),
-        (OF_CONFIG, {"kms_key_arn": KEY, "encrypted": None}, True),
-        ({}, {"kms_key_arn": KEY, "encrypted": True}, False),
         ({"encrypted": True}, {"kms_key_arn": KEY}, False),
-        ({"kms_key_arn": KEY}, {}, False),
-        ({}, {"kms_key_arn": None}, False),
     ],
 )
 def test_key_of_a_disk(
@@ -65,15 +60,12 @@ def test_key_of_a_disk(
 @pytest.mark.parametrize(
     ("aws", "properties", "warned"),
     [
-        ({}, {"root_disk": {"kms_key_arn": KEY}}, ["root_disk"]),
-        ({"encrypted": True}, {"root_disk": {"kms_key_arn": KEY}}, ["root_disk"]),
         (
             {},
             {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY, "size": 10240}},
             ["root_disk", "ephemeral_disk"],
         ),
         ({"encrypted": True}, {"ephemeral_disk": {"kms_key_arn": KEY}}, []),
-        ({"default_root_disk": {"encrypted": True}}, {"root_disk": {"kms_key_arn": KEY}}, []),
     ],
 )
 def test_keys_of_a_vm(
@@ -162,7 +154,6 @@ def test_keys_of_a_launch(create_vm: CreateVm, cpi_with: CpiWith, fake_aws: Fake
     ("stemcell", "own", "source"),
     [
         ({}, {}, "aws.kms_key_arn"),
-        ({}, {"kms_key_arn": KEY}, "cloud_properties.kms_key_arn"),
         ({"kms_key_arn": KEY}, {"kms_key_arn": OTHER_KEY}, "aws.stemcell.kms_key_arn"),
     ],
 )
@@ -214,11 +205,6 @@ def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, warnings: Rea
     [
         ({}, {"encrypted": True, "kms_key_arn": KEY}, f"'{KEY}' (cloud_properties.kms_key_arn)"),
         ({}, {"encrypted": True}, "the account's default key"),
-        (
-            {"Encrypted": True, "KmsKeyId": OTHER_KEY},
-            {"encrypted": True},
-            f"'{OTHER_KEY}' (the disk's own key)",
-        ),
         (
             {"Encrypted": True, "KmsKeyId": OTHER_KEY},
             {"kms_key_arn": KEY},

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Logging = Callable[..., Cpi]
 
-VM, DISK, SUBNET = "i-00000000000000001", "vol-00000000000000001", "subnet-00000000000000001"
+VM, DISK = "i-00000000000000001", "vol-00000000000000001"
 THROTTLED = {"code": "RequestLimitExceeded", "message": "Request limit exceeded.", "status": 503}
 NO_AWS: dict[str, Any] = {"calls": {}, "retries": {}, "throttled": {}, "failures": []}
 KEYS = {
@@ -142,8 +142,6 @@ def test_life(world: World, logging: Logging, path: Path) -> None:
     ("method", "arguments", "error"),
     [
         ("delete_vm", [VM], "Bosh::Clouds::VMNotFound"),
-        ("delete_disk", [DISK], "Bosh::Clouds::DiskNotFound"),
-        ("delete_network", [SUBNET], "Bosh::Clouds::NetworkNotFound"),
         ("configure_networks", [VM, {}], "Bosh::Clouds::NotSupported"),
         ("reboot_vm", [], "InvalidCall"),
         ("create_disk", [1024, {}, "hunter7"], "Bosh::Clouds::VMNotFound"),
@@ -155,7 +153,7 @@ def test_error(logging: Logging, path: Path, method: str, arguments: list[Any], 
     assert answer.error["type"] == error
     (event,) = events(path)
     assert (event["method"], event["error"], event["result"]) == (method, error, [])
-    assert event["ids"] == [each for each in arguments if each in [VM, DISK, SUBNET]]
+    assert event["ids"] == [each for each in arguments if each in [VM, DISK]]
     assert "not found" not in path.read_text()
 
 
@@ -189,6 +187,7 @@ def test_throttled(fake_aws: FakeAws, logging: Logging, path: Path) -> None:
     }
 
 
+@pytest.mark.usefixtures("hasty")
 def test_unanswered(fake_aws: FakeAws, logging: Logging, path: Path) -> None:
     """An attempt that AWS did not answer is there by the kind of its failure; the last ten are."""
     fake_aws.rule(action="DescribeVolumes", drop="before")
@@ -199,14 +198,13 @@ def test_unanswered(fake_aws: FakeAws, logging: Logging, path: Path) -> None:
     assert event["aws"]["retries"] == {"ec2.DescribeVolumes": 11}
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-def test_signal(world: World, fake_aws: FakeAws, logging: Logging, path: Path, number: int) -> None:
+def test_signal(world: World, fake_aws: FakeAws, logging: Logging, path: Path) -> None:
     """A call that a signal ends is there as the error that its caller got."""
     fake_aws.rule(action="DescribeVolumes", hold=True)
     cpi = logging()
     process = cpi.start("has_disk", volume(world))
     assert fake_aws.wait_until_held() == ["DescribeVolumes"]
-    os.kill(process.pid, number)
+    os.kill(process.pid, signal.SIGTERM)
     fake_aws.release()
     answer = finish(process)
     assert "interrupted by SIG" in answer.error["message"]
@@ -272,13 +270,6 @@ def test_not_writable(logging: Logging, tmp_path: Path, lay: Callable[[Path], No
     assert [each for each in tmp_path.rglob("*") if each.is_file() and each.read_bytes()] == []
 
 
-def test_device(logging: Logging) -> None:
-    """A device is no log."""
-    answer = logging("/dev/full").call("ping")
-    assert answer.ok() == "pong"
-    assert warnings(answer.stderr) == ["The event log '/dev/full' can't be written: it is not a regular file"]
-
-
 def test_full_disk(logging: Logging, path: Path) -> None:
     """A line that a full disk cut is ended by the next one, which is whole."""
     answer = logging(command=[sys.executable, "-c", FULL_DISK]).call("info")
@@ -309,16 +300,9 @@ def test_off(logging: Logging, value: object) -> None:
     assert [each.name for each in cpi.folder.iterdir()] == ["cpi.json"]
 
 
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [
-        ("events.log", "must be an absolute path"),
-        (True, "must be an absolute path, got boolean"),
-        (["/tmp/x"], "must be an absolute path, got array"),  # noqa: S108 - nothing is written there
-    ],
-)
-def test_wrong_value(logging: Logging, value: object, said: str) -> None:
+@pytest.mark.parametrize("value", ["events.log", True])
+def test_wrong_value(logging: Logging, value: object) -> None:
     """What is not an absolute path is refused by its key."""
     error = logging(value).call("ping").error
     assert error["type"] == "InvalidCall"
-    assert f"configuration parameter debug.event_log {said}" in error["message"].lower()
+    assert "debug.event_log must be an absolute path" in error["message"]

@@ -26,7 +26,6 @@ THROTTLED = {
     "reason": "ACCOUNT_THROTTLED",
     "status": 400,
 }
-FAULT = {"code": "InternalServerException", "message": "It is us.", "status": 500}
 UNREAD = {
     "code": "ValidationException",
     "message": "Failed to read block data",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
 TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
-NEWEST = {"x86_64": "aki-919dcaf8", "x86_64 partition": "aki-499ccb20", "i386": "aki-8f9dcae6"}
+NEWEST = {"x86_64": "aki-919dcaf8", "x86_64 partition": "aki-499ccb20"}
 """Of the kernel images that the stand-in for AWS has: for a disk, and for a partition."""
 PARAVIRTUAL: dict[str, Any] = {"virtualization_type": "paravirtual"}
 ADDED = {"bosh_stemcell", "bosh_director_uuid", "bosh_ami", "Name"}
@@ -124,7 +124,6 @@ def test_images(
     [
         (1, [], {"distro": "noble", "n": "1"}),
         (3, [{"tags": {"a": True, "none": None}}], {"a": "true"}),
-        (3, [], {}),
         (3, [{}], {}),
     ],
 )
@@ -146,8 +145,6 @@ def test_tags(
 @pytest.mark.parametrize(
     ("properties", "expected"),
     [
-        ({"boot_mode": "uefi-preferred"}, {**HVM, "BootMode": "uefi-preferred", "Description": TITLE}),
-        ({"architecture": "arm64", "version": None}, {**HVM, "Architecture": "arm64", "BootMode": "uefi"}),
         (
             {"architecture": "arm64", "boot_mode": "uefi-preferred", "version": None},
             {**HVM, "Architecture": "arm64", "BootMode": "uefi-preferred"},
@@ -168,12 +165,8 @@ def test_tags(
             {**PARAVIRTUAL, "name": None, "root_device_name": "/dev/sda"},
             {"Architecture": "x86_64", "RootDeviceName": "/dev/sda", "KernelId": NEWEST["x86_64"]},
         ),
-        (
-            {**PARAVIRTUAL, "name": None, "root_device_name": "/dev/sda", "architecture": "i386"},
-            {"Architecture": "i386", "RootDeviceName": "/dev/sda", "KernelId": NEWEST["i386"]},
-        ),
     ],
-    ids=["boot-mode", "arm", "arm-and-boot-mode", "given-kernel", "partition", "disk", "i386"],
+    ids=["arm-and-boot-mode", "given-kernel", "partition", "disk"],
 )
 def test_registration(
     heavy: Heavy,

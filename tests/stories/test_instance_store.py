@@ -1,4 +1,4 @@
-"""create_vm: the disks of the instance store, the root disk's own encryption, and old kinds of images."""
+"""create_vm: the disks of the instance store, and old kinds of images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ EPHEMERAL = {"VolumeSize": "10", **ROOT}
 HVM = {"system": "/dev/xvda", "ephemeral": "/dev/sdb"}
 NVME, XEN = "m5d.4xlarge", "m3.xlarge"
 """Two disks each; m3.xlarge's default ephemeral disk is as large as one of them, m5d's is not."""
-KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 USED = "ephemeral_disk.use_instance_storage"
 NO_STORE = "{} requested for instance type 't3.micro' that does not have instance storage"
 NVME_STORE = (
@@ -137,15 +136,9 @@ def test_use_instance_storage(
             {},
             f"{USED} and raw_instance_storage cannot both be true",
         ),
-        ({}, {"size": 10240}, {}, NOT_COMBINED),
-        ({}, {"type": "gp3"}, {}, NOT_COMBINED),
-        ({}, {"iops": 3000}, {}, NOT_COMBINED),
         ({}, {}, {"encrypted": True}, NOT_COMBINED),
         ({}, {}, {"default_ephemeral_disk": {"encrypted": True}}, NOT_COMBINED + ENCRYPTED_BY_DEFAULT),
-        ({}, {"encrypted": True}, {"default_ephemeral_disk": {"encrypted": True}}, NOT_COMBINED),
-        ({}, {"size": 10240}, {"default_ephemeral_disk": {"encrypted": True}}, NOT_COMBINED),
         ({"instance_type": "t3.micro"}, {}, {}, NO_STORE.format("use_instance_storage")),
-        ({"instance_type": NVME}, {}, {}, NVME_STORE.format(NVME)),
         ({"instance_type_fallbacks": ["i3.large"]}, {}, {}, NVME_STORE.format("i3.large")),
         (
             {"instance_type": "t3.micro", "raw_instance_storage": True},
@@ -170,28 +163,3 @@ def test_instance_storage_that_is_not_to_be_had(
         {"instance_type": XEN, "ephemeral_disk": ephemeral, **properties}, executable=cpi_with(**defaults)
     )
     refused(answer, message)
-
-
-@pytest.mark.parametrize(
-    ("own", "expected"),
-    [
-        ({"encrypted": True, "kms_key_arn": KEY}, {"Encrypted": "true", "KmsKeyId": KEY}),
-        ({"encrypted": True}, {"Encrypted": "true"}),
-        ({"kms_key_arn": KEY}, {}),
-    ],
-    ids=["key", "no-key", "key-alone"],
-)
-def test_encrypted_root_disk(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    devices: Callable[[], dict[str, dict[str, str]]],
-    world: World,
-    own: dict[str, Any],
-    expected: dict[str, str],
-) -> None:
-    """The root disk is encrypted by its own properties alone, also from an image that is not."""
-    cpi = cpi_with(encrypted=True, kms_key_arn="arn:aws:kms:us-east-1:123456789012:key/default")
-    create_vm({"root_disk": own, "ephemeral_disk": {"use_root_disk": True}}, executable=cpi).ok()
-    assert devices() == {"/dev/xvda": {**ROOT, **expected}}
-    (volume,) = world.ec2.describe_volumes(VolumeIds=world.state()["volumes"])["Volumes"]
-    assert volume["Encrypted"] is bool(expected)

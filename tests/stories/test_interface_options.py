@@ -182,13 +182,8 @@ ONE = "networks.one.cloud_properties."
 TIMEOUT = f"Invalid properties: {ONE}connection_tracking."
 NO_SUCH_TYPE = f"Invalid properties: {ONE}interface_type: must be 'interface' or 'efa', got String"
 UDP_ALONE = f"{ONE}ena_express.udp needs ena_express.enabled: set it to true, or remove udp"
-FIRST_ELSEWHERE = (
-    "network_card_index 1 of network 'one': a VM's first interface must be on network card 0. Remove "
-    "network_card_index, or put another network first"
-)
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"interface_type": "efa-only"}, NO_SUCH_TYPE),
-    ({"network_card_index": 1}, FIRST_ELSEWHERE),
     ({"ena_express": {"udp": True}}, UDP_ALONE),
     *(
         ({"connection_tracking": {name: value}}, f"{TIMEOUT}{name}: must be at {limit}, got {value}")
@@ -226,50 +221,7 @@ def test_option_of_a_vip_network(create_vm: CreateVm, network: WriteNetwork, ref
     assert refused(create_vm(TWO_CARDS, {"one": network("10.0.1.10"), "vip": vip}), message) == []
 
 
-def test_two_adapters_on_a_card(
-    create_vm: CreateVm, on_two_cards: dict[str, Any], refused: CheckRefused
-) -> None:
-    """A network card can have only one Elastic Fabric Adapter."""
-    del on_two_cards["second"]["cloud_properties"]["network_card_index"]
-    message = (
-        "interface_type of networks 'first' and 'second': a network card can have only one Elastic Fabric "
-        "Adapter, and both are on card 0. Give one of them another network_card_index, or remove its "
-        "interface_type"
-    )
-    assert refused(create_vm(TWO_CARDS, on_two_cards), message) == []
-
-
-LACKING = (
-    "{} of network 'two' requested for instance type '{}' that does not support it: use other types "
-    "(including fallbacks), or remove the property"
-)
-NO_SUCH_CARD = (
-    "network_card_index 1 of network 'two' requested, but the highest of instance type 'm5.large' is 0: use "
-    "another card, or other types (including fallbacks)"
-)
 EFA = {"interface_type": "efa"}
-
-
-@pytest.mark.parametrize(
-    ("types", "options", "message"),
-    [
-        (["c6in.32xlarge", "m5.large"], EFA, LACKING.format("interface_type", "m5.large")),
-        (["m5.large"], {"network_card_index": 1}, NO_SUCH_CARD),
-    ],
-    ids=["efa-of-fallback", "cards"],
-)
-def test_types_without_them(
-    create_vm: CreateVm,
-    with_options: Callable[..., Any],
-    refused: CheckRefused,
-    types: list[str],
-    options: dict[str, Any],
-    message: str,
-) -> None:
-    """What EC2 says that a type can't have is refused before anything is made."""
-    properties = {"instance_type": types[0], "instance_type_fallbacks": types[1:]}
-    networks = {"one": with_options("10.0.1.10"), "two": with_options("10.0.2.10", 1, **options)}
-    refused(create_vm(properties, networks), message)
 
 
 def test_types_of_the_built_in_table(

@@ -98,11 +98,7 @@ def test_what_no_property_gives(
     ("given", "number"), [({}, 1), ({"version": "$Latest"}, 3), ({"version": 2}, 2), ({"version": "2"}, 2)]
 )
 def test_versions(
-    template: Callable[..., str],
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    given: dict[str, Any],
-    number: int,
+    template: Callable[..., str], create_vm: CreateVm, sent: ReadCalls, given: dict[str, Any], number: int
 ) -> None:
     """RunInstances gets the template's id and a version's number, whatever the property says."""
     for is_monitored in (False, True, False):
@@ -175,15 +171,9 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("held", "use"), REFUSED, ids=[f"{held}" for held, _ in REFUSED])
 def test_refused(
-    template: Callable[..., str],
-    create_vm: CreateVm,
-    refused: CheckRefused,
-    cpi: Cpi,
-    world: World,
-    held: dict[str, Any],
-    use: str,
+    template: Callable[..., str], create_vm: CreateVm, refused: CheckRefused, held: dict[str, Any], use: str
 ) -> None:
-    """What only a property may say is refused before anything is created; `cpi check` says the same."""
+    """What only a property may say is refused before anything is created."""
     template_id = template(Monitoring={"Enabled": True}, **held)
     answer = create_vm({"launch_template": {"id": template_id}})
     assert answer.error is not None
@@ -192,21 +182,21 @@ def test_refused(
     assert use in message
     assert message.endswith(REMEDY)
     assert "DescribeLaunchTemplateVersions" in refused(answer, message)
-    whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), {"name": "bosh"})
-    (found,) = errors(checked(cpi, whole))
-    assert (found["path"], found["what"]) == (PATH, message)
 
 
 def test_all_refused_at_once(
-    template: Callable[..., str], create_vm: CreateVm, refused: CheckRefused
+    template: Callable[..., str], create_vm: CreateVm, refused: CheckRefused, cpi: Cpi, world: World
 ) -> None:
-    """One error names all that a template must not hold; what is empty or false does not count."""
+    """One error, also of `cpi check`, names all that is refused; what is empty or false does not count."""
     template_id = template(
         DisableApiTermination=False, SecurityGroups=["web"], Placement={"Tenancy": "dedicated"}
     )
     held = f"Placement (use placement_group, tenancy or dedicated_host), SecurityGroups {NETWORKS}"
     message = f"{HELD.format(template_id, held)}. {REMEDY}"
     refused(create_vm({"launch_template": {"id": template_id}}), message)
+    whole = changed(right(world), (*LARGE, "cloud_properties", "launch_template"), {"name": "bosh"})
+    (found,) = errors(checked(cpi, whole))
+    assert (found["path"], found["what"]) == (PATH, message)
 
 
 def test_defaults_of_ec2(
@@ -227,12 +217,7 @@ def test_defaults_of_ec2(
 
 @pytest.mark.parametrize("kind", MISSING)
 def test_missing(
-    template: Callable[..., str],
-    create_vm: CreateVm,
-    cpi: Cpi,
-    world: World,
-    fake_aws: FakeAws,
-    kind: str,
+    template: Callable[..., str], create_vm: CreateVm, cpi: Cpi, world: World, fake_aws: FakeAws, kind: str
 ) -> None:
     """A template or version that does not exist is an error before a launch, and one of `cpi check`."""
     given, code = MISSING[kind]
@@ -255,23 +240,14 @@ def test_missing(
     [
         ({}, "cloud_properties.launch_template must hold exactly one of: id, name"),
         (
-            {"id": UNKNOWN, "name": "bosh"},
-            "cloud_properties.launch_template must hold exactly one of: id, name",
-        ),
-        (
             {"name": "ab"},
             SHORT_NAME,
         ),
-        *(({"id": UNKNOWN, "version": version}, WRONG_VERSION) for version in ("latest", 0, 1.5, "1\n")),
+        *(({"id": UNKNOWN, "version": version}, WRONG_VERSION) for version in ("latest", 0)),
     ],
 )
 def test_contradictions(
-    create_vm: CreateVm,
-    refused: CheckRefused,
-    cpi: Cpi,
-    world: World,
-    given: dict[str, Any],
-    message: str,
+    create_vm: CreateVm, refused: CheckRefused, cpi: Cpi, world: World, given: dict[str, Any], message: str
 ) -> None:
     """A property that names no version is refused without a call to AWS, and `cpi check` says it, too."""
     assert refused(create_vm({"launch_template": given}), message) == []

@@ -65,9 +65,13 @@ def test_ids_are_looked_at_first(preflight: Preflight, fake_aws: FakeAws) -> Non
 
 
 @pytest.mark.parametrize(
-    ("code", "status"), [("InternalError", 500), ("InvalidAction", 400), ("AuthFailure", 403)]
+    ("action", "needed", "code", "status"),
+    [
+        ("CreateVolume", True, "InternalError", 500),
+        ("CreateVolume", True, "AuthFailure", 403),
+        ("CreateRoute", False, "InvalidAction", 400),
+    ],
 )
-@pytest.mark.parametrize(("action", "needed"), [("CreateVolume", True), ("CreateRoute", False)])
 def test_no_verdict(
     preflight: Preflight, fake_aws: FakeAws, action: str, code: str, status: int, *, needed: bool
 ) -> None:
@@ -83,7 +87,7 @@ def test_no_verdict(
     assert "ec2:TerminateInstances" in feature(answer, "Baseline")["allowed"]
 
 
-@pytest.mark.parametrize("status", [200, 403, 503])
+@pytest.mark.parametrize("status", [200, 403])
 def test_page_of_a_proxy(preflight: Preflight, status: int) -> None:
     """Where a proxy answers in the place of AWS the endpoint fails, whatever the page's status."""
     with Page(status) as page:
@@ -100,11 +104,10 @@ def test_page_of_a_proxy(preflight: Preflight, status: int) -> None:
     assert "endpoints that fail: elb, elbv2, ebs" in needed.stdout.decode().splitlines()[-1]
 
 
-@pytest.mark.parametrize("status", [200, 403, 503])
 @pytest.mark.parametrize("role", [None, ROLE])
-def test_page_everywhere(preflight: Preflight, status: int, role: str | None) -> None:
+def test_page_everywhere(preflight: Preflight, role: str | None) -> None:
     """So it is with EC2 and STS; without STS no role can be had."""
-    with Page(status) as page:
+    with Page(503) as page:
         pages = {f"{name}_endpoint": page.url for name in ("ec2", "sts", "elb", "ebs")}
         answer = preflight(**pages, **({"role_arn": role} if role else {}))
     if role:
@@ -114,10 +117,9 @@ def test_page_everywhere(preflight: Preflight, status: int, role: str | None) ->
     assert "NOT READY for Baseline: endpoints that fail: ec2" in answer.stdout.decode().splitlines()[-1]
 
 
-@pytest.mark.parametrize("status", [200, 403, 503])
-def test_page_for_the_role(cpi_with: CpiWith, world: World, status: int) -> None:
+def test_page_for_the_role(cpi_with: CpiWith, world: World) -> None:
     """No command can do anything if a proxy answers in the place of STS, and each says so."""
-    with Page(status) as page:
+    with Page(200) as page:
         cpi = cpi_with(sts_endpoint=page.url, role_arn=ROLE)
         path = cpi.folder / "cloud-config.yml"
         path.write_text(json.dumps(right(world)))

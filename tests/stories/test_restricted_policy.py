@@ -181,13 +181,10 @@ MORE: dict[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("owner", ["another", ""], ids=["another-director", "no-tag"])
 @pytest.mark.parametrize(("method", "arguments", "action"), OF_ANOTHER, ids=[row[0] for row in OF_ANOTHER])
-def test_others(
-    cpi: Cpi, world: World, fake_aws: FakeAws, method: str, arguments: str, action: str, owner: str
-) -> None:
-    """What belongs to another Director, or has no tag as those of the Ruby release, stays as it was."""
-    theirs = made(world, owner)
+def test_others(cpi: Cpi, world: World, fake_aws: FakeAws, method: str, arguments: str, action: str) -> None:
+    """What belongs to another Director stays as it was."""
+    theirs = made(world)
     before = world.state()
     fake_aws.forget_calls()
     given = [theirs[each] for each in arguments.split()]
@@ -197,8 +194,8 @@ def test_others(
     assert world.state() == before
 
 
-def made(world: World, owner: str) -> dict[str, str]:
-    """Have resources with a Director's tag, or without one."""
+def made(world: World) -> dict[str, str]:
+    """Have resources with another Director's tag."""
     ec2 = world.ec2
     launched = ec2.run_instances(
         ImageId=world.image_id, InstanceType="t3.micro", MinCount=1, MaxCount=1, SubnetId=world.subnet_id
@@ -210,9 +207,8 @@ def made(world: World, owner: str) -> dict[str, str]:
     }
     found["snapshot"] = ec2.create_snapshot(VolumeId=found["disk"])["SnapshotId"]
     found["stemcell"] = ec2.create_image(InstanceId=found["vm"], Name="stemcell")["ImageId"]
-    if owner:
-        tags = [{"Key": "bosh_director_uuid", "Value": owner}]
-        ec2.create_tags(Resources=list(found.values()), Tags=tags)
+    tags = [{"Key": "bosh_director_uuid", "Value": "another"}]
+    ec2.create_tags(Resources=list(found.values()), Tags=tags)
     return {key: str(each) for key, each in found.items()}
 
 
@@ -228,7 +224,7 @@ def test_in_the_name_of_another(
     cpi: Cpi, world: World, fake_aws: FakeAws, method: str, arguments: list[Any], action: str
 ) -> None:
     """Keys can't create with another Director's tag, nor write tags of another Director's resources."""
-    theirs = made(world, "another")
+    theirs = made(world)
     fake_aws.forget_calls()
     given = [theirs.get(each, each) if isinstance(each, str) else each for each in arguments]
     answer = cpi.call(method, *given, context=OTHERS)

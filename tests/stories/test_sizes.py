@@ -54,17 +54,10 @@ def test_impossible_sizes(
         (["t3", "m7i"], 1, 512, "t3.nano"),
         (["m7i", "t3"], 1, 512, "t3.nano"),
         (["t3", "m7i"], 2, 8192, "t3.large"),
-        (["m7i", "t3"], 2, 8192, "m7i.large"),
         (["t3", "m7i"], 8, 32769, "m7i.4xlarge"),
-        (["t3", "c7i", "m7i", "r7i"], 8, 9000, "c7i.2xlarge"),
         (["t3", "c7i", "m7i", "r7i"], 2, 16384, "r7i.large"),
-        (["t3", "m7i", "c7i", "r7i"], 4, 70000, "r7i.4xlarge"),
-        (["t3", "m7i", "c7i", "r7i"], 17, 40000, "c7i.8xlarge"),
         (["t2", "t3"], 1, 512, "t2.nano"),
-        (["m7i-flex"], 3, 1.5, "m7i-flex.xlarge"),
-        (["m8g"], 192, 786432, "m8g.48xlarge"),
         ([], 1, 8192, "m5.large"),
-        (None, 1, 8192, "m5.large"),
     ],
 )
 def test_families(
@@ -136,12 +129,7 @@ def kept_in(cpi: Cpi) -> Path:
 
 @pytest.mark.parametrize(
     ("region", "families", "name"),
-    [
-        ("us-east-1", [], "t2.nano"),
-        (WITHOUT_T2, [], "c5.large"),
-        (WITHOUT_T2, ["t2", "m7i"], "m7i.large"),
-        (WITHOUT_ANY, ["t3"], "t3.nano"),
-    ],
+    [("us-east-1", [], "t2.nano"), (WITHOUT_T2, ["t2", "m7i"], "m7i.large")],
 )
 def test_by_region(cpi_with: CpiWith, fake_aws: FakeAws, region: str, families: list[str], name: str) -> None:
     """With `aws.vm_resources_by_region`, types that the region lacks are passed over; EC2 is asked once."""

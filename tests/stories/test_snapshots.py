@@ -36,16 +36,14 @@ NAMED = {"director": "my-bosh", "instance_index": "0", "instance_name": "redis/1
     ("device", "metadata", "expected"),
     [
         ("/dev/sdf", METADATA, {**KEPT, **NAMED, "device": "/dev/sdf", "Name": "cf/redis/0/sdf"}),
-        (None, METADATA, {**KEPT, **NAMED, "Name": "cf/redis/0"}),
         ("/dev/xvdba", {}, {"device": "/dev/xvdba", "Name": "xvdba"}),
         (
             None,
             {"job": "redis", "index": 3},
             {"instance_index": "3", "instance_name": "redis", "Name": "redis/3"},
         ),
-        (None, {"deployment": "cf", "job": None}, {"deployment": "cf", "Name": "cf"}),
     ],
-    ids=["attached", "detached", "only-a-device", "no-deployment", "no-job"],
+    ids=["attached", "only-a-device", "detached"],
 )
 def test_description_and_tags(
     cpi: Cpi,

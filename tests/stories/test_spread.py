@@ -8,7 +8,6 @@ import pytest
 
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.killing import kill_at
-from testbed.reservations import reserved
 from tests.gathering import GATHERED
 from tests.stories.operators import OTHER_DIRECTOR
 
@@ -25,11 +24,16 @@ if TYPE_CHECKING:
         ReadCalls,
         ReadTags,
         ReadWarnings,
-        RunInstance,
         StartVm,
         WriteError,
         WriteNetwork,
     )
+
+    SpreadVm = Callable[..., Answer]
+    HaveGroup = Callable[..., None]
+    HaveMembers = Callable[[int], list[str]]
+    Launches = Callable[[], list[tuple[str, bool, bool]]]
+    Groups = Callable[[], list[dict[str, Any]]]
 
 GROUP = "bosh-1-db-etcd"
 NAME = f"bosh-{DIRECTOR_UUID}-{GROUP}"
@@ -45,6 +49,7 @@ LIMIT = (
 )
 FREE = "10.0.1.50"
 """An address that no member of the group has."""
+ALONE = "Ignored: spread, because the request names no instance group (env.bosh.group)"
 COMPILATION = "bosh-1-db-compilation-6321488c-5d2e-4cb7-a50d-d9701a5dc122"
 FOREIGN = (
     f"spread: placement group '{NAME}' exists, but {{}}: the CPI did not create it. Delete it, or use "
@@ -54,12 +59,10 @@ LACKS_TAGS = "lacks the tags bosh_director_uuid and bosh_spread_group of this in
 UNKNOWN = {"code": "InvalidPlacementGroup.Unknown", "message": f"The Placement Group '{NAME}' is unknown."}
 BARE = ["<placementGroup>.*</placementGroup>", "<return>true</return>"]
 NO_TAGS = ["<tagSet>.*?</tagSet>", "<tagSet/>"]
-OVER_A_MINUTE = 50
-"""Attempts with the pauses between them."""
 
 
 @pytest.fixture
-def spread_vm(create_vm: CreateVm) -> Callable[..., Answer]:
+def spread_vm(create_vm: CreateVm) -> SpreadVm:
     """Return a function that asks for a VM of the instance group."""
 
     def create(properties: dict[str, Any] | None = None, env: Any = ENV, **more: Any) -> Answer:
@@ -69,7 +72,7 @@ def spread_vm(create_vm: CreateVm) -> Callable[..., Answer]:
 
 
 @pytest.fixture
-def have_group(world: World, fake_aws: FakeAws) -> Callable[..., None]:
+def have_group(world: World, fake_aws: FakeAws) -> HaveGroup:
     """Return a function that has the instance group's placement group there."""
 
     def create(strategy: str = "spread", **tags: str) -> None:
@@ -82,7 +85,7 @@ def have_group(world: World, fake_aws: FakeAws) -> Callable[..., None]:
 
 
 @pytest.fixture
-def have_members(world: World, fake_aws: FakeAws) -> Callable[[int], list[str]]:
+def have_members(world: World, fake_aws: FakeAws) -> HaveMembers:
     """Return a function that launches instances into the placement group, and returns their sorted ids."""
 
     def launch(count: int) -> list[str]:
@@ -97,14 +100,14 @@ def have_members(world: World, fake_aws: FakeAws) -> Callable[[int], list[str]]:
 
 
 @pytest.fixture
-def full_group(have_group: Callable[..., None], have_members: Callable[[int], list[str]]) -> list[str]:
+def full_group(have_group: HaveGroup, have_members: HaveMembers) -> list[str]:
     """Have a placement group with as many instances as EC2 allows, whose sorted ids are returned."""
     have_group()
     return have_members(7)
 
 
 @pytest.fixture
-def launched(sent: ReadCalls) -> Callable[[], list[tuple[str, bool, bool]]]:
+def launched(sent: ReadCalls) -> Launches:
     """Return a function that lists the launches: type, and whether on spot and in the placement group."""
 
     def tried() -> list[tuple[str, bool, bool]]:
@@ -121,18 +124,13 @@ def launched(sent: ReadCalls) -> Callable[[], list[tuple[str, bool, bool]]]:
 
 
 @pytest.fixture
-def groups(world: World) -> Callable[[], list[dict[str, Any]]]:
+def groups(world: World) -> Groups:
     """Return a function that lists all placement groups."""
     return lambda: list(world.ec2.describe_placement_groups()["PlacementGroups"])
 
 
 def test_first_vm(
-    spread_vm: Callable[..., Answer],
-    groups: Callable[[], list[dict[str, Any]]],
-    tags_of: ReadTags,
-    world: World,
-    fake_aws: FakeAws,
-    cpi_with: CpiWith,
+    spread_vm: SpreadVm, groups: Groups, tags_of: ReadTags, world: World, fake_aws: FakeAws, cpi_with: CpiWith
 ) -> None:
     """The first VM creates the placement group, with its tags and those of the configuration."""
     vm_cid = spread_vm(executable=cpi_with(tags={"team": "a"})).ok()[0]
@@ -143,9 +141,7 @@ def test_first_vm(
     assert "CreateTags" not in fake_aws.actions()
 
 
-def test_next_vm(
-    spread_vm: Callable[..., Answer], have_group: Callable[..., None], world: World, fake_aws: FakeAws
-) -> None:
+def test_next_vm(spread_vm: SpreadVm, have_group: HaveGroup, world: World, fake_aws: FakeAws) -> None:
     """The next VM uses the placement group, which costs one call."""
     have_group()
     vm_cid = spread_vm().ok()[0]
@@ -156,9 +152,9 @@ def test_next_vm(
 
 def test_two_at_once(
     start_vm: StartVm,
-    spread_vm: Callable[..., Answer],
+    spread_vm: SpreadVm,
     network: WriteNetwork,
-    groups: Callable[[], list[dict[str, Any]]],
+    groups: Groups,
     fake_aws: FakeAws,
     world: World,
 ) -> None:
@@ -177,36 +173,34 @@ def test_two_at_once(
     assert placed == [NAME, NAME]
 
 
+@pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(
     ("strategy", "tags", "problem"),
     [
         ("cluster", OWN, "has the strategy 'cluster'"),
         ("spread", {**OWN, "bosh_director_uuid": OTHER_DIRECTOR}, LACKS_TAGS),
         ("spread", {**OWN, "bosh_spread_group": "another"}, LACKS_TAGS),
+        ("spread", {"team": "a"}, LACKS_TAGS),
     ],
 )
 def test_foreign_group(
-    spread_vm: Callable[..., Answer],
-    have_group: Callable[..., None],
+    spread_vm: SpreadVm,
+    have_group: HaveGroup,
     failure: WriteError,
     fake_aws: FakeAws,
     strategy: str,
     tags: dict[str, str],
     problem: str,
 ) -> None:
-    """A placement group of that name with another strategy or other values is refused before any change."""
+    """A placement group of that name with another strategy or other tags is refused before any change."""
     have_group(strategy, **tags)
     answer = spread_vm()
     assert answer.error == failure("CloudError", FOREIGN.format(problem))
-    assert {"CreatePlacementGroup", "RunInstances"}.isdisjoint(fake_aws.actions())
+    assert {"DeletePlacementGroup", "CreateTags", "RunInstances"}.isdisjoint(fake_aws.actions())
 
 
 def test_foreign_group_meanwhile(
-    start_vm: StartVm,
-    have_group: Callable[..., None],
-    failure: WriteError,
-    fake_aws: FakeAws,
-    world: World,
+    start_vm: StartVm, have_group: HaveGroup, failure: WriteError, fake_aws: FakeAws, world: World
 ) -> None:
     """A foreign group that is created at that moment is refused at once, and no VM is launched."""
     fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
@@ -224,9 +218,7 @@ def test_foreign_group_meanwhile(
 
 
 @pytest.mark.usefixtures("hasty")
-def test_tags_shown_late(
-    spread_vm: Callable[..., Answer], have_group: Callable[..., None], fake_aws: FakeAws, world: World
-) -> None:
+def test_tags_shown_late(spread_vm: SpreadVm, have_group: HaveGroup, fake_aws: FakeAws, world: World) -> None:
     """A placement group whose tags EC2 does not show yet is waited for, and used."""
     have_group()
     fake_aws.rule(action="DescribePlacementGroups", times=3, replace=[NO_TAGS])
@@ -235,22 +227,7 @@ def test_tags_shown_late(
     assert fake_aws.actions().count("DescribePlacementGroups") == 4
 
 
-@pytest.mark.usefixtures("hasty")
-def test_tags_never_shown(
-    spread_vm: Callable[..., Answer],
-    have_group: Callable[..., None],
-    failure: WriteError,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
-    """If EC2 never shows these tags, the CPI did not create the group, and refuses it."""
-    have_group(team="a")
-    assert spread_vm().error == failure("CloudError", FOREIGN.format(LACKS_TAGS))
-    assert "RunInstances" not in fake_aws.actions()
-    assert world.state() == {**world.empty, "placement groups": [NAME]}
-
-
-def test_bare_answer(spread_vm: Callable[..., Answer], fake_aws: FakeAws, world: World) -> None:
+def test_bare_answer(spread_vm: SpreadVm, fake_aws: FakeAws, world: World) -> None:
     """CreatePlacementGroup may answer without the group, as in the API reference's sample."""
     fake_aws.rule(action="CreatePlacementGroup", replace=[BARE])
     vm_cid = spread_vm().ok()[0]
@@ -260,9 +237,7 @@ def test_bare_answer(spread_vm: Callable[..., Answer], fake_aws: FakeAws, world:
 
 
 @pytest.mark.usefixtures("hasty")
-def test_deleting(
-    spread_vm: Callable[..., Answer], have_group: Callable[..., None], fake_aws: FakeAws
-) -> None:
+def test_deleting(spread_vm: SpreadVm, have_group: HaveGroup, fake_aws: FakeAws) -> None:
     """A placement group that EC2 is deleting is not used; while its name is taken, the CPI waits."""
     have_group()
     deleting = [["<state>available<", "<state>deleting<"]]
@@ -271,20 +246,8 @@ def test_deleting(
     assert fake_aws.actions().count("CreatePlacementGroup") == 3
 
 
-def test_unknown_to_the_launch(spread_vm: Callable[..., Answer], world: World, fake_aws: FakeAws) -> None:
-    """A launch is repeated while EC2 does not know the new placement group."""
-    fake_aws.rule(action="RunInstances", times=2, error={**UNKNOWN, "status": 400})
-    vm_cid = spread_vm().ok()[0]
-    assert fake_aws.actions().count("RunInstances") == 3
-    assert world.state()["instances"] == [vm_cid]
-
-
 def test_deleted_before_the_launch(
-    start_vm: StartVm,
-    have_group: Callable[..., None],
-    groups: Callable[[], list[dict[str, Any]]],
-    world: World,
-    fake_aws: FakeAws,
+    start_vm: StartVm, have_group: HaveGroup, groups: Groups, world: World, fake_aws: FakeAws
 ) -> None:
     """A placement group that a sweep deletes before the launch is created again, with its tags."""
     have_group()
@@ -303,7 +266,7 @@ def test_deleted_before_the_launch(
 
 
 @pytest.mark.usefixtures("hasty")
-def test_never_known(spread_vm: Callable[..., Answer], world: World, fake_aws: FakeAws) -> None:
+def test_never_known(spread_vm: SpreadVm, world: World, fake_aws: FakeAws) -> None:
     """If EC2 never accepts it, the error says so, and may be retried; the tagged group stays."""
     fake_aws.rule(action="RunInstances", times=None, error={**UNKNOWN, "status": 400})
     error = spread_vm().error
@@ -313,9 +276,7 @@ def test_never_known(spread_vm: Callable[..., Answer], world: World, fake_aws: F
     assert world.state() == {**world.empty, "placement groups": [NAME]}
 
 
-def test_unknown_to_a_later_launch(
-    spread_vm: Callable[..., Answer], sent: ReadCalls, fake_aws: FakeAws
-) -> None:
+def test_unknown_to_a_later_launch(spread_vm: SpreadVm, sent: ReadCalls, fake_aws: FakeAws) -> None:
     """Only the launch that EC2 refuses for the group is repeated, not those before it."""
     shortage = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
     fake_aws.rule(action="RunInstances", nth=1, error=shortage)
@@ -325,34 +286,8 @@ def test_unknown_to_a_later_launch(
     assert types == ["t3.large", "t3.medium", "t3.medium"]
 
 
-@pytest.mark.usefixtures("hasty")
-def test_unknown_after_a_long_wait(
-    start_vm: StartVm, vm: RunInstance, network: WriteNetwork, fake_aws: FakeAws, world: World
-) -> None:
-    """The wait for the group begins when EC2 does not know it, however long the address was in use before."""
-    holder = vm(PrivateIpAddress="10.0.1.10")
-    leaving = ["<name>running<", "<name>shutting-down<"]
-    asked = {"InstanceId.1": holder}
-    fake_aws.rule(action="DescribeInstances", where=asked, times=None, replace=[leaving])
-    unknown = {**UNKNOWN, "status": 400}
-    fake_aws.rule(action="RunInstances", nth=OVER_A_MINUTE, hold_before=True, error=unknown)
-    process = start_vm(SPREAD, env=ENV, networks={"private": network("10.0.1.10")})
-    try:
-        fake_aws.wait_until_held()
-        world.ec2.terminate_instances(InstanceIds=[holder])
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    assert world.state()["instances"] == [answer.ok()[0]]
-    assert fake_aws.actions().count("RunInstances") == OVER_A_MINUTE + 1
-
-
 def test_full(
-    spread_vm: Callable[..., Answer],
-    have_group: Callable[..., None],
-    have_members: Callable[[int], list[str]],
-    world: World,
-    fake_aws: FakeAws,
+    spread_vm: SpreadVm, have_group: HaveGroup, have_members: HaveMembers, world: World, fake_aws: FakeAws
 ) -> None:
     """An eighth VM in a zone fails at once, whatever types and markets it may have; retriable."""
     have_group()
@@ -368,78 +303,39 @@ def test_full(
     assert world.state()["instances"] == before
 
 
-@pytest.mark.parametrize("env", [None, {"bosh": {"group": 5}}])
+@pytest.mark.parametrize(
+    ("env", "said"),
+    [(None, [ALONE]), ({"bosh": {"group": 5}}, [ALONE]), ({"bosh": {"group": COMPILATION}}, [])],
+)
 def test_no_instance_group(
-    spread_vm: Callable[..., Answer], warnings: ReadWarnings, sent: ReadCalls, world: World, env: Any
+    spread_vm: SpreadVm, warnings: ReadWarnings, fake_aws: FakeAws, world: World, env: Any, said: list[str]
 ) -> None:
-    """A VM of no instance group, as create-env's, has no placement group, and the log says so."""
+    """A VM of no instance group has no placement group, and the log says so; nor has one that compiles."""
     answer = spread_vm(env=env)
     answer.ok()
-    assert warnings(answer) == [
-        "Ignored: spread, because the request names no instance group (env.bosh.group)"
-    ]
-    assert "Placement.GroupName" not in sent("RunInstances")[0]
-    assert world.state()["placement groups"] == []
-
-
-def test_compilation(
-    spread_vm: Callable[..., Answer], warnings: ReadWarnings, fake_aws: FakeAws, world: World
-) -> None:
-    """A VM that compiles packages is alone in its group, and costs no further call."""
-    answer = spread_vm(env={"bosh": {"group": COMPILATION}})
-    answer.ok()
-    assert warnings(answer) == []
+    assert warnings(answer) == said
     assert "DescribePlacementGroups" not in fake_aws.actions()
     assert world.state()["placement groups"] == []
 
 
-def test_long_group(
-    spread_vm: Callable[..., Answer], network: WriteNetwork, groups: Callable[[], list[dict[str, Any]]]
+def test_type_without_it(
+    spread_vm: SpreadVm, refused: CheckRefused, sent: ReadCalls, fake_aws: FakeAws
 ) -> None:
-    """Long names of instance groups give names that EC2 accepts, and that differ."""
-    for number in (1, 2):
-        env, networks = {"bosh": {"group": f"{'x' * 300}{number}"}}, {"a": network(f"10.0.1.1{number}")}
-        spread_vm(env=env, agent_id=f"agent-{number}", networks=networks).ok()
-    names = {group["GroupName"] for group in groups()}
-    assert len(names) == 2
-    assert max(map(len, names)) <= 255
-
-
-def test_type_without_it(spread_vm: Callable[..., Answer], refused: CheckRefused, fake_aws: FakeAws) -> None:
-    """An instance type that EC2 launches into no spread placement group is refused."""
+    """A type that EC2 launches into no spread placement group is refused; who prefers it runs outside."""
     fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>spread</item>", ""]])
     message = (
         "spread requested for instance type 't3.micro' that does not support it: use other types (including "
         "fallbacks), or remove the property"
     )
     refused(spread_vm(), message)
-
-
-def test_reservation(spread_vm: Callable[..., Answer], world: World) -> None:
-    """VMs in a spread placement group can use reserved capacity."""
-    reservation_id = reserved(world.ec2, "t3.micro", world.zone)
-    vm_cid = spread_vm({"capacity_reservation": {"id": reservation_id}}).ok()[0]
-    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
-    free = {
-        each["CapacityReservationId"]: each["AvailableInstanceCount"]
-        for each in world.ec2.describe_capacity_reservations()["CapacityReservations"]
-    }
-    assert free[reservation_id] == 0
-
-
-def test_preferred(
-    spread_vm: Callable[..., Answer], warnings: ReadWarnings, world: World, fake_aws: FakeAws
-) -> None:
-    """A VM that prefers to be spread gets the placement group, too; one more call looks for an earlier VM."""
-    answer = spread_vm(PREFER)
-    vm_cid = answer.ok()[0]
-    assert fake_aws.actions().count("DescribeInstances") == 2
-    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
-    assert warnings(answer) == []
+    fake_aws.forget_calls()
+    spread_vm(PREFER).ok()
+    assert "Placement.GroupName" not in sent("RunInstances")[0]
+    assert "DescribePlacementGroups" not in fake_aws.actions()
 
 
 @pytest.mark.usefixtures("full_group")
-def test_full_in_one_zone(spread_vm: Callable[..., Answer], world: World) -> None:
+def test_full_in_one_zone(spread_vm: SpreadVm, world: World) -> None:
     """A group that is full in the zone of a VM with zone_fallback has room in another one."""
     properties = {"subnet": world.subnet_ids[0], "subnet_fallbacks": [world.subnet_ids[2]]}
     networks = {"any": {"type": "dynamic", "cloud_properties": properties}}
@@ -448,30 +344,13 @@ def test_full_in_one_zone(spread_vm: Callable[..., Answer], world: World) -> Non
     assert (placement["AvailabilityZone"], placement["GroupName"]) == (world.other_zone, NAME)
 
 
-def test_full_in_all_zones(spread_vm: Callable[..., Answer], world: World, fake_aws: FakeAws) -> None:
-    """If the group is full in all zones, the error says what to do about the group, as for one zone."""
-    full = {"code": "InsufficientInstanceCapacity", "message": LIMIT, "status": 400}
-    fake_aws.rule(action="RunInstances", times=None, error=full)
-    properties = {"subnet": world.subnet_ids[0], "subnet_fallbacks": [world.subnet_ids[2]]}
-    networks = {"any": {"type": "dynamic", "cloud_properties": properties}}
-    error = spread_vm({"zone_fallback": True}, networks=networks).error
-    said = error["message"]
-    assert said.startswith(f"t3.micro (on demand) in {world.subnet_ids[0]}: RunInstances failed with Insuff")
-    assert f"; t3.micro (on demand) in {world.subnet_ids[2]}: " in said
-    assert said.endswith(
-        ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide "
-        "it into several, use spread: prefer, or remove spread or placement_group"
-    )
-    assert (said.count(LIMIT), error["ok_to_retry"]) == (2, True)
-
-
 @pytest.mark.usefixtures("full_group")
 @pytest.mark.parametrize("is_default", [False, True])
 def test_eighth_preferred(
-    spread_vm: Callable[..., Answer],
+    spread_vm: SpreadVm,
     cpi_with: CpiWith,
     network: WriteNetwork,
-    launched: Callable[[], list[tuple[str, bool, bool]]],
+    launched: Launches,
     warnings: ReadWarnings,
     *,
     is_default: bool,
@@ -487,9 +366,7 @@ def test_eighth_preferred(
     assert outside == "Launching t3.micro (spot, not spread)"
 
 
-def test_preferred_without_room(
-    spread_vm: Callable[..., Answer], launched: Callable[[], list[tuple[str, bool, bool]]], fake_aws: FakeAws
-) -> None:
+def test_preferred_without_room(spread_vm: SpreadVm, launched: Launches, fake_aws: FakeAws) -> None:
     """If EC2 lacks capacity, a VM gives up its place in the group before its instance type."""
     short = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
     fake_aws.rule(action="RunInstances", nth=1, error=short)
@@ -497,34 +374,9 @@ def test_preferred_without_room(
     assert launched() == [("t3.micro", False, True), ("t3.micro", False, False)]
 
 
-def test_preferred_without_any_room(
-    spread_vm: Callable[..., Answer],
-    full_group: list[str],
-    launched: Callable[[], list[tuple[str, bool, bool]]],
-    world: World,
-    fake_aws: FakeAws,
-) -> None:
-    """If there is no capacity outside of a full group either, the error has both answers; retriable."""
-    short = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
-    for nth in (2, 3):
-        fake_aws.rule(action="RunInstances", nth=nth, error=short)
-    error = spread_vm({**PREFER, "instance_type_fallbacks": ["t3.small"]}).error
-    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
-    assert error["message"].startswith(
-        "No capacity for any of the VM's instance types. t3.micro (on demand): RunInstances failed with "
-        f"InsufficientInstanceCapacity: {LIMIT}"
-    )
-    assert "t3.micro (on demand, not spread): " in error["message"]
-    assert launched() == [
-        *(("t3.micro", False, True), ("t3.micro", False, False)),
-        ("t3.small", False, False),
-    ]
-    assert world.state()["instances"] == full_group
-
-
 @pytest.mark.usefixtures("hasty")
 def test_preferred_group_never_known(
-    spread_vm: Callable[..., Answer], warnings: ReadWarnings, world: World, fake_aws: FakeAws
+    spread_vm: SpreadVm, warnings: ReadWarnings, world: World, fake_aws: FakeAws
 ) -> None:
     """If EC2 never accepts the group, a VM that only prefers it runs outside."""
     fake_aws.rule(
@@ -539,10 +391,7 @@ def test_preferred_group_never_known(
 
 
 def test_preferred_beyond_the_quota(
-    spread_vm: Callable[..., Answer],
-    fake_aws: FakeAws,
-    warnings: ReadWarnings,
-    world: World,
+    spread_vm: SpreadVm, fake_aws: FakeAws, warnings: ReadWarnings, world: World
 ) -> None:
     """If the account can't have another placement group, a VM fails only if it must be spread."""
     reached = {"code": "PlacementGroupLimitExceeded", "message": "too many", "status": 400}
@@ -557,27 +406,16 @@ def test_preferred_beyond_the_quota(
     assert world.state()["placement groups"] == []
 
 
-def test_preferred_type_without_it(
-    spread_vm: Callable[..., Answer], sent: ReadCalls, fake_aws: FakeAws
-) -> None:
-    """A type that EC2 launches into no spread placement group is launched as if nobody asked for one."""
-    fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>spread</item>", ""]])
-    spread_vm(PREFER).ok()
-    assert "Placement.GroupName" not in sent("RunInstances")[0]
-    assert "DescribePlacementGroups" not in fake_aws.actions()
-
-
 @pytest.mark.parametrize(
     ("properties", "env"),
     [
         ({"spread": False}, ENV),
         ({"spread": None, "placement_group": "near"}, ENV),
-        ({"spread": None, "tenancy": "dedicated"}, ENV),
         ({"spread": None}, None),
     ],
 )
 def test_default_has_no_effect(
-    spread_vm: Callable[..., Answer],
+    spread_vm: SpreadVm,
     cpi_with: CpiWith,
     warnings: ReadWarnings,
     fake_aws: FakeAws,
@@ -596,7 +434,7 @@ def test_default_has_no_effect(
 
 def test_killed_outside(
     start_vm: StartVm,
-    spread_vm: Callable[..., Answer],
+    spread_vm: SpreadVm,
     full_group: list[str],
     network: WriteNetwork,
     world: World,

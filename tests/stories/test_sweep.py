@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -142,13 +142,58 @@ def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
     assert world.state()["interfaces"] == [refused]
 
 
-def test_attached_before_the_second_look(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
+@pytest.mark.parametrize(
+    ("shown", "changed", "outcome"),
+    [
+        ("<status>available<", "<status>in-use<", "spared"),
+        (DIRECTOR_UUID, "director-2", "spared"),
+        ("<volumeSet>(?s:.*)</volumeSet>", "<volumeSet/>", "gone"),
+    ],
+    ids=["attached", "another Director's", "gone"],
+)
+def test_changed_before_the_second_look(
+    yard: Yard, sweep: Sweep, fake_aws: FakeAws, shown: str, changed: str, outcome: str
+) -> None:
     """Each stray is looked up again right before it is deleted."""
     volume_id = yard.volume(bosh_call="call-1")
-    fake_aws.rule(action="DescribeVolumes", nth=2, replace=[("<status>available<", "<status>in-use<")])
+    fake_aws.rule(action="DescribeVolumes", nth=2, replace=[[shown, changed]])
     named = ("--disk", volume_id, *ANY_AGE)
-    assert sweep.outcomes("--delete", *named, status=0) == {volume_id: "spared"}
+    assert sweep.outcomes("--delete", *named, status=0) == {volume_id: outcome}
     assert "DeleteVolume" not in fake_aws.actions()
+
+
+AVAILABLE = [["<imageState>failed<", "<imageState>available<"]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "outcome", "status"),
+    [
+        ({"action": "DeregisterImage", "error": REFUSED}, "failed", 1),
+        ({"action": "DescribeImages", "nth": 2, "replace": AVAILABLE}, "spared", 0),
+    ],
+)
+def test_image_that_stays(
+    yard: Yard, sweep: Sweep, fake_aws: FakeAws, rule: dict[str, Any], outcome: str, status: int
+) -> None:
+    """The snapshot of an AMI that AWS refuses to deregister, or that has become available, is kept."""
+    snapshot_id = yard.snapshot(bosh_stemcell="call-1")
+    ami_id = yard.image(snapshot_id, "failed: no such key", bosh_stemcell="call-1")
+    fake_aws.rule(**rule)
+    expected = {ami_id: outcome, snapshot_id: "spared"}
+    assert sweep.outcomes("--delete", *ANY_AGE, status=status) == expected
+    assert "DeleteSnapshot" not in fake_aws.actions()
+
+
+@pytest.mark.parametrize(("user", "outcome"), [("", "removed"), ("ami-2", "spared")])
+def test_snapshot_in_use(yard: Yard, sweep: Sweep, fake_aws: FakeAws, user: str, outcome: str) -> None:
+    """A snapshot whose AMI EC2 has just forgotten is deleted at last; one that another AMI uses is kept."""
+    snapshot_id = yard.snapshot(bosh_stemcell="call-1")
+    ami_id = yard.image(snapshot_id, "failed: no such key", bosh_stemcell="call-1")
+    message = f"The snapshot {snapshot_id} is currently in use by {user or ami_id}"
+    error = {"code": "InvalidSnapshot.InUse", "message": message}
+    fake_aws.rule(action="DeleteSnapshot", times=1, error=error)
+    expected = {ami_id: "removed", snapshot_id: outcome}
+    assert sweep.outcomes("--delete", *ANY_AGE, status=0) == expected
 
 
 @pytest.mark.parametrize("kind", ["interface", "disk"])

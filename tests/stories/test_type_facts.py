@@ -161,11 +161,3 @@ def test_failing_question(create_vm: CreateVm, fake_aws: FakeAws, world: World) 
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert f"{ASKING} failed with AuthFailure: Wrong key." in error["message"]
     assert world.state() == world.empty
-
-
-def test_type_that_ec2_lists_no_more(create_vm: CreateVm, cpi_with: CpiWith, fake_aws: FakeAws) -> None:
-    """The built-in tables also know the types that EC2 no longer describes."""
-    cpi = cpi_with(enable_describe_instance_types=False)
-    error = create_vm({"instance_type": "g2.8xlarge", "ebs_optimized": True}, executable=cpi).error
-    assert "'g2.8xlarge' that can't be EBS-optimised" in error["message"]
-    assert "RunInstances" not in fake_aws.actions()

@@ -21,11 +21,9 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 @pytest.mark.parametrize(
     ("properties", "root", "ephemeral", "warning"),
     [
-        pytest.param({}, ROOT, EPHEMERAL, "", id="defaults"),
         pytest.param(
             {"instance_type": "i3.large"}, ROOT, {**EPHEMERAL, "VolumeSize": "475"}, "", id="instance-store"
         ),
-        pytest.param({"instance_type": "m5d.large"}, ROOT, EPHEMERAL, "", id="store-beyond-the-table"),
         pytest.param(
             {
                 "root_disk": {
@@ -58,13 +56,6 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
             id="gp2-has-no-iops",
         ),
         pytest.param(
-            {"root_disk": {"type": "io2", "iops": 500, "throughput": 200}},
-            {**ROOT, "VolumeType": "io2", "Iops": "500"},
-            EPHEMERAL,
-            "root_disk.throughput",
-            id="io2-has-no-throughput",
-        ),
-        pytest.param(
             {"ephemeral_disk": {"use_root_disk": "false", "sizes": 1}},
             ROOT,
             None,
@@ -95,10 +86,7 @@ def test_devices(
     ("defaults", "own", "expected"),
     [
         ({"encrypted": True, "kms_key_arn": KEY}, {}, {"Encrypted": "true", "KmsKeyId": KEY}),
-        ({"encrypted": True, "kms_key_arn": KEY}, {"kms_key_arn": None}, {"Encrypted": "true"}),
         ({"encrypted": True, "kms_key_arn": KEY}, {"encrypted": None}, {}),
-        ({"encrypted": True}, {"encrypted": False, "kms_key_arn": OWN_KEY}, {}),
-        ({"kms_key_arn": KEY}, {"encrypted": True}, {"Encrypted": "true", "KmsKeyId": KEY}),
         ({}, {"encrypted": True, "kms_key_arn": OWN_KEY}, {"Encrypted": "true", "KmsKeyId": OWN_KEY}),
     ],
 )
@@ -128,25 +116,6 @@ def test_encryption(
         pytest.param(
             {
                 "default_root_disk": {"size": 20480, "iops": 4000, "encrypted": True, "kms_key_arn": KEY},
-                "default_ephemeral_disk": {"size": 30720, "throughput": 250, "encrypted": False},
-                "encrypted": True,
-            },
-            {},
-            {
-                "/dev/xvda": {
-                    **ROOT,
-                    "VolumeSize": "20",
-                    "Iops": "4000",
-                    "Encrypted": "true",
-                    "KmsKeyId": KEY,
-                },
-                "/dev/sdb": {**EPHEMERAL, "VolumeSize": "30", "Throughput": "250"},
-            },
-            id="all",
-        ),
-        pytest.param(
-            {
-                "default_root_disk": {"size": 20480, "iops": 4000, "encrypted": True, "kms_key_arn": KEY},
                 "default_ephemeral_disk": {"size": 30720, "throughput": 250, "iops": 3500, "encrypted": True},
             },
             {
@@ -158,15 +127,6 @@ def test_encryption(
                 "/dev/sdb": {**EPHEMERAL, "Throughput": "130", "Iops": "3500"},
             },
             id="own-before-default",
-        ),
-        pytest.param(
-            {
-                "default_root_disk": {"type": "io2", "iops": 4000},
-                "default_ephemeral_disk": {"type": "io1", "iops": 500},
-            },
-            {"root_disk": {"type": "gp2"}, "ephemeral_disk": {"type": "gp3"}},
-            {"/dev/xvda": {**ROOT, "VolumeType": "gp2"}, "/dev/sdb": EPHEMERAL},
-            id="own-type",
         ),
         pytest.param(
             {"default_ephemeral_disk": {"iops": 3100, "kms_key_arn": OWN_KEY}, "default_root_disk": None}
@@ -183,12 +143,6 @@ def test_encryption(
                 },
             },
             id="size-of-the-type",
-        ),
-        pytest.param(
-            {"default_ephemeral_disk": {"size": 30720, "type": None}, "default_root_disk": {"type": "gp2"}},
-            {"ephemeral_disk": {"use_root_disk": True}},
-            {"/dev/xvda": {**ROOT, "VolumeType": "gp2"}},
-            id="on-the-root-disk",
         ),
     ],
 )
@@ -215,10 +169,6 @@ def test_default_disks(
     ("aws", "message"),
     [
         (
-            {"default_root_disk": {"iops": "4000"}},
-            "Invalid properties: aws.default_root_disk.iops: must be a whole number, got String",
-        ),
-        (
             {"default_ephemeral_disk": {"use_root_disk": True}},
             (
                 "aws.default_ephemeral_disk.use_root_disk is unknown: a default is one of size, type, iops, "
@@ -232,10 +182,6 @@ def test_default_disks(
                 "remove it, or use gp3"
             ),
         ),
-        (
-            {"default_ephemeral_disk": {"type": "io1"}},
-            "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.iops is needed for type io1",
-        ),
     ],
 )
 def test_wrong_default_disks(
@@ -246,75 +192,8 @@ def test_wrong_default_disks(
 
 
 @pytest.mark.parametrize(
-    ("default", "own", "message"),
-    [
-        (
-            {"size": 102400, "iops": 16000},
-            {"size": 10240},
-            (
-                "aws.default_ephemeral_disk.iops is 16000, but a 10 GiB volume of type gp3 allows at most "
-                "5000; give the VM its own ephemeral_disk.iops"
-            ),
-        ),
-        (
-            {"size": 10240, "iops": 16000},
-            {},
-            (
-                "aws.default_ephemeral_disk.iops is 16000, but a 10 GiB volume of type gp3 allows at most "
-                "5000; give the VM its own ephemeral_disk.iops or ephemeral_disk.size"
-            ),
-        ),
-        (
-            {"type": "gp2"},
-            {"iops": 4000},
-            (
-                "cloud_properties.ephemeral_disk.iops can't be set for type gp2: remove it, or use gp3, io1 "
-                "or io2 (type comes from aws.default_ephemeral_disk.type)"
-            ),
-        ),
-        (
-            {"iops": 3000},
-            {"throughput": 1000},
-            (
-                "cloud_properties.ephemeral_disk.throughput of 1000 MiB/s needs 4000 iops, but there are "
-                "only 3000 (iops comes from aws.default_ephemeral_disk.iops)"
-            ),
-        ),
-    ],
-)
-def test_default_that_does_not_fit(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    refused: CheckRefused,
-    default: dict[str, Any],
-    own: dict[str, Any],
-    message: str,
-) -> None:
-    """A default that does not fit a VM's own disk is named."""
-    answer = create_vm({"ephemeral_disk": own}, executable=cpi_with(default_ephemeral_disk=default))
-    refused(answer, f"EBS would refuse the ephemeral disk: {message}")
-
-
-def test_default_type_of_the_root_disk(
-    create_vm: CreateVm, cpi_with: CpiWith, warnings: ReadWarnings
-) -> None:
-    """A VM's own iops that the default type does not accept are ignored; the warning names the default."""
-    cpi = cpi_with(default_root_disk={"type": "gp2"})
-    answer = create_vm({"root_disk": {"iops": 4000}}, executable=cpi)
-    answer.ok()
-    ignored = "Ignored: root_disk.iops, which EBS type gp2 does not accept"
-    assert warnings(answer) == [f"{ignored} (type comes from aws.default_root_disk.type)"]
-
-
-@pytest.mark.parametrize(
     ("default", "own", "size", "lines"),
-    [
-        ({"size": 1024}, {}, "5", 1),
-        ({"size": 5120}, {}, "5", 0),
-        ({"size": 6144}, {}, "6", 0),
-        ({"size": 1024}, {"size": 7168}, "7", 0),
-        ({"size": 3072, "type": "io1", "iops": 200}, {}, "5", 1),
-    ],
+    [({"size": 1024}, {}, "5", 1), ({"size": 6144}, {}, "6", 0), ({"size": 1024}, {"size": 7168}, "7", 0)],
 )
 def test_default_below_the_stemcell(
     create_vm: CreateVm,
@@ -333,22 +212,6 @@ def test_default_below_the_stemcell(
     assert devices()["/dev/xvda"]["VolumeSize"] == size
     raised = "The root disk gets the stemcell's 5 GiB: aws.default_root_disk.size is less"
     assert answer.stderr.count(raised) == lines
-
-
-def test_default_ephemeral_disk_below_its_type(
-    create_vm: CreateVm, cpi_with: CpiWith, world: World, devices: Callable[[], dict[str, dict[str, str]]]
-) -> None:
-    """A default size that is too small for the default type is an error only for a VM that has it."""
-    cpi = cpi_with(default_ephemeral_disk={"type": "st1", "size": 10240})
-    message = (
-        "EBS would refuse the ephemeral disk: aws.default_ephemeral_disk.type st1 needs a size of at least "
-        "125 GiB, not 10: use gp3, or a larger disk; give the VM its own ephemeral_disk.type or "
-        "ephemeral_disk.size"
-    )
-    assert create_vm(executable=cpi).error["message"] == message
-    assert world.state() == world.empty
-    create_vm({"ephemeral_disk": {"size": 128_000}}, executable=cpi).ok()
-    assert devices()["/dev/sdb"]["VolumeSize"] == "125"
 
 
 def test_root_disk_below_the_stemcell(create_vm: CreateVm, world: World) -> None:

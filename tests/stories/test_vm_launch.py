@@ -88,30 +88,7 @@ def test_own_properties(
     }
 
 
-def test_odd_metadata_options(
-    create_vm: CreateVm,
-    sent: ReadCalls,
-    below: Callable[[dict[str, str], str], dict[str, str]],
-    fake_aws: FakeAws,
-) -> None:
-    """A metadata option of a wrong type is refused without asking AWS; an unknown one is left out."""
-    wrong = create_vm({"metadata_options": {"http_put_response_hop_limit": "2"}}).error
-    assert (wrong["type"], wrong["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-    assert "metadata_options.http_put_response_hop_limit: " in wrong["message"]
-    assert fake_aws.actions() == []
-    answer = create_vm({"metadata_options": {"http_tokens": "required", "http_token": "x"}})
-    assert answer.ok()
-    (parameters,) = sent("RunInstances")
-    assert below(parameters, "MetadataOptions") == {"HttpTokens": "required"}
-    (warning,) = [line for line in answer.stderr.splitlines() if "metadata_options.http_token " in line]
-    assert "did you mean http_tokens?" in warning
-
-
-def test_no_key(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    sent: ReadCalls,
-) -> None:
+def test_no_key(create_vm: CreateVm, cpi_with: CpiWith, sent: ReadCalls) -> None:
     """Without a key, a profile and options there is nothing about them in the launch."""
     create_vm(executable=cpi_with(default_key_name=None)).ok()
     (parameters,) = sent("RunInstances")
@@ -119,12 +96,7 @@ def test_no_key(
     assert names.isdisjoint({"KeyName", "IamInstanceProfile", "MetadataOptions"})
 
 
-def test_tags(
-    create_vm: CreateVm,
-    tags_of: ReadTags,
-    origin: dict[str, str],
-    world: World,
-) -> None:
+def test_tags(create_vm: CreateVm, tags_of: ReadTags, origin: dict[str, str], world: World) -> None:
     """The VM's tags win over the environment's; they are cut, made strings, and put on everything.
 
     So are those that tell where it comes from, which win over both.
@@ -157,10 +129,7 @@ def test_tags(
     ids=["of-the-vm", "of-the-environment"],
 )
 def test_tags_that_are_none(
-    create_vm: CreateVm,
-    fake_aws: FakeAws,
-    properties: dict[str, Any],
-    env: dict[str, Any] | None,
+    create_vm: CreateVm, fake_aws: FakeAws, properties: dict[str, Any], env: dict[str, Any] | None
 ) -> None:
     """Tags that are no hash are refused without asking AWS."""
     error = create_vm(properties, env=env).error
@@ -170,11 +139,7 @@ def test_tags_that_are_none(
 
 
 def test_hinted_disks(
-    create_vm: CreateVm,
-    disk: CreateVolume,
-    failure: WriteError,
-    world: World,
-    fake_aws: FakeAws,
+    create_vm: CreateVm, disk: CreateVolume, failure: WriteError, world: World, fake_aws: FakeAws
 ) -> None:
     """Subnet, VM and hinted disks must be in one zone; a disk that is unknown is DiskNotFound."""
     here, there = disk(), disk(world.other_zone)
@@ -198,16 +163,9 @@ def test_hinted_disks(
     assert volume["State"] == "available"
 
 
-@pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
-def test_settings_too_large(
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    refused: CheckRefused,
-    *,
-    is_several: bool,
-) -> None:
+def test_settings_too_large(create_vm: CreateVm, network: WriteNetwork, refused: CheckRefused) -> None:
     """Settings that EC2 won't take are refused, with size and limit, before an interface is made either."""
-    networks = {"one": network("10.0.1.10"), **({"two": network("10.0.2.10", 1)} if is_several else {})}
+    networks = {"one": network("10.0.1.10"), "two": network("10.0.2.10", 1)}
     answer = create_vm(networks=networks, env={"filler": "ü" * 9000})
     message = answer.error["message"]
     assert "16384" in message

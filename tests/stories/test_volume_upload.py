@@ -111,7 +111,7 @@ def test_in_earnest(own_vm: OwnVm, tmp_path: Path, made: ListResources) -> None:
     assert content[len(SMALL) :] == b"\xff" * (DISK_SIZE - len(SMALL))
 
 
-@pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"])
+@pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock"])
 def test_by_itself(
     own_vm: OwnVm,
     fake_aws: FakeAws,

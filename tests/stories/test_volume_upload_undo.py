@@ -19,18 +19,6 @@ if TYPE_CHECKING:
     Made = Callable[[], dict[str, list[str]]]
 
 INVALID = {"code": "InvalidRequest", "message": "No.", "status": 400}
-CALLS = [
-    ("DescribeInstances", 1),
-    ("CreateVolume", 1),
-    ("DescribeVolumes", 1),
-    ("AttachVolume", 1),
-    ("DescribeVolumes", 2),
-    ("CreateSnapshot", 1),
-    ("DescribeSnapshots", 1),
-    ("RegisterImage", 1),
-    ("DescribeImages", 1),
-]
-"""All but those by which the volume is removed, and the last one, which marks a snapshot that is good."""
 NO_COPY = "Unable to copy stemcell root image: "
 
 

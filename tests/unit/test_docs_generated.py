@@ -16,7 +16,7 @@ MARK = "<!-- generated: "
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """Return a folder with the script and all that it writes."""
-    for name in ("docs", "jobs", "scripts", "tests/data/beside"):
+    for name in ("docs", "jobs", "scripts"):
         shutil.copytree(ROOT / name, tmp_path / name)
     return tmp_path
 
@@ -36,7 +36,6 @@ def test_committed_tables() -> None:
 STALE = {
     "docs/configuration.md": "| `aws.region` | ",
     "docs/job.md": "| `nats.port` | ",
-    "docs/canary.md": "| `reboot_vm` | ",
     "docs/errors.md": "| `VolumeInUse` | ",
     "docs/cloud-properties.md": "| `use_root_disk` | ",
     "docs/operators.md": "| every deployment | ",

@@ -10,18 +10,12 @@ from bosh_aws_cpi.tools.strays import Inventory, Wish
 from bosh_aws_cpi.tools.sweep import Report
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bosh_aws_cpi.tools.strays import Stray
 
-    Run = Callable[..., list[tuple[str, str]]]
-
 DIRECTOR = "director-1"
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
-BY_TAG = [{"Name": "tag:bosh_director_uuid", "Values": [DIRECTOR]}]
-PAGE = {"MaxResults": 1000}
-OWN = {**PAGE, "OwnerIds": ["self"]}
-OWN_IMAGES = {**PAGE, "Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 
 
 def hours_ago(hours: float) -> datetime:
@@ -57,9 +51,3 @@ def report(
 ) -> Report:
     """Return the report of a run."""
     return Report(Inventory(DIRECTOR, there), region, wish or Wish(), NOW, not_listed, list(strays))
-
-
-def tags(director: str = DIRECTOR, **more: str) -> list[dict[str, str]]:
-    """Return tags as EC2 shows them."""
-    whole = {"bosh_director_uuid": director, **more}
-    return [{"Key": key, "Value": value} for key, value in whole.items()]

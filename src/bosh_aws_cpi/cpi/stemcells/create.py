@@ -7,7 +7,7 @@ from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
-from bosh_aws_cpi.cpi.stemcells import copies, heavy, settings
+from bosh_aws_cpi.cpi.stemcells import copies, settings
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -56,6 +56,8 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
             settings.check(cloud, properties, encryption)
         if isinstance(properties, HeavyStemcellProperties):
             wanted = given_tags if is_tagged_by_call else own_tags
+            from bosh_aws_cpi.cpi.stemcells import heavy  # noqa: PLC0415 - loads requests
+
             return heavy.create(cloud, image_path, properties, tag_plan.of_request(wanted))
         return _light(cloud, properties, encryption, tag_plan.of_request(given_tags))
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws.instance_types import offered
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.jsontext import Json
@@ -44,5 +43,7 @@ def in_region(
     Raises:
         CloudError: The region offers none of them.
     """
+    from bosh_aws_cpi.aws.instance_types import offered  # noqa: PLC0415 - loads botocore
+
     names = offered(aws, ec2, [size.name for size in sizes])
     return sizes if names is None else vm_sizes.among(sizes, names, aws.region)

@@ -1,4 +1,4 @@
-"""The cloud properties of VMs: read with the models and plans of create_vm, for each merged.
+"""The cloud properties of VMs: read with the models and plans of create_vm, for each combination.
 
 Each mistake is found once: in the property where it stands, whichever zones are combined with it.
 """

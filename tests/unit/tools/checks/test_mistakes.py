@@ -83,6 +83,20 @@ def assert_first(found: list[tuple[str, str, str]], severity: str, path: str, wo
             "metadata_options/http_tokens",
             "mean required?",
         ),
+        (
+            "warning",
+            "metadata_options: {http_endpoint: enable}",
+            "metadata_options/http_endpoint",
+            "enabled?",
+        ),
+        (
+            "warning",
+            "metadata_options: {http_tokens: v2}",
+            "metadata_options/http_tokens",
+            "optional or required",
+        ),
+        ("warning", "credit_specification: unlimted", "credit_specification", "unlimited?"),
+        ("warning", "capacity_reservation: {preference: opn}", "capacity_reservation/preference", "open?"),
         # ids, ARNs and names of another kind
         ("error", f"security_groups: [{SUBNET_ID}]", "security_groups/0", "a security group, sg-…"),
         ("error", "security_groups: [sg-web]", "security_groups/0", "no name begins with sg-"),
@@ -116,6 +130,7 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
     [
         ("warning", "{security_groups: [a]}", "/security_groups", "Remove it"),
         ("warning", "{zone_fallback: true}", "/zone_fallback", "VM types"),
+        ("warning", "{type: GP3}", "/type", "mean gp3?"),
         ("warning", "{kms_key_id: x, encrypted: true}", "/kms_key_id", "mean kms_key_arn?"),
         ("warning", "{type: gp3, kms_key_arn: alias/web}", "/kms_key_arn", "encrypted"),
         ("error", "{type: gp2, iops: 4000}", "/iops", "gp3, io1 or io2"),
@@ -258,6 +273,7 @@ GROUP = "instance_groups/web"
         ("azs: [z1, z2]", "azs: z1", "error", f"{GROUP}/azs", "a list"),
         ("  azs: [z1", "  az: [z1", "error", IN_VM, "cloud_properties.availability_zone"),
         ("disk_type: default", "disk: 10 GB", "error", f"{GROUP}/persistent_disk", "10240"),
+        ("disk_type: default", "disk: 10", "warning", f"{GROUP}/persistent_disk", "MiB"),
         ("  persistent_disk_t", "  disk_t", "warning", f"{GROUP}/disk_type", "mean persistent_disk_type?"),
         ("  jobs: []", "  static_ips: [10.0.0.20]", "warning", f"{GROUP}/static_ips", "into networks"),
     ],

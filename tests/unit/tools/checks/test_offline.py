@@ -32,52 +32,55 @@ Found = list[tuple[str, str, str]]
 OF_VM: Route = ("vm_types", 0, "cloud_properties")
 SUBNET: Route = ("networks", 0, "subnets", 0)
 AT_SUBNET = "networks/default/subnets/0"
+OF_DISK: Route = ("disk_types", 0, "cloud_properties")
+IN_VM, IN_DISK = "vm_types/default/cloud_properties", "disk_types/default/cloud_properties"
+
+
+def resources(**sizes: int) -> dict[str, Any]:
+    """Return what compiles in VMs of these sizes."""
+    whole = {"cpu": 0, "ram": 0, "ephemeral_disk_size": 1024, **sizes}
+    return {"workers": 1, "network": "default", "az": "z1", "vm_resources": whole}
 
 
 @pytest.mark.parametrize(
-    ("route", "value", "path", "said"),
+    ("severity", "route", "value", "path"),
     [
-        (("azs", 0, "cpis"), "x", "azs/z1/cpis", "'cpis' is unknown"),
-        (
-            (*OF_VM, "ephemeral_disk", "encripted"),
-            True,
-            "vm_types/default/cloud_properties/ephemeral_disk/encripted",
-            "is unknown",
+        # what BOSH or the CPI ignores, or reads differently
+        ("warning", ("azs", 0, "cpis"), "x", "azs/z1/cpis"),
+        ("warning", ("compilation", "worker"), 5, "compilation/worker"),
+        ("warning", (*OF_VM, "5"), "x", f"{IN_VM}/5"),
+        ("warning", (*OF_VM, "ephemeral_disk", "encripted"), True, f"{IN_VM}/ephemeral_disk/encripted"),
+        ("warning", (*OF_VM, "source_dest_check"), "false", f"{IN_VM}/source_dest_check"),
+        # words, wherever they are merged into a VM's properties
+        *(
+            ("warning", (*route, "cloud_properties", "root_disk"), {"type": "GP3"}, f"{path}/root_disk/type")
+            for route, path in (
+                (("azs", 0), "azs/z1/cloud_properties"),
+                (("compilation",), "compilation/cloud_properties"),
+            )
         ),
-        (("compilation", "worker"), 5, "compilation/worker", "'worker' is unknown"),
+        # sizes that were perhaps meant in GiB
+        ("warning", ("disk_types", 0, "disk_size"), 10, "disk_types/default/disk_size"),
+        ("warning", (*OF_VM, "ephemeral_disk", "size"), 50, f"{IN_VM}/ephemeral_disk/size"),
+        ("warning", (*OF_VM, "root_disk"), {"size": 20}, f"{IN_VM}/root_disk/size"),
+        # no string but prefer counts as true, as in create_vm
+        ("error", (*OF_VM, "spread"), "true", f"{IN_VM}/spread"),
+        # tags that EC2 would refuse, with those that the CPI adds
+        ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags"),
+        ("error", (*OF_DISK, "tags"), {f"tag{number}": "x" for number in range(49)}, f"{IN_DISK}/tags"),
+        # sizes for which no VM can be created
+        ("error", ("compilation",), resources(cpu=999), "compilation/vm_resources"),
         (
-            ("disk_types", 0, "disk_size"),
-            10,
-            "disk_types/default/disk_size",
-            "10 MiB",
+            "error",
+            ("compilation",),
+            resources(ephemeral_disk_size=0),
+            "compilation/vm_resources/ephemeral_disk_size",
         ),
-        (
-            (*OF_VM, "ephemeral_disk", "size"),
-            50,
-            "vm_types/default/cloud_properties/ephemeral_disk/size",
-            "1 GiB",
-        ),
-        (
-            (*OF_VM, "root_disk"),
-            {"size": 20},
-            "vm_types/default/cloud_properties/root_disk/size",
-            "20 MiB",
-        ),
-        ((*OF_VM, "5"), "x", "vm_types/default/cloud_properties/5", "'5' is unknown"),
     ],
 )
-def test_warning(check: Callable[..., Found], route: Route, value: Any, path: str, said: str) -> None:
-    """What BOSH or the CPI ignores or reads differently is one warning, at its place."""
-    found = check(changed(yaml.safe_load(OWN), route, value))
-    assert [(severity, place) for severity, place, _ in found] == [("warning", path)]
-    assert said in found[0][2]
-
-
-@pytest.mark.parametrize("value", ["preferred", "true"])
-def test_spread(check: Callable[..., Found], value: str) -> None:
-    """Another string than prefer is an error, as in create_vm: no string counts as true."""
-    found = check(changed(yaml.safe_load(OWN), (*OF_VM, "spread"), value))
-    assert [each[:2] for each in found] == [("error", "vm_types/default/cloud_properties/spread")]
+def test_rule(check: Callable[..., Found], severity: str, route: Route, value: Any, path: str) -> None:
+    """What breaks a rule has one finding, at its place."""
+    assert [each[:2] for each in check(changed(yaml.safe_load(OWN), route, value))] == [(severity, path)]
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,7 @@ def test_all_contradictions(check: Callable[..., Found]) -> None:
     }
     config = yaml.safe_load(OWN)
     config["vm_types"][0]["cloud_properties"] |= properties
-    wanted = (
+    blamed = (
         "placement_partition",
         "spread",
         "root_disk",
@@ -140,10 +143,7 @@ def test_all_contradictions(check: Callable[..., Found]) -> None:
         "tags",
         "raw_instance_storage",
     )
-    assert {path.removeprefix("vm_types/default/cloud_properties/") for _, path, _ in check(config)} == {
-        *wanted
-    }
-    assert {severity for severity, _, _ in check(config)} == {"error"}
+    assert {each[:2] for each in check(config)} == {("error", f"{IN_VM}/{path}") for path in blamed}
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_default_that_does_not_fit(
     """What contradicts a default is at the VM's own property, whatever the message names first."""
     config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), own)
     found = [place for severity, place, _ in check(config, default_root_disk=default) if severity == "error"]
-    assert "vm_types/default/cloud_properties/root_disk/size" in found
+    assert f"{IN_VM}/root_disk/size" in found
 
 
 def test_extension_with_a_type(check: Callable[..., Found]) -> None:
@@ -169,6 +169,12 @@ def test_extension_with_a_type(check: Callable[..., Found]) -> None:
     assert [each[:2] for each in check(changed(config, route, "m5.large"))] == [
         ("error", "vm_extensions/stored/cloud_properties/raw_instance_storage")
     ]
+
+
+def test_instance_type_of_an_extension(check: Callable[..., Found]) -> None:
+    """A VM type needs no instance_type if an extension has one."""
+    config = changed(yaml.safe_load(OWN), ("vm_types", 1, "cloud_properties", "instance_type"), GONE)
+    assert check(changed(config, ("vm_extensions", 0, "cloud_properties", "instance_type"), "m5.large")) == []
 
 
 MANIFEST: Any = {
@@ -352,34 +358,12 @@ def test_variable_key(check: Callable[..., Found], route: Route) -> None:
     assert [each[0] for each in found] == ["not checked"]
 
 
-@pytest.mark.parametrize(
-    ("sizes", "path"),
-    [
-        ({"ephemeral_disk_size": 0}, "compilation/vm_resources/ephemeral_disk_size"),
-        ({"cpu": 999}, "compilation/vm_resources"),
-    ],
-)
-def test_sizes(check: Callable[..., Found], sizes: dict[str, int], path: str) -> None:
-    """Sizes for which no VM can be created are an error."""
-    resources = {"cpu": 0, "ram": 0, "ephemeral_disk_size": 1024, **sizes}
-    compilation = {"workers": 1, "network": "default", "az": "z1", "vm_resources": resources}
-    found = check(changed(yaml.safe_load(OWN), ("compilation",), compilation))
-    assert [each[:2] for each in found] == [("error", path)]
-
-
-@pytest.mark.parametrize("tags", [{"aws:a": "b"}, {f"tag{number}": "x" for number in range(49)}])
-def test_disk_tags(check: Callable[..., Found], tags: dict[str, str]) -> None:
-    """Tags of a disk that EC2 would refuse, with those that the CPI adds, are an error."""
-    found = check(changed(yaml.safe_load(OWN), ("disk_types", 0, "cloud_properties"), {"tags": tags}))
-    assert [each[:2] for each in found] == [("error", "disk_types/default/cloud_properties/tags")]
-
-
 def test_default_disks(check: Callable[..., Found]) -> None:
     """A default of cpi.json can contradict what a VM says: the error names the default."""
     whole = yaml.safe_load(OWN)
     whole["vm_types"][0]["cloud_properties"]["ephemeral_disk"] = {"size": 10240}
     found = check(whole, default_ephemeral_disk={"size": 102400, "iops": 16000})
-    place = "vm_types/default/cloud_properties/ephemeral_disk"
+    place = f"{IN_VM}/ephemeral_disk"
     (contradiction,) = [what for severity, path, what in found if (severity, path) == ("error", place)]
     assert "aws.default_ephemeral_disk.iops" in contradiction
 
@@ -391,10 +375,10 @@ def test_default_disks(check: Callable[..., Found]) -> None:
         ({"type": "gp9"}, {}, ["warning aws.default_persistent_disk.type"]),
         ({"type": "io1"}, {}, ["error"]),
         ({"type": "io2", "iops_per_gib": 100}, {}, []),
-        ({"iops": 16_000}, {}, ["error disk_types/default/cloud_properties"]),
+        ({"iops": 16_000}, {}, [f"error {IN_DISK}"]),
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
         ({"iops_per_gib": 400, "throughput": 1000}, {}, []),
-        ({"iops_per_gib": 399, "throughput": 1000}, {}, ["error disk_types/default/cloud_properties"]),
+        ({"iops_per_gib": 399, "throughput": 1000}, {}, [f"error {IN_DISK}"]),
         ({"kms_key_arn": "key", "encrypted": True}, {}, []),
     ],
 )
@@ -456,8 +440,7 @@ def test_families(check: Callable[..., Found]) -> None:
     """Families that can't be used are one error; sizes beyond them are an error where they stand."""
     whole = yaml.safe_load(OWN)
     assert [each[0] for each in check(whole, vm_resources_families=["t2"])] == []
-    resources = {"cpu": 16, "ram": 4096, "ephemeral_disk_size": 1024}
-    whole["compilation"] = {"workers": 1, "az": "z1", "network": "default", "vm_resources": resources}
+    whole["compilation"] = resources(cpu=16, ram=4096)
     for wrong, named in ((["m7i", "nosuch"], "'nosuch'"), (["m4"], "'m4'"), (["m7g", "m7i"], "arm64")):
         ((severity, _, what),) = check(whole, vm_resources_families=wrong)
         assert (severity, named in what) == ("error", True)
@@ -508,11 +491,11 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
         {"name": name, "cloud_properties": properties} for name, properties in extensions.items()
     ]
     config_path.write_text(yaml.safe_dump(config))
-    resources = {"cpu": 1, "ram": 1024, "ephemeral_disk_size": 10_240}
+    sizes = {"cpu": 1, "ram": 1024, "ephemeral_disk_size": 10_240}
     groups = [
         {"name": "a", "instances": 3, "vm_type": "default", "azs": ["z1"]},
         {"name": "b", "instances": 2, "vm_type": "large", "azs": ["z1"]},
-        {"name": "c", "instances": 4, "vm_resources": resources, "azs": ["z1"]},
+        {"name": "c", "instances": 4, "vm_resources": sizes, "azs": ["z1"]},
         {"name": "d", "instances": "((count))", "vm_type": "large", "azs": ["z1"]},
         {"name": "e", "instances": 9, "vm_type": "unknown", "azs": ["z1"]},
         {"name": "h", "instances": 8, "vm_type": "large", "lifecycle": "errand", "azs": ["z1"]},

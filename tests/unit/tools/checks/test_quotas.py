@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bosh_aws_cpi.tools.checks import quotas
@@ -13,44 +15,39 @@ LARGE = ("m5.large", "demand")
 STANDARD = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"
 
 
+ON_DEMAND = "Running On-Demand {} instances"
+
+
 @pytest.mark.parametrize(
-    ("name", "quota"),
+    ("name", "market", "quota"),
     [
-        ("m5.large", STANDARD),
-        ("im4gn.large", STANDARD),
-        ("g5.xlarge", "Running On-Demand G and VT instances"),
-        ("vt1.3xlarge", "Running On-Demand G and VT instances"),
-        ("dl2q.24xlarge", "Running On-Demand DL instances"),
-        ("hpc7a.96xlarge", "Running On-Demand HPC instances"),
-        ("p5en.48xlarge", "Running On-Demand P instances"),
-        ("x2gd.medium", "Running On-Demand X instances"),
-        ("f2.6xlarge", "Running On-Demand F instances"),
-        ("u-6tb1.56xlarge", "Running On-Demand High Memory instances"),
-        ("mac2.metal", None),
-        ("trn2u.48xlarge", "Running On-Demand Trn instances"),
-        ("b1.large", None),
+        ("m5.large", "demand", STANDARD),
+        ("im4gn.large", "demand", STANDARD),
+        ("is4gen.medium", "demand", STANDARD),
+        ("gr6.4xlarge", "demand", ON_DEMAND.format("G and VT")),
+        ("g5.xlarge", "demand", ON_DEMAND.format("G and VT")),
+        ("vt1.3xlarge", "demand", ON_DEMAND.format("G and VT")),
+        ("dl2q.24xlarge", "demand", ON_DEMAND.format("DL")),
+        ("hpc7a.96xlarge", "demand", ON_DEMAND.format("HPC")),
+        ("p5en.48xlarge", "demand", ON_DEMAND.format("P")),
+        ("x2gd.medium", "demand", ON_DEMAND.format("X")),
+        ("f2.6xlarge", "demand", ON_DEMAND.format("F")),
+        ("u-6tb1.56xlarge", "demand", ON_DEMAND.format("High Memory")),
+        ("trn2u.48xlarge", "demand", ON_DEMAND.format("Trn")),
+        ("mac2.metal", "demand", None),
+        ("b1.large", "demand", None),
+        ("m5.large", "spot", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests"),
+        ("p4d.24xlarge", "spot", "All P4, P3 and P2 Spot Instance Requests"),
+        ("p5.48xlarge", "spot", "All P5 Spot Instance Requests"),
+        ("p6-b200.48xlarge", "spot", None),
+        ("u-6tb1.56xlarge", "spot", None),
     ],
 )
-def test_on_demand(name: str, quota: str | None) -> None:
+def test_class(name: str, market: Any, quota: str | None) -> None:
     """A type counts against the class that names its family, and against no other if that is not listed."""
-    assert quotas.quota_of(name, "demand", QUOTAS) == quota
+    assert quotas.quota_of(name, market, QUOTAS) == quota
     others = {each: 5.0 for each in QUOTAS if each != quota}
-    assert quotas.quota_of(name, "demand", others) is None
-
-
-@pytest.mark.parametrize(
-    ("name", "quota"),
-    [
-        ("m5.large", "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests"),
-        ("p4d.24xlarge", "All P4, P3 and P2 Spot Instance Requests"),
-        ("p5.48xlarge", "All P5 Spot Instance Requests"),
-        ("p6-b200.48xlarge", None),
-        ("u-6tb1.56xlarge", None),
-    ],
-)
-def test_spot(name: str, quota: str | None) -> None:
-    """Spot has classes of its own, some of them for generations; some families have none."""
-    assert quotas.quota_of(name, "spot", QUOTAS) == quota
+    assert quotas.quota_of(name, market, others) is None
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from bosh_aws_cpi.tools.checks import property_values
 from bosh_aws_cpi.tools.checks.bosh.models import BoshCloudConfig
 from bosh_aws_cpi.tools.checks.bosh.rules import Level
 from bosh_aws_cpi.tools.checks.documents import Document
-from bosh_aws_cpi.tools.findings import Finding, Severity
+from bosh_aws_cpi.tools.findings import Finding
 
 PROPERTIES = "vm_types/web/cloud_properties"
 
@@ -27,36 +27,6 @@ def found(**sections: Any) -> list[Finding]:
 def of_vm(**properties: Any) -> list[Finding]:
     """Check a VM type's cloud properties."""
     return found(vm_types=[{"name": "web", "cloud_properties": properties}])
-
-
-@pytest.mark.parametrize(
-    ("properties", "path", "remedy"),
-    [
-        ({"metadata_options": {"http_tokens": "requird"}}, "metadata_options/http_tokens", "required"),
-        ({"metadata_options": {"http_endpoint": "enable"}}, "metadata_options/http_endpoint", "enabled"),
-        ({"credit_specification": "unlimted"}, "credit_specification", "unlimited"),
-        ({"capacity_reservation": {"preference": "opn"}}, "capacity_reservation/preference", "open"),
-        ({"ephemeral_disk": {"type": "gp9"}}, "ephemeral_disk/type", "gp"),
-    ],
-)
-def test_words(properties: dict[str, Any], path: str, remedy: str) -> None:
-    """An unknown word is a warning with the nearest known one, at its place."""
-    (finding,) = of_vm(**properties)
-    assert finding.severity is Severity.WARNING
-    assert finding.place is not None
-    assert finding.place.path == f"{PROPERTIES}/{path}"
-    assert finding.remedy.startswith(f"Did you mean {remedy}")
-
-
-@pytest.mark.parametrize("key", ["azs", "vm_extensions"])
-def test_other_sections(key: str) -> None:
-    """Whatever is merged into a VM's cloud properties is looked at."""
-    (finding,) = found(**{key: [{"name": "web", "cloud_properties": {"root_disk": {"type": "GP3"}}}]})
-    assert finding.place is not None
-    assert finding.place.path == f"{key}/web/cloud_properties/root_disk/type"
-    (finding,) = found(compilation={"cloud_properties": {"root_disk": {"type": "GP3"}}})
-    assert finding.place is not None
-    assert finding.place.path == "compilation/cloud_properties/root_disk/type"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -75,15 +76,10 @@ def test_near_to_far() -> None:
     """The VM's own group comes first, then its ACL and route, then the other side's."""
     vm = closed(VM_SIDE).replaced(groups=())
     peer = closed(side("director", DIRECTOR))
-    far = "The network ACL acl-director of the Director's subnet subnet-director"
-    assert [what.partition(",")[0] for what in stopped(vm, DIRECTOR, peer)] == [
-        "The security groups of the VM",
-        "The network ACL acl-vm of the VM's subnet subnet-vm drops tcp 4222 to 10.0.2.6",
-        "The network ACL acl-vm of the VM's subnet subnet-vm drops the answers from 10.0.2.6",
-        f"{far} drops tcp 4222 from 10.0.1.10",
-        f"{far} drops the answers to 10.0.1.10",
-        "The security groups of the Director",
-    ]
+    words = ["groups of the VM", "acl-vm .* 4222 to", "acl-vm .* answers from", "acl-director .* 4222 from"]
+    words += ["acl-director .* answers to", "groups of the Director"]
+    found = stopped(vm, DIRECTOR, peer)
+    assert [word for word, what in zip(words, found, strict=True) if not re.search(word, what)] == []
 
 
 def test_routes_that_are_not_known() -> None:
