@@ -122,6 +122,16 @@ BROKEN: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
     "panic": (on_console(PANIC), f"did not start: the console shows '{PANIC}'", "stemcell"),
     "metadata": (disable_metadata, "Instance metadata is disabled", "metadata_options.http_endpoint"),
     "no user data": (lambda pair: pair.has_user_data(b""), "no user data", "Recreate"),
+    "no message bus": (
+        lambda pair: pair.has_user_data(b'{"agent_id":"a","networks":{"a":{}}}'),
+        "no usable message bus",
+        "agent",
+    ),
+    "no networks": (
+        lambda pair: pair.has_user_data(b'{"agent_id":"a","mbus":"nats://10.0.2.6:4222"}'),
+        "have no networks",
+        "Recreate",
+    ),
     "VM's group": (
         lambda pair: pair.shut_in(pair.vm_group),
         "The security groups of the VM, {vm_group} (bosh), let no tcp 4222 out to 10.0.2.6",
@@ -131,6 +141,16 @@ BROKEN: dict[str, tuple[Callable[[VmAndDirector], object], str, str]] = {
         lambda pair: pair.acl(pair.world.subnet_id, "in"),
         "drops tcp 4222 to 10.0.2.6",
         "outbound rule",
+    ),
+    "VM's ACL, answers": (
+        lambda pair: pair.acl(pair.world.subnet_id, "out"),
+        "of the VM's subnet {vm_subnet} drops the answers from 10.0.2.6",
+        "1024 to 65535",
+    ),
+    "Director's ACL, in": (
+        lambda pair: pair.acl(pair.world.subnet_ids[1], "out"),
+        "of the Director's subnet {director_subnet} drops tcp 4222 from 10.0.1.10",
+        "inbound rule",
     ),
     "Director's ACL, answers": (
         lambda pair: pair.acl(pair.world.subnet_ids[1], "in"),
@@ -207,6 +227,12 @@ def no_route(pair: VmAndDirector) -> str:
     return "10.9.0.5"
 
 
+def black_hole(pair: VmAndDirector) -> str:
+    """Create a route to the Director whose target is gone."""
+    pair.route("10.9.0.0/16", NetworkInterfaceId=pair.idle_interface())
+    return "10.9.0.5"
+
+
 def internet(pair: VmAndDirector) -> str:
     """Put the Director in the internet, with a route there."""
     pair.route("0.0.0.0/0", GatewayId=pair.internet_gateway())
@@ -216,10 +242,11 @@ def internet(pair: VmAndDirector) -> str:
 @pytest.mark.parametrize(
     ("lay", "what", "remedy"),
     [
+        (black_hole, "a black hole", "target that exists"),
         (no_route, "has no route to 10.9.0.5", "peering"),
         (internet, "but the VM has no public address", "NAT gateway"),
     ],
-    ids=["none", "internet"],
+    ids=["black hole", "none", "internet"],
 )
 def test_route(pair: VmAndDirector, lay: Callable[[VmAndDirector], str], what: str, remedy: str) -> None:
     """A Director outside the VPC needs a route that the VM can use."""
