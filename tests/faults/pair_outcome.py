@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.faults.allowed import OUTLIVED, STEPS, UNLISTED
+from tests.faults.allowed import OPEN_REQUEST, OUTLIVED, STEPS, UNLISTED
 from tests.faults.kinds import REFUSED, Case, Expected
 from tests.faults.outcome import UNDO_FAILED, Outcome, Problem
 
@@ -97,7 +97,8 @@ class PairOutcome(Outcome):
             logged = {each for each in unlisted if is_killed or each in self.answer.stderr}
             right = self.painter.complete_images() if allowed.is_complete else logged
             unlisted -= {each for each in logged & right if each.startswith(allowed.prefixes)}
-        others = [line for line in lines if not RESOURCE.match(line) and line not in self._partial]
+        usual = self._partial | ({f"+ {OPEN_REQUEST}"} if is_killed else set())
+        others = [line for line in lines if not RESOURCE.match(line) and line not in usual]
         if unlisted or others:
             text = f"sweep does not list {sorted(unlisted)}; it lists {sorted(listed)}"
             yield from super()._of_rest([*lines, text])
