@@ -12,6 +12,7 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from testbed.demo import network
 from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER
 
@@ -119,17 +120,8 @@ class Caller:
 
 def vm_arguments(world: World, env: Mapping[str, Any]) -> list[Any]:
     """Return the arguments of create_vm, for a VM with one network."""
-    network = {
-        "type": "manual",
-        "ip": "10.0.1.10",
-        "netmask": "255.255.255.0",
-        "gateway": "10.0.1.1",
-        "dns": ["10.0.0.2"],
-        "default": ["dns", "gateway"],
-        "cloud_properties": {"subnet": world.subnet_id},
-    }
     properties = {"instance_type": "m5.large", "availability_zone": world.zone}
-    return ["agent-1", f"{world.image_id} light", properties, {"private": network}, [], env]
+    return ["agent-1", f"{world.image_id} light", properties, network(world), [], env]
 
 
 def created_vm(permutation: Permutation, result: Any, networks: Mapping[str, Any]) -> str:

@@ -88,6 +88,6 @@ def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
 
 def _deregister_addresses(cloud: Cloud, instance: Instance, deregistered: "Sequence[Target]") -> None:
     if any(map(records_target, instance.tags)):
-        from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses  # noqa: PLC0415 - the same
+        from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses  # noqa: PLC0415 - loads pydantic
 
         deregister_addresses(cloud.clients, instance, deregistered)

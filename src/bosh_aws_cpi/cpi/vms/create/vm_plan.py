@@ -228,7 +228,7 @@ def _with_devices(
     return facts, devices
 
 
-class _Where(Record):
+class _VmPlace(Record):
     """Where a VM will be."""
 
     zone: str
@@ -242,7 +242,9 @@ class _Where(Record):
     """
 
 
-def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], disk_cids: list[str]) -> _Where:
+def _place(
+    cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], disk_cids: list[str]
+) -> _VmPlace:
     """The zone and the VPC, in which all of the VM's subnets and disks must be."""
     first, *_ = plans
     leaves_zone = properties.zone_fallback
@@ -262,7 +264,7 @@ def _place(cloud: Cloud, properties: VmProperties, plans: Sequence[NicPlan], dis
     placement.check_zone(ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone)
     vpc_id = placement.one_vpc(ordered)
     placement.check_fallbacks(first, found, is_any_zone=leaves_zone)
-    return _Where(zone, vpc_id, usable if first.fallback_subnets else {})
+    return _VmPlace(zone, vpc_id, usable if first.fallback_subnets else {})
 
 
 def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
