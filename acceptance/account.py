@@ -1,22 +1,17 @@
 """The account to work in: its clients, and the executable's configuration for it."""
 
-from __future__ import annotations
-
 import functools
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, Cpi, config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from testbed.cloud import FakeAws
 
 ATTEMPTS = 6
 """Retries per call: AWS throttles busy accounts."""

@@ -1,7 +1,5 @@
 """Reads the assumptions from the tables of docs/aws-assumptions.md, the only place where they are written."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

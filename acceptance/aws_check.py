@@ -4,27 +4,21 @@ It tries each assumption of docs/aws-assumptions.md that can be tried, with sepa
 creates and deletes at the end.
 """
 
-from __future__ import annotations
-
+import argparse
 import sys
 from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 from acceptance import assumptions
+from acceptance.account import Account
+from acceptance.assumptions import Assumption
 from acceptance.lab import Lab
+from acceptance.network import Network
 from acceptance.program import Outcome, parser, run
 from acceptance.trials import trials
+from acceptance.trials.trial import Trial
 from testbed.demo_stage import main_status
 from testbed.demo_text import BOLD, GREEN, RED, YELLOW, paint
-
-if TYPE_CHECKING:
-    import argparse
-
-    from acceptance.account import Account
-    from acceptance.assumptions import Assumption
-    from acceptance.network import Network
-    from acceptance.trials.trial import Trial
 
 AGREES, DIFFERS, UNTRIED = "agrees", "differs", "could not be tried"
 COLOURS = {AGREES: GREEN, DIFFERS: RED, UNTRIED: YELLOW}

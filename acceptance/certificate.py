@@ -3,18 +3,14 @@
 It needs the standard library only, and reads what the two programs print with `--json`.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Any
 
 _ACCOUNT = re.compile(r"\b\d{12}\b")
 NO_RESULT: dict[str, Any] = {"is_good": False, "summary": "It ended without a result", "left": {}}

@@ -1,22 +1,16 @@
 """The trials' surroundings: the account, its network, and resources that several trials share."""
 
-from __future__ import annotations
-
 import uuid
 from base64 import b64encode
+from collections.abc import Callable, Iterable
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from botocore.exceptions import ClientError
 
-from acceptance.network import INSTANCE_TYPE, tagged
+from acceptance.account import Account
+from acceptance.network import INSTANCE_TYPE, Network, tagged
 from acceptance.patience import NotYet, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from acceptance.account import Account
-    from acceptance.network import Network
 
 BLOCK = bytes(range(256)) * 2048
 """A block of the size that the EBS direct APIs require: 512 KiB."""

@@ -1,20 +1,15 @@
 """The end of a run: finds and deletes all resources with its tag, whoever created them."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from acceptance.account import Account
 from acceptance.patience import LONG, NotYet, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from acceptance.account import Account
 
 DENIED = ("UnauthorizedOperation", "AccessDenied", "AuthFailure")
 

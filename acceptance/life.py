@@ -3,23 +3,18 @@
 After each call the program checks that EC2 agrees with the answer.
 """
 
-from __future__ import annotations
-
 import io
 import tarfile
 import tempfile
 import time
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from acceptance.network import INSTANCE_TYPE, SUBNETS
+from acceptance.account import Account
+from acceptance.network import INSTANCE_TYPE, SUBNETS, Network
 from acceptance.program import RUN_TAG
 from testbed.executable import ABSENT
-
-if TYPE_CHECKING:
-    from acceptance.account import Account
-    from acceptance.network import Network
 
 MIB = 1 << 20
 GIB_IN_MIB = 1024

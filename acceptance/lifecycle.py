@@ -3,22 +3,16 @@
 VMs, disks, snapshots and stemcells are created, used and deleted. At the end the CPI must have left nothing.
 """
 
-from __future__ import annotations
-
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
+from acceptance.account import Account
 from acceptance.leftovers import kinds_of
 from acceptance.life import Life, Wrong
+from acceptance.network import Network
 from acceptance.patience import NotYet, until
 from acceptance.program import DIRECTOR_TAG, RUN_TAG, Outcome, parser, run
 from testbed.demo_stage import main_status
-
-if TYPE_CHECKING:
-    import argparse
-
-    from acceptance.account import Account
-    from acceptance.network import Network
 
 STILL_SHOWN = 120.0
 """Seconds for which EC2 may show deleted resources."""

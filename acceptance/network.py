@@ -1,20 +1,14 @@
 """The run's own VPC, which is deleted at the end."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import ClientError
 
-from acceptance.account import Unusable
+from acceptance.account import Account, Unusable
 from acceptance.patience import NotYet, until
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from acceptance.account import Account
 
 INSTANCE_TYPE = "t3.micro"
 """One of the cheapest types, which every region has unless it is very new."""

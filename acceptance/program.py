@@ -1,15 +1,14 @@
 """Code that the two programs share: command line, account, network, and the deletion at the end."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import re
 import sys
 import uuid
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -19,9 +18,6 @@ from acceptance.leftovers import delete_all
 from acceptance.patience import NotYet
 from testbed.cloud import FakeAws
 from testbed.demo_text import BOLD, RED, paint
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RUN_TAG = "bosh_aws_acceptance"
 DIRECTOR_TAG = "bosh_director_uuid"

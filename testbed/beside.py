@@ -4,21 +4,17 @@ tests/data/beside has two recordings of version 107.3.2 on the simulated AWS: in
 the resources and this CPI uses and deletes them, in the other it is the reverse.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from urllib.parse import urlencode
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from testbed.executable import Cpi
-    from testbed.world import World
+from testbed.executable import Cpi
+from testbed.world import World
 
 RECORDINGS: Final = Path(__file__).parent.parent / "tests" / "data" / "beside"
 RUBY, PYTHON = "ruby", "python"

@@ -1,7 +1,5 @@
 """The real `bosh` CLI as an operator runs it, with a home folder of its own."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

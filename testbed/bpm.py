@@ -10,22 +10,18 @@ tests need no names; and the paths in /proc and /sys that runc hides or makes re
 can't change them in any case.
 """
 
-from __future__ import annotations
-
 import shutil
 import stat
+import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from testbed.executable import popen
 from testbed.hypervisor import BASE, TOGETHER
 from testbed.job import DATA, DEVICES, JOB, PYTHON_PROGRAM, TMP, VCAP, Place
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Sequence
 
 REFUSED: Final = (
     "bpm's container can't be made on this machine, so nothing is known about the CPI in it. It takes Linux, "

@@ -5,17 +5,13 @@ each call takes a token out, and the bucket refills at a constant rate. A call t
 refused and has no effect. The figures are EC2's documented defaults.
 """
 
-from __future__ import annotations
-
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from testbed.rules import Error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 THROTTLED = Error("RequestLimitExceeded", "Request limit exceeded.", 503)
 READING = ("Describe", "Get", "List", "Search")

@@ -1,7 +1,5 @@
 """The simulated AWS, from the outside: start it, call it, set its rules."""
 
-from __future__ import annotations
-
 import copy
 import json
 import os
@@ -12,7 +10,8 @@ import tempfile
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from types import TracebackType
+from typing import Any, Self
 
 import boto3
 import botocore.session
@@ -21,9 +20,6 @@ from botocore.config import Config
 from testbed.program_calls import VARIABLE
 from testbed.protocols import KEY_OF_TESTS
 from testbed.world import World
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 REGION = "us-east-1"
 ROOT = Path(__file__).parent.parent

@@ -1,7 +1,5 @@
 """A simulated AWS to call the CPI on by hand: `python -m testbed.console`."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json
@@ -9,8 +7,9 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -20,9 +19,6 @@ from testbed.demo_stage import Stage, main_status, staged
 from testbed.demo_text import BOLD, DIM, YELLOW, masked, paint, readable
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 from testbed.registry import PASSWORD, USER
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PROMPT = "cpi> "
 CONTRACT = STEMCELL = 3

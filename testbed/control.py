@@ -1,23 +1,16 @@
 """What tests tell the stand-in for AWS and ask it: calls so far, rules, holds, throttling, resources."""
 
-from __future__ import annotations
-
 import json
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from werkzeug.wrappers import Response
+from werkzeug.wrappers import Request, Response
 
 from testbed.buckets import Buckets
 from testbed.hold import PATIENCE, Hold
+from testbed.resources import Resources
 from testbed.rules import Rule
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from werkzeug.wrappers import Request
-
-    from testbed.resources import Resources
 
 PREFIX = "/testbed/"
 """Of the paths that are answered here."""

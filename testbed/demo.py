@@ -3,8 +3,6 @@
 It checks the answers, and that nothing is left; the stories check everything else.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re
@@ -12,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
@@ -30,11 +28,8 @@ from testbed.demo_text import (
     paint,
     readable,
 )
-from testbed.executable import Cpi, config
-
-if TYPE_CHECKING:
-    from testbed.executable import Answer
-    from testbed.world import World
+from testbed.executable import Answer, Cpi, config
+from testbed.world import World
 
 CONTRACT = STEMCELL = 3
 INSTANCE, VOLUME = re.compile(r"i-[0-9a-f]{17}"), re.compile(r"vol-[0-9a-f]{17}")

@@ -1,7 +1,5 @@
 """Runs the demo and the console as processes, and looks for leftovers."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -10,12 +8,10 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from types import TracebackType
+from typing import Self
 
 from testbed.cloud import ROOT
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 PATIENCE = 100.0
 MOMENT = 5.0

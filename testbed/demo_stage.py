@@ -1,21 +1,15 @@
 """The stage of the demo and the console: a prepared AWS and a registry, which always end with it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from testbed.cloud import FakeAws
 from testbed.registry import Registry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from testbed.world import World
+from testbed.world import World
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

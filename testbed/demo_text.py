@@ -1,19 +1,15 @@
 """The output of the demo, the console and the programs for an AWS account: short, and without secrets."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shutil
 import sys
 from collections import Counter
-from typing import TYPE_CHECKING, Any, TextIO
+from collections.abc import Iterable
+from typing import Any, TextIO
 
 from testbed import executable, registry
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SECRETS = (*executable.SECRETS, registry.PASSWORD)
 MASK = "<secret>"

@@ -1,25 +1,19 @@
 """The input of `bosh create-env`: a manifest like bosh-deployment's, and a stemcell."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import socket
 import tarfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
+from testbed.bosh_cli import Bosh, Run
+from testbed.cloud import FakeAws
 from testbed.executable import ACCESS_KEY_ID, SECRET_ACCESS_KEY
-from testbed.world import ROOT_SIZE, ZONE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.bosh_cli import Bosh, Run
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.world import ROOT_SIZE, ZONE, World
 
 ADDRESS = "10.0.1.10"
 NTP = ["0.pool.ntp.org", "1.pool.ntp.org"]

@@ -1,7 +1,5 @@
 """Runs the executable as its callers do: one process per call."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os
@@ -11,16 +9,14 @@ import sys
 import tempfile
 import time
 import weakref
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from testbed import warm
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    Process = subprocess.Popen[bytes] | warm.Forked
+Process = subprocess.Popen[bytes] | warm.Forked
 
 ACCESS_KEY_ID = "AKIADUMMYCONFIG00001"
 SECRET_ACCESS_KEY = "config-secret-key-7d31"

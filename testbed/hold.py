@@ -1,16 +1,13 @@
 """Holds calls and answers, delays answers, and closes connections."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
 import struct
 import threading
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-if TYPE_CHECKING:
-    from werkzeug.wrappers import Request
+from werkzeug.wrappers import Request
 
 PATIENCE = 60.0
 """Seconds after which a held answer is sent, and a wait for one ends."""

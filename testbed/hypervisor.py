@@ -6,8 +6,6 @@ in files, and in a mount namespace in which a folder of its own is /var/vcap. So
 at the same paths as on a VM, and changes nothing of this computer.
 """
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import ipaddress
@@ -21,19 +19,16 @@ import subprocess
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
 from urllib.parse import SplitResult, urlsplit
 
 from botocore.exceptions import ClientError
 
+from testbed.cloud import FakeAws
 from testbed.metadata_server import INSTANCE_ID, SSH_KEYS, TOKEN, USER_DATA, MetadataServer
 from testbed.rules import LATE
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from types import TracebackType
-
-    from testbed.cloud import FakeAws
 
 INTERVAL = 0.2
 """Seconds between two looks at the instances."""

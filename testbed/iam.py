@@ -6,27 +6,21 @@ call creates, and its tags; the exceptions below are those of the Service Author
 does on the caller's behalf, with KMS keys and service-linked roles, is not judged.
 """
 
-from __future__ import annotations
-
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models import ec2_backends
 from moto.iam.models import iam_backends
 
 from bosh_aws_cpi.aws.sdk.permissions import NEEDS_NO_PERMISSION
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
+from testbed.protocols import Call
 from testbed.tag_policy import created_tags
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from testbed.protocols import Call
 
 ACCOUNT = "123456789012"
 Context = dict[str, str]

@@ -1,7 +1,5 @@
 """A stand-in for the instance metadata service, version 2 only."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 

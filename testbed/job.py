@@ -1,22 +1,16 @@
 """The job's bin/cpi on a VM of the Director's, as BOSH renders it, with the release's packages."""
 
-from __future__ import annotations
-
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import Any, Final
 
 from bosh_release import blobs
-from testbed.executable import Cpi
+from testbed.executable import Answer, Cpi, Process
 from testbed.hypervisor import BASE
 
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    from testbed.executable import Answer, Process
-
-    Render = Callable[[str, Mapping[str, object]], str]
+Render = Callable[[str, Mapping[str, object]], str]
 
 DATA: Final = f"{BASE}/data/director"
 """The Director's own folder, on the VM's ephemeral disk."""

@@ -1,19 +1,13 @@
 """Kills, interrupts or abandons the executable at a given call to AWS, without randomness."""
 
-from __future__ import annotations
-
 import os
 import signal
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable
+from typing import Literal
 
-from testbed.executable import PATIENCE, finish
+from testbed.cloud import FakeAws
+from testbed.executable import PATIENCE, Answer, Process, finish
 from testbed.rules import ANY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Process
 
 When = Literal["before", "after"]
 """Before the call reaches AWS, or after its effect and before its answer."""

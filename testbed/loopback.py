@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import TracebackType
-
+from types import TracebackType
+from typing import Self
 
 REQUEST_ID = "x-amzn-RequestId"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n"

@@ -1,7 +1,5 @@
 """Instance metadata, version 2 only, for many instances on one loopback port."""
 
-from __future__ import annotations
-
 import secrets
 
 from testbed.loopback import LoopbackServer, Reply, Request

@@ -3,14 +3,15 @@
 What is under `/testbed/` is answered by `testbed.control`.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import sys
 import threading
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from werkzeug.wrappers import Request, Response
 
@@ -18,18 +19,11 @@ from testbed import iam, protocols
 from testbed.buckets import THROTTLED
 from testbed.control import PREFIX, Control
 from testbed.hold import drop, is_gone
+from testbed.moto_patches.visibility import Unseen
+from testbed.program_calls import ProgramCalls
+from testbed.protocols import Call
 from testbed.resources import Resources
-from testbed.rules import LATE, Error
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from contextlib import AbstractContextManager
-    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
-
-    from testbed.moto_patches.visibility import Unseen
-    from testbed.program_calls import ProgramCalls
-    from testbed.protocols import Call
-    from testbed.rules import Rule
+from testbed.rules import LATE, Error, Rule
 
 GENERATION = "testbed.generation"
 """Key of a request's environment: the generation of the resources when the call arrived."""

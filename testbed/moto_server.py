@@ -5,8 +5,6 @@ SIGTERM and at the end of its standard input, so that it never outlives what
 started it.
 """
 
-from __future__ import annotations
-
 import functools
 import logging
 import os

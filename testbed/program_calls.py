@@ -1,7 +1,5 @@
 """Records the executable's calls to AWS, and so the permissions that it needs."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,24 +1,17 @@
 """The HTTP protocols of AWS's services: the action of a call, and the form of an error."""
 
-from __future__ import annotations
-
 import functools
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 from xml.sax.saxutils import escape
 
 import botocore.session
-from werkzeug.wrappers import Response
+from botocore.model import OperationModel
+from werkzeug.wrappers import Request, Response
 
-from testbed.rules import REQUEST_ID
-
-if TYPE_CHECKING:
-    from botocore.model import OperationModel
-    from werkzeug.wrappers import Request
-
-    from testbed.rules import Error
+from testbed.rules import REQUEST_ID, Error
 
 REST = {"ebs"}
 """Services whose actions follow from method and path, and whose errors are JSON."""

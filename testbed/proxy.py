@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit, urlunsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit, urlunsplit
 
 from testbed.loopback import REQUEST_ID, LoopbackServer, Reply, Request, _Handler
-
-if TYPE_CHECKING:
-    from urllib.parse import SplitResult
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost"})
 PATIENCE = 60.0

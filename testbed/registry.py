@@ -1,7 +1,5 @@
 """A stand-in for the registry: settings of agents over HTTP."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re

@@ -1,17 +1,13 @@
 """Replays recorded requests of real callers, with the ids and names of the current world."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-
-    from testbed.executable import Answer
-    from testbed.world import World
+from testbed.executable import Answer
+from testbed.world import World
 
 CREATING: Final = frozenset({"create_stemcell", "create_vm", "create_disk", "snapshot_disk"})
 """The methods that return the id of a new resource."""

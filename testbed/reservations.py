@@ -1,7 +1,5 @@
 """Creates capacity reservations of all kinds, as their owners do."""
 
-from __future__ import annotations
-
 from typing import Any
 
 MARKETS = ("", "capacity-block", "interruptible-capacity-reservation")

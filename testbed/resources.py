@@ -1,18 +1,14 @@
 """The resources in moto: deleted, or restored to an earlier state."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING, Any
+import threading
+from typing import Any
 
 from moto.core.base_backend import BackendDict
 from moto.core.model_instances import reset_model_data
 from moto.ec2.models import ec2_backends
 
 from testbed.moto_patches.copies import contents_of
-
-if TYPE_CHECKING:
-    import threading
 
 Backends = dict[BackendDict[Any], dict[str, dict[str, Any]]]
 """By service, account and region."""

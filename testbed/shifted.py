@@ -3,8 +3,6 @@
 The file has the seconds by which the clock of dates is ahead. It is read each time, so the clock can jump.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import runpy
 import sys

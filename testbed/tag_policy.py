@@ -4,8 +4,6 @@ IAM compares `aws:RequestTag/KEY` with the tags of each resource type that a cal
 when one of them lacks it (user guide of EC2, "Grant permission to tag Amazon EC2 resources during creation").
 """
 
-from __future__ import annotations
-
 import json
 import re
 

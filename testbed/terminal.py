@@ -1,19 +1,14 @@
 """Runs the executable on a terminal: a pseudoterminal takes the place of some of its streams."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import subprocess
 import termios
 import threading
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 
 from testbed.executable import PATIENCE, Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-    from pathlib import Path
 
 ALL = ("stdin", "stdout", "stderr")
 END = b"\x04"

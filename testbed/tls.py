@@ -1,11 +1,9 @@
 """A TLS server on the loopback interface, with its own certificate authority."""
 
-from __future__ import annotations
-
 import ipaddress
 import ssl
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -14,9 +12,6 @@ from cryptography.x509.oid import NameOID
 
 from testbed.loopback import _Handler
 from testbed.proxy import Relay
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HOST = "127.0.0.1"
 _CRITICAL, _NOT_CRITICAL = True, False

@@ -1,13 +1,10 @@
 """Resources that expose VMs: an elastic address, load balancers, and a route table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.world import World
 
 TARGET_GROUPS = ("web-tcp", "web-tls")
 LOAD_BALANCER = "classic"

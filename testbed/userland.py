@@ -5,8 +5,6 @@ gcc, make, xz-utils, libssl-dev and zlib1g-dev; jammy GCC 11, noble GCC 13. From
 community: resolute has GCC 15, uutils' coreutils and sudo-rs. docs/stemcells.md compares the versions.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

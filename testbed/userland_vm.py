@@ -4,13 +4,13 @@ Programs run in a mount namespace of their own, with the userland as their root 
 of the VM's own, and a tmpfs at /tmp, as resolute has it, from which nothing can be executed.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import Final
 
 import yaml
 
@@ -18,12 +18,7 @@ from testbed.cloud import ROOT
 from testbed.executable import popen
 from testbed.hypervisor import BASE, TOGETHER
 from testbed.job import DEVICES, JOB, PACKAGES, VCAP, Place
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from testbed.userland import Userland
+from testbed.userland import Userland
 
 PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 """The agent's."""

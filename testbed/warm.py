@@ -5,8 +5,6 @@ arguments, its streams and what it loads runs it as it ships, and so do the cons
 end-to-end suite.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -16,17 +14,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from types import TracebackType
+from typing import IO, Self
 
 from testbed.cloud import scrubbed_environment
 from testbed.warm_server import NUMBER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
 
 
 class Forked:

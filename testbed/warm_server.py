@@ -5,8 +5,6 @@ otherwise (a process of its own, which runs the executable's `main`) without the
 Python would only repeat that.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import functools
@@ -21,10 +19,8 @@ import socket
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn
 
 NUMBER = 8
 """Bytes of a process id, and of an exit status, on their way."""

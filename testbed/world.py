@@ -1,7 +1,5 @@
 """What is there before the program's first call: networks, groups, an image."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Self
 

@@ -1,14 +1,13 @@
 """What all tests share: one stand-in for AWS per worker, empty for each test, and the executable."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os
 import re
 import signal
+from collections.abc import Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,11 +16,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import FORK_FROM, Cpi, config
 from testbed.registry import Registry
 from testbed.warm import Warm
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from testbed.world import World
+from testbed.world import World
 
 pytest_plugins = ["tests.faults.summary"]
 """Prints at the end of a run, wherever its tests are."""

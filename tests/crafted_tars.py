@@ -1,7 +1,5 @@
 """Hostile image tarballs, written header by header, because no library writes them."""
 
-from __future__ import annotations
-
 import gzip
 import zlib
 from typing import Final

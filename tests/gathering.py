@@ -1,7 +1,5 @@
 """What create_vm asks before it creates anything: one list for the stories and the scenarios of faults."""
 
-from __future__ import annotations
-
 from typing import Final
 
 FIRST: Final = ("DescribeImages", "DescribeInstanceTypes", "DescribeSubnets")

@@ -1,13 +1,9 @@
 """Lists that tests and pages keep beside the program's tables: a test names what is missing, and where."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable
+from typing import Final
 
 from bosh_aws_cpi.rpc.methods import METHODS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 IMPLEMENTED: Final = frozenset(name for name, row in METHODS.items() if row.target)
 """The methods that a function implements."""

@@ -5,24 +5,17 @@ The guide ("Migrating from V1 to V2 of the CPI API contract") wants all contract
 came later; both are like 2 here.
 """
 
-from __future__ import annotations
-
 import enum
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from testbed.cloud import FakeAws
 from testbed.demo import network
-from testbed.executable import Cpi, config
-from testbed.registry import PASSWORD, USER
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.registry import Registry
-    from testbed.world import World
+from testbed.executable import Answer, Cpi, config
+from testbed.registry import PASSWORD, USER, Registry
+from testbed.world import World
 
 
 class Place(enum.Enum):

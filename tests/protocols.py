@@ -1,11 +1,8 @@
 """What the stories' fixtures are, where a fixture is a function: its arguments and what it returns."""
 
-from __future__ import annotations
+from typing import Any, Protocol
 
-from typing import TYPE_CHECKING, Any, Protocol
-
-if TYPE_CHECKING:
-    from testbed.executable import Answer, Cpi, Process
+from testbed.executable import Answer, Cpi, Process
 
 Properties = dict[str, Any] | None
 

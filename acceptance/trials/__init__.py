@@ -1,9 +1,5 @@
 """The trials: one function for each assumption that can be tried, grouped by AWS's resources."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from acceptance.trials import (
     balancers,
     blocks,
@@ -18,9 +14,7 @@ from acceptance.trials import (
     subnets,
     tokens,
 )
-
-if TYPE_CHECKING:
-    from acceptance.trials.trial import Trial
+from acceptance.trials.trial import Trial
 
 MODULES = (
     errors,

@@ -1,7 +1,5 @@
 """Load balancers and target groups; only a target group is created, because it costs nothing."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 
 from acceptance.lab import Lab, said_to

@@ -1,17 +1,12 @@
 """Snapshots that are written by the EBS direct APIs."""
 
-from __future__ import annotations
-
 from base64 import b64encode
-from typing import TYPE_CHECKING
+from typing import Any
 
 from acceptance.lab import BLOCK, Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import UNKNOWN_KEY, Seen, Trials
 from bosh_aws_cpi.aws.sdk.timing import NEW_SEEN
-
-if TYPE_CHECKING:
-    from typing import Any
 
 TRIALS = Trials()
 COMPLETED = {"ValidationException", "ConflictException"}

@@ -1,10 +1,8 @@
 """EBS volumes, their attachments and their changes."""
 
-from __future__ import annotations
-
 import re
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
@@ -14,9 +12,6 @@ from bosh_aws_cpi.aws.sdk.error_codes import VOLUME_IN_USE
 from bosh_aws_cpi.aws.sdk.errors import is_transient
 from bosh_aws_cpi.aws.volumes import NOT_MODIFIABLE
 from bosh_aws_cpi.plan.device_names import FURTHER_DISK_NAMES, PERSISTENT_DISK_NAMES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TRIALS = Trials()
 ALL_COPIED = 100

@@ -1,8 +1,7 @@
 """AWS's error codes for ids, tags and whole requests."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Set as AbstractSet
+from typing import Any
 
 from acceptance.lab import Lab, said_to
 from acceptance.trials.trial import UNKNOWN, Seen, Trials, compared
@@ -14,9 +13,6 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     VOLUME_MISSING,
 )
 from bosh_aws_cpi.aws.sdk.errors import is_volume_missing
-
-if TYPE_CHECKING:
-    from collections.abc import Set as AbstractSet
 
 TRIALS = Trials()
 

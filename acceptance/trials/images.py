@@ -1,7 +1,5 @@
 """AMIs: their names, their snapshots, their copies, their end."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from acceptance.lab import Lab, said_to

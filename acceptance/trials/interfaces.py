@@ -1,7 +1,5 @@
 """Network interfaces, addresses, routes."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 
 from acceptance.lab import Lab, said_to

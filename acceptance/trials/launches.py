@@ -1,19 +1,15 @@
 """Launches, and the end of instances."""
 
-from __future__ import annotations
-
 import time
+from collections.abc import Callable
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials
 from bosh_aws_cpi.aws.sdk.error_codes import INSTANCE_MISSING, NIC_MISSING, SHUTDOWN_NOT_SKIPPED
 from bosh_aws_cpi.aws.sdk.timing import INSTANCE_SEEN, NEW_SEEN, NIC_SEEN
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TRIALS = Trials()
 SHOWN_WITHIN = {"instance": INSTANCE_SEEN, "network interface": NIC_SEEN}

@@ -1,17 +1,10 @@
 """Security groups of other VPCs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from acceptance.lab import Lab, said_to
+from acceptance.lab import Lab, Said, said_to
 from acceptance.network import tagged
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials
 from bosh_aws_cpi.aws import firewalls
-
-if TYPE_CHECKING:
-    from acceptance.lab import Said
 
 TRIALS = Trials()
 OTHER_VPC = "10.98.0.0/16"

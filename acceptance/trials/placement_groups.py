@@ -1,18 +1,11 @@
 """Spread placement groups."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING
-
-from acceptance.lab import Lab, said_to
+from acceptance.lab import Lab, Said, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials, compared
 from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from acceptance.lab import Said
 
 TRIALS = Trials()
 

@@ -1,14 +1,8 @@
 """The account's quotas."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from acceptance.lab import Lab
 from acceptance.trials.trial import Seen, Trials
 from bosh_aws_cpi.aws import instance_types
-
-if TYPE_CHECKING:
-    from acceptance.lab import Lab
 
 TRIALS = Trials()
 

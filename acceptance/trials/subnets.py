@@ -1,18 +1,13 @@
 """Subnets of managed networks."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from acceptance.lab import said_to
+from acceptance.lab import Lab, said_to
 from acceptance.network import SUBNETS
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials, compared
 from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN, SUBNET_MISSING, SUBNET_USED
-
-if TYPE_CHECKING:
-    from acceptance.lab import Lab
 
 TRIALS = Trials()
 RANGE = "10.99.64.0/28"

@@ -1,15 +1,11 @@
 """Client tokens: how AWS answers a retry."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from acceptance.lab import Lab, Said, said_to
 from acceptance.trials.trial import Seen, Trials
 from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 TRIALS = Trials()
 

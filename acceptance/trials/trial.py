@@ -1,15 +1,11 @@
 """The type of a trial, and helpers for trials."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from collections.abc import Set as AbstractSet
-
-    from acceptance.lab import Lab, Said
+from acceptance.lab import Lab, Said
 
 UNKNOWN = "0" * 17
 """The digits of a well-formed id that no resource has."""

@@ -1,7 +1,5 @@
 """Compare the executable's instructions with a plain boto3 script's: `python -m testbed.bench`."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

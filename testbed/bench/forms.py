@@ -1,7 +1,5 @@
 """What is measured: the executable in its two forms, and the yardsticks, as command lines."""
 
-from __future__ import annotations
-
 import hashlib
 import importlib.metadata
 import platform
@@ -10,21 +8,16 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import certifi
 
 from bosh_release import blobs, install, roots
 from testbed.bench.rows import PIP, RELEASE
-from testbed.cloud import ROOT
+from testbed.cloud import ROOT, FakeAws
 from testbed.tls import Authority, TlsRelay
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from testbed.cloud import FakeAws
 
 TEMPLATE = ROOT / "jobs/aws_cpi/templates/cpi.erb"
 

@@ -1,25 +1,18 @@
 """Starts the forms of a row in turn, and reads the cost of each start."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from testbed.bench.forms import yardsticks
+from testbed.bench.forms import Form, Front, yardsticks
 from testbed.bench.rows import ROLE, ROWS, TLS, added, method_of
+from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, config, least_environment, request
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from testbed.bench.forms import Form, Front
-    from testbed.cloud import FakeAws
 
 TIMED = [sys.executable, "-I", "-S", str(Path(__file__).with_name("timed.py"))]
 VALGRIND = shutil.which("valgrind")

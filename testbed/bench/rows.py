@@ -3,14 +3,11 @@
 A row's name is the method's and, after hyphens, what production adds: `has_vm-tls`, `create_vm-tls-role`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.world import World
 
 INSTANCE_TYPE = "m5.large"
 DISK_MIB = 1024

@@ -3,8 +3,6 @@
 The resources are made up: the stand-in for AWS would take minutes to create thousands.
 """
 
-from __future__ import annotations
-
 import gc
 import time
 from datetime import UTC, datetime

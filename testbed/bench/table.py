@@ -1,19 +1,13 @@
 """The table of docs/performance.md, and what exceeds its limits."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
 
 from testbed.bench.forms import yardsticks
+from testbed.bench.measuring import Figures
 from testbed.bench.rows import MOST, method_of
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from testbed.bench.measuring import Figures
-
-    Rows = Mapping[str, Mapping[str, Figures]]
-    """By the row's name, and by the form's."""
+Rows = Mapping[str, Mapping[str, Figures]]
+"""By the row's name, and by the form's."""
 
 BEGIN, END = "<!-- Written by make bench -->", "<!-- The end of what make bench writes -->"
 HEAD = [

@@ -1,10 +1,9 @@
 """Private addresses: only one interface at a time holds an address."""
 
-from __future__ import annotations
-
 import ipaddress
 import itertools
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.models.elastic_network_interfaces import NetworkInterfaceBackend
@@ -12,9 +11,6 @@ from moto.ec2.models.subnets import Subnet
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
 from testbed.moto_patches.patching import Original, Patches, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 PATCHES = Patches()
 

@@ -1,9 +1,8 @@
 """Load balancers: classic ones, and target groups."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models import ec2_backends
 from moto.elb.exceptions import (
@@ -20,9 +19,6 @@ from moto.elbv2.models import ELBv2Backend, FakeHealthStatus, FakeTargetGroup
 
 from testbed.moto_patches.identifiers import well_formed
 from testbed.moto_patches.patching import Original, Patches, parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PATCHES = Patches()
 

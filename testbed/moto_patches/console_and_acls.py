@@ -1,7 +1,5 @@
 """The console of instances, and network ACLs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES

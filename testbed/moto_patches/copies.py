@@ -4,8 +4,6 @@ The contents of a volume are a list of the instances that had it, because each m
 `/testbed/contents` returns them; AWS's API does not.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult

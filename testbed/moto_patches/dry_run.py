@@ -1,7 +1,5 @@
 """DryRun: EC2 checks a call and does not execute it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.exceptions import ServiceException

@@ -1,7 +1,5 @@
 """The EBS direct APIs: snapshots that are written block by block."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json

@@ -1,7 +1,5 @@
 """Public addresses: elastic ones, and those that EC2 gives to an instance until its end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models.elastic_ip_addresses import ElasticAddress, ElasticAddressBackend

@@ -1,7 +1,5 @@
 """Filters of the Describe calls: wildcards, and the backslash that escapes them."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

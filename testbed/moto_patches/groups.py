@@ -1,7 +1,5 @@
 """Security groups and the VPCs that may use them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult

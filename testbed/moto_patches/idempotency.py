@@ -1,7 +1,5 @@
 """Client tokens: the same request is sent twice."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,9 +1,8 @@
 """Resource ids: a malformed id and an unknown one are different errors."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.amis import AmiBackend
@@ -11,9 +10,6 @@ from moto.ec2.models.elastic_block_store import EBSBackend
 from moto.ec2.models.instances import InstanceBackend
 
 from testbed.moto_patches.patching import Original, Patches, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PATCHES = Patches()
 

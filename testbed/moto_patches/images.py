@@ -1,7 +1,5 @@
 """Images: their block devices, their end, and Amazon's kernels, with which paravirtual instances boot."""
 
-from __future__ import annotations
-
 import copy
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Network interfaces: their groups, their end, and their attributes."""
 
-from __future__ import annotations
-
 from typing import Any, NoReturn
 
 from moto.ec2.models.elastic_network_interfaces import (

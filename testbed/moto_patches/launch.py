@@ -1,7 +1,5 @@
 """RunInstances: the volumes and interfaces of a launch, and the cleanup after a refused one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models.instances import InstanceBackend

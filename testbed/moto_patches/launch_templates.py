@@ -1,7 +1,5 @@
 """Launch templates: what a version holds, and what RunInstances takes from it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models.launch_templates import LaunchTemplateBackend

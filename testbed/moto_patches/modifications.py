@@ -1,7 +1,5 @@
 """ModifyVolume: the new figures of a volume, and the states on the way to them."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Interfaces: their kind, their network card, ENA Express, and the time-outs of connection tracking."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models.elastic_network_interfaces import Attachment

@@ -1,7 +1,5 @@
 """The options of a launch that DescribeInstances shows, and the price of the spot market."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Replaces functions of moto."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where a launch may run: zones that offer the type, placement groups, hosts, and capacity reservations."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.core.responses import ActionResult

@@ -1,7 +1,5 @@
 """Addresses and prefixes that interfaces get after their creation, and the filters that find them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models.elastic_network_interfaces import (

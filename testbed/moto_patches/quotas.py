@@ -1,7 +1,5 @@
 """Service Quotas: EC2's quotas of vCPUs; KMS: the form of its answers."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

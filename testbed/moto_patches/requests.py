@@ -1,7 +1,5 @@
 """Checks of RunInstances that concern the request itself: combinations, words, what hibernation needs."""
 
-from __future__ import annotations
-
 import base64
 import functools
 from functools import cache, partial

@@ -1,8 +1,7 @@
 """Capacity reservations with a market type of their own: capacity blocks, and interruptible reservations."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.responses.general import General
@@ -12,9 +11,6 @@ from moto.ec2.utils import random_resource_id
 from testbed.moto_patches import states
 from testbed.moto_patches.patching import Original, Patches, parameter, refuse
 from testbed.moto_patches.placement import BEFORE_ACTIVE, kept
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PATCHES = Patches()
 

@@ -1,7 +1,5 @@
 """Routes to interfaces and instances."""
 
-from __future__ import annotations
-
 import contextlib
 import ipaddress
 from typing import Any

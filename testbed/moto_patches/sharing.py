@@ -1,7 +1,5 @@
 """Images that accounts share with others, allow, deprecate, or register with IMDSv2."""
 
-from __future__ import annotations
-
 import copy
 import re
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Snapshots: their states, their size, and the images that use them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models.elastic_block_store import EBSBackend, Snapshot

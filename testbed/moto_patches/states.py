@@ -7,15 +7,11 @@ key`. For DeregisterImage the `states` are the return codes of the image's snaps
 with another code than `success` stays.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from testbed.moto_patches.patching import parameter
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _asked_for: list[str] = []
 """The states of the resource that the current call creates; moto answers one call at a time."""

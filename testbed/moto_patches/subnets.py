@@ -1,9 +1,8 @@
 """Subnets: their ranges, their life, and their route table and network ACL."""
 
-from __future__ import annotations
-
 import ipaddress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from moto.ec2.models.network_acls import NetworkAcl, NetworkAclBackend
 from moto.ec2.models.route_tables import RouteBackend
@@ -13,9 +12,6 @@ from moto.ec2.responses.subnets import Subnets
 from testbed.moto_patches import states
 from testbed.moto_patches.identifiers import well_formed
 from testbed.moto_patches.patching import Original, Patches, parameter, refuse
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PATCHES = Patches()
 

@@ -1,17 +1,13 @@
 """Tags that EC2 refuses."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from moto.ec2.models.tags import TagBackend
 from moto.ec2.responses.instances import InstanceResponse
 
 from testbed.moto_patches.patching import Original, Patches, parameter, refuse, tag_specifications
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 PATCHES = Patches()
 

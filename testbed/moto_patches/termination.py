@@ -1,7 +1,5 @@
 """TerminateInstances: the interfaces and addresses of an instance that ends."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from moto.ec2.models import ec2_backends

@@ -6,19 +6,13 @@ that the resource does not exist, with the error code of its kind, and leaves it
 that list everything see it. A placement group is hidden by its name, which launches and filters have.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from moto.ec2.models import ec2_backends
 
-from testbed.protocols import REST
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from testbed.protocols import Call
+from testbed.protocols import REST, Call
 
 DESCRIBED = {
     "DescribeImages": "ami",

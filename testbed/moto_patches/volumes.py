@@ -1,7 +1,5 @@
 """New volumes: their snapshot, zone, key and figures; attaching and detaching."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

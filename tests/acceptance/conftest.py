@@ -1,24 +1,19 @@
 """Starts the programs as a person does, in an account of the simulated AWS."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from testbed.cloud import ROOT, FakeAws, scrubbed_environment
 from testbed.executable import FORK_FROM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.world import World
+from testbed.world import World
 
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAACCEPTANCE", "AWS_SECRET_ACCESS_KEY": "acceptance-secret-1f0c"}
 NETWORK = {

@@ -1,18 +1,13 @@
 """The table of the assumptions about AWS."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from acceptance import assumptions
 from acceptance.trials import trials
 from bosh_aws_cpi.aws.sdk.error_table import ROWS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ASSUMPTIONS = assumptions.read()
 

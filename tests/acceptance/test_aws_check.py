@@ -1,22 +1,15 @@
 """The check of the assumptions about AWS in an account."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from acceptance import assumptions
-from testbed.cloud import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from tests.acceptance.conftest import Run
+from testbed.cloud import ROOT, FakeAws
+from tests.acceptance.conftest import Run
 
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
 

@@ -1,16 +1,11 @@
 """The deletion of all resources of a run."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from acceptance.account import simulated
 from acceptance.leftovers import delete_all
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.world import World
 
 
 def test_shown_late(fake_aws: FakeAws, world: World) -> None:

@@ -1,15 +1,10 @@
 """The lifecycle program in an account."""
 
-from __future__ import annotations
+from collections.abc import Callable
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.acceptance.conftest import Run
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.acceptance.conftest import Run
 
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
 METHODS = {

@@ -1,16 +1,12 @@
 """What the tests of the protocol share: a strict reader of responses, and an executable without AWS."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import pytest
 
 from testbed.executable import Answer, Cpi, config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 NOWHERE = "http://127.0.0.1:1"
 """An endpoint where nobody listens: a call that succeeds has not asked AWS."""

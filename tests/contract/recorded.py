@@ -1,16 +1,12 @@
 """Recorded flows of real callers: reads them, and checks the responses of a replay."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from testbed.replay import Step
-    from testbed.world import World
+from testbed.replay import Step
+from testbed.world import World
 
 RECORDED: Final = Path(__file__).parent.parent / "data" / "recorded"
 

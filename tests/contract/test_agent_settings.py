@@ -1,21 +1,16 @@
 """What agent settings hold: several networks, and the configuration's agent section. Whole documents."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testbed.executable import Cpi, config
+from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
+from testbed.world import World
 from tests.permutations import without_name
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.world import World
 
 pytestmark = pytest.mark.usefixtures("warm")
 

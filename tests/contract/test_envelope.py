@@ -1,19 +1,15 @@
 """Every check of a request in its order, and what is answered before a method runs."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from testbed.executable import ABSENT, DIRECTOR_UUID, Answer, Cpi, config
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Checked = Callable[[Answer], Any]
+Checked = Callable[[Answer], Any]
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -1,19 +1,14 @@
 """The number and the kinds of every method's arguments."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.executable import Answer, Cpi
 from tests.listing import check_methods_listed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.executable import Answer, Cpi
-
-    Checked = Callable[[Answer], Any]
+Checked = Callable[[Answer], Any]
 
 pytestmark = pytest.mark.usefixtures("warm")
 

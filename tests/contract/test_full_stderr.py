@@ -1,22 +1,17 @@
 """A stderr that is full and that nobody reads: the call is answered, and its log lines are counted."""
 
-from __future__ import annotations
-
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import PATIENCE, Answer, Cpi, config, finish, popen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.world import World
 
 FULL = """
 import os, sys

@@ -3,26 +3,20 @@
 A call to AWS whose answer is held back is where the signal comes; EC2 has done its part by then.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testbed.executable import Answer, Cpi, config, finish
+from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi, Process, config, finish
+from testbed.world import World
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Process
-    from testbed.world import World
-
-    Checked = Callable[[Answer], Any]
+Checked = Callable[[Answer], Any]
 
 EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 CLOUD_ERROR = "Bosh::Clouds::CloudError"

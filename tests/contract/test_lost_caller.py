@@ -1,19 +1,14 @@
 """The caller is gone: a call that creates something deletes it, and other calls complete their work."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.killing import abandon_at
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.world import World
 
 EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 FULL = Path("/dev/full")

@@ -1,16 +1,16 @@
 """Each contract with each stemcell, with a registry and without: a VM's life, and where its settings are."""
 
-from __future__ import annotations
-
 import base64
 import itertools
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.registry import PASSWORD, USER, Registry
+from testbed.world import World
 from tests.contract.conftest import read
 from tests.contract.recorded import NVME
 from tests.permutations import (
@@ -25,10 +25,6 @@ from tests.permutations import (
     vm_arguments,
     without_name,
 )
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
 
 pytestmark = pytest.mark.usefixtures("warm")
 

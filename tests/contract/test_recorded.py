@@ -4,23 +4,16 @@ Both callers ask for info before every call. It is replayed where a flow has it 
 it was answered otherwise than before; that the others are there is only counted.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Container
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import pytest
 
-from testbed.replay import Replay
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.replay import Replay, Step
+from testbed.world import World
 from tests.contract.recorded import attached, check, is_info, persistent, read, shape, shortened, tags
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Container
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.replay import Step
-    from testbed.world import World
 
 pytestmark = pytest.mark.usefixtures("warm")
 

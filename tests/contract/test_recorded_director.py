@@ -4,24 +4,19 @@ Each flow is replayed on its own: first the test creates the VMs and disks that 
 that overlapped in time are replayed in the order of the recording.
 """
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.replay import Replay, director_names
+from testbed.world import World
 from tests.contract.recorded import NVME, attached, check, persistent, read, shortened, tags
 from tests.stories.stemcell_images import packed, written
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
 
 pytestmark = pytest.mark.usefixtures("hasty")
 

@@ -1,26 +1,21 @@
 """A role is assumed once: its credentials are kept for later calls, where that is safe."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from testbed import imds, shifted
+from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, DIRECTOR_UUID, SERVICES, Answer, Cpi, config, finish
 from testbed.imds import Imds
 from testbed.loopback import Reply, Request
 from testbed.proxy import AwsCall, Relay
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
 
 pytestmark = pytest.mark.usefixtures("warm")
 

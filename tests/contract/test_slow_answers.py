@@ -1,23 +1,18 @@
 """Answers that come byte by byte, or that have no end: each attempt has a limit of time and of size."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from testbed import imds
+from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, Answer, Cpi, config
 from testbed.imds import Imds
 from testbed.loopback import HEAD, LoopbackServer, Reply, Request, endlessly, slowly
 from testbed.proxy import AwsCall, Proxy, Relay
 from testbed.registry import PASSWORD, USER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.world import World
 
 pytestmark = pytest.mark.usefixtures("hasty")
 

@@ -1,26 +1,21 @@
 """What a call loads: start-up is paid on every call, so each method pays for itself alone."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.rpc.methods import METHODS
 from bosh_aws_cpi.tools.command_line import COMMANDS
 from testbed import terminal
+from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config, finish, spawn
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.world import World
 
 TELLTALE = """
 import os, sys

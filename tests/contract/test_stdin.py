@@ -1,20 +1,16 @@
 """Whatever comes on stdin, or does not, is answered by exactly one response."""
 
-from __future__ import annotations
-
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Checked = Callable[[Answer], Any]
+Checked = Callable[[Answer], Any]
 
 EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 MEGABYTES = 10_000_000

@@ -1,22 +1,18 @@
 """Stdout carries the response and nothing else, and the exit status says whether it could."""
 
-from __future__ import annotations
-
 import json
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from testbed.executable import Answer, Cpi, config, finish
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Checked = Callable[[Answer], Any]
+Checked = Callable[[Answer], Any]
 
 NOWHERE = "http://127.0.0.1:1"
 EXECUTABLE = str(Path(sys.executable).parent / "cpi")

@@ -1,21 +1,16 @@
 """The versions of TLS that AWS and the registry are called with."""
 
-from __future__ import annotations
-
 import socket
 import ssl
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config, finish
 from testbed.registry import PASSWORD, USER
 from testbed.tls import Authority, TlsRelay
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
 
 pytestmark = pytest.mark.usefixtures("cold")  # OpenSSL reads its settings once per process
 

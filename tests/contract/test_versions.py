@@ -1,18 +1,14 @@
 """Contract versions and stemcell versions: which one a request selects, and who minds."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from testbed.executable import ABSENT, DIRECTOR_UUID, Answer, Cpi, config
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Checked = Callable[[Answer], Any]
+Checked = Callable[[Answer], Any]
 
 pytestmark = pytest.mark.usefixtures("warm")
 

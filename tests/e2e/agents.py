@@ -1,19 +1,15 @@
 """Talks to a real agent at its own address, as the bosh CLI does."""
 
-from __future__ import annotations
-
 import base64
 import functools
 import json
 import ssl
 import time
 import urllib.request
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from testbed.tls import Authority
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PASSWORD = "password"
 

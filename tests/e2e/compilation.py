@@ -1,23 +1,18 @@
 """The release, compiled once for all tests: by create-env, on the machine of an operator."""
 
-from __future__ import annotations
-
 import io
 import json
 import tarfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import yaml
 
+from testbed.bosh_cli import Bosh, Run
+from testbed.cloud import FakeAws
 from testbed.environment import Environment, write_stemcell
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.bosh_cli import Bosh, Run
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.world import World
 
 STEMCELL = "ubuntu-resolute/1.1"
 """What the packages are said to be compiled for."""

@@ -1,27 +1,22 @@
 """What the end-to-end tests share: the release, installed by the real CLI, and real agents."""
 
-from __future__ import annotations
-
 import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from testbed.bosh_cli import TOOLS, Bosh, Run
+from testbed.cloud import FakeAws
 from testbed.environment import JOB, Environment, write_stemcell
+from testbed.executable import Answer
 from testbed.hypervisor import Hypervisor
+from testbed.world import World
 from tests.e2e import job
 from tests.e2e.compilation import Compilation, compile_release, pack, stemcell
 from tests.e2e.publication import Pipeline, checked
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.world import World
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,10 @@
 """The job as it is on a VM, started as a Director starts it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from testbed.cloud import ROOT
 from testbed.executable import Cpi, config
 from testbed.hypervisor import APART, AS_VCAP, BASE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # The VM's files are where they are on a VM, and this working copy, whose files an installed release must
 # not need, is out of sight.

@@ -1,18 +1,12 @@
 """An environment and its checks, for tests that change one from run to run."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from testbed.environment import part
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.bosh_cli import Run
-    from testbed.environment import Environment
-    from testbed.hypervisor import Hypervisor, Machine
-    from testbed.world import World
+from testbed.bosh_cli import Run
+from testbed.environment import Environment, part
+from testbed.hypervisor import Hypervisor, Machine
+from testbed.world import World
 
 FRESH = [
     *("create_stemcell", "create_vm", "set_vm_metadata"),

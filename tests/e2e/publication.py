@@ -3,23 +3,18 @@
 Everything is real but the remote and the blobstore, which are folders, and the key, which is a new one.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
 
 from testbed.bosh_cli import TOOLS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = (

@@ -1,18 +1,13 @@
 """The CLI of the test bed: nothing that it started outlives a run, and its own exit status comes through."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from testbed import bosh_cli
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # As the CLI starts packaging scripts: in a process group of their own, and here even in another session.
 LINGERS = """#!/bin/sh

@@ -3,35 +3,27 @@
 The ordinary flavour stands in for the Ruby release: release, job and one package have the same names.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re
 import shutil
 import tarfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from testbed.bosh_cli import Bosh
+from testbed.cloud import FakeAws
 from testbed.environment import JOB, Environment
-from testbed.hypervisor import BASE
+from testbed.executable import Answer
+from testbed.hypervisor import BASE, Hypervisor
 from testbed.job import PACKAGES
+from testbed.world import World
 from tests.e2e import job
-from tests.e2e.compilation import pack, stemcell
-from tests.e2e.publication import NAME, ROOT, checked
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.hypervisor import Hypervisor
-    from testbed.world import World
-    from tests.e2e.compilation import Compilation
-    from tests.e2e.publication import Pipeline
+from tests.e2e.compilation import Compilation, pack, stemcell
+from tests.e2e.publication import NAME, ROOT, Pipeline, checked
 
 pytestmark = pytest.mark.timeout(3600)
 

@@ -1,21 +1,15 @@
 """One environment through all that create-env can be asked for, on stemcells of either kind."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from testbed.environment import register_image, write_stemcell
+from testbed.environment import Environment, register_image, write_stemcell
+from testbed.hypervisor import Hypervisor
+from testbed.world import World
 from tests.e2e.life import FRESH, GONE, NEW_DISK, NEW_VM, Life
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.environment import Environment
-    from testbed.hypervisor import Hypervisor
-    from testbed.world import World
 
 pytestmark = pytest.mark.timeout(3600)
 

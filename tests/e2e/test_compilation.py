@@ -1,31 +1,24 @@
 """Compiling from source: by create-env where it runs, and by the agent of a VM."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
 import shutil
 import tarfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.environment import free_port
 from testbed.executable import Cpi, config
+from testbed.hypervisor import Hypervisor
 from testbed.job import PACKAGES, PYTHON
+from testbed.world import World
 from tests.e2e import agents, job
-from tests.e2e.compilation import read_package
+from tests.e2e.compilation import Compilation, read_package
+from tests.e2e.conftest import Installation
 from tests.permutations import vm_arguments
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.hypervisor import Hypervisor
-    from testbed.world import World
-    from tests.e2e.compilation import Compilation
-    from tests.e2e.conftest import Installation
 
 pytestmark = pytest.mark.timeout(3600)
 

@@ -1,19 +1,14 @@
 """The job as it is on a Director's VM, started as the Director starts it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testbed.executable import ACCESS_KEY_ID, SECRET_ACCESS_KEY
+from testbed.cloud import FakeAws
+from testbed.executable import ACCESS_KEY_ID, SECRET_ACCESS_KEY, Answer, Cpi
+from testbed.world import World
 from tests.e2e import job
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
-    from testbed.world import World
-    from tests.e2e.conftest import Installation
+from tests.e2e.conftest import Installation
 
 pytestmark = pytest.mark.timeout(3600)
 

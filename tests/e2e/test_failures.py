@@ -1,16 +1,11 @@
 """create-env when AWS refuses something midway: what the operator reads, what is left, and the way on."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.environment import Environment
-    from testbed.hypervisor import Hypervisor
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.environment import Environment
+from testbed.hypervisor import Hypervisor
+from testbed.world import World
 
 pytestmark = pytest.mark.timeout(3600)
 

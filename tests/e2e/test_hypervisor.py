@@ -1,22 +1,16 @@
 """The machines of the test bed: an agent for each running instance, and none without one."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from testbed.environment import free_port
-from testbed.hypervisor import MOUNTS
+from testbed.hypervisor import MOUNTS, Hypervisor, Machine
+from testbed.world import World
 from tests.e2e import agents
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.hypervisor import Hypervisor, Machine
-    from testbed.world import World
 
 
 @pytest.fixture

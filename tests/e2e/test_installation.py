@@ -1,17 +1,12 @@
 """The first create-env: the compiled release is installed and used, and its job set up on the VM."""
 
-from __future__ import annotations
-
 import uuid
-from typing import TYPE_CHECKING
 
 import pytest
 
 from testbed.environment import ADDRESS, part
-
-if TYPE_CHECKING:
-    from tests.e2e.compilation import Compilation
-    from tests.e2e.conftest import Installation
+from tests.e2e.compilation import Compilation
+from tests.e2e.conftest import Installation
 
 pytestmark = pytest.mark.timeout(3600)
 

@@ -4,23 +4,17 @@ Today's agent does not read a registry any more (bosh-agent, infrastructure/sett
 `buildWithoutRegistry` alone). The settings in the registry are those of tests/contract/test_permutations.py.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.environment import free_port
+from testbed.hypervisor import Hypervisor
+from testbed.registry import Registry
+from testbed.world import World
 from tests.e2e import agents
 from tests.permutations import Caller, Permutation, Place, created_vm, placed, vm_arguments
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.hypervisor import Hypervisor
-    from testbed.registry import Registry
-    from testbed.world import World
 
 
 @pytest.mark.parametrize("permutation", placed(Place.USER_DATA), ids=str)

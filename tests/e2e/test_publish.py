@@ -1,25 +1,20 @@
 """The task that publishes a final release, and the signature with which operators verify it."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json
 import os
 import shlex
 import shutil
+import subprocess
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from tests.e2e.publication import GIT, NAME, OFFLINE, ROOT, SECRET, Pipeline, checked, create_key
-
-if TYPE_CHECKING:
-    import subprocess
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.timeout(600)
 

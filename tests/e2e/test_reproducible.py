@@ -1,21 +1,14 @@
 """The same commit gives the same release, whoever builds it, wherever and whenever."""
 
-from __future__ import annotations
-
 import os
 import tarfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.e2e.publication import NAME, OFFLINE, checked
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.e2e.publication import Pipeline
+from tests.e2e.publication import NAME, OFFLINE, Pipeline, checked
 
 pytestmark = pytest.mark.timeout(600)
 

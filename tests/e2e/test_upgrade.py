@@ -1,25 +1,20 @@
 """From one build of the release to another, and back, with a disk that stays."""
 
-from __future__ import annotations
-
 import re
 import tarfile
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
+from testbed.bosh_cli import Bosh, Run
+from testbed.environment import Environment
+from testbed.hypervisor import Hypervisor
+from testbed.world import World
 from tests.e2e.life import FRESH, GONE, NEW_DISK, NEW_VM, Life
 from tests.e2e.publication import copy_sources
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.bosh_cli import Bosh, Run
-    from testbed.environment import Environment
-    from testbed.hypervisor import Hypervisor
-    from testbed.world import World
 
 pytestmark = pytest.mark.timeout(3600)
 

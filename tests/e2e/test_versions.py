@@ -1,19 +1,13 @@
 """The order of the versions of one release name, by which BOSH finds the latest one."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import yaml
 
 from bosh_release import sbom
+from testbed.bosh_cli import Bosh
 from tests.e2e.publication import NAME
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.bosh_cli import Bosh
 
 OF_RUBY = ("99", "105.0.1", "107.3.2")
 """Versions of the Ruby release, the newest among them (its tags, in July 2026)."""

@@ -3,8 +3,6 @@
 The tables are by scenario.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tests.faults.scenario import Change

@@ -1,20 +1,14 @@
 """What the matrix of faults shares."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.registry import Registry
+from testbed.world import World
 from tests.faults.stage import Stage
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
 
 
 @pytest.fixture(scope="session")

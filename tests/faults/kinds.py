@@ -1,23 +1,16 @@
 """The faults: what may befall any one of the calls that a request takes."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from testbed.killing import abandon_at, interrupt_at, kill_at
+from testbed.executable import Answer
+from testbed.killing import When, abandon_at, interrupt_at, kill_at
 from tests.conftest import SPEED
-from tests.faults.scenario import MAKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from testbed.executable import Answer
-    from testbed.killing import When
-    from tests.faults.scenario import Call, Scenario
-    from tests.faults.stage import Stage
+from tests.faults.scenario import MAKING, Call, Scenario
+from tests.faults.stage import Stage
 
 LOOKS = 3
 """How often something that was just made is looked for in vain."""

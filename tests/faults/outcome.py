@@ -1,25 +1,17 @@
 """What a request with a fault in it came to, against what it should have."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from testbed.executable import SECRETS
+from testbed.executable import SECRETS, Answer
 from testbed.registry import PASSWORD
 from tests.faults.allowed import STEPS, is_done_before, is_retried, outlived
-from tests.faults.kinds import REFUSED, Expected
-from tests.faults.picture import lasting
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from testbed.executable import Answer
-    from tests.faults.kinds import Case
-    from tests.faults.picture import Painter
-    from tests.faults.scenario import Change
+from tests.faults.kinds import REFUSED, Case, Expected
+from tests.faults.picture import Painter, lasting
+from tests.faults.scenario import Change
 
 LEFT, UNKNOWN, MALFORMED, OTHER = "left behind", "Unknown", "malformed", "otherwise wrong"
 COLUMNS = (LEFT, UNKNOWN, MALFORMED, OTHER)

@@ -1,20 +1,15 @@
 """What a request with two faults in it came to: judged as after one, with what may differ after two."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.faults.allowed import OPEN_REQUEST, OUTLIVED, STEPS, UNLISTED
 from tests.faults.kinds import REFUSED, Case, Expected
 from tests.faults.outcome import UNDO_FAILED, Outcome, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from tests.faults.scenario import Change
+from tests.faults.scenario import Change
 
 RESOURCE = re.compile(r"\+ (?:(?:instance|volume|snapshot|image|subnet) new|eni |placement group )")
 """A line of something that did not exist before."""

@@ -3,17 +3,14 @@
 They are drawn by a seed: the same seed draws the same pairs.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
-from typing import TYPE_CHECKING
 
-from testbed.executable import PATIENCE, Answer, finish
+from testbed.executable import PATIENCE, Answer, Process, finish
 from testbed.killing import hold_next, wait_until_held
 from testbed.rules import ANY
 from testbed.warm_server import TIMEOUT_SPEED
@@ -32,13 +29,9 @@ from tests.faults.kinds import (
     Expected,
     Kind,
 )
-from tests.faults.scenario import MAKING, Call
+from tests.faults.scenario import MAKING, Call, Scenario
 from tests.faults.scenarios import SCENARIOS
-
-if TYPE_CHECKING:
-    from testbed.executable import Process
-    from tests.faults.scenario import Scenario
-    from tests.faults.stage import Stage
+from tests.faults.stage import Stage
 
 SEED = os.environ.setdefault("FAULT_SEED", f"{datetime.now(UTC):%Y-%m-%d}")
 """Pytest's workers inherit it, so all of them draw the same pairs, at midnight too."""

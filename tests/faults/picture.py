@@ -4,21 +4,16 @@ Two worlds that are alike have equal pictures: an id that has a name is shown by
 what calls draw by lot, by one word.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from testbed.executable import DIRECTOR_UUID
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from testbed.registry import Registry
-    from testbed.traffic import Traffic
-    from testbed.world import World
+from testbed.registry import Registry
+from testbed.traffic import Traffic
+from testbed.world import World
 
 ID = re.compile(r"\b(?:ami|i|snap|subnet|vol)-[0-9a-f]{8,17}\b")
 TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")

@@ -1,15 +1,11 @@
 """What a scenario is: one request, the calls that it takes, and what comes of it."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from tests.faults.stage import Stage
+from tests.faults.stage import Stage
 
 MAKING = frozenset(
     {

@@ -1,16 +1,12 @@
 """All scenarios, and the methods that have none."""
 
-from __future__ import annotations
+from typing import Final
 
-from typing import TYPE_CHECKING, Final
-
+from tests.faults.scenario import Scenario
 from tests.faults.scenarios_disk import DISKS
 from tests.faults.scenarios_network import NETWORKS
 from tests.faults.scenarios_stemcell import STEMCELLS
 from tests.faults.scenarios_vm import VMS
-
-if TYPE_CHECKING:
-    from tests.faults.scenario import Scenario
 
 SCENARIOS: Final = (*VMS, *DISKS, *STEMCELLS, *NETWORKS)
 WITHOUT_AWS: Final = {

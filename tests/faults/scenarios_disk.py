@@ -1,14 +1,10 @@
 """What is asked for disks and their snapshots."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.faults.scenario import Change, Scenario
-
-if TYPE_CHECKING:
-    from tests.faults.stage import Stage
+from tests.faults.stage import Stage
 
 GP3 = "gp3, iops 3000, throughput 125"
 FREE = f"volume disk: 1 GiB {GP3}, available"

@@ -1,7 +1,5 @@
 """The requests for managed networks."""
 
-from __future__ import annotations
-
 from tests.faults.scenario import Change, Scenario
 
 LOOKED_UP = ("DescribeVpcs", "DescribeRouteTables", "DescribeNetworkAcls")

@@ -1,16 +1,12 @@
 """What is asked for stemcells."""
 
-from __future__ import annotations
-
 import functools
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.faults.scenario import Change, Scenario
+from tests.faults.stage import Stage
 from tests.stories.stemcell_images import FULL_BLOCKS, PROPERTIES, packed, read_back
-
-if TYPE_CHECKING:
-    from tests.faults.stage import Stage
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 COPY_TAGS = f"bosh_call=…, bosh_director_uuid=director, bosh_kms_key={KEY}, bosh_source_ami=image]"

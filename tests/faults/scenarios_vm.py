@@ -1,16 +1,12 @@
 """What is asked for VMs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.faults.scenario import Change, Scenario
 from tests.faults.scenarios_disk import FREE, HELD, VM_WITH
 from tests.faults.scenarios_disk import VM_WITHOUT as VM
+from tests.faults.stage import Stage
 from tests.gathering import FIRST, GATHERED
-
-if TYPE_CHECKING:
-    from tests.faults.stage import Stage
 
 ROOT = "volume new: 5 GiB gp2, iops 100, in-use, attached to vm as /dev/xvda, goes with it"
 ENI = "eni 10.0.1.4: in subnet 1, default, in-use, on vm as 0, goes with it"

@@ -1,18 +1,14 @@
 """The table of the matrix at the end of a run: counted from what its cases have noted, wherever they ran."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pytest
 
 from tests.faults.kinds import KINDS
 from tests.faults.outcome import COLUMNS, OTHER
 from tests.faults.pairs import SEED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    import pytest
 
 TRIED, FOUND = "fault tried", "fault found"
 """What a case notes: its method and kind, and then the columns that it counts in; none when it is well."""

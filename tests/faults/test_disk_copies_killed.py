@@ -1,19 +1,12 @@
 """update_disk by a copy that is killed at a call to AWS, after which the Director uses the old disk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from testbed.killing import kill_at
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.killing import When, kill_at
+from testbed.world import World
 from tests.stories.disk_copies import REQUEST, Copied
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.killing import When
-    from testbed.world import World
 
 pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("hasty")]
 

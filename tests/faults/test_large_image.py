@@ -1,22 +1,17 @@
 """A heavy stemcell of the usual size: it becomes an AMI byte for byte, and needs little memory."""
 
-from __future__ import annotations
-
 import gzip
 import sys
 import tarfile
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
+from testbed.world import World
 from tests.stories.stemcell_images import BLOCK, MIB, PROPERTIES, blocks
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
 
 LARGE = 2048 * MIB // BLOCK
 """How many blocks the large image has."""

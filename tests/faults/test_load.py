@@ -1,18 +1,14 @@
 """Many calls at once, throttled as EC2 throttles."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.world import World
 
 VMS = 8
 SLOW = 0.1

@@ -1,23 +1,17 @@
 """The matrix: every fault, at every AWS call, of every method."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from tests.faults.kinds import Case, cases
 from tests.faults.outcome import Outcome
+from tests.faults.scenario import Scenario
 from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS, file_of
+from tests.faults.stage import Stage
 from tests.faults.summary import FOUND, TRIED
 from tests.listing import check_methods_listed
 from tests.stories.test_calls import MOST_ON_STDERR
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.faults.scenario import Scenario
-    from tests.faults.stage import Stage
 
 MATRIX = [case for scenario in SCENARIOS for case in cases(scenario)]
 EVERY = 11

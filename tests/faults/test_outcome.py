@@ -1,9 +1,7 @@
 """The judgement on a case, and the table: what may be wrong is seen, and counts where it belongs."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,10 +13,8 @@ from tests.faults.outcome import LEFT, MALFORMED, OTHER, UNKNOWN, Outcome
 from tests.faults.pairs import RESET
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.scenarios_disk import DISKS
+from tests.faults.stage import Stage
 from tests.faults.summary import FOUND, TRIED, WELL
-
-if TYPE_CHECKING:
-    from tests.faults.stage import Stage
 
 KIND = {kind.name: kind for kind in KINDS}
 SNAPSHOT_DISK, DELETE_DISK = (

@@ -1,25 +1,19 @@
 """The judgement on two faults, and the draw: what sweep does not list is seen, and whose error it is."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
 from testbed.executable import DIRECTOR_UUID, Answer
-from tests.faults.kinds import KILLED, LOST, REFUSED, TERMINATED, Case
+from tests.faults.kinds import KILLED, LOST, REFUSED, TERMINATED, Case, Kind
 from tests.faults.outcome import LEFT, OTHER, UNDO_FAILED
 from tests.faults.pair_outcome import PairOutcome
 from tests.faults.pairs import FIRST, SECOND, Where, draw, places
 from tests.faults.scenario import Call
 from tests.faults.scenarios_disk import DISKS
+from tests.faults.stage import Stage
 from tests.faults.test_outcome import ENDED, failed
-
-if TYPE_CHECKING:
-    from tests.faults.kinds import Kind
-    from tests.faults.stage import Stage
 
 CREATE_DISK = next(each for each in DISKS if each.name == "create_disk")
 CREATE, LOOK = (Call(action, 1, is_settled=False) for action in ("CreateVolume", "DescribeVolumes"))

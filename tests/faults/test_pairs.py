@@ -1,20 +1,14 @@
 """Pairs of faults, drawn by a seed: the second at a call that comes after the first."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from tests.faults.pair_outcome import PairOutcome
 from tests.faults.pairs import HASTY, NUMBER, SEED, TIMED_OUT, Place, Play, draw, places
+from tests.faults.stage import Stage
 from tests.faults.summary import DRAWN, FOUND, TRIED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.faults.stage import Stage
 
 DRAWS = 25
 

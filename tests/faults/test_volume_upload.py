@@ -1,15 +1,15 @@
 """Heavy stemcells by way of a volume: a refusal, and a signal, at each call."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
+from tests.protocols import WriteError
 from tests.stories.conftest import failure, heavy, made, own_vm, vm
-from tests.stories.own_vm import works_apart
+from tests.stories.own_vm import OwnVm, works_apart
 
 pytestmark = [
     pytest.mark.faults,
@@ -17,14 +17,8 @@ pytestmark = [
     pytest.mark.skipif(not works_apart(), reason="no program can have a /dev of its own here"),
 ]
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from testbed.cloud import FakeAws
-    from tests.protocols import WriteError
-    from tests.stories.own_vm import OwnVm
-
-    Made = Callable[[], dict[str, list[str]]]
+Made = Callable[[], dict[str, list[str]]]
 
 __all__ = ["failure", "heavy", "made", "own_vm", "vm"]
 

@@ -1,13 +1,12 @@
 """What the tests of the job share: its spec, and its templates as BOSH renders them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -16,9 +15,6 @@ from testbed.bench.forms import release_form
 from testbed.bpm import Container, lay_packages
 from testbed.executable import ABSENT
 from testbed.job import DIRECTORS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
 
 ROOT = Path(__file__).parents[2]
 JOB = ROOT / "jobs" / "aws_cpi"

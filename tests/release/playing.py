@@ -1,12 +1,7 @@
 """What a scenario of the fault matrix comes to without a fault, wherever the executable runs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tests.faults.scenario import Scenario
-    from tests.faults.stage import Stage
+from tests.faults.scenario import Scenario
+from tests.faults.stage import Stage
 
 WARNINGS = {
     "create_vm on spot at too low a price": 1,

@@ -1,17 +1,21 @@
 """The job's bin/cpi where a Director with `use_bpm_for_workers` starts it: in bpm's container."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from testbed.bpm import Container
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.imds import Imds
 from testbed.job import DIRECTORS, JobCpi
+from testbed.registry import Registry
 from testbed.tls import Authority, TlsRelay
+from testbed.world import World
+from tests.faults.scenario import Scenario
 from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS
 from tests.faults.scenarios_vm import arguments, network
 from tests.faults.stage import Stage
@@ -19,17 +23,8 @@ from tests.listing import check_methods_listed
 from tests.release.playing import play
 from tests.stories.stemcell_images import PROPERTIES, packed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.registry import Registry
-    from testbed.world import World
-    from tests.faults.scenario import Scenario
-
-    Render = Callable[[str, Mapping[str, object]], str]
-    UnderBpm = Callable[[Mapping[str, Any]], JobCpi]
+Render = Callable[[str, Mapping[str, object]], str]
+UnderBpm = Callable[[Mapping[str, Any]], JobCpi]
 
 WITHOUT_HOME = {name: value for name, value in DIRECTORS.items() if name != "HOME"}
 BARE = {"PATH": DIRECTORS["PATH"]}

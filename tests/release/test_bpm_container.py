@@ -1,7 +1,5 @@
 """The container that stands for bpm's: it gives and forbids what bpm's does, or the tests in it fail."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

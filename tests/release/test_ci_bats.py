@@ -1,7 +1,5 @@
 """The tasks of BOSH's acceptance tests: a Director is created, tested and, whatever they find, deleted."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tarfile

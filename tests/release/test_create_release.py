@@ -1,7 +1,5 @@
 """The script that builds the release, with a stand-in for the bosh CLI."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

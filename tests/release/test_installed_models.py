@@ -1,20 +1,15 @@
 """The installed form reads cloud properties as a checkout does, though its pydantic-core is prepared."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pydantic_core.core_schema
 import pytest
 
 from bosh_release.install import drop_typed_dicts
-from testbed.bench.forms import pip_form, release_form
+from testbed.bench.forms import Form, pip_form, release_form
 from testbed.executable import Cpi, config
-
-if TYPE_CHECKING:
-    from testbed.bench.forms import Form
 
 
 @pytest.fixture(scope="module")

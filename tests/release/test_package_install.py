@@ -1,7 +1,5 @@
 """What the package bosh_aws_cpi installs, from wheels made here."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import marshal
@@ -10,9 +8,10 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from importlib.util import cache_from_source
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -20,9 +19,6 @@ import bosh_aws_cpi
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_release import install, stored_regexes
 from testbed.tls import Authority
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 PLATFORM = "Linux-x86_64"
 EXAMPLE = b'{"documentation": "long", "operations": {}, "shapes": {}}'

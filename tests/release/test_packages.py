@@ -1,14 +1,13 @@
 """config/blobs.yml, the lock file, the packages and the code say the same; nothing is fetched or compiled."""
 
-from __future__ import annotations
-
 import ast
 import os
 import re
 import subprocess
 import sys
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -18,9 +17,6 @@ from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.config import cpi_config
 from bosh_release import blobs, install, vendor
 from testbed.job import PACKAGES, PYTHON
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROOT = blobs.ROOT
 SOURCES = ROOT / "src"

@@ -1,23 +1,18 @@
 """How the package of Python compiles, with stand-ins for CPython's source and for compilers."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
 import shutil
 import subprocess
 import tarfile
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from bosh_release import blobs
 from testbed.job import PYTHON
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 NAME = "Python-3.13.99"
 UNUSED = ("test", "ctypes", "curses", "dbm", "ensurepip", "idlelib", "pydoc_data", "site-packages", "sqlite3")

@@ -1,22 +1,16 @@
 """Whom the installed CPI trusts: the machine's own roots, or certifi's; and what replaces both."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bosh_release import roots
-from testbed.bench.forms import release_form
+from testbed.bench.forms import Form, release_form
+from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config
 from testbed.tls import Authority, TlsRelay
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from testbed.bench.forms import Form
-    from testbed.cloud import FakeAws
 
 DISK, VM = "vol-00000000000000001", "i-00000000000000001"
 NOWHERE = "http://127.0.0.1:1"

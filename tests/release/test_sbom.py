@@ -1,19 +1,14 @@
 """The list of components: complete, valid, and the same for the same sources."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
 from bosh_release import blobs, install, sbom
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 COMMITTED = sbom.COMMITTED.read_text()
 COMPONENTS: list[dict[str, Any]] = json.loads(COMMITTED)["components"]

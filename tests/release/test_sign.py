@@ -1,7 +1,5 @@
 """The script that signs a release, where it can't."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

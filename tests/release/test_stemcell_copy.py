@@ -1,18 +1,13 @@
 """stemcell-copy, which sudo lets the CPI run as root: it writes an image to a disk, and harms no other."""
 
-from __future__ import annotations
-
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.stories.own_vm import DISK_SIZE, PROGRAM, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import SMALL
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NO_DISK = b"\xff" * DISK_SIZE
 """What is on a disk at first."""

@@ -1,37 +1,32 @@
 """The release on userlands of the stemcell lines' age: it compiles there, and does what it does elsewhere."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import config
 from testbed.imds import Imds
 from testbed.job import DIRECTORS, JOB, PYTHON, JobCpi
+from testbed.registry import Registry
 from testbed.tls import Authority, TlsRelay
 from testbed.userland import LINES, REFUSED, Line, Userland
 from testbed.userland_vm import Vm, lay_sources
+from testbed.world import World
+from tests.faults.scenario import Scenario
 from tests.faults.scenarios import SCENARIOS
 from tests.faults.stage import Stage
 from tests.release.playing import play
 from tests.stories.own_vm import DISK_SIZE, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import MIB, PROPERTIES, SMALL, packed
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-
-    from testbed.cloud import FakeAws
-    from testbed.registry import Registry
-    from testbed.world import World
-    from tests.faults.scenario import Scenario
-
-    Render = Callable[[str, Mapping[str, object]], str]
+Render = Callable[[str, Mapping[str, object]], str]
 
 pytestmark = pytest.mark.timeout(7200)
 

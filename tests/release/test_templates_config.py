@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from bosh_aws_cpi.config import cpi_config, loading
+from bosh_aws_cpi.config.values import Key
 from testbed.executable import ABSENT
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
-
-    from bosh_aws_cpi.config.values import Key
-
-    Render = Callable[[str, Mapping[str, object]], str]
+Render = Callable[[str, Mapping[str, object]], str]
 
 NASTY = (
     "  a'b\"c''\n\r\n\t$HOME ${HOME} $(id) `id` %s %% \\ \\n \\' #{1 + 1} <%= 1 %> <%- %> %> "

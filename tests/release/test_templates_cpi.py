@@ -1,25 +1,20 @@
 """`bin/cpi`, run as its two callers run it: what it starts, with which arguments and environment."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from testbed.job import PYTHON_PROGRAM
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
-
-    Render = Callable[[str, Mapping[str, object]], str]
-    Install = Callable[[Mapping[str, object]], "Installed"]
+Render = Callable[[str, Mapping[str, object]], str]
+Install = Callable[[Mapping[str, object]], "Installed"]
 
 NASTY = "'a' ''\"b\"\r\n\n$HOME $(id) `id` \\ \\n \\' %s #{1 + 1} <%= 1 %> {x} * ? ~ ! & ; | > \xe9 \u65e5\n"
 METADATA = "169.254.169.254"

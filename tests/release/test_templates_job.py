@@ -1,17 +1,13 @@
 """The rest of the job: its spec, `monit` and `bin/cpi_ctl`."""
 
-from __future__ import annotations
-
 import subprocess
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    Render = Callable[[str, Mapping[str, object]], str]
+Render = Callable[[str, Mapping[str, object]], str]
 
 OLD_RULE = "vcap ALL= NOPASSWD: /of/an/older/release\n"
 

@@ -1,25 +1,20 @@
 """How blobs are fetched, from a server on this machine and from stand-ins for apt and pip."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
 import shutil
 import tarfile
 import tempfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_release import blobs, install, sources, vendor
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 NAME = "Python-3.13.99.tar.xz"
 PATH = f"python/{NAME}"

@@ -1,18 +1,14 @@
 """A cloud config without mistakes, and mistakes that can be made in it."""
 
-from __future__ import annotations
-
 import copy
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import yaml
 
+from testbed.world import World
 from tests.stories.right_configs import CREATE_ENV
-
-if TYPE_CHECKING:
-    from testbed.world import World
 
 GONE = object()
 """In place of a value: the key is deleted."""

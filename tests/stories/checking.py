@@ -1,16 +1,12 @@
 """Runs `cpi check` over a cloud config, and creates what the cloud config describes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import yaml
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from testbed.executable import Answer, Cpi
-    from testbed.world import World
+from testbed.executable import Answer, Cpi
+from testbed.world import World
 
 Findings = list[dict[str, Any]]
 

@@ -1,14 +1,28 @@
 """What the stories share: things that are there, faults, and short ways to read what came of a call."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, Cpi, config
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 from testbed.imds import Imds
 from testbed.rules import REQUEST_ID
+from testbed.world import World
+from tests.protocols import (
+    CheckRefused,
+    CpiWith,
+    CreateVolume,
+    ListResources,
+    ReadCalls,
+    ReadTags,
+    ReadWarnings,
+    Refuse,
+    RunInstance,
+    WriteError,
+)
 from tests.stories.launches import (
     below,
     create_vm,
@@ -30,26 +44,6 @@ from tests.stories.said import Said
 from tests.stories.stemcell_images import Heavy
 from tests.stories.vm_and_director import pair
 from tests.stories.volumes import Volumes
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CpiWith,
-        CreateVolume,
-        ListResources,
-        ReadCalls,
-        ReadTags,
-        ReadWarnings,
-        Refuse,
-        RunInstance,
-        WriteError,
-    )
 
 __all__ = [
     "below",

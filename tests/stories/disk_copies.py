@@ -1,15 +1,10 @@
 """A disk that update_disk replaces by a copy, for the stories about both volumes."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from testbed.executable import DIRECTOR_UUID
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi, Process
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Answer, Cpi, Process
+from testbed.world import World
 
 WANTED = {"encrypted": True}
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"

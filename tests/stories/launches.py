@@ -1,33 +1,28 @@
 """Fixtures about launches: short ways to ask for a VM, and to read what EC2 was told of it."""
 
-from __future__ import annotations
-
 import base64
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi, Process
 from testbed.killing import kill_at
 from testbed.rules import REQUEST_ID
 from testbed.traffic import Traffic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi, Process
-    from testbed.world import World
-    from tests.protocols import (
-        CreateVm,
-        ReadCalls,
-        ReadSettings,
-        RefuseLaunch,
-        StartVm,
-        VmArguments,
-        WriteNetwork,
-    )
+from testbed.world import World
+from tests.protocols import (
+    CreateVm,
+    ReadCalls,
+    ReadSettings,
+    RefuseLaunch,
+    StartVm,
+    VmArguments,
+    WriteNetwork,
+)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """How a look-up may fail whose only purpose is a clearer error."""
 
-from __future__ import annotations
-
 from typing import Any
 
 FAILING_LOOKUPS: dict[str, dict[str, Any]] = {

@@ -1,19 +1,14 @@
 """The operators' commands; what calls have left behind for them, and much that looks like it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from testbed import executable
-from testbed.executable import DIRECTOR_UUID, SECRETS, Cpi, config
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, SECRETS, Answer, Cpi, Process, config
+from testbed.loopback import Reply, Request
 from testbed.proxy import Relay, pass_on
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Process
-    from testbed.loopback import Reply, Request
-    from testbed.world import World
+from testbed.world import World
 
 OTHER_DIRECTOR = "5c6a4f0e-0000-4000-8000-000000000002"
 GONE = {"bosh_agent_id": "agent-gone"}

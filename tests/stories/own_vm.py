@@ -4,26 +4,20 @@ The disks are block devices of this computer under names that a VM's kernel give
 in which a folder of the test's is /dev: nothing of this computer is changed.
 """
 
-from __future__ import annotations
-
 import functools
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from testbed.executable import Cpi, config
+from testbed.executable import Answer, Cpi, Process, config
 from testbed.hypervisor import APART
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from testbed.executable import Answer, Process
-    from testbed.imds import Imds
-    from tests.stories.stemcell_images import Heavy
+from testbed.imds import Imds
+from tests.stories.stemcell_images import Heavy
 
 PROGRAM: Final = Path(__file__).parents[2] / "src/bosh_release/stemcell-copy"
 DISK_SIZE: Final = 4 << 20

@@ -4,8 +4,6 @@ Two have the shape of public ones, in other words: bosh-deployment's aws/cloud-c
 on AWS.
 """
 
-from __future__ import annotations
-
 BOSH_DEPLOYMENT = """
 azs:
 - name: z1

@@ -1,7 +1,5 @@
 """Messages about what AWS said, as far as a story is about them."""
 
-from __future__ import annotations
-
 import re
 
 

@@ -1,17 +1,13 @@
 """Images of heavy stemcells, and the contents of snapshots."""
 
-from __future__ import annotations
-
 import io
 import tarfile
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi, Process
+from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi, Process
 
 BLOCK: Final = 524_288
 """Bytes of a block of the EBS direct APIs."""

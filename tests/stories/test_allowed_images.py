@@ -1,20 +1,15 @@
 """Accounts whose Allowed AMIs setting hides public AMIs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import VmArguments, WriteError
 from tests.stories.lookups import FAILING_LOOKUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import VmArguments, WriteError
 
 NOT_IN_REGION = "Stemcell does not contain an AMI in region us-east-1"
 HIDDEN = (

@@ -1,20 +1,15 @@
 """Disks attached to VMs and detached from them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.aws.attachments import MAX_KEPT
-from testbed.executable import finish
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi, finish
+from testbed.world import World
+from tests.protocols import CreateVolume, RunInstance, WriteError
 from tests.stories.lookups import FAILING_LOOKUPS
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CreateVolume, RunInstance, WriteError
 
 UNKNOWN_VM, UNKNOWN_DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"

@@ -3,18 +3,12 @@
 The Ruby release's AWS calls are recorded (testbed/beside.py) and repeated here; this CPI is called.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from testbed import beside
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
 
 
 @pytest.mark.parametrize("maker", beside.MADE)

@@ -1,18 +1,14 @@
 """The User-Agent, which CloudTrail shows: the program's version, the Director and its request."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi import VERSION
+from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, config
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from tests.protocols import CreateVm
-    from tests.stories.stemcell_images import Heavy
+from tests.protocols import CreateVm
+from tests.stories.stemcell_images import Heavy
 
 VM = "i-00000000000000001"
 NAME = f" bosh-aws-cpi/{VERSION}"

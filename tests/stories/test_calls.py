@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi
+from testbed.world import World
 from tests.gathering import GATHERED
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
-    from testbed.world import World
-    from tests.protocols import CreateVm, CreateVolume, ReadCalls, RunInstance, VmArguments
+from tests.protocols import CreateVm, CreateVolume, ReadCalls, RunInstance, VmArguments
 
 MIB_OF_2_GIB = 2048
 SIZE = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 1024}

@@ -1,28 +1,22 @@
 """`cpi check`: a cloud config's mistakes, each with its path and line, before a deployment makes them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 import yaml
 
+from testbed.executable import Cpi
+from testbed.world import World
 from tests.stories.checked_config import (
     CONTRADICTIONS,
     IN_AWS,
     OF_DIRECTOR,
     WRONG_TYPES,
+    Mistake,
     line_of,
     right,
     together,
     with_real_things,
 )
 from tests.stories.checking import checked, created, errors
-
-if TYPE_CHECKING:
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.stories.checked_config import Mistake
 
 MISTAKES = [*WRONG_TYPES, *CONTRADICTIONS, *IN_AWS, *OF_DIRECTOR]
 ALONE = [each for each in MISTAKES if not each.is_of_type]

@@ -1,26 +1,20 @@
 """`cpi check` and the account: what the cloud config names in AWS exists, and fits."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.reservations import reserved
-from testbed.world import PUBLIC_KEY
+from testbed.world import PUBLIC_KEY, World
+from tests.protocols import CpiWith
 from tests.stories.checked_config import LARGE, SUBNET, TARGET_GROUP, Z1, changed, env, right, subnet
 from tests.stories.checking import checked, checked_with, created, errors, of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import CpiWith
 
 PROPERTIES = (*LARGE, "cloud_properties")
 LARGE_PATH = "vm_types/large/cloud_properties"

@@ -1,24 +1,18 @@
 """`cpi check` with files as people write them: right ones, several, with variables, and broken ones."""
 
-from __future__ import annotations
-
 import socket
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
 from testbed import terminal
-from testbed.executable import ABSENT, SERVICES, Cpi, config
+from testbed.executable import ABSENT, SERVICES, Answer, Cpi, config
 from tests.stories.right_configs import CREATE_ENV, OWN, RIGHT, SPECIAL_NETWORKS, UNKNOWN, with_networks
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.executable import Answer
 
 
 @pytest.fixture

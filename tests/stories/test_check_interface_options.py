@@ -1,18 +1,13 @@
 """`cpi check` and the options of interfaces: what create_vm would refuse is found before a deployment."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from tests.stories.checked_config import DYNAMIC, LARGE, SUBNET, changed, env, right
+from testbed.executable import Answer, Cpi
+from testbed.world import World
+from tests.stories.checked_config import DYNAMIC, LARGE, SUBNET, Route, changed, env, right
 from tests.stories.checking import checked, checked_with, errors
-
-if TYPE_CHECKING:
-    from testbed.executable import Answer, Cpi
-    from testbed.world import World
-    from tests.stories.checked_config import Route
 
 EFA, EXPRESS = {"interface_type": "efa"}, {"ena_express": {"enabled": True}}
 TYPE: Route = (*LARGE, "cloud_properties", "instance_type")

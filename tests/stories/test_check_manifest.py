@@ -1,24 +1,18 @@
 """`cpi check --manifest`, and manifests for create-env: names, real combinations, and addresses."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from testbed.executable import ABSENT, Cpi, config
+from testbed.executable import ABSENT, Answer, Cpi, config
 from tests.stories import checking
 from tests.stories.checked_config import GONE, changed, line_of
+from tests.stories.checking import Findings
 from tests.stories.right_configs import CREATE_ENV
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.executable import Answer
-    from tests.stories.checking import Findings
 
 Route = tuple[str | int, ...]
 CONFIG: dict[str, Any] = {

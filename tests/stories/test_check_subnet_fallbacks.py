@@ -1,19 +1,14 @@
 """`cpi check` and subnet_fallbacks: what create_vm would refuse is found before a deployment."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
-from tests.stories.checked_config import DYNAMIC, NETWORK, SUBNET, changed, right
+from testbed.executable import Answer, Cpi
+from testbed.world import World
+from tests.stories.checked_config import DYNAMIC, NETWORK, SUBNET, Route, changed, right
 from tests.stories.checking import checked, checked_with, errors, of
-
-if TYPE_CHECKING:
-    from testbed.executable import Answer, Cpi
-    from testbed.world import World
-    from tests.stories.checked_config import Route
 
 KEY = ("cloud_properties", "subnet_fallbacks")
 AT_DYNAMIC = (*DYNAMIC, "subnets", 0)

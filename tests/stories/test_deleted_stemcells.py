@@ -1,16 +1,13 @@
 """delete_stemcell: the AMI and all of its snapshots, in as few calls as EC2 lets it be."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import ReadCalls, ReadWarnings
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import ReadCalls, ReadWarnings
 
 AT_ONCE = ["DescribeImages", "DeregisterImage", "DescribeImages"]
 UNKNOWN = {"code": "UnknownParameter", "message": "The parameter DeleteAssociatedSnapshots is not recognized"}

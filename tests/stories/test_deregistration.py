@@ -1,21 +1,14 @@
 """delete_vm: a VM leaves its load balancers first, where the configuration says so."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-from testbed.executable import finish
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.traffic import Traffic
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVolume, RunInstance, WriteError
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi, finish
+from testbed.traffic import Traffic
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVolume, RunInstance, WriteError
 
 CLASSIC, TARGETS = "DeregisterInstancesFromLoadBalancer", "DeregisterTargets"
 HEALTH = "DescribeTargetHealth"

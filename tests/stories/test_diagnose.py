@@ -1,14 +1,14 @@
 """`cpi diagnose`: the cause for which a VM does not answer is the first finding; nothing is changed."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
+from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, MBUS_PASSWORD, Cpi, config
+from testbed.world import World
 from tests.stories.operators import failed
 from tests.stories.vm_and_director import (
     AGENT,
@@ -18,12 +18,6 @@ from tests.stories.vm_and_director import (
     PRIVATE_KEY,
     VmAndDirector,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
 
 PANIC = "[    1.234] Kernel panic - not syncing: VFS: Unable to mount root fs on unknown-block(0,0)"
 READS = {

@@ -1,18 +1,13 @@
 """`cpi diagnose` finds no error about a VM that works, in each usual network."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from testbed.executable import Cpi, config
 from tests.stories.vm_and_director import AGENT, CREATE_ENV, DIRECTOR, VmAndDirector
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 OUTSIDE = "52.1.2.3"
 

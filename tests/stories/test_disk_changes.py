@@ -1,18 +1,14 @@
 """resize_disk and update_disk: volumes changed in place."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import RunInstance, WriteError
 from tests.stories.volumes import LOOK, TWO_GIB, Volumes, asked
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import RunInstance, WriteError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 

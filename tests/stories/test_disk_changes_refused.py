@@ -1,19 +1,15 @@
 """resize_disk and update_disk: why a volume is not changed, or not now."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
 from testbed.rules import REQUEST_ID
+from testbed.world import World
+from tests.protocols import CpiWith, WriteError
 from tests.stories.volumes import LOOK, METHODS, TWO_GIB, Volumes, asked
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, WriteError
 
 DECRYPTED = (
     "Volume '{}' can't lose its encryption, in place or by a copy: "

@@ -1,20 +1,15 @@
 """update_disk by a copy: the new disk, and the old one, which stays."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi, finish
+from testbed.world import World
+from tests.protocols import CpiWith, ReadCalls, Refuse, RunInstance, WriteError
 from tests.stories.disk_copies import OWN_TAGS, REQUEST, Copied, copy_tags
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, ReadCalls, Refuse, RunInstance, WriteError
-    from tests.stories.volumes import Volumes
+from tests.stories.volumes import Volumes
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 UPDATE = ["DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes"]

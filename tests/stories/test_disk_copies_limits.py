@@ -1,24 +1,17 @@
 """update_disk by a copy that EBS does not make now: the CPI waits, or the Director copies the data."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
-from testbed.executable import FORK_FROM, finish
+from testbed.cloud import FakeAws
+from testbed.executable import FORK_FROM, Answer, Cpi, finish
 from testbed.killing import leave
 from testbed.warm import Warm
+from testbed.world import World
+from tests.protocols import RunInstance
 from tests.stories.disk_copies import OWN_TAGS, Copied
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
-    from testbed.world import World
-    from tests.protocols import RunInstance
-    from tests.stories.volumes import Volumes
+from tests.stories.volumes import Volumes
 
 MOST = 5
 """Copies in progress in a Region."""

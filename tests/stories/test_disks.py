@@ -1,26 +1,21 @@
 """Persistent disks by themselves: made, looked for, tagged, deleted."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CpiWith,
-        CreateVolume,
-        ReadCalls,
-        ReadTags,
-        RunInstance,
-        WriteError,
-    )
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi
+from testbed.world import World
+from tests.protocols import (
+    CheckRefused,
+    CpiWith,
+    CreateVolume,
+    ReadCalls,
+    ReadTags,
+    RunInstance,
+    WriteError,
+)
 
 UNKNOWN = "vol-0123456789abcdef0"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"

@@ -1,20 +1,16 @@
 """KMS keys: one that has no effect is a warning, and an error about a key names it and its property."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVm, ReadWarnings
 from tests.stories.checked_config import changed, right
 from tests.stories.checking import checked
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVm, ReadWarnings
-    from tests.stories.volumes import Volumes
+from tests.stories.volumes import Volumes
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
 OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"

@@ -1,15 +1,12 @@
 """What an operator reads of AWS's error codes, and whether the Director may retry."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from tests.protocols import CpiWith, CreateVm
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from tests.protocols import CpiWith, CreateVm
 
 REFUSED = [
     ("UnsupportedHibernationConfiguration", "Or remove hibernation"),

@@ -1,29 +1,24 @@
 """`debug.event_log`: one line of JSON for each call, however it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import signal
 import stat
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi, config, finish
 from testbed.rules import REQUEST_ID
+from testbed.world import World
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-
-    Logging = Callable[..., Cpi]
+Logging = Callable[..., Cpi]
 
 VM, DISK = "i-00000000000000001", "vol-00000000000000001"
 THROTTLED = {"code": "RequestLimitExceeded", "message": "Request limit exceeded.", "status": 503}

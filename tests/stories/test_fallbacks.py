@@ -1,29 +1,23 @@
 """instance_type_fallbacks: when EC2 has none of a type, the next one is launched."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CreateVm,
-        ListResources,
-        ReadCalls,
-        ReadSettings,
-        RefuseLaunch,
-        VmArguments,
-        WriteError,
-        WriteNetwork,
-    )
+from testbed.world import World
+from tests.protocols import (
+    CreateVm,
+    ListResources,
+    ReadCalls,
+    ReadSettings,
+    RefuseLaunch,
+    VmArguments,
+    WriteError,
+    WriteNetwork,
+)
 
 FIRST, SECOND = "t3.micro", "m5.large"
 FALLBACK = {"instance_type": FIRST, "instance_type_fallbacks": [SECOND]}

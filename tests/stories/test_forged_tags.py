@@ -1,23 +1,17 @@
 """Tags that anybody may have written: nothing is deleted or adopted because of them alone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.killing import kill_at
+from testbed.world import World
+from tests.protocols import ReadTags, ReadWarnings
 from tests.stories.operators import ANY_AGE, GONE, LONG_AGO, METADATA, Sweep, Yard
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import ReadTags, ReadWarnings
-    from tests.stories.stemcell_images import Heavy
+from tests.stories.stemcell_images import Heavy
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 NOBLE = {"name": "bosh-noble", "version": "1.2"}

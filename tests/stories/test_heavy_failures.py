@@ -1,24 +1,19 @@
 """Heavy stemcells when AWS is busy, does not answer, fails or refuses: nothing is left."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Answer
 from testbed.rules import REQUEST_ID
-from tests.stories.stemcell_images import FULL_BLOCKS, read_back
+from testbed.world import World
+from tests.protocols import CpiWith, ListResources, WriteError
+from tests.stories.stemcell_images import FULL_BLOCKS, Heavy, read_back
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.world import World
-    from tests.protocols import CpiWith, ListResources, WriteError
-    from tests.stories.stemcell_images import Heavy
 
 THROTTLED = {
     "code": "RequestThrottledException",

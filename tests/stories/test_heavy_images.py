@@ -1,22 +1,15 @@
 """Images of heavy stemcells: bad ones are refused before any AWS call, large ones need little memory."""
 
-from __future__ import annotations
-
 import gzip
 import tarfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-from tests.stories.stemcell_images import BLOCK, MIB, SMALL, packed, written
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import WriteError
-    from tests.stories.stemcell_images import Heavy
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import WriteError
+from tests.stories.stemcell_images import BLOCK, MIB, SMALL, Heavy, packed, written
 
 AGAIN = ". Download the stemcell again"
 OTHER = ". Use a stemcell whose image contains root.img alone, as a file"

@@ -1,23 +1,26 @@
 """Heavy stemcells: an image becomes a snapshot by the EBS direct APIs, and the snapshot an AMI."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID
-from tests.stories.stemcell_images import BLOCK, FULL_BLOCKS, PROPERTIES, SMALL, packed, read_back, written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import CpiWith, ReadCalls, ReadTags, WriteError
-    from tests.stories.stemcell_images import Heavy
+from testbed.world import World
+from tests.protocols import CpiWith, ReadCalls, ReadTags, WriteError
+from tests.stories.stemcell_images import (
+    BLOCK,
+    FULL_BLOCKS,
+    PROPERTIES,
+    SMALL,
+    Heavy,
+    packed,
+    read_back,
+    written,
+)
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"

@@ -1,19 +1,15 @@
 """What the CPI accepts and does not use: a warning of the call, and an error of `cpi check`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVm, ReadWarnings, WriteNetwork
 from tests.stories.checked_config import changed, env, right
 from tests.stories.checking import checked, checked_with, errors
-
-if TYPE_CHECKING:
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVm, ReadWarnings, WriteNetwork
-    from tests.stories.volumes import Volumes
+from tests.stories.volumes import Volumes
 
 ROOT, STORE = {"use_root_disk": True}, {"use_instance_storage": True}
 ONLY_ROOT = "set the root disk's in root_disk, or remove one of them"

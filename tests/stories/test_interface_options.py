@@ -1,24 +1,20 @@
 """create_vm: EFA, network cards, ENA Express and connection tracking of a network's interface."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.traffic import Traffic
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CpiWith,
-        CreateVm,
-        ReadCalls,
-        WriteNetwork,
-    )
+from testbed.cloud import FakeAws
+from testbed.traffic import Traffic
+from testbed.world import World
+from tests.protocols import (
+    CheckRefused,
+    CpiWith,
+    CreateVm,
+    ReadCalls,
+    WriteNetwork,
+)
 
 LAUNCHED_LONG_AGO = ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"]
 TWO_CARDS = {"instance_type": "c6in.32xlarge"}

@@ -1,21 +1,16 @@
 """A process that was killed has left something behind: the same call again finds it and goes on with it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Answer
 from testbed.killing import kill_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.traffic import Traffic
-    from testbed.world import World
-    from tests.protocols import CreateVm, ReadCalls, Refuse, StartVm
+from testbed.traffic import Traffic
+from testbed.world import World
+from tests.protocols import CreateVm, ReadCalls, Refuse, StartVm
 
 ADDRESS = "10.0.1.10"
 

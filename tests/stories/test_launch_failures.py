@@ -1,17 +1,12 @@
 """create_vm when EC2 refuses the launch: what the Director may ask for again, and what not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-pytestmark = pytest.mark.usefixtures("hasty")
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVm, ListResources, RefuseLaunch, WriteError, WriteNetwork
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVm, ListResources, RefuseLaunch, WriteError, WriteNetwork
+pytestmark = pytest.mark.usefixtures("hasty")
 
 
 @pytest.mark.parametrize(

@@ -1,29 +1,24 @@
 """create_vm and `cpi check` with a launch template: what it may hold, and what becomes of it."""
 
-from __future__ import annotations
-
 import base64
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
+from testbed.world import World
+from tests.protocols import (
+    CheckRefused,
+    CreateVm,
+    ReadCalls,
+    ReadSettings,
+    ReadWarnings,
+    WriteNetwork,
+)
 from tests.stories.checked_config import LARGE, changed, right
 from tests.stories.checking import checked, errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CreateVm,
-        ReadCalls,
-        ReadSettings,
-        ReadWarnings,
-        WriteNetwork,
-    )
 
 UNKNOWN = "lt-0123456789abcdef0"
 SECRET = "not-to-be-told"

@@ -1,14 +1,13 @@
 """Hostile images of heavy stemcells: an error before any AWS call, with little memory and CPU time."""
 
-from __future__ import annotations
-
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from tests.crafted_tars import (
     DATA,
@@ -25,14 +24,8 @@ from tests.crafted_tars import (
     packed,
     sparse,
 )
-from tests.stories.stemcell_images import written
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from tests.protocols import WriteError
-    from tests.stories.stemcell_images import Heavy
+from tests.protocols import WriteError
+from tests.stories.stemcell_images import Heavy, written
 
 MEMORY_MIB = 256
 CPU_SECONDS = 10

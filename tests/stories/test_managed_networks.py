@@ -1,25 +1,19 @@
 """Managed networks, from their creation to their deletion."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_network
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import kill_at
+from testbed.world import World
 from tests.conftest import SPEED
+from tests.protocols import CreateVm, ListResources, ReadCalls, ReadTags, WriteError
 from tests.stories.lookups import FAILING_LOOKUPS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CreateVm, ListResources, ReadCalls, ReadTags, WriteError
 
 REQUEST = {"request_id": "cpi-424242"}
 DENIED = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}

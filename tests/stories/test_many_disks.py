@@ -1,18 +1,14 @@
 """attach_disk on VMs that have used up the usual eleven names."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVolume, ReadCalls, RunInstance, WriteError
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVolume, ReadCalls, RunInstance, WriteError
 
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 USUAL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]

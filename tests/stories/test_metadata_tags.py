@@ -1,20 +1,16 @@
 """`instance_metadata_tags`: an instance whose metadata shows its tags restricts their keys."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVm, ReadTags, WriteNetwork
 from tests.stories.checked_config import right
 from tests.stories.checking import checked, errors
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVm, ReadTags, WriteNetwork
 
 ENABLED = {"instance_metadata_tags": "enabled"}
 BAD = {"cost center": "a"}

@@ -1,36 +1,30 @@
 """Tags that a manifest may write: none gets a key of the CPI's own, and none has an effect."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import pytest
 
 from bosh_aws_cpi.plan.tags import MAX_KEY
 from bosh_aws_cpi.tag_names import OWN
-from testbed.executable import DIRECTOR_UUID
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Answer, Cpi
+from testbed.traffic import Traffic
+from testbed.world import World
+from tests.protocols import (
+    CpiWith,
+    CreateVm,
+    CreateVolume,
+    ReadTags,
+    ReadWarnings,
+    RunInstance,
+    WriteNetwork,
+)
 from tests.stories.operators import ANY_AGE, LONG_AGO, Sweep
+from tests.stories.stemcell_images import Heavy
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer, Cpi
-    from testbed.traffic import Traffic
-    from testbed.world import World
-    from tests.protocols import (
-        CpiWith,
-        CreateVm,
-        CreateVolume,
-        ReadTags,
-        ReadWarnings,
-        RunInstance,
-        WriteNetwork,
-    )
-    from tests.stories.stemcell_images import Heavy
-
-    Tags = dict[str, str]
-    Outcome = dict[str, object]
+Tags = dict[str, str]
+Outcome = dict[str, object]
 
 FORGED: Final = "forged"
 ADDRESS, OTHER_ADDRESS = "10.0.1.10", "10.0.1.11"

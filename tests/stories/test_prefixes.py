@@ -1,15 +1,12 @@
 """create_vm: prefixes that are delegated to an interface, and addresses that are asked for twice."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import CheckRefused, CreateVm, ReadSettings, WriteNetwork
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import CheckRefused, CreateVm, ReadSettings, WriteNetwork
 
 NO_ADDRESS = (
     "Could not find a single ip address for nic group '{}' "

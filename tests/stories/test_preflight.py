@@ -1,23 +1,18 @@
 """`cpi preflight`: what AWS permits and what it lacks, found out without a change to anything."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES
 from bosh_aws_cpi.tools.preflight import NOT_CHECKABLE
+from testbed.cloud import FakeAws
 from testbed.tls import Authority, TlsRelay
+from tests.protocols import CreateVolume, RunInstance
 from tests.stories.operators import Preflight, Unnamed, failed, feature
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from tests.protocols import CreateVolume, RunInstance
 
 NOWHERE = "http://127.0.0.1:1"
 ROLE = "arn:aws:iam::123456789012:role/cpi"

@@ -1,24 +1,17 @@
 """`cpi preflight` where AWS gives no verdict, and where something else answers in its place."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
-from testbed.loopback import LoopbackServer, Reply
+from testbed.cloud import FakeAws
+from testbed.loopback import LoopbackServer, Reply, Request
+from testbed.world import World
+from tests.protocols import CpiWith
 from tests.stories.checked_config import right
 from tests.stories.operators import Preflight, Unnamed, failed, feature
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from testbed.cloud import FakeAws
-    from testbed.loopback import Request
-    from testbed.world import World
-    from tests.protocols import CpiWith
 
 NEEDED = len(FEATURES[BASELINE].actions)
 ROLE = "arn:aws:iam::123456789012:role/cpi"

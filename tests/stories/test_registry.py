@@ -1,18 +1,14 @@
 """A registry that is not configured, or fails: a repeated call finishes what AWS has already done."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
-
-if TYPE_CHECKING:
-    from testbed.world import World
-    from tests.protocols import CreateVolume, RunInstance
+from testbed.world import World
+from tests.protocols import CreateVolume, RunInstance
 
 
 @pytest.mark.parametrize("version", [1, 2])

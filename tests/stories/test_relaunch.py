@@ -1,26 +1,21 @@
 """Instances that EC2 ends while they are pending: launched again, or not."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import finish
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CreateVm,
-        ListResources,
-        ReadCalls,
-        StartVm,
-        WriteError,
-        WriteNetwork,
-    )
+from testbed.world import World
+from tests.protocols import (
+    CreateVm,
+    ListResources,
+    ReadCalls,
+    StartVm,
+    WriteError,
+    WriteNetwork,
+)
 
 ADDRESS = "10.0.1.10"
 OWN_FAULT = "Server.InternalError: Internal error on launch"

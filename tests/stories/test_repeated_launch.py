@@ -1,31 +1,27 @@
 """create_vm made twice: the same one finds its VM, and never makes a second."""
 
-from __future__ import annotations
-
 import string
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
+from testbed.world import World
+from tests.protocols import (
+    CreateVm,
+    ListResources,
+    ReadCalls,
+    ReadTags,
+    ReadWarnings,
+    Refuse,
+    VmArguments,
+    WriteNetwork,
+)
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CreateVm,
-        ListResources,
-        ReadCalls,
-        ReadTags,
-        ReadWarnings,
-        Refuse,
-        VmArguments,
-        WriteNetwork,
-    )
 
 BY_US = "<stateReason><code>Client.UserInitiatedShutdown</code><message>x</message></stateReason>"
 LAUNCHED_LONG_AGO = ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"]

@@ -1,28 +1,23 @@
 """Launches in capacity reservations and on their markets, and the fallback types outside of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.reservations import reserved
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CpiWith,
-        CreateVm,
-        ListResources,
-        ReadCalls,
-        RefuseLaunch,
-        WriteError,
-        WriteNetwork,
-    )
+from testbed.world import World
+from tests.protocols import (
+    CheckRefused,
+    CpiWith,
+    CreateVm,
+    ListResources,
+    ReadCalls,
+    RefuseLaunch,
+    WriteError,
+    WriteNetwork,
+)
 
 MARKET, RESERVED = "InstanceMarketOptions", "CapacityReservationSpecification"
 FIRST, SECOND = "t3.micro", "m5.large"

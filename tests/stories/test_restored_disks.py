@@ -1,19 +1,15 @@
 """Disks from snapshots: create_disk with `snapshot_id`, and what cpi check says of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVolume, ReadCalls, RunInstance, WriteError
 from tests.stories.checked_config import DISK, changed, right
 from tests.stories.checking import checked, errors
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVolume, ReadCalls, RunInstance, WriteError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"

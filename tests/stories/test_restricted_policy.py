@@ -1,23 +1,17 @@
 """docs/iam-policy-restricted.json: a Director works with it, and can't touch what is another Director's."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVm, ReadTags
+from tests.stories.own_vm import OwnVm
 from tests.stories.stemcell_images import Heavy
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVm, ReadTags
-    from tests.stories.own_vm import OwnVm
 
 ACCOUNT = "123456789012"
 REGION = "us-east-1"

@@ -1,17 +1,12 @@
 """create_vm: the security groups of its interfaces."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import CheckRefused, CpiWith, CreateVm, WriteNetwork
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import CheckRefused, CpiWith, CreateVm, WriteNetwork
 
 
 @pytest.mark.parametrize(

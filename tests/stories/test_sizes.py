@@ -1,18 +1,13 @@
 """calculate_vm_cloud_properties: the instance type for a wanted size."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from tests.protocols import CpiWith, Refuse, WriteError
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from tests.protocols import CpiWith, Refuse, WriteError
 
 LARGEST = "Largest known VM type is 'r5.16xlarge': 64 CPU, 524288 RAM."
 

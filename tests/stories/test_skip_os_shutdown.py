@@ -1,25 +1,22 @@
 """delete_vm: VMs whose disks all go with them may end without their operating system's shutdown."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CpiWith,
-        CreateVm,
-        CreateVolume,
-        ReadCalls,
-        ReadTags,
-        ReadWarnings,
-        Refuse,
-        RunInstance,
-        WriteError,
-    )
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import (
+    CpiWith,
+    CreateVm,
+    CreateVolume,
+    ReadCalls,
+    ReadTags,
+    ReadWarnings,
+    Refuse,
+    RunInstance,
+    WriteError,
+)
 
 END, LOOK = "TerminateInstances", "DescribeInstances"
 OPTION = "SkipOsShutdown"

@@ -1,20 +1,15 @@
 """snapshot_disk and delete_snapshot."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi
+from testbed.world import World
 from tests.conftest import SPEED
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CreateVolume, ListResources, ReadTags, RunInstance, WriteError
+from tests.protocols import CreateVolume, ListResources, ReadTags, RunInstance, WriteError
 
 CALLS = ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"]
 METADATA = {

@@ -1,24 +1,20 @@
 """Spot VMs, with and without a way out."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CreateVm,
-        ListResources,
-        ReadCalls,
-        RefuseLaunch,
-        WriteError,
-        WriteNetwork,
-    )
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import (
+    CreateVm,
+    ListResources,
+    ReadCalls,
+    RefuseLaunch,
+    WriteError,
+    WriteNetwork,
+)
 
 MARKET = "InstanceMarketOptions"
 SPOT = {f"{MARKET}.MarketType": "spot"}

@@ -1,39 +1,33 @@
 """create_vm with `spread`: the VMs of an instance group share a spread placement group of their own."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Answer, finish
 from testbed.killing import kill_at
+from testbed.world import World
 from tests.gathering import GATHERED
+from tests.protocols import (
+    CheckRefused,
+    CpiWith,
+    CreateVm,
+    ReadCalls,
+    ReadTags,
+    ReadWarnings,
+    StartVm,
+    WriteError,
+    WriteNetwork,
+)
 from tests.stories.operators import OTHER_DIRECTOR
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CpiWith,
-        CreateVm,
-        ReadCalls,
-        ReadTags,
-        ReadWarnings,
-        StartVm,
-        WriteError,
-        WriteNetwork,
-    )
-
-    SpreadVm = Callable[..., Answer]
-    HaveGroup = Callable[..., None]
-    HaveMembers = Callable[[int], list[str]]
-    Launches = Callable[[], list[tuple[str, bool, bool]]]
-    Groups = Callable[[], list[dict[str, Any]]]
+SpreadVm = Callable[..., Answer]
+HaveGroup = Callable[..., None]
+HaveMembers = Callable[[int], list[str]]
+Launches = Callable[[], list[tuple[str, bool, bool]]]
+Groups = Callable[[], list[dict[str, Any]]]
 
 GROUP = "bosh-1-db-etcd"
 NAME = f"bosh-{DIRECTOR_UUID}-{GROUP}"

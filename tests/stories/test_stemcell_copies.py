@@ -1,21 +1,15 @@
 """Copies of light stemcells' AMIs: found again, and from other regions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import kill_at, leave
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, Refuse, WriteError
+from testbed.world import World
+from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, Refuse, WriteError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 NO_AMI = "Stemcell does not contain an AMI in region us-east-1"

@@ -1,21 +1,17 @@
 """AMIs with settings of their own: shared with other accounts, deprecated, with IMDSv2 or a NitroTPM."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
 from testbed.world import World
+from tests.protocols import CheckRefused, CpiWith, ListResources, ReadCalls, ReadWarnings, Refuse
 from tests.stories.checked_config import right
 from tests.stories.checking import checked
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from tests.protocols import CheckRefused, CpiWith, ListResources, ReadCalls, ReadWarnings, Refuse
-    from tests.stories.stemcell_images import Heavy
+from tests.stories.stemcell_images import Heavy
 
 OTHER = "222222222222"
 ORGANIZATION = "arn:aws:organizations::123456789012:organization/o-abcdefghij"

@@ -1,18 +1,13 @@
 """Stemcells: light ones, their encrypted copies, and what deleting leaves."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, ReadCalls, ReadTags, WriteError
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, ReadCalls, ReadTags, WriteError
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 NO_AMI = "Stemcell does not contain an AMI in region us-east-1"

@@ -1,24 +1,19 @@
 """subnet_fallbacks: when the subnet of a dynamic network is full, the VM is launched in the next one."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.killing import kill_at
+from testbed.traffic import Traffic
+from testbed.world import World
+from tests.protocols import CreateVm, ReadCalls, RefuseLaunch, StartVm
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.traffic import Traffic
-    from testbed.world import World
-    from tests.protocols import CreateVm, ReadCalls, RefuseLaunch, StartVm
-
-    Fill = Callable[..., list[str]]
-    Tried = Callable[[], list[tuple[str, str]]]
+Fill = Callable[..., list[str]]
+Tried = Callable[[], list[tuple[str, str]]]
 
 FULL = "RunInstances failed with InsufficientFreeAddressesInSubnet: "
 FIRST, SECOND = "t3.micro", "m5.large"

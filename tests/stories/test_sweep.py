@@ -1,23 +1,18 @@
 """`cpi sweep` lists leaked resources, deletes them on request, and touches nothing else."""
 
-from __future__ import annotations
-
 import re
 import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
+from testbed.world import World
 from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SPREAD, Sweep, Yard
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
 
 READS = {
     "DescribeImages",

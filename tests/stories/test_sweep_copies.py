@@ -1,20 +1,14 @@
 """`cpi sweep`: the disks that update_disk has replaced, and copies that it did not finish."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
 from testbed.killing import kill_at
+from testbed.world import World
+from tests.protocols import RunInstance
 from tests.stories.disk_copies import Copied
 from tests.stories.operators import ANY_AGE, Sweep
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import RunInstance
 
 ASK = "left to you: name it with --disk"
 

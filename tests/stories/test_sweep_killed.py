@@ -1,22 +1,16 @@
 """What calls that were killed have left behind is found, and removed as far as it is certain."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi, Process
 from testbed.killing import kill_at
+from testbed.world import World
+from tests.protocols import StartVm, WriteNetwork
 from tests.stories.operators import ANY_AGE, Sweep
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi, Process
-    from testbed.world import World
-    from tests.protocols import StartVm, WriteNetwork
-    from tests.stories.stemcell_images import Heavy
+from tests.stories.stemcell_images import Heavy
 
 
 @pytest.fixture

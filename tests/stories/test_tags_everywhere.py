@@ -1,21 +1,16 @@
 """`aws.tags`: an account whose policy denies every untagged creation is no obstacle."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, ReadWarnings
+from tests.stories.own_vm import OwnVm
 from tests.stories.stemcell_images import Heavy
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, ReadWarnings
-    from tests.stories.own_vm import OwnVm
 
 KEY = "cost-center"
 TAGS = {KEY: 4711, "owner": "platform"}

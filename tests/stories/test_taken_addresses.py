@@ -1,25 +1,20 @@
 """Addresses in use: a terminating VM is waited for, a leaked interface is deleted, all others stay."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.cpi.vms.create.interfaces import MAX_UNATTACHED
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.cloud import FakeAws
+from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import kill_at
+from testbed.world import World
+from tests.protocols import CreateVm, ReadWarnings, RunInstance, StartVm, WriteError, WriteNetwork
 from tests.stories.lookups import FAILING_LOOKUPS
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CreateVm, ReadWarnings, RunInstance, StartVm, WriteError, WriteNetwork
 
 ADDRESS = "10.0.1.10"
 SEVERAL = pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])

@@ -1,34 +1,29 @@
 """VMs in target groups by address and by port: create_vm registers them, delete_vm deregisters addresses."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.traffic import Traffic
+from testbed.world import World
+from tests.protocols import (
+    CheckRefused,
+    CpiWith,
+    CreateVm,
+    ListResources,
+    ReadCalls,
+    ReadTags,
+    ReadWarnings,
+    Refuse,
+    WriteError,
+    WriteNetwork,
+)
 from tests.stories.operators import Sweep
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.traffic import Traffic
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CpiWith,
-        CreateVm,
-        ListResources,
-        ReadCalls,
-        ReadTags,
-        ReadWarnings,
-        Refuse,
-        WriteError,
-        WriteNetwork,
-    )
-
-    Targets = Callable[[], set[tuple[str, str, int]]]
+Targets = Callable[[], set[tuple[str, str, int]]]
 
 REGISTER, DEREGISTER, HEALTH = "RegisterTargets", "DeregisterTargets", "DescribeTargetHealth"
 END, LOOK, TAG = "TerminateInstances", "DescribeInstances", "CreateTags"

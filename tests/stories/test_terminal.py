@@ -1,32 +1,26 @@
 """What people read on a terminal: foreign text can neither steer it nor forge a line."""
 
-from __future__ import annotations
-
 import base64
 import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi.plan import spread
 from testbed import terminal
+from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
+from testbed.world import World
 from tests.stories.operators import ANY_AGE, GONE, Preflight, Sweep, Unnamed, Yard
 from tests.stories.right_configs import OWN
 from tests.stories.vm_and_director import VmAndDirector
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-
-    OnTerminal = Callable[..., tuple[Answer, Answer]]
+OnTerminal = Callable[..., tuple[Answer, Answer]]
 
 IN_XML = "a\nb\x85\x9b2J\u00ad\u200b\u202e\u2028\u2029\u2066\U000e0041z"
 """Line breaks, control characters and format characters that an answer of AWS can have."""

@@ -1,18 +1,14 @@
 """create_vm: what leads to a VM from outside: elastic IPs, load balancers, routes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.traffic import Traffic
-    from testbed.world import World
-    from tests.protocols import CheckRefused, CreateVm, ReadSettings, RunInstance, WriteNetwork
+from testbed.cloud import FakeAws
+from testbed.traffic import Traffic
+from testbed.world import World
+from tests.protocols import CheckRefused, CreateVm, ReadSettings, RunInstance, WriteNetwork
 
 
 @pytest.fixture

@@ -1,29 +1,23 @@
 """What is known of instance types: asked from EC2 once a day, and looked up where it may not be asked."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config, finish
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CpiWith,
-        CreateVm,
-        CreateVolume,
-        ReadSettings,
-        ReadWarnings,
-        RunInstance,
-        StartVm,
-        WriteNetwork,
-    )
+from testbed.world import World
+from tests.protocols import (
+    CpiWith,
+    CreateVm,
+    CreateVolume,
+    ReadSettings,
+    ReadWarnings,
+    RunInstance,
+    StartVm,
+    WriteNetwork,
+)
 
 ASKING = "DescribeInstanceTypes"
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}

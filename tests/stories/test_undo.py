@@ -1,22 +1,18 @@
 """Nothing is left behind of a VM that can't be made, and of what can't be removed that much is logged."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.loopback import Reply, Request
 from testbed.registry import PASSWORD, USER, Registry
+from testbed.world import World
 from tests.conftest import SPEED
+from tests.protocols import CreateVm, ListResources, Refuse, WriteError, WriteNetwork
 
 pytestmark = pytest.mark.usefixtures("hasty")
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import CreateVm, ListResources, Refuse, WriteError, WriteNetwork
 
 
 LEFT = "Perhaps left behind"

@@ -1,23 +1,18 @@
 """Nothing is left behind of a VM that has everything: interfaces, routes, load balancers, an elastic IP."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.registry import PASSWORD, USER, Registry
+from testbed.traffic import Traffic
+from testbed.world import World
+from tests.protocols import CreateVm, ListResources, Refuse, VmArguments, WriteError
 
 pytestmark = pytest.mark.usefixtures("hasty")
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.traffic import Traffic
-    from testbed.world import World
-    from tests.protocols import CreateVm, ListResources, Refuse, VmArguments, WriteError
 
 
 LEFT = "Perhaps left behind"

@@ -1,18 +1,11 @@
 """Answers that can't be read, such as a proxy's, at any call."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
-from testbed.executable import Cpi, config
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.world import World
-    from tests.protocols import CreateVm
+from testbed.cloud import FakeAws
+from testbed.executable import Answer, Cpi, config
+from testbed.world import World
+from tests.protocols import CreateVm
 
 SECRET = "hunter2-hunter2"
 UNREADABLE = "AWS could not be called: its answer can't be read. Is there a proxy in between?"

@@ -1,16 +1,12 @@
 """create_vm: the root and the ephemeral disk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.world import World
-    from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadWarnings
+from testbed.world import World
+from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadWarnings
 
 ROOT = {"VolumeType": "gp3", "DeleteOnTermination": "true"}
 EPHEMERAL = {"VolumeSize": "10", **ROOT}

@@ -1,26 +1,22 @@
 """create_vm: everything else that RunInstances is told, and zones."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CpiWith,
-        CreateVm,
-        CreateVolume,
-        ReadCalls,
-        ReadTags,
-        WriteError,
-        WriteNetwork,
-    )
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import (
+    CheckRefused,
+    CpiWith,
+    CreateVm,
+    CreateVolume,
+    ReadCalls,
+    ReadTags,
+    WriteError,
+    WriteNetwork,
+)
 
 LONG = "x" * 300
 

@@ -1,16 +1,13 @@
 """VMs that are there: deleted, looked for, rebooted, tagged, asked for their disks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import CpiWith, CreateVolume, ReadTags, RunInstance, WriteError
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVolume, ReadTags, RunInstance, WriteError
 
 UNKNOWN = "i-0123456789abcdef0"
 STATE = "<instanceState>.*?</instanceState>"

@@ -1,25 +1,20 @@
 """create_vm: from networks to network interfaces."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import (
-        CheckRefused,
-        CreateVm,
-        ReadCalls,
-        ReadSettings,
-        ReadTags,
-        WriteError,
-        WriteNetwork,
-    )
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import (
+    CheckRefused,
+    CreateVm,
+    ReadCalls,
+    ReadSettings,
+    ReadTags,
+    WriteError,
+    WriteNetwork,
+)
 
 SUBNETS_DIFFER = (
     "Networks in nic_group '{}' have different subnet ids: {} or probably none of them have any "

@@ -1,16 +1,13 @@
 """create_vm: hosts, processors and capacity, what passes the interfaces, and what is unknown."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import CreateVm, ReadCalls, ReadWarnings, WriteNetwork
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import CreateVm, ReadCalls, ReadWarnings, WriteNetwork
 
 HOST = "h-0123456789abcdef0"
 HOSTS = "arn:aws:resource-groups:us-east-1:123456789012:group/hosts"

@@ -1,15 +1,12 @@
 """create_vm: what is wrong with its properties is said before anything is made."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
 
 MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 HOST = {"id": "h-0123456789abcdef0"}

@@ -1,23 +1,16 @@
 """Heavy stemcells by way of a volume that the VM on which the executable runs has attached."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, finish
 from testbed.rules import REQUEST_ID
-from tests.stories.own_vm import DISK_SIZE, loop_device, makes_loop_devices
+from testbed.world import World
+from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings
+from tests.stories.own_vm import DISK_SIZE, OwnVm, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import PROPERTIES, SMALL
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings
-    from tests.stories.own_vm import OwnVm
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"

@@ -1,22 +1,18 @@
 """Heavy stemcells by way of a volume, when something fails: the volume is detached and deleted."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.world import World
+from tests.protocols import WriteError
+from tests.stories.own_vm import OwnVm
+
 pytestmark = pytest.mark.usefixtures("hasty")
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
-    from testbed.cloud import FakeAws
-    from testbed.world import World
-    from tests.protocols import WriteError
-    from tests.stories.own_vm import OwnVm
-
-    Made = Callable[[], dict[str, list[str]]]
+Made = Callable[[], dict[str, list[str]]]
 
 INVALID = {"code": "InvalidRequest", "message": "No.", "status": 400}
 NO_COPY = "Unable to copy stemcell root image: "

@@ -1,16 +1,13 @@
 """Names with characters that are wildcards in EC2's filters: they stand for themselves."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import VmArguments, WriteError, WriteNetwork
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import VmArguments, WriteError, WriteNetwork
 
 SPENT = {"code": "IdempotentParameterMismatch", "message": "Other arguments."}
 NOBLE = {"name": "bosh-noble", "version": "1.2", "encrypted": True}

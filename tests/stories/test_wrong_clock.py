@@ -1,24 +1,18 @@
 """The machine's clock is wrong, or is set during a call: AWS's own clock decides how old a resource is."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from testbed.executable import Cpi, config, finish
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi, Process, config, finish
 from testbed.killing import kill_at
 from testbed.shifted import COMMAND
+from testbed.world import World
+from tests.protocols import CreateVolume
 from tests.stories.operators import Sweep, Yard
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Process
-    from testbed.world import World
-    from tests.protocols import CreateVolume
 
 MINUTES = 60
 HOURS = 60 * MINUTES

@@ -1,25 +1,21 @@
 """zone_fallback: when the zone of a VM has no room for it, it is launched in another zone."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Cpi
-    from testbed.world import World
-    from tests.protocols import (
-        CreateVm,
-        CreateVolume,
-        ReadCalls,
-        RefuseLaunch,
-        WriteError,
-        WriteNetwork,
-    )
+from testbed.cloud import FakeAws
+from testbed.executable import Cpi
+from testbed.world import World
+from tests.protocols import (
+    CreateVm,
+    CreateVolume,
+    ReadCalls,
+    RefuseLaunch,
+    WriteError,
+    WriteNetwork,
+)
 
 FIRST, SECOND = "t3.micro", "m5.large"
 ANYWHERE = {"zone_fallback": True}

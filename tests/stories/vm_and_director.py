@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
-from testbed.executable import MBUS_PASSWORD, SECRETS, Cpi, config
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from testbed.cloud import FakeAws
-    from testbed.executable import Answer
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.executable import MBUS_PASSWORD, SECRETS, Answer, Cpi, config
+from testbed.world import World
 
 DIRECTOR = "10.0.2.6"
 VM = "10.0.1.10"

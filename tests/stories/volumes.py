@@ -1,12 +1,9 @@
 """EBS volumes as stories have them there, look at them, and read how they were changed."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.world import World
 
 LOOK = "DescribeVolumesModifications"
 METHODS = ("resize_disk", "update_disk")

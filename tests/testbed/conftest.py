@@ -1,18 +1,13 @@
 """What the tests of the test bed share, beyond the server and the world that all tests share."""
 
-from __future__ import annotations
-
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
-
-    from testbed.world import World
+from testbed.world import World
 
 
 @pytest.fixture

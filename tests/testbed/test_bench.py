@@ -1,8 +1,6 @@
 """The benchmark: its table, its limits, and one small run of it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,11 +8,7 @@ from testbed.bench import __main__ as program
 from testbed.bench import forms, measuring, sweeping, table
 from testbed.bench.measuring import Bench, BenchError, Figures, check_alike
 from testbed.bench.rows import MOST, PIP, RELEASE, ROWS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
+from testbed.cloud import FakeAws
 
 
 def figures(instructions: float | None, cpu: float = 100) -> Figures:

@@ -1,16 +1,13 @@
 """The EBS direct APIs: snapshots that are written block by block."""
 
-from __future__ import annotations
-
 from base64 import b64encode
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-if TYPE_CHECKING:
-    from testbed.cloud import FakeAws
+from testbed.cloud import FakeAws
 
 BLOCK = 524_288
 

@@ -1,25 +1,18 @@
 """A forked executable behaves like one that is started, and the record of the calls of all of them."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from testbed import executable
 from testbed.cloud import FakeAws
-from testbed.executable import ABSENT, Cpi, config, request
+from testbed.executable import ABSENT, Answer, Cpi, config, request
 from testbed.program_calls import VARIABLE
-from testbed.warm import fork
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from testbed.executable import Answer
-    from testbed.warm import Warm
-    from testbed.world import World
+from testbed.warm import Warm, fork
+from testbed.world import World
 
 
 @pytest.fixture

@@ -5,19 +5,16 @@ The trials of `make aws-check`, which tests/acceptance runs against the simulate
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.traffic import Traffic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.world import World
 
 UNKNOWN = "0123456789abcdef0"
 ZONE = "us-east-1a"

@@ -1,16 +1,12 @@
 """What a rule's `states` do: a resource that isn't ready yet looks so, and can't be used."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.cloud import FakeAws
-    from testbed.world import World
+from testbed.cloud import FakeAws
+from testbed.world import World
 
 
 @pytest.fixture

@@ -1,21 +1,15 @@
 """Which operations of AWS the program calls, read from its source."""
 
-from __future__ import annotations
-
 import ast
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import botocore.session
 from botocore import xform_name
+from botocore.model import ServiceModel
 
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from botocore.model import ServiceModel
 
 ALL_SERVICES = [*SERVICES, *COMMAND_SERVICES]
 ROOT = Path(__file__).parents[2] / "src/bosh_aws_cpi"

@@ -1,15 +1,15 @@
 """What the unit tests share: a clock that stands still, stubbed AWS clients, a call's cloud, the log."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import botocore.session
 import pytest
@@ -21,10 +21,6 @@ from bosh_aws_cpi.aws.sdk import clock as aws_clock
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.cpi.cloud import Cloud
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 DIRECTOR = "director-1"
 

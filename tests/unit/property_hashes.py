@@ -1,7 +1,5 @@
 """All hashes of cloud properties that the program reads."""
 
-from __future__ import annotations
-
 from typing import Final
 
 from bosh_aws_cpi.properties import (

@@ -1,7 +1,5 @@
 """The table of BOSH's acceptance tests in docs/testing.md: it has each story in tests/e2e/bats."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

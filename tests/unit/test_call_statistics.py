@@ -1,7 +1,5 @@
 """Counting what a call costs at AWS."""
 
-from __future__ import annotations
-
 import pytest
 
 from bosh_aws_cpi.call_statistics import CallStatistics

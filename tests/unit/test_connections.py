@@ -1,19 +1,13 @@
 """Which certificates a connection of the SDK trusts."""
 
-from __future__ import annotations
-
 import ssl
+from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
 
+import pytest
 from urllib3.connection import HTTPSConnection
 
 from bosh_aws_cpi import connections
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 
 def test_one_thread_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,5 @@
 """The tables of the pages that scripts/docs writes."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys

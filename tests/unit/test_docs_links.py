@@ -1,17 +1,12 @@
 """The documentation's links, anchors and file names lead to something that exists."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src/bosh_aws_cpi"

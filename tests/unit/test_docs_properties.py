@@ -1,12 +1,10 @@
 """docs/cloud-properties.md against the code."""
 
-from __future__ import annotations
-
 import ast
 import re
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -16,9 +14,6 @@ from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SHUTDOWN_TAG
 from tests.listing import check_listed
 from tests.unit.property_hashes import HASHES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/cloud-properties.md").read_text()

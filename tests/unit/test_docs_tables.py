@@ -1,19 +1,14 @@
 """docs/errors.md against the code, and the waits that docs/retries.md lists."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bosh_aws_cpi import errors
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.timing import Policy
 from bosh_aws_cpi.errors import BoshError
 from tests.listing import check_listed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 ERRORS = (ROOT / "docs/errors.md").read_text()

@@ -1,7 +1,5 @@
 """The errors a caller can be answered with."""
 
-from __future__ import annotations
-
 import pytest
 
 from bosh_aws_cpi import errors

@@ -1,14 +1,13 @@
 """The policies for the CPI's user, and the script that makes them of the calls that tests see."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.loaders import create_loader
@@ -16,9 +15,6 @@ from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES, NEEDS_NO_PERMISSION
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/iam_policy"

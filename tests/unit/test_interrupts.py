@@ -1,23 +1,17 @@
 """SIGTERM, SIGINT and the loss of the caller as an exception that comes only where it can do no harm."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal
 import socket
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.interrupts import Interrupted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from tests.unit.conftest import Clock
+from tests.unit.conftest import Clock
 
 pytestmark = pytest.mark.usefixtures("signals")
 

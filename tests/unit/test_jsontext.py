@@ -1,7 +1,5 @@
 """JSON as every other program reads it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

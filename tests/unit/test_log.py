@@ -1,21 +1,17 @@
 """Logging to stderr."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
 import re
-from typing import IO, TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
 
 import pytest
 
 from bosh_aws_cpi import log
 from bosh_aws_cpi.redact import Redactor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3} "
 

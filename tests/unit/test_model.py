@@ -1,7 +1,5 @@
 """The values that all layers speak."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

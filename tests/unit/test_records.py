@@ -1,8 +1,6 @@
 """Values with named fields."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -10,9 +8,6 @@ from bosh_aws_cpi.config.cpi_config import RegistryConfig
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.rpc.request import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class Point(Record):

@@ -1,7 +1,5 @@
 """What must not be seen."""
 
-from __future__ import annotations
-
 import json
 from base64 import b64encode
 from typing import Any

@@ -1,7 +1,5 @@
 """What `make demo` installs, beside what `make test` installs in the same environment."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

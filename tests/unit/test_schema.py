@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import certifi
 import pytest
@@ -16,14 +16,11 @@ import yaml
 from jsonschema import Draft202012Validator, validators
 
 from bosh_aws_cpi.config.cpi_config import KEYS
+from bosh_aws_cpi.config.values import Key
 from bosh_aws_cpi.errors import InvalidCall
-from tests.stories.checked_config import GONE, WRONG_TYPES, changed, right
+from testbed.world import World
+from tests.stories.checked_config import GONE, WRONG_TYPES, Mistake, Route, changed, right
 from tests.stories.right_configs import RIGHT, UNKNOWN
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.config.values import Key
-    from testbed.world import World
-    from tests.stories.checked_config import Mistake, Route
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = "docs/cloud-config.schema.json"

@@ -1,15 +1,10 @@
 """The list of the CPI's own tags is whole: a tag that is missing there could be written by a manifest."""
 
-from __future__ import annotations
-
 import ast
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from bosh_aws_cpi.tag_names import OWN, TARGET_TAG
 from testbed.cloud import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def constants() -> Iterator[str]:

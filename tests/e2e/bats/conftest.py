@@ -1,22 +1,17 @@
 """What the stories after BOSH's acceptance tests share: a Director without VMs, and networks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
+from testbed.hypervisor import Hypervisor
+from testbed.world import World
 from tests.e2e import agents
 from tests.e2e.bats.contents import Contents
 from tests.e2e.bats.director import BLOBS, Director, Instance
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from testbed.cloud import FakeAws
-    from testbed.hypervisor import Hypervisor
-    from testbed.world import World
 
 
 @pytest.fixture(autouse=True)

@@ -7,15 +7,9 @@ agent was told. Copying a text from one disk to another follows the agent's note
 EC2's that it copied the volume. testbed/moto_patches/copies.py notes less: which VMs had a volume.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from testbed.hypervisor import Hypervisor, Machine
+from testbed.world import World
 from tests.contract.recorded import NVME
-
-if TYPE_CHECKING:
-    from testbed.hypervisor import Hypervisor, Machine
-    from testbed.world import World
 
 STORE = "/var/vcap/store"
 NEW_STORE = "/var/vcap/store_migration_target"

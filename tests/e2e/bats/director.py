@@ -6,26 +6,21 @@ agent between them follow the Director's source, cloudfoundry/bosh, src/bosh-dir
 vm_creator.rb, deployment_plan/steps, disk_manager.rb, instance_updater, stopper.rb and problem_handlers.
 """
 
-from __future__ import annotations
-
 import json
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from testbed.cloud import FakeAws
 from testbed.environment import free_port
 from testbed.executable import Cpi, config
+from testbed.hypervisor import Hypervisor, Machine
 from testbed.replay import ID
+from testbed.world import World
 from tests.contract.recorded import is_info, read
 from tests.e2e import agents
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from testbed.cloud import FakeAws
-    from testbed.hypervisor import Hypervisor, Machine
-    from testbed.world import World
-    from tests.e2e.bats.contents import Contents
+from tests.e2e.bats.contents import Contents
 
 API_VERSION = 3
 STEMCELL = 3

@@ -1,17 +1,10 @@
 """BATS, cck_spec.rb: what `bosh cloud-check` finds, and its resolutions."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from testbed.world import World
 from tests.e2e.bats.contents import STORE
-from tests.e2e.bats.director import recorded
-
-if TYPE_CHECKING:
-    from testbed.world import World
-    from tests.e2e.bats.director import Director, Instance
+from tests.e2e.bats.director import Director, Instance, recorded
 
 CLOUD_CHECK = recorded(
     "86-director-cloud-check.jsonl", "i-2d87eaa1d9954f513", "vol-116f4abf34ac4b5ca", "i-0e394b59af779203f"

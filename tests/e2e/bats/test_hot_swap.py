@@ -1,17 +1,11 @@
 """`update.vm_strategy: create-swap-delete`, for which BATS has no spec."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from testbed.world import World
 from tests.e2e.bats.contents import NEW_STORE
-from tests.e2e.bats.director import recorded
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.world import World
-    from tests.e2e.bats.director import Director, Instance
+from tests.e2e.bats.director import Director, Instance, recorded
 
 FLOW = ("i-e75571ae627ef2943", "i-d9031cd7e1519acff", "vol-16d2a741f62ada7c6", "vol-5a7738df4dc9e8b39")
 

@@ -1,17 +1,11 @@
 """BATS, ipv6_network_configuration_spec.rb: IPv6 beside IPv4, and a delegated prefix."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from tests.e2e.bats.director import Instance
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.world import World
-    from tests.e2e.bats.director import Director
+from testbed.world import World
+from tests.e2e.bats.director import Director, Instance
 
 
 def test_dual_stack_and_prefix(

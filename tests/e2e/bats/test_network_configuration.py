@@ -1,16 +1,10 @@
 """BATS, network_configuration_spec.rb: what the agent is told of its networks, and what EC2 gives the VM."""
 
-from __future__ import annotations
+from collections.abc import Callable
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
-from tests.e2e.bats.director import Instance
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from testbed.world import World
-    from tests.e2e.bats.director import Director
+from testbed.world import World
+from tests.e2e.bats.director import Director, Instance
 
 
 def interfaces(world: World, vm_cid: str) -> dict[str, str]:

@@ -1,17 +1,10 @@
 """BATS, persistent_disks_spec.rb: several disks of one instance, and a disk that is attached by hand."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from testbed.world import World
 from tests.e2e.agents import AgentError
-from tests.e2e.bats.director import Instance
-
-if TYPE_CHECKING:
-    from testbed.world import World
-    from tests.e2e.bats.director import Director
+from tests.e2e.bats.director import Director, Instance
 
 
 def test_attaches_multiple_disks(director: Director, batlight: Instance, world: World) -> None:

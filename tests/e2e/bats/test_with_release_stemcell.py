@@ -1,14 +1,7 @@
 """BATS, with_release_stemcell_spec.rb: disks that change their size, and a VM without an ephemeral disk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-from tests.e2e.bats.director import recorded
-
-if TYPE_CHECKING:
-    from testbed.world import World
-    from tests.e2e.bats.director import Director, Instance
+from testbed.world import World
+from tests.e2e.bats.director import Director, Instance, recorded
 
 
 def size(world: World, disk_cid: str | None) -> int:

@@ -1,16 +1,9 @@
 """BATS, with_release_stemcell_deployment_spec.rb: what happens to a job's VM, its agent and its disk."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from testbed.world import World
 from tests.contract.recorded import tags
 from tests.e2e.bats.contents import STORE
-from tests.e2e.bats.director import recorded
-
-if TYPE_CHECKING:
-    from testbed.world import World
-    from tests.e2e.bats.director import Director, Instance
+from tests.e2e.bats.director import Director, Instance, recorded
 
 
 def test_should_recreate_a_job(director: Director, batlight: Instance, world: World) -> None:

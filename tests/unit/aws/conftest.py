@@ -1,20 +1,16 @@
 """Clients as calls get them, for which no time passes while they wait to try again."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from testbed.cloud import FakeAws
 from testbed.protocols import KEY_OF_TESTS
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.config.aws_config import AwsConfig
-    from testbed.cloud import FakeAws
-    from tests.unit.conftest import Clock
+from tests.unit.conftest import Clock
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What EC2 answers about a volume, an instance and an AMI."""
 
-from __future__ import annotations
-
 from typing import Any
 
 DISK, OTHER_DISK = "vol-0123456789abcdef0", "vol-0fedcba9876543210"

@@ -1,18 +1,12 @@
 """Attaching and detaching EBS volumes, through the orders of refusals that EC2 shows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bosh_aws_cpi.aws import attachments
 from bosh_aws_cpi.aws.attachments import MAX_UNSEEN
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached
 from tests.unit.aws.looks import DISK, OF_DISK, OTHER_VM, VM, volume, volumes
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 PAIR = {"VolumeId": DISK, "InstanceId": VM}
 ATTACH = {**PAIR, "Device": "/dev/sdf"}

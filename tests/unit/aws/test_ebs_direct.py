@@ -1,10 +1,9 @@
 """The EBS direct APIs, when answers are lost or refused."""
 
-from __future__ import annotations
-
 from base64 import b64encode
+from collections.abc import Callable
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, SSLError
@@ -13,11 +12,7 @@ from bosh_aws_cpi.aws import ebs_direct
 from bosh_aws_cpi.aws.sdk.timing import BLOCK_WRITTEN
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import Script
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.conftest import Clock, Stub
+from tests.unit.conftest import Clock, Stub
 
 SNAPSHOT = "snap-1"
 BLOCK = b"x" * ebs_direct.BLOCK_SIZE

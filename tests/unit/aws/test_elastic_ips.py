@@ -1,17 +1,11 @@
 """Elastic IP addresses, while the instance is not ready."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import elastic_ips
 from bosh_aws_cpi.aws.sdk.timing import ADDRESS_ASSOCIATED
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 IP = "52.1.2.3"
 ASSOCIATE = {"AllocationId": "eipalloc-1", "NetworkInterfaceId": "eni-1"}

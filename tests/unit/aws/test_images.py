@@ -1,17 +1,13 @@
 """AMIs and the snapshots behind them, through the orders of states and lost answers that EC2 shows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.aws import images
 from bosh_aws_cpi.model import Image
 from tests.unit.aws.looks import AMI, OF_AMI, image, tagged
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 GONE = "InvalidAMIID.NotFound"
 DEREGISTER = {"ImageId": AMI, "DeleteAssociatedSnapshots": True}

@@ -1,10 +1,9 @@
 """What EC2 says of instance types, and the answers that are kept for later calls."""
 
-from __future__ import annotations
-
 import json
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -12,10 +11,6 @@ import pytest
 from bosh_aws_cpi.aws import instance_types
 from bosh_aws_cpi.aws.instance_types import MAX_AGE, TypeCache
 from bosh_aws_cpi.model import InstanceTypeFacts
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 NAME = "m6id.large"
 PLAIN = InstanceTypeFacts(NAME, ebs_needs_nvme_path=False)

@@ -1,16 +1,12 @@
 """EC2 instances, found, rebooted and removed, through the orders of states that EC2 shows."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.model import Nic, StateReason
 from tests.unit.aws import looks
 from tests.unit.aws.looks import VM, tagged
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Ec2
+from tests.unit.conftest import Ec2
 
 NOT_FOUND = "InvalidInstanceID.NotFound"
 

@@ -1,18 +1,14 @@
 """The wait for a new instance to run, with all that EC2 may show of it."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+import pytest
 
 from bosh_aws_cpi.aws import launches
 from bosh_aws_cpi.aws.sdk.timing import INSTANCE_SEEN
 from tests.unit.aws.looks import OF_VM, VM, instances
 from tests.unit.aws.timing_script import answer_late
-
-if TYPE_CHECKING:
-    import pytest
-
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 NOT_FOUND = "InvalidInstanceID.NotFound"
 

@@ -1,9 +1,7 @@
 """Listings: over all pages, and by more values than one filter may have."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,9 +9,7 @@ from bosh_aws_cpi.aws import firewalls, inventory
 from bosh_aws_cpi.aws.inventory import Resource
 from bosh_aws_cpi.aws.listings import listed
 from tests.unit.aws.looks import tagged
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Ec2
+from tests.unit.conftest import Ec2
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,6 @@
 """Classic load balancers, and the target groups of the others."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -12,9 +10,7 @@ from bosh_aws_cpi.aws.load_balancers import Target, record_of, recorded
 from bosh_aws_cpi.aws.sdk.timing import TARGETS_DRAINED
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.vm import TargetGroup
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Stub
+from tests.unit.conftest import Clock, Stub
 
 VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws-us-gov:elasticloadbalancing:us-gov-west-1:123456789012:targetgroup/web/0123456789abcdef"

@@ -1,19 +1,14 @@
 """Network interfaces, through the refusals and lost answers that EC2 shows; and who holds an address."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces, placement_groups, volumes
 from bosh_aws_cpi.model import Nic
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 NIC, SUBNET = "eni-1", "subnet-1"
 MAC = "02:00:00:00:00:01"

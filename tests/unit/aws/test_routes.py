@@ -1,17 +1,13 @@
 """Routes of a VPC's route tables."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import routes
 from bosh_aws_cpi.aws.routes import Route
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Ec2
+from tests.unit.conftest import Ec2
 
 TABLE = "rtb-1"
 TO_NIC = {"NetworkInterfaceId": "eni-1"}

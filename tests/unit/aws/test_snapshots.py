@@ -1,9 +1,7 @@
 """EBS snapshots, through the orders of states and refusals that EC2 shows."""
 
-from __future__ import annotations
-
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,9 +9,7 @@ from bosh_aws_cpi.aws import snapshots
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from tests.unit.aws.looks import tagged
 from tests.unit.aws.timing_script import ago
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 SNAPSHOT, AMI = "snap-1", "ami-0a"
 MARK = ("bosh_call", "call-1")

@@ -1,8 +1,6 @@
 """Subnets and zones: their settings, when answers are lost, and the deletion of subnets that are in use."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -11,9 +9,7 @@ from botocore.stub import ANY
 from bosh_aws_cpi.aws import subnets
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 SUBNET, TABLE, ACL = "subnet-1", "rtb-1", "acl-1"
 NOT_FOUND = "InvalidSubnetID.NotFound"

@@ -1,17 +1,13 @@
 """CreateTags, as EC2 takes and refuses it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import tags
 from tests.unit.aws.looks import tagged
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2, ProgramLog
+from tests.unit.conftest import Clock, Ec2, ProgramLog
 
 TAGS = {"a": "1", "b": ""}
 NOT_FOUND = "InvalidVolume.NotFound"

@@ -1,9 +1,7 @@
 """EBS volumes, through the orders of states, refusals and lost answers that EC2 shows."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
@@ -15,9 +13,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from tests.unit.aws.looks import DISK, OF_DISK, OTHER_DISK, OTHER_VM, VM, tagged, volume
 from tests.unit.aws.timing_script import ago
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 NOT_FOUND = "InvalidVolume.NotFound"
 MARK = ("bosh_call", "call-1")

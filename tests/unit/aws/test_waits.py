@@ -1,9 +1,8 @@
 """Every wait, through the orders of states that AWS shows."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,11 +21,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from tests.unit.aws import looks
 from tests.unit.aws.looks import AMI, DISK, OF_AMI, OF_DISK, OF_VM, OTHER_VM, VM
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Ec2
 
 SNAPSHOT, NIC, SUBNET = "snap-1", "eni-1", "subnet-1"
 

@@ -1,22 +1,14 @@
 """What a wait meets: AWS's refusals, one thing after the other, and chance."""
 
-from __future__ import annotations
-
 import random
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
+import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.errors import CALL, remember_call
-
-if TYPE_CHECKING:
-    from datetime import timedelta
-
-    import pytest
-
-    from bosh_aws_cpi.aws.sdk.errors import Call
-    from tests.unit.conftest import Clock
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call, remember_call
+from tests.unit.conftest import Clock
 
 
 def ago(age: timedelta) -> datetime:

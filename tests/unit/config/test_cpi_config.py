@@ -1,7 +1,5 @@
 """The configuration: cpi.json with the request's context merged over its aws section."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

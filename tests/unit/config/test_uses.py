@@ -1,7 +1,5 @@
 """The use of the configuration's keys."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,15 +1,10 @@
 """The event log's file, to which many processes append."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from bosh_aws_cpi.cpi.event_log import CODE
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROCESSES, LINES = 4, 300
 WRITER = f"""

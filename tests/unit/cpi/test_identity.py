@@ -1,16 +1,12 @@
 """The identity of a request, by which it finds what it made before it was killed."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from tests.unit.conftest import DIRECTOR
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.cloud import Cloud
 
 WISH = (1024, {"type": "gp3", "tags": {"a": "1", "b": "2"}}, None)
 

@@ -1,24 +1,19 @@
 """Requests that are sent again: what an earlier attempt created is used, replaced or left alone."""
 
-from __future__ import annotations
-
 import uuid
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi.aws import images, snapshots, subnets, volumes
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.disks.create import create_disk
 from bosh_aws_cpi.cpi.snapshots import snapshot_disk
 from bosh_aws_cpi.cpi.stemcells import heavy, image_file, snapshot_upload, volume_upload
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, Volume
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.jsontext import Json
 
 FAILED = CloudError("it failed")
 ZONES = [f"us-east-1{letter}" for letter in "abcdef"]

@@ -1,9 +1,6 @@
 """Nothing orphaned: what was created is discarded unless the whole succeeds, whenever a signal comes."""
 
-from __future__ import annotations
-
 import signal
-from typing import TYPE_CHECKING
 
 import pytest
 from botocore.exceptions import ReadTimeoutError
@@ -12,9 +9,7 @@ from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import ProgramLog
+from tests.unit.conftest import ProgramLog
 
 pytestmark = pytest.mark.usefixtures("signals")
 

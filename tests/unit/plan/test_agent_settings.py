@@ -1,7 +1,5 @@
 """What the agent on the VM boots from."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

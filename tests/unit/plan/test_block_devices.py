@@ -1,7 +1,5 @@
 """The block devices of a VM."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Device names for attached disks, and where the guest finds them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which figures a type of EBS volume takes."""
 
-from __future__ import annotations
-
 import pytest
 
 from bosh_aws_cpi.plan.ebs import EbsVolume, Origin, of_disk, problems

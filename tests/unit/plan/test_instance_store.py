@@ -1,7 +1,5 @@
 """Block devices on the disks that are part of the host: the instance store."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

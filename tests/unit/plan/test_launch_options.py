@@ -1,7 +1,5 @@
 """The ways in which a VM may be launched."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,20 +1,13 @@
 """What create_vm does after each outcome of a launch."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from bosh_aws_cpi.errors import VMCreationFailed
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts, StateReason
 from bosh_aws_cpi.plan import launch_outcomes as outcomes
 from bosh_aws_cpi.plan.block_devices import BlockDevices
-from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.launch_options import LaunchOption, Market
 from bosh_aws_cpi.plan.launch_outcomes import Outcome, Rule
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.plan.launch_options import Market
 
 RULES = [each for each in vars(outcomes).values() if isinstance(each, Rule)]
 ALL_REFUSALS = "fail with all refusals"

@@ -1,7 +1,5 @@
 """From networks to network interfaces."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Delegated prefixes, elastic IPs, and which interfaces are made before the instance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

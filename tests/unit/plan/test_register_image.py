@@ -1,7 +1,5 @@
 """RegisterImage's arguments for a stemcell."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

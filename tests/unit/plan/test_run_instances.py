@@ -1,7 +1,5 @@
 """RunInstances' arguments."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

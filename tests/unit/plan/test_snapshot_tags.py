@@ -1,7 +1,5 @@
 """The description and the tags of a disk's snapshot, where the Director's metadata are incomplete or long."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

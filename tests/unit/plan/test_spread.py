@@ -1,7 +1,5 @@
 """The name of an instance group's placement group, and which instance groups have one."""
 
-from __future__ import annotations
-
 import pytest
 
 from bosh_aws_cpi.plan import spread

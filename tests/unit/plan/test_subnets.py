@@ -1,7 +1,5 @@
 """The ranges of managed networks."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Network
 
 import pytest

@@ -1,7 +1,5 @@
 """Tags as EC2 takes them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

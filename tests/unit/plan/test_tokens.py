@@ -1,7 +1,5 @@
 """Client tokens."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from typing import Any
 

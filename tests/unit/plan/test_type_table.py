@@ -1,7 +1,5 @@
 """The built-in table of instance types, and the script that makes it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The instance type for a wanted size."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

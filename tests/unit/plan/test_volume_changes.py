@@ -1,8 +1,6 @@
 """What of an EBS volume is to change."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -10,10 +8,8 @@ from bosh_aws_cpi.errors import NotSupported
 from bosh_aws_cpi.model import Encryption, Volume
 from bosh_aws_cpi.plan import volume_changes
 from bosh_aws_cpi.plan.ebs import Origin
+from bosh_aws_cpi.plan.volume_changes import Change
 from bosh_aws_cpi.properties.disk import DiskProperties
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.plan.volume_changes import Change
 
 KEY, OTHER_KEY = "arn:aws:kms:us-east-1:1:key/a", "arn:aws:kms:us-east-1:1:key/b"
 PLAIN = Encryption()

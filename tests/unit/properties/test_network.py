@@ -1,17 +1,13 @@
 """create_vm's networks as manifests give them."""
 
-from __future__ import annotations
-
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.network import Network, parse_networks
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import ProgramLog
+from tests.unit.conftest import ProgramLog
 
 NO_TYPE = "Invalid network type '{}' for AWS, can only handle 'dynamic', 'vip', or 'manual' network types"
 

@@ -1,8 +1,6 @@
 """Cloud properties as manifests give them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,9 +9,7 @@ from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import ProgramLog
+from tests.unit.conftest import ProgramLog
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
 DEFAULT = Encryption(encrypted=True, kms_key_arn="default-key")

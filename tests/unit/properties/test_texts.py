@@ -1,7 +1,5 @@
 """The descriptions of the cloud properties."""
 
-from __future__ import annotations
-
 import json
 import re
 from importlib import import_module

@@ -1,7 +1,5 @@
 """The use of the cloud properties."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

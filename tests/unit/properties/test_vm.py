@@ -1,7 +1,5 @@
 """The cloud properties that say how, where and at what price a VM is launched."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,17 +1,12 @@
 """A stand-in for the cloud behind the protocol."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.rpc import dispatch
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bosh_aws_cpi.rpc.request import Request
+from bosh_aws_cpi.rpc.request import Request
 
 
 class Foreign(Exception):

@@ -1,19 +1,15 @@
 """One call, from bytes to bytes, with a stand-in for the cloud behind it."""
 
-from __future__ import annotations
-
 from errno import EACCES, ENOMEM
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached
 from bosh_aws_cpi.redact import MASK, Redactor
 from bosh_aws_cpi.rpc import dispatch
+from tests.unit.conftest import ProgramLog
 from tests.unit.rpc.standin import Foreign, Host, ask, failing
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import ProgramLog
 
 pytestmark = pytest.mark.usefixtures("signals")
 

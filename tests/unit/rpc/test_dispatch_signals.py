@@ -1,7 +1,5 @@
 """Calls that are ended by a signal."""
 
-from __future__ import annotations
-
 import signal
 from typing import Any
 

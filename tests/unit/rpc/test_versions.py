@@ -1,7 +1,5 @@
 """What the contract versions differ in."""
 
-from __future__ import annotations
-
 import inspect
 from importlib import import_module
 from typing import Any

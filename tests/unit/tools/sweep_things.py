@@ -1,18 +1,12 @@
 """Resources as EC2 shows them, for the tests of the sweep."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.tools.strays import Inventory, Wish
+from bosh_aws_cpi.tools.strays import Inventory, Stray, Wish
 from bosh_aws_cpi.tools.sweep import Report
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from bosh_aws_cpi.tools.strays import Stray
 
 DIRECTOR = "director-1"
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

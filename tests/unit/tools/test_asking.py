@@ -1,21 +1,17 @@
 """What follows from the answers of AWS, and from errors."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
 from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.tools.asking import Asker, refused_keys, speaks_of_keys
 from bosh_aws_cpi.tools.findings import Severity
 from bosh_aws_cpi.tools.preflight import verdict_of
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.cloud import Cloud
 
 
 def answered(code: str, operation: str = "RunInstances") -> ClientError:

@@ -1,7 +1,5 @@
 """The command line of `cpi preflight`, and when it says "ready"."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

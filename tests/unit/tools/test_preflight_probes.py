@@ -1,7 +1,5 @@
 """What preflight asks about each action."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Any

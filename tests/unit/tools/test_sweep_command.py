@@ -1,7 +1,5 @@
 """The command line of `cpi sweep`, and how it ends."""
 
-from __future__ import annotations
-
 import pytest
 
 from bosh_aws_cpi.tools import sweep

@@ -1,7 +1,5 @@
 """docs/sweep.md against the code."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

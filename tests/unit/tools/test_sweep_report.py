@@ -1,7 +1,5 @@
 """What a sweep does with a stray, what the stray costs, and the report."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,19 +1,13 @@
 """Which resources are strays, and which are not, because BOSH may know them or something may use them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.tools.strays import Inventory, Removal
+from bosh_aws_cpi.aws.inventory import Resource
+from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray
 from tests.unit.tools.sweep_things import DIRECTOR, hours_ago, thing
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from bosh_aws_cpi.aws.inventory import Resource
-    from bosh_aws_cpi.tools.strays import Stray
 
 AGENT = {"bosh_agent_id": "agent-1"}
 STEMCELL = {"bosh_stemcell": "call-1"}

@@ -1,27 +1,21 @@
 """How often a call is sent, what it remembers of its attempts, and what ends it, against a server."""
 
-from __future__ import annotations
-
 import signal
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.clients import CommandClients
+from bosh_aws_cpi.aws.sdk.clients import Clients, CommandClients
 from bosh_aws_cpi.aws.sdk.errors import call_of, may_be_done
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.interrupts import Interrupted
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bosh_aws_cpi.aws.sdk.clients import Clients
-    from bosh_aws_cpi.config.aws_config import AwsConfig
-    from testbed.cloud import FakeAws
-    from tests.unit.conftest import Clock
+from testbed.cloud import FakeAws
+from tests.unit.conftest import Clock
 
 ENDS: dict[str, Any] = {
     "throttled": {"error": {"code": "ThrottlingException", "message": "slow", "status": 400}},

@@ -1,9 +1,8 @@
 """What the log shows of a call, what an error tells of it, and answers that are no AWS service's."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
@@ -12,6 +11,7 @@ from botocore.parsers import ResponseParserError
 from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, masked
+from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call, call_of, described, may_be_done
 from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_aws_cpi.aws.sdk.translation import translate
@@ -19,15 +19,10 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.redact import MASK
+from testbed.cloud import FakeAws
 from tests.unit.called_operations import ALL_SERVICES
+from tests.unit.conftest import ProgramLog
 from tests.unit.rpc.standin import Host, ask
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bosh_aws_cpi.aws.sdk.clients import Clients
-    from testbed.cloud import FakeAws
-    from tests.unit.conftest import ProgramLog
 
 SECRET = "hunter2"
 VM, DISK, AMI = "i-0123456789abcdef0", "vol-0123456789abcdef0", "ami-01234567"

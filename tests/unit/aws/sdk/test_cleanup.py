@@ -1,8 +1,6 @@
 """Removing several things, of which any may fail."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -10,9 +8,7 @@ from bosh_aws_cpi.aws.sdk.errors import in_turn
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.aws.timing_script import Script
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import ProgramLog
+from tests.unit.conftest import ProgramLog
 
 
 def test_first_error(program_log: ProgramLog) -> None:

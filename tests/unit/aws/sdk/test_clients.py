@@ -1,7 +1,5 @@
 """What the clients change in the process's environment."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

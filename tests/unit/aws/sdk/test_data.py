@@ -1,13 +1,12 @@
 """The SDK's own data: read from botocore's files alone, cut once, and left for later calls."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
 import shutil
 import time
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from botocore.loaders import Loader
@@ -16,9 +15,6 @@ from botocore.regions import EndpointResolver
 from bosh_aws_cpi.aws.sdk import data, data_cut, permissions
 from bosh_aws_cpi.aws.sdk.data import LARGE, MAX_AGE, PlainJson, loader
 from bosh_aws_cpi.aws.sdk.permissions import operations
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def ec2(*, for_commands: bool = False) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """The table of AWS's error codes."""
 
-from __future__ import annotations
-
 import re
 
 import botocore.session

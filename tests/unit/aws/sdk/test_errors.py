@@ -1,8 +1,8 @@
 """What AWS's error codes mean to us."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Any
 
 import pytest
 from botocore.exceptions import (
@@ -20,10 +20,6 @@ from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY, THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import Call
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from tests.unit.aws.timing_script import Script, knowing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from contextlib import AbstractContextManager
 
 URL = {"endpoint_url": "http://h/"}
 

@@ -1,10 +1,8 @@
 """Calls that create something and whose answer is lost, and how old a resource is by AWS's clock."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
@@ -16,9 +14,7 @@ from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, create_once,
 from bosh_aws_cpi.aws.sdk.timing import LOST_SEEN
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import Script, fault, knowing, refusal
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock, ProgramLog
+from tests.unit.conftest import Clock, ProgramLog
 
 LOST = ReadTimeoutError(endpoint_url="http://h/")
 NEVER_SENT = EndpointConnectionError(endpoint_url="http://h/")

@@ -1,7 +1,5 @@
 """The table of permissions."""
 
-from __future__ import annotations
-
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES, NEEDS_NO_PERMISSION

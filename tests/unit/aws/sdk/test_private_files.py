@@ -1,24 +1,18 @@
 """Cache files: where they are kept, and files that are no files, huge, or not written by the CPI."""
 
-from __future__ import annotations
-
 import errno
 import os
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk import clients, private_files
 from bosh_aws_cpi.errors import CloudError
 from testbed.tls import Authority
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.conftest import ProgramLog
+from tests.unit.conftest import ProgramLog
 
 
 @pytest.fixture

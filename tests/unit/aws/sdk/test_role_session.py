@@ -1,7 +1,5 @@
 """A role's credentials that are kept: events during one call that nothing real shows."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any

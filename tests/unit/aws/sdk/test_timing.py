@@ -1,9 +1,8 @@
 """All waiting and retrying of the program."""
 
-from __future__ import annotations
-
 import signal
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError, SSLError
@@ -16,11 +15,7 @@ from bosh_aws_cpi.aws.sdk.timing import FIRST_PAUSE, JITTER, NotYet, Policy
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.aws.timing_script import Script, fault, jitter, refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.unit.conftest import Clock, ProgramLog
+from tests.unit.conftest import Clock, ProgramLog
 
 WHAT = "vol-1 to be available"
 POLICY = Policy(WHAT, 60)

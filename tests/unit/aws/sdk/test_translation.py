@@ -1,7 +1,5 @@
 """From what the SDK raised to what the caller is answered with."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

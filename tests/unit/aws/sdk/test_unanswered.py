@@ -1,7 +1,5 @@
 """Why a service gave no answer that can be used, and what to do."""
 
-from __future__ import annotations
-
 import socket
 from http.client import BadStatusLine
 from ssl import SSLCertVerificationError

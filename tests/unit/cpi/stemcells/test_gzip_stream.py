@@ -1,7 +1,5 @@
 """A gzip file, unpacked as a stream."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

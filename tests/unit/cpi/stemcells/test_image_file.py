@@ -1,22 +1,17 @@
 """A heavy stemcell's image, read as a stream."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os
 import shutil
 import subprocess
 import tarfile
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bosh_aws_cpi.cpi.stemcells.image_file import chunks, full_blocks, survey
 from bosh_aws_cpi.errors import CloudError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 BLOCK = 4096
 DISK_MIB = 2

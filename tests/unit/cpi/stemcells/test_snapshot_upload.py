@@ -1,11 +1,10 @@
 """Writing an image into a snapshot from several threads, and how an upload ends early."""
 
-from __future__ import annotations
-
 import signal
 import threading
-from concurrent.futures import wait
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future, wait
+from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
@@ -13,19 +12,14 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws import ebs_direct, snapshots
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import MAX_CONNECTIONS
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import image_file, snapshot_upload
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.model import Encryption
 from tests.unit.aws.timing_script import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from concurrent.futures import Future
-
-    from bosh_aws_cpi.cpi.cloud import Cloud
-    from tests.unit.conftest import Clock, ProgramLog
+from tests.unit.conftest import Clock, ProgramLog
 
 IN_FLIGHT = 2 * MAX_CONNECTIONS
 WAIT = 20

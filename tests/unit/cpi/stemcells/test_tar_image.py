@@ -1,10 +1,10 @@
 """root.img in a tar that is read as a stream; tests/stories/test_lying_images.py has the hostile ones."""
 
-from __future__ import annotations
-
 import io
 import tarfile
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -25,10 +25,6 @@ from tests.crafted_tars import (
     packed,
     sparse,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
 
 TYPICAL = RawImage(512, 512, [(0, 512)])
 

@@ -1,25 +1,20 @@
 """Writing an image into a snapshot through a volume; the program that writes it is a real one."""
 
-from __future__ import annotations
-
 import os
 import stat
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from bosh_aws_cpi.aws import attachments, instances, snapshots, volumes
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.stemcells import image_file, volume_upload
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.model import Encryption, Instance, Volume
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.cpi.cloud import Cloud
 
 pytestmark = pytest.mark.usefixtures("undone")
 

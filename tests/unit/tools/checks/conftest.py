@@ -1,24 +1,19 @@
 """What the tests of `cpi check` share: a check of files, offline."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.findings import ordered
 from testbed.executable import config
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bosh_aws_cpi.config.aws_config import AwsConfig
 
 
 @pytest.fixture

@@ -4,18 +4,14 @@ Each row changes one piece of a right file. The first finding must have the seve
 what helps: the right key, value or kind of thing.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from tests.stories.right_configs import CREATE_ENV, OWN
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Check = Callable[..., list[tuple[str, str, str]]]
+Check = Callable[..., list[tuple[str, str, str]]]
 
 DISK = "    ephemeral_disk: {size: 25_000, type: gp3}\n"
 TYPE = "    instance_type: m5.large\n"

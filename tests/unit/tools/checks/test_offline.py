@@ -1,16 +1,17 @@
 """The rules of `cpi check` that need no AWS: warnings, and what is no mistake."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.quotas import Demand
-from tests.stories.checked_config import GONE, changed
+from tests.stories.checked_config import GONE, Route, changed
 from tests.stories.right_configs import (
     CF_DEPLOYMENT,
     CREATE_ENV,
@@ -20,13 +21,6 @@ from tests.stories.right_configs import (
     SPECIAL_NETWORKS,
     with_networks,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bosh_aws_cpi.config.aws_config import AwsConfig
-    from tests.stories.checked_config import Route
 
 Found = list[tuple[str, str, str]]
 OF_VM: Route = ("vm_types", 0, "cloud_properties")

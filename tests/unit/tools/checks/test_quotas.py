@@ -1,7 +1,5 @@
 """Quotas of vCPUs against what a deployment needs."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

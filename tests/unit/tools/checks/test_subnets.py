@@ -1,7 +1,5 @@
 """Interfaces whose addresses BOSH knows."""
 
-from __future__ import annotations
-
 from ipaddress import ip_network
 
 import pytest

@@ -1,7 +1,5 @@
 """Cloud properties with a fixed set of words, and limits."""
 
-from __future__ import annotations
-
 from typing import Any, get_args
 
 import botocore.session

@@ -1,7 +1,5 @@
 """YAML is read alike with libyaml and without it."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 

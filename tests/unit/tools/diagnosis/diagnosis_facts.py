@@ -1,7 +1,5 @@
 """A healthy VM and its Director, as facts that tests change one by one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule

@@ -1,7 +1,5 @@
 """The causes of `cpi diagnose` from facts, their order, and the report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What `cpi diagnose` reads on the console."""
 
-from __future__ import annotations
-
 import pytest
 
 from bosh_aws_cpi import log

@@ -1,22 +1,16 @@
 """What stops connections between a VM and another address, where no story shows it."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from typing import Any
 
 import pytest
 
 from bosh_aws_cpi.aws.firewalls import GroupRule
+from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, outbound
 from bosh_aws_cpi.tools.diagnosis.reachability import Traffic
 from bosh_aws_cpi.tools.findings import Severity
 from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, LOCAL, VM, routed, side
-
-if TYPE_CHECKING:
-    from typing import Any
-
-    from bosh_aws_cpi.tools.diagnosis.facts import Side
 
 NATS = Path(Traffic("tcp", 4222), "the Director's message bus (NATS)", Severity.ERROR)
 AGENT = Path(Traffic("tcp", 6868), "the agent's message bus", Severity.ERROR)

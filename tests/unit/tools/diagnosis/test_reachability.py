@@ -1,7 +1,5 @@
 """The rules by which a VPC lets traffic through, each with its source in AWS's documents."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

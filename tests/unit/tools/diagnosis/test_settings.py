@@ -1,7 +1,5 @@
 """What `cpi diagnose` reads of an agent's settings: addresses, and never a password."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

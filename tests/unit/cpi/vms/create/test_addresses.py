@@ -1,9 +1,5 @@
 """Private addresses in use: how long a claim waits for whom, and which interfaces it deletes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from botocore.exceptions import ClientError
 
@@ -18,10 +14,7 @@ from bosh_aws_cpi.cpi.vms.create.interfaces import (
 from bosh_aws_cpi.errors import VMNotFound
 from bosh_aws_cpi.model import Instance, Nic
 from tests.unit.aws.timing_script import refusal
-from tests.unit.conftest import DIRECTOR
-
-if TYPE_CHECKING:
-    from tests.unit.conftest import Clock
+from tests.unit.conftest import DIRECTOR, Clock
 
 AGENT, VM, ADDRESS = "agent-1", "i-1", "10.0.0.5"
 OURS = {"bosh_director_uuid": DIRECTOR, "bosh_agent_id": AGENT}

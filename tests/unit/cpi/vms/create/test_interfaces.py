@@ -1,23 +1,17 @@
 """Interfaces created before the launch: which one a lost answer leaves, and which ones undo deletes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.interfaces import MAX_GENERATIONS, create_interfaces
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import Nic
+from bosh_aws_cpi.model import Nic, NicPlan
 from tests.unit.aws.timing_script import refusal
 from tests.unit.cpi.vms.create.vm_plans import DYNAMIC, FIXED, plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.model import NicPlan
 
 AWS = "bosh_aws_cpi.aws"
 

@@ -1,9 +1,5 @@
 """What AWS's answers to RunInstances mean."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
 
@@ -19,9 +15,7 @@ from bosh_aws_cpi.aws.sdk.errors import Call, remember_call
 from bosh_aws_cpi.cpi.vms.create.instance import outcome_of
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.plan import launch_outcomes as outcomes
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.plan.launch_outcomes import Rule
+from bosh_aws_cpi.plan.launch_outcomes import Rule
 
 FREE = "There aren't sufficient free Ipv4 addresses or prefixes"
 GROUP = "limit of instances in this spread placement group"

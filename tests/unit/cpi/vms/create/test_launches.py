@@ -1,27 +1,22 @@
 """The launches of one VM: the client tokens of earlier calls, and launches that EC2 does not answer."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from bosh_aws_cpi.aws import network_interfaces
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.instance import MAX_GENERATIONS, InstanceCreation
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.model import Instance, Nic, StateReason
+from bosh_aws_cpi.plan.launch_options import LaunchOption
 from tests.unit.aws.timing_script import refusal
 from tests.unit.conftest import DIRECTOR
 from tests.unit.cpi.vms.create.vm_plans import AGENT, DYNAMIC, FIXED, option, plan
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from bosh_aws_cpi.cpi.cloud import Cloud
-    from bosh_aws_cpi.plan.launch_options import LaunchOption
 
 FAULT = StateReason("Server.InternalError", "Server.InternalError: so")
 ON_DEMAND, OTHER, SPOT = option(), option("c5.large"), option(market="spot")

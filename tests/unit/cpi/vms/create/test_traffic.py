@@ -1,8 +1,6 @@
 """Routes, registrations and an elastic IP of a VM, and their undo, if something changes meanwhile."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 import pytest
 from botocore.exceptions import ClientError
@@ -11,15 +9,11 @@ from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.aws.load_balancers import TargetGroup
 from bosh_aws_cpi.aws.routes import Route, RouteTable
+from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic, route_traffic
 from bosh_aws_cpi.model import Instance, Nic, Vip
 from tests.unit.aws.timing_script import refusal
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bosh_aws_cpi.cpi.cloud import Cloud
 
 pytestmark = pytest.mark.usefixtures("undone")
 

@@ -1,21 +1,14 @@
 """A planned VM, for tests of its creation."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.block_devices import BlockDevices
-from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.launch_options import LaunchOption, Market
 from bosh_aws_cpi.plan.run_instances import InstanceSpec
 from bosh_aws_cpi.properties.vm import VmProperties
 from tests.unit.conftest import DIRECTOR
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.plan.launch_options import Market
 
 AGENT = "agent-1"
 FIXED = NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5")
