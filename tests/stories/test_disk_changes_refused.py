@@ -42,9 +42,10 @@ def test_failed(cpi: Cpi, volumes: Volumes, failure: WriteError, fake_aws: FakeA
     assert cpi.call("update_disk", disk_cid, TWO_GIB, {}).error == failure("CloudError", message)
 
 
-def test_not_again_yet(cpi: Cpi, volumes: Volumes, failure: WriteError, fake_aws: FakeAws) -> None:
+@pytest.mark.parametrize("code", ["IncorrectModificationState", "VolumeModificationSizeLimitExceeded"])
+def test_not_again_yet(cpi: Cpi, volumes: Volumes, failure: WriteError, fake_aws: FakeAws, code: str) -> None:
     """A volume that may not be resized again yet is NotSupported, with EC2's words: the Director copies."""
-    disk_cid, code = volumes.make(), "IncorrectModificationState"
+    disk_cid = volumes.make()
     fake_aws.rule(action="ModifyVolume", error={"code": code, "message": "Wait a while."})
     why = f"ModifyVolume failed with {code}: Wait a while. (request id {REQUEST_ID})"
     expected = failure("NotSupported", f"Volume '{disk_cid}' can't be changed now: {why}")

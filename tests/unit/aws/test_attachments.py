@@ -1,14 +1,12 @@
 """Attaching and detaching EBS volumes, through the orders of refusals that EC2 shows."""
 
-import re
-
 import pytest
 
 from bosh_aws_cpi.aws import attachments
-from bosh_aws_cpi.aws.attachments import MAX_KEPT, MAX_UNSEEN
+from bosh_aws_cpi.aws.attachments import MAX_UNSEEN
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached
-from tests.unit.aws.looks import DISK, OF_DISK, OTHER_VM, VM, instances, volume, volumes
-from tests.unit.conftest import Clock, Ec2, ProgramLog
+from tests.unit.aws.looks import DISK, OF_DISK, OTHER_VM, VM, volume, volumes
+from tests.unit.conftest import Clock, Ec2
 
 PAIR = {"VolumeId": DISK, "InstanceId": VM}
 ATTACH = {**PAIR, "Device": "/dev/sdf"}
@@ -64,20 +62,3 @@ def test_detach_by_force(ec2: Ec2, clock: Clock) -> None:
     for _ in range(3):
         attachments.detach_by_force(ec2.client, DISK, VM)
     assert len(clock.pauses) == 1
-
-
-@pytest.mark.parametrize("shown", ["running", "shutting-down", "UnauthorizedOperation"])
-def test_volume_of_another_vm(ec2: Ec2, clock: Clock, program_log: ProgramLog, shown: str) -> None:
-    """A VM that keeps a volume is named after half a minute; one that leaves is waited for, as in doubt."""
-    ec2.keeps("describe_volumes", {"Volumes": [volume("in-use", (OTHER_VM, "attached"), name="/dev/sdg")]})
-    ec2.keeps("describe_instances", shown if shown == "UnauthorizedOperation" else instances(shown)[0])
-    ec2.lay("attach_volume", *["VolumeInUse"] * (MAX_KEPT + 1), **ATTACH)
-    if shown == "running":
-        where = f"Volume '{DISK}' is attached to instance '{OTHER_VM}' (running), as /dev/sdg"
-        with pytest.raises(CloudError, match=re.escape(where)):
-            attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"])
-        assert 25 <= clock.now <= 60
-    else:
-        ec2.lay("attach_volume", {}, **ATTACH)
-        assert attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"]) == "/dev/sdf"
-    assert program_log.text.count("waiting for its release") == 1
