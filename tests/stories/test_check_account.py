@@ -252,6 +252,20 @@ def test_options_of_types(cpi: Cpi, world: World) -> None:
     assert "larger than the 8192 MiB of memory of 'm5.large'" in found[f"{LARGE_PATH}/hibernation"]
 
 
+def test_interfaces(cpi: Cpi, world: World) -> None:
+    """An option of a network's interface that a VM's type lacks is an error, if its networks are known."""
+    route = (*SUBNET, "cloud_properties", "interface_type")
+    whole = changed(right(world), route, "efa")
+    whole["compilation"] |= {"network": "dynamic", "vm_type": "small"}
+    assert errors(checked(cpi, whole)) == []
+    group = {"name": "web", "instances": 1, "vm_type": "large", "azs": ["z1"]}
+    groups = [{**group, "networks": [{"name": "default"}]}]
+    found = [each for each in errors(checked_with(cpi, whole, groups)) if each["source"] == "CPI"]
+    assert [each["path"] for each in found] == [f"{LARGE_PATH}/instance_type"]
+    words = "interface_type of network 'default' requested for instance type 'm5.large'"
+    assert words in found[0]["what"]
+
+
 def test_reservation(cpi: Cpi, world: World) -> None:
     """A reservation in one of the zones is a warning for the others, and so is a full one."""
     reservation = {"id": reserved(world.ec2, "m5.large", world.zone)}

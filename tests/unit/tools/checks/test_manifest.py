@@ -43,6 +43,7 @@ instance_groups:
   azs: [z2]
   networks: [{name: default}]
 """)
+PLAIN = {"name": "plain", "type": "dynamic", "cloud_properties": {"subnet": "subnet-1"}}
 WORKER: Route = ("instance_groups", 1)
 AT_WEB, AT_WORKER = "instance_groups/web", "instance_groups/worker"
 
@@ -107,6 +108,39 @@ def test_networks_of_a_vm(check: Check) -> None:
     assert "nic_group '1' have different subnet ids" in found[0].text
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"interface_type": "efa"}, "a network card can have only one Elastic Fabric Adapter"),
+        ({"network_card_index": 1}, "first interface must be on network card 0"),
+    ],
+)
+def test_interfaces_of_a_vm(check: Check, options: dict[str, Any], words: str) -> None:
+    """Interfaces that no instance type can have together are errors, if a VM has them."""
+    subnet = CONFIG["networks"][0]["subnets"][0]
+    properties = {**subnet["cloud_properties"], **options}
+    networks = [{**CONFIG["networks"][0], "subnets": [{**subnet, "cloud_properties": properties}]}]
+    networks.append({"name": "second", "type": "dynamic", "cloud_properties": properties})
+    config = {**CONFIG, "networks": [*networks, PLAIN]}
+    config["compilation"] = {**config["compilation"], "network": "plain"}
+    assert check(config) == []
+    group = {**MANIFEST["instance_groups"][1], "networks": [{"name": "default"}, {"name": "second"}]}
+    (found,) = check(config, {"instance_groups": [group]})
+    assert (found.severity, found.path, words in found.text) == ("error", f"{AT_WORKER}/networks", True)
+
+
+def test_zone_fallback(check: Check) -> None:
+    """VMs that may leave their zone need a network with subnets in others, also those that compile."""
+    config = changed(CONFIG, ("vm_types", 0, "cloud_properties", "zone_fallback"), value=True)
+    found = check(config, MANIFEST)
+    assert {each[:2] for each in found} == {("error", f"{AT_WEB}/networks"), ("error", "compilation/network")}
+    words = "zone_fallback needs subnet_fallbacks: network 'default' has none"
+    assert all(words in each.text for each in found)
+    properties = {"subnet": "subnet-1", "subnet_fallbacks": ["subnet-2"]}
+    dynamic = {"name": "default", "type": "dynamic", "cloud_properties": properties}
+    assert check({**config, "networks": [dynamic]}) == []
+
+
 def test_primary_ipv6(check: Check) -> None:
     """A primary IPv6 address needs a network with IPv6 addresses."""
     route: Route = ("vm_types", 0, "cloud_properties", "primary_ipv6")
@@ -135,6 +169,7 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
             "AWS",
         ),
         ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks", "CPI"),
+        ((*NET, "subnets", 0, "cloud_properties", "network_card_index"), 1, f"{AT_GROUP}/networks", "CPI"),
     ],
 )
 def test_create_env(check: Check, route: Route, value: Any, path: str, source: str) -> None:

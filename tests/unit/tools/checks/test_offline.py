@@ -18,6 +18,9 @@ SUBNET: Route = ("networks", 0, "subnets", 0)
 AT_SUBNET, AT_SECOND = "networks/default/subnets/0", "networks/default/subnets/1"
 OF_DISK: Route = ("disk_types", 0, "cloud_properties")
 OF_SUBNET: Route = (*SUBNET, "cloud_properties")
+OF_VIP: Route = ("networks", 1, "cloud_properties")
+OTHER_ID = "subnet-0123456789abcdef1"
+EXPRESS = {"enabled": "((express))", "udp": True}
 IN_SUBNET = f"{AT_SUBNET}/cloud_properties"
 IN_VM, IN_DISK = "vm_types/default/cloud_properties", "disk_types/default/cloud_properties"
 
@@ -47,13 +50,11 @@ def resources(**sizes: int) -> dict[str, Any]:
         # what contradicts itself, or EC2 would refuse
         ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags"),
         ("error", OF_DISK, {"iops": 3000, "iops_per_gib": 10}, f"{IN_DISK}/iops_per_gib"),
-        (
-            "error",
-            (*SUBNET, "cloud_properties", "ena_express"),
-            {"udp": True},
-            f"{IN_SUBNET}/ena_express/udp",
-        ),
-        ("error", (*SUBNET, "cloud_properties", "security_groups"), "a", f"{IN_SUBNET}/security_groups"),
+        ("error", (*OF_SUBNET, "ena_express"), {"udp": True}, f"{IN_SUBNET}/ena_express/udp"),
+        ("error", (*OF_SUBNET, "security_groups"), "a", f"{IN_SUBNET}/security_groups"),
+        ("error", (*OF_SUBNET, "subnet_fallbacks"), [OTHER_ID], f"{IN_SUBNET}/subnet_fallbacks"),
+        ("error", OF_VIP, {"interface_type": "efa"}, "networks/vip/cloud_properties/interface_type"),
+        ("not checked", (*OF_SUBNET, "ena_express"), EXPRESS, f"{IN_SUBNET}/ena_express/enabled"),
         # sizes for which no VM can be created
         ("error", ("compilation",), resources(cpu=999), "compilation/vm_resources"),
         (
