@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.inventory import Resource
+from bosh_aws_cpi.tag_names import OWN
 from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray
 from tests.unit.tools.sweep_things import DIRECTOR, hours_ago, thing
 
@@ -129,6 +130,25 @@ def test_other_directors(resource: Resource, other: dict[str, str]) -> None:
     """EC2's filter has wildcards: a resource with another Director's tag, or with none, is no stray."""
     tags = {key: value for key, value in resource.tags.items() if key != "bosh_director_uuid"}
     assert found(resource.replaced(tags={**tags, **other})) == []
+
+
+def test_somebodys() -> None:
+    """No tag of the CPI's own, nor several of them, makes somebody's resource one that `--delete` deletes."""
+    known = dict.fromkeys(SAID_OF_DISKS, "x")
+    for forged in (*({key} for key in OWN), OWN, OWN - {"bosh_ami"}):
+        tags = dict.fromkeys(forged - {"bosh_director_uuid"}, "ami-0")
+        somebodys = [
+            thing("interface", tags=tags),
+            thing("volume", tags=tags),
+            thing("volume", tags={**tags, **known}),
+            thing("snapshot", "completed", tags),
+            thing("snapshot", "completed", {**tags, **known}, is_for_image=True),
+            thing("AMI", tags=tags, snapshot_ids=("snapshot-2",)),
+            thing("placement group", tags=tags, group="somebody's", type="spread"),
+            thing("subnet", tags=tags),
+            thing("instance", "running", tags),
+        ]
+        assert [each.resource for each in found(*somebodys) if each.removal is Removal.DELETE] == []
 
 
 @pytest.mark.parametrize("state", ["pending", "running", "stopping", "stopped"])
