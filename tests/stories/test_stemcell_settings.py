@@ -54,7 +54,8 @@ def described(world: World, ami_id: str) -> dict[str, Any]:
 def other(fake_aws: FakeAws, world: World) -> World:
     """Return what another account has, an AMI with another id among it."""
     del world
-    theirs = World.lay(fake_aws.client("ec2", account=OTHER), fake_aws.client("iam", account=OTHER))
+    ec2, iam = fake_aws.client("ec2", account=OTHER), fake_aws.client("iam", account=OTHER)
+    theirs = World.lay(ec2, iam, fake_aws.existing)
     fake_aws.forget_calls()
     return theirs
 
