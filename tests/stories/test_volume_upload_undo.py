@@ -34,14 +34,6 @@ def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: Made) -> None
     assert volume_id in line
 
 
-def test_program_that_fails(own_vm: OwnVm, failure: WriteError, made: Made) -> None:
-    """The error has the failed program's output."""
-    own_vm.writes_by("echo no space; echo on it >&2; exit 3")
-    message = f"{NO_COPY}stemcell-copy ended with 3: no space\non it"
-    assert own_vm.create().error == failure("CloudError", message)
-    assert made() == {}
-
-
 def test_no_program(own_vm: OwnVm, fake_aws: FakeAws, failure: WriteError, made: Made) -> None:
     """Without the release's program nothing is created, and the error has the alternatives."""
     own_vm.has_no_program()
