@@ -30,22 +30,33 @@ def test_smallest_that_is_large_enough(cpi: Cpi, fake_aws: FakeAws) -> None:
         ),
     ],
 )
-def test_impossible_sizes(cpi: Cpi, failure: WriteError, wanted: dict[str, int], message: str) -> None:
+def test_impossible_sizes(
+    cpi: Cpi,
+    fake_aws: FakeAws,
+    failure: WriteError,
+    wanted: dict[str, int],
+    message: str,
+) -> None:
     """A size that is incomplete or larger than all types is an error that says so."""
     answer = cpi.call("calculate_vm_cloud_properties", wanted)
     assert answer.error == failure("CloudError", message)
+    assert fake_aws.actions() == []
 
 
 @pytest.mark.parametrize(
     ("families", "cpu", "ram", "name"),
     [
+        (["t3", "m7i"], 1, 512, "t3.nano"),
         (["m7i", "t3"], 1, 512, "t3.nano"),
+        (["t3", "m7i"], 2, 8192, "t3.large"),
         (["t3", "m7i"], 8, 32769, "m7i.4xlarge"),
         (["t3", "c7i", "m7i", "r7i"], 2, 16384, "r7i.large"),
+        (["t2", "t3"], 1, 512, "t2.nano"),
+        ([], 1, 8192, "m5.large"),
     ],
 )
 def test_families(
-    cpi_with: CpiWith, fake_aws: FakeAws, families: list[str], cpu: int, ram: int, name: str
+    cpi_with: CpiWith, fake_aws: FakeAws, families: list[str] | None, cpu: int, ram: float, name: str
 ) -> None:
     """With `aws.vm_resources_families`, the lowest estimated price wins: 1 vCPU counts as 10 GiB."""
     wanted = {"cpu": cpu, "ram": ram, "ephemeral_disk_size": 4096}
@@ -88,12 +99,13 @@ def test_families(
     ],
 )
 def test_impossible_families(
-    cpi_with: CpiWith, failure: WriteError, families: list[str], message: str
+    cpi_with: CpiWith, fake_aws: FakeAws, failure: WriteError, families: list[str], message: str
 ) -> None:
     """A size beyond the largest type is refused, as are families that are unknown, old or of two kinds."""
     wanted = {"cpu": 4, "ram": 800000, "ephemeral_disk_size": 1}
     answer = cpi_with(vm_resources_families=families).call("calculate_vm_cloud_properties", wanted)
     assert answer.error == failure("CloudError", message)
+    assert fake_aws.actions() == []
 
 
 ASKING = "DescribeInstanceTypeOfferings"
@@ -110,23 +122,43 @@ def kept_in(cpi: Cpi) -> Path:
     return path
 
 
-def test_by_region(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
+@pytest.mark.parametrize(
+    ("region", "families", "name"),
+    [("us-east-1", [], "t2.nano"), (WITHOUT_T2, ["t2", "m7i"], "m7i.large")],
+)
+def test_by_region(cpi_with: CpiWith, fake_aws: FakeAws, region: str, families: list[str], name: str) -> None:
     """With `aws.vm_resources_by_region`, types that the region lacks are passed over; EC2 is asked once."""
-    cpi = cpi_with(vm_resources_by_region=True, vm_resources_families=["t2", "m7i"], region=WITHOUT_T2)
+    cpi = cpi_with(vm_resources_by_region=True, vm_resources_families=families, region=region)
     for _ in range(2):
         answer = cpi.call("calculate_vm_cloud_properties", WANTED)
-        assert answer.ok() == {"instance_type": "m7i.large", "ephemeral_disk": {"size": 4096}}
+        assert answer.ok() == {"instance_type": name, "ephemeral_disk": {"size": 4096}}
     assert fake_aws.actions() == [ASKING]
 
 
-def test_nothing_in_the_region(cpi_with: CpiWith, failure: WriteError) -> None:
-    """A region without any of the types is an error that says so."""
-    cpi = cpi_with(vm_resources_by_region=True, region=WITHOUT_ANY)
-    message = (
-        "aws.vm_resources_by_region: ap-southeast-5 offers no type of t2, c5, m5, r5: name families "
-        "in aws.vm_resources_families that it offers"
-    )
-    assert cpi.call("calculate_vm_cloud_properties", WANTED).error == failure("CloudError", message)
+@pytest.mark.parametrize(
+    ("region", "wanted", "message"),
+    [
+        (
+            WITHOUT_ANY,
+            WANTED,
+            (
+                "aws.vm_resources_by_region: ap-southeast-5 offers no type of t2, c5, m5, r5: name families "
+                "in aws.vm_resources_families that it offers"
+            ),
+        ),
+        (
+            WITHOUT_T2,
+            {**WANTED, "cpu": 65},
+            f"Unable to meet requested VM requirements: 65 CPU, 512 RAM. {LARGEST}",
+        ),
+    ],
+)
+def test_nothing_in_the_region(
+    cpi_with: CpiWith, failure: WriteError, region: str, wanted: dict[str, int], message: str
+) -> None:
+    """A region without any of the types, or without a large enough one, is an error that says so."""
+    cpi = cpi_with(vm_resources_by_region=True, region=region)
+    assert cpi.call("calculate_vm_cloud_properties", wanted).error == failure("CloudError", message)
 
 
 def test_region_that_can_not_be_asked(cpi_with: CpiWith, deny: Refuse, fake_aws: FakeAws) -> None:

@@ -57,13 +57,14 @@ def test_without_tags(cpi: Cpi, world: World) -> None:
 
 
 @pytest.mark.usefixtures("strict")
-def test_vm(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
+@pytest.mark.parametrize("count", [1, 2], ids=["one-interface", "two-interfaces"])
+def test_vm(tagging: Cpi, world: World, tags_of: ReadTags, count: int) -> None:
     """VM, interfaces and volumes are tagged when they are created; a manifest's tag has precedence."""
     networks = {"front": network(world, 0, "10.0.1.10"), "back": network(world, 1, "10.0.2.10")}
-    vm_cid = create_vm(tagging, world, networks, ephemeral_disk={"size": 10_240})
+    vm_cid = create_vm(tagging, world, dict(list(networks.items())[:count]), ephemeral_disk={"size": 10_240})
     state = world.state()
     assert len(state["volumes"]) == 2
-    assert len(state["interfaces"]) == 2
+    assert len(state["interfaces"]) == count
     for resource_id in [vm_cid, *state["volumes"], *state["interfaces"]]:
         tags = tags_of(resource_id)
         assert (tags[KEY], tags["owner"]) == ("4711", "team-a")
@@ -140,6 +141,7 @@ def test_network(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
     [
         ("team", " must be an object, got String"),
         ({"aws:team": "a"}, " has the key 'aws:team': keys that begin with aws: or bosh_ are reserved"),
+        ({"bosh_call": "a"}, " has the key 'bosh_call': keys that begin with aws: or bosh_ are reserved"),
         ({"job": "a"}, " has the key 'job', which the Director sets itself: use another key"),
         ({"": "a"}, " has an empty key"),
         ({"a" * 128: "a"}, f" has a key of 128 characters, '{'a' * 128}': at most 127 are allowed"),
@@ -148,12 +150,14 @@ def test_network(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
         ({f"tag{number}": "a" for number in range(31)}, " has 31 tags: at most 30 are allowed"),
     ],
 )
-def test_refused(cpi_with: CpiWith, fake_aws: FakeAws, tags: Any, message: str) -> None:
+def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, message: str) -> None:
     """Tags that EC2 or the CPI can't use are refused before any AWS call, by the key's name."""
+    fake_aws.forget_calls()
     answer = cpi_with(tags=tags).call("has_vm", "i-0123456789abcdef0")
     assert answer.error["type"] == "InvalidCall"
     assert f"configuration parameter aws.tags{message}" in answer.error["message"]
     assert fake_aws.actions() == []
+    assert world.state() == world.empty
 
 
 def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
