@@ -23,6 +23,7 @@ from tests.protocols import (
     RunInstance,
     WriteError,
 )
+from tests.stories.disk_copies import Copied
 from tests.stories.launches import (
     below,
     create_vm,
@@ -201,6 +202,12 @@ def disk(world: World, fake_aws: FakeAws) -> CreateVolume:
 def volumes(fake_aws: FakeAws, world: World) -> Volumes:
     """Return the volumes of this story."""
     return Volumes(fake_aws, world)
+
+
+@pytest.fixture
+def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied:
+    """Have a disk with data, which is to be encrypted."""
+    return Copied(cpi, fake_aws, world, vm())
 
 
 @pytest.fixture

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import FORK_FROM, Answer, Cpi, finish
+from testbed.executable import FORK_FROM, Answer, finish
 from testbed.killing import leave
 from testbed.warm import Warm
 from testbed.world import World
-from tests.protocols import RunInstance
 from tests.stories.disk_copies import OWN_TAGS, Copied
 from tests.stories.volumes import Volumes
 
@@ -29,12 +28,6 @@ def hurried(warm: None, hurriedly_loaded: Warm, monkeypatch: pytest.MonkeyPatch)
     """Fork the executable with that clock."""
     del warm  # comes first, and this over it
     monkeypatch.setenv(FORK_FROM, hurriedly_loaded.path)
-
-
-@pytest.fixture
-def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied:
-    """Have a disk with data, which is to be encrypted."""
-    return Copied(cpi, fake_aws, world, vm())
 
 
 @pytest.fixture
@@ -112,13 +105,3 @@ def test_copied_by_somebody_else(copied: Copied, world: World) -> None:
     (copy,) = world.ec2.copy_volumes(SourceVolumeId=copied.cid)["Volumes"]
     check_refused(copied, copied.update(), "CopyVolumes failed with ConcurrentCopyVolumeLimitExceeded: ")
     assert copied.disks == sorted([copied.cid, copy["VolumeId"]])
-
-
-def test_copy_in_progress(copied: Copied) -> None:
-    """A copy that is not complete is not copied: the Director copies its data."""
-    copied.progress("50")
-    first = copied.update().ok()
-    error = copied.update_other(first).error
-    assert error["type"] == "Bosh::Clouds::NotSupported"
-    assert "CopyVolumes failed with IncorrectState: " in error["message"]
-    assert (copied.disks, copied.writes(first)) == (sorted([copied.cid, first]), 1)

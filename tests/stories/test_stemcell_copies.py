@@ -229,17 +229,6 @@ def test_from_another_region(
     assert len(others.describe_images(ImageIds=[ami["us-west-2"]])["Images"]) == 1
 
 
-def test_encrypted_from_another_region(
-    cpi_with: CpiWith, elsewhere: Callable[[str], str], sent: ReadCalls
-) -> None:
-    """One copy comes from another region and is encrypted."""
-    cpi = cpi_with(stemcell=FROM_ELSEWHERE, encrypted=True, kms_key_arn=KEY)
-    cpi.call("create_stemcell", "/x/image", {"ami": {"eu-west-1": elsewhere("eu-west-1")}}).ok()
-    (parameters,) = sent("CopyImage")
-    named = ("SourceRegion", "Encrypted", "KmsKeyId")
-    assert [parameters[name] for name in named] == ["eu-west-1", "true", KEY]
-
-
 def test_own_region_comes_first(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     """An AMI of the region is used without a copy."""
     ami = {"eu-west-1": ELSEWHERE, "us-east-1": world.image_id}
