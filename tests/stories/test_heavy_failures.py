@@ -37,6 +37,7 @@ def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResour
     fake_aws.rule(action="PutSnapshotBlock", nth=2, error=refusal)
     error = heavy.create().error
     assert error["message"].startswith("PutSnapshotBlock failed with ValidationException: Not this block.")
+    assert "A heavy stemcell needs" not in error["message"]
     assert left() == {}
 
 

@@ -229,14 +229,6 @@ def test_from_another_region(
     assert len(others.describe_images(ImageIds=[ami["us-west-2"]])["Images"]) == 1
 
 
-def test_own_region_comes_first(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
-    """An AMI of the region is used without a copy."""
-    ami = {"eu-west-1": ELSEWHERE, "us-east-1": world.image_id}
-    cpi = cpi_with(stemcell=FROM_ELSEWHERE)
-    assert cpi.call("create_stemcell", "/x/image", {"ami": ami}).ok() == f"{world.image_id} light"
-    assert "CopyImage" not in fake_aws.actions()
-
-
 @pytest.mark.parametrize(
     ("setting", "ami", "said"),
     [

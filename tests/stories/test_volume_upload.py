@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.executable import DIRECTOR_UUID
 from testbed.rules import REQUEST_ID
 from testbed.world import World
 from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings
@@ -68,22 +68,6 @@ def test_by_volume(
     assert {creating[f"TagSpecification.1.Tag.{n}.Key"] for n in range(1, 5)} == set(tags)
 
 
-def test_by_id(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
-    """On Nitro types the device is found by its id."""
-    fake_aws.rule(action="AttachVolume", hold=True)
-    process = own_vm.start()
-    try:
-        assert fake_aws.wait_until_held() == ["AttachVolume"]
-        (volume_id,) = made()["volumes"]
-        plain = volume_id.replace("-", "")
-        own_vm.shows_disk_as(f"disk/by-id/nvme-Amazon_Elastic_Block_Store_{plain}")
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    assert answer.ok() in made()["images"]
-    assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
-
-
 @pytest.mark.skipif(not makes_loop_devices(), reason="this user can make no loop devices")
 def test_in_earnest(own_vm: OwnVm, tmp_path: Path, made: ListResources) -> None:
     """The program writes the image to the device, as a block device of this computer shows."""
@@ -112,15 +96,6 @@ def test_by_itself(own_vm: OwnVm, fake_aws: FakeAws, warnings: ReadWarnings, mad
     why = f"PutSnapshotBlock failed with AccessDeniedException: You may not. (request id {REQUEST_ID}"
     (told,) = [line for line in warnings(answer) if line.startswith("No permission")]
     assert told.startswith(f"No permission for the EBS direct APIs, using a volume instead: {why}")
-
-
-def test_refused_for_another_reason(own_vm: OwnVm, fake_aws: FakeAws) -> None:
-    """After other refusals no volume is used."""
-    error = {"code": "ConflictException", "message": "No.", "status": 400}
-    fake_aws.rule(action="StartSnapshot", times=None, error=error)
-    message = own_vm.create("ebs_direct").error["message"]
-    assert "StartSnapshot failed with ConflictException: No." in message
-    assert "CreateVolume" not in fake_aws.actions()
 
 
 def test_encrypted(own_vm: OwnVm, sent: ReadCalls, world: World) -> None:
