@@ -121,7 +121,6 @@ def test_heavy_stemcell_by_volume(
 ) -> None:
     """So are those of an upload through a volume, and that volume."""
     fake_aws.rule(action="*", without_tag=KEY, error=DENIED)
-    own_vm.shows_disk_as("xvdf")
     ami_id = own_vm.create(tags=TAGS).ok()
     for resource_id in [ami_id, *made()["snapshots"]]:
         assert WRITTEN.items() <= tags_of(resource_id).items()
