@@ -281,6 +281,13 @@ def test_some_types(cpi: Cpi, world: World, properties: dict[str, Any], words: s
     assert created(cpi, world, whole, "vm_types", 1).error is None
 
 
+def test_type_that_is_a_variable(cpi: Cpi, world: World) -> None:
+    """A type that no zone offers is a warning as long as a variable may name another one."""
+    properties = {"instance_type": "((type))", "instance_type_fallbacks": [ELSEWHERE]}
+    found = checked(cpi, changed(right(world), PROPERTIES, properties))
+    assert [each["severity"] for each in found if ELSEWHERE in each["what"]] == ["warning"]
+
+
 def test_options_of_types(cpi: Cpi, world: World) -> None:
     """An option that a type lacks is an error, and so is a root disk that is not larger than its memory."""
     whole = right(world)
@@ -410,7 +417,14 @@ def test_small_root_disk(cpi: Cpi, world: World) -> None:
     least = image["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] * 1024
     path = f"{LARGE_PATH}/root_disk/size"
     small = changed(right(world), (*PROPERTIES, "root_disk"), {"size": least - 1024})
-    stemcell = ("--stemcell", world.image_id)
+    root = {"SnapshotId": image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"], "VolumeSize": 99}
+    larger = world.ec2.register_image(
+        Name="larger",
+        Architecture="x86_64",
+        RootDeviceName="/dev/xvda",
+        BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": root}],
+    )
+    stemcell = ("--stemcell", larger["ImageId"], "--stemcell", world.image_id)
     assert errors(checked(cpi, small)) == []
     (found,) = errors(checked(cpi, small, *stemcell))
     assert (found["path"], found["source"]) == (path, "AWS")

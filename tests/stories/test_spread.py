@@ -384,6 +384,17 @@ def test_preferred_group_never_known(
     assert [each for each in warnings(answer) if "EC2 to accept placement group" in each]
 
 
+@pytest.mark.usefixtures("hasty")
+def test_preferred_group_after_a_lost_answer(
+    spread_vm: SpreadVm, launched: Launches, fake_aws: FakeAws
+) -> None:
+    """A VM that EC2 may have launched into the group is not launched outside, too."""
+    fake_aws.rule(action="RunInstances", nth=1, drop="before")
+    fake_aws.rule(action="RunInstances", times=None, error={**UNKNOWN, "status": 400})
+    assert NAME in spread_vm(PREFER).error["message"]
+    assert set(launched()) == {("t3.micro", False, True)}
+
+
 def test_preferred_beyond_the_quota(
     spread_vm: SpreadVm, fake_aws: FakeAws, warnings: ReadWarnings, world: World
 ) -> None:
