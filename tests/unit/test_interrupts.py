@@ -87,10 +87,8 @@ def test_step_without_a_signal() -> None:
 
 
 @BOTH
-def test_signal_before_the_start(monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+def test_signal_before_the_start(number: signal.Signals) -> None:
     """A signal that comes before there is somebody to tell waits for the start."""
-    fresh = type(vars(interrupts)["_signals"])()
-    monkeypatch.setattr("bosh_aws_cpi.interrupts._signals", fresh)
     interrupts.install()
     arrive(number)
     interrupts.check()

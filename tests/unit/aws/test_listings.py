@@ -9,13 +9,13 @@ from bosh_aws_cpi.aws import firewalls, inventory
 from bosh_aws_cpi.aws.inventory import Resource
 from bosh_aws_cpi.aws.listings import listed
 from tests.unit.aws.looks import tagged
-from tests.unit.conftest import Ec2
+from tests.unit.conftest import Stub
 
 
 @pytest.mark.parametrize(
     ("count", "sizes"), [(0, []), (1, [1]), (199, [199]), (200, [200]), (201, [200, 1]), (401, [200, 200, 1])]
 )
-def test_every_value(ec2: Ec2, count: int, sizes: list[int]) -> None:
+def test_every_value(ec2: Stub, count: int, sizes: list[int]) -> None:
     """Every value is asked for once, 200 in a call at most, and every entry of every page is listed."""
     names = [f"sg-{number:03}" for number in range(count)]
     begin = 0
@@ -31,7 +31,7 @@ def test_every_value(ec2: Ec2, count: int, sizes: list[int]) -> None:
     assert [entry["GroupId"] for entry in found] == names
 
 
-def test_security_groups(ec2: Ec2) -> None:
+def test_security_groups(ec2: Stub) -> None:
     """The names of security groups are looked up in the VPC, page after page."""
     filters = [{"Name": "vpc-id", "Values": ["vpc-1"]}, {"Name": "group-name", "Values": ["a", "b"]}]
     first, second = ({"SecurityGroups": [{"GroupName": each, "GroupId": f"sg-{each}"}]} for each in "ba")
@@ -100,7 +100,7 @@ OF_SUBNET = Resource(
     ],
 )
 def test_inventory(
-    ec2: Ec2, kind: Any, operation: str, key: str, shown: dict[str, Any], expected: Resource
+    ec2: Stub, kind: Any, operation: str, key: str, shown: dict[str, Any], expected: Resource
 ) -> None:
     """All that has the tags is listed, page by page, in the largest pages; AMIs without tags, too."""
     asked: dict[str, Any] = {"MaxResults": 500 if kind == "volume" else 1000}
@@ -113,7 +113,7 @@ def test_inventory(
     assert inventory.listed(ec2.client, kind, READ) == [expected, expected]
 
 
-def test_reload(ec2: Ec2) -> None:
+def test_reload(ec2: Stub) -> None:
     """A resource is looked up again by its id alone; a deleted one is None."""
     asked: dict[str, Any] = {"MaxResults": 500, "Filters": [{"Name": "volume-id", "Values": ["vol-1"]}]}
     ec2.lay("describe_volumes", {"Volumes": [VOLUME]}, {"Volumes": []}, **asked)

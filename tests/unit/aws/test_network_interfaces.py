@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces, placement_groups, volumes
 from bosh_aws_cpi.model import Nic
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Stub
 
 NIC, SUBNET = "eni-1", "subnet-1"
 MAC = "02:00:00:00:00:01"
@@ -37,7 +37,7 @@ IN_USE = ["InvalidNetworkInterface.InUse", "InvalidParameterValue"]
         (False, [NOT_FOUND, NOT_FOUND, *IN_USE, {}]),
     ],
 )
-def test_discard(ec2: Ec2, clock: Clock, ends: list[str | dict[str, Any]], *, was_seen: bool) -> None:
+def test_discard(ec2: Stub, clock: Clock, ends: list[str | dict[str, Any]], *, was_seen: bool) -> None:
     """What EC2 is detaching is deleted later; what is gone is fine, but what is unknown may just be new."""
     ec2.lay("delete_network_interface", *ends, **OF_NIC)
     network_interfaces.discard(ec2.client, NIC, was_seen=was_seen)
@@ -59,7 +59,7 @@ DELETIONS: dict[str, tuple[Callable[..., bool], str]] = {
         ("delete_placement_group", "InvalidPlacementGroup.Unknown", ["InvalidPlacementGroup.InUse"]),
     ],
 )
-def test_idle_deletion(ec2: Ec2, clock: Clock, operation: str, missing: str, in_use: list[str]) -> None:
+def test_idle_deletion(ec2: Stub, clock: Clock, operation: str, missing: str, in_use: list[str]) -> None:
     """What nothing uses is deleted in one attempt; the result says whether it is gone or in use."""
     delete, name = DELETIONS[operation]
     ec2.lay(operation, {}, missing, *in_use, "UnauthorizedOperation", **{name: "x-1"})
@@ -76,7 +76,7 @@ def test_idle_deletion(ec2: Ec2, clock: Clock, operation: str, missing: str, in_
         ("2600::/80", "assign_ipv6_addresses", "Ipv6Prefixes"),
     ],
 )
-def test_delegate(ec2: Ec2, prefix: str, operation: str, name: str) -> None:
+def test_delegate(ec2: Stub, prefix: str, operation: str, name: str) -> None:
     """A prefix is delegated in the way of its family; one that is there already costs no call.
 
     One that the interface has after a refusal was delegated by this call, whose answer was lost.
@@ -114,7 +114,7 @@ def test_delegate(ec2: Ec2, prefix: str, operation: str, name: str) -> None:
         ),
     ],
 )
-def test_change(ec2: Ec2, change: Callable[[Any], None], sent: dict[str, Any]) -> None:
+def test_change(ec2: Stub, change: Callable[[Any], None], sent: dict[str, Any]) -> None:
     """A change is retried while EC2 does not know the interface."""
     ec2.lay("modify_network_interface_attribute", NOT_FOUND, NOT_FOUND, {}, **OF_NIC, **sent)
     change(ec2.client)
@@ -148,7 +148,7 @@ def described(*held: str) -> dict[str, Any]:
         ),
     ],
 )
-def test_holder_by_prefix(ec2: Ec2, address: str, held: str, *, is_holder: bool) -> None:
+def test_holder_by_prefix(ec2: Stub, address: str, held: str, *, is_holder: bool) -> None:
     """An address within a delegated prefix is held by who has that, and a prefix by who has a part of it."""
     nothing: dict[str, Any] = {"NetworkInterfaces": []}
     if "/" not in address:

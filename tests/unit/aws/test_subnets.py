@@ -9,7 +9,7 @@ from botocore.stub import ANY
 from bosh_aws_cpi.aws import subnets
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Stub
 
 SUBNET, TABLE, ACL = "subnet-1", "rtb-1", "acl-1"
 NOT_FOUND = "InvalidSubnetID.NotFound"
@@ -27,7 +27,7 @@ PAIR = {"SubnetId": SUBNET, "RouteTableId": TABLE}
     ],
     ids=["IPv4", "dual-stack", "IPv6-only"],
 )
-def test_find_all(ec2: Ec2, more: dict[str, bool], families: set[str]) -> None:
+def test_find_all(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     """Subnets are asked for together, each once, and have the families and ranges of their addresses."""
     states = {"2600::/64": "associated", "2601::/64": "disassociated"}
     more["Ipv6CidrBlockAssociationSet"] = [  # type: ignore[assignment]
@@ -41,7 +41,7 @@ def test_find_all(ec2: Ec2, more: dict[str, bool], families: set[str]) -> None:
     assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64"]
 
 
-def test_zones(ec2: Ec2) -> None:
+def test_zones(ec2: Stub) -> None:
     """A zone counts in every state in which VMs may run, also while EC2 reports a problem in it."""
     states = ("available", "constrained", "impaired", "information", "unavailable")
     zones = [{"ZoneName": state, "State": state} for state in states]
@@ -50,7 +50,7 @@ def test_zones(ec2: Ec2) -> None:
 
 
 @pytest.mark.parametrize("tables", [[{"RouteTableId": TABLE}], [{"RouteTableId": "rtb-2"}], []])
-def test_associated_already(ec2: Ec2, tables: list[dict[str, str]]) -> None:
+def test_associated_already(ec2: Stub, tables: list[dict[str, str]]) -> None:
     """A second association of a subnet that EC2 may not know yet is no error if it has that route table."""
     ec2.lay("associate_route_table", NOT_FOUND, "Resource.AlreadyAssociated", **PAIR)
     ec2.lay("describe_route_tables", {"RouteTables": tables}, **OF_ASSOCIATION)
@@ -85,7 +85,7 @@ def acls(*acl_ids: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("now", [ACL, "acl-2", ""])
-def test_replaced_already(ec2: Ec2, now: str) -> None:
+def test_replaced_already(ec2: Stub, now: str) -> None:
     """A refused replacement is no error if the subnet has that network ACL: its answer was lost."""
     ec2.lay("describe_network_acls", *acls("", "acl-2"), **OF_ASSOCIATION)  # it may not be visible yet
     replacement = {"AssociationId": "aclassoc-1", "NetworkAclId": ACL}
@@ -98,7 +98,7 @@ def test_replaced_already(ec2: Ec2, now: str) -> None:
             subnets.use_acl(ec2.client, SUBNET, ACL)
 
 
-def test_same_acl(ec2: Ec2) -> None:
+def test_same_acl(ec2: Stub) -> None:
     """If the subnet already has the network ACL, nothing is changed."""
     ec2.lay("describe_network_acls", *acls(ACL), **OF_ASSOCIATION)
     subnets.use_acl(ec2.client, SUBNET, ACL)
@@ -110,7 +110,7 @@ LEAKED = {"NetworkInterfaceId": "eni-1", "Status": "available", "Description": "
 
 @pytest.mark.parametrize("is_managed", [True, False])
 def test_interfaces_that_stay(
-    ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, is_managed: bool
+    ec2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, is_managed: bool
 ) -> None:
     """One that AWS manages for somebody is an error at once, others after a wait; the first are named."""
     monkeypatch.setattr(timing, "SUBNET_RELEASED", timing.SUBNET_RELEASED if is_managed else timing.AT_ONCE)

@@ -21,7 +21,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from tests.unit.aws import looks
 from tests.unit.aws.looks import AMI, DISK, OF_AMI, OF_DISK, OF_VM, OTHER_VM, VM
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Stub
 
 SNAPSHOT, NIC, SUBNET = "snap-1", "eni-1", "subnet-1"
 
@@ -43,7 +43,7 @@ class Wait(NamedTuple):
     look: Callable[[str], dict[str, Any]]
     unknown: str
 
-    def lay(self, ec2: Ec2, states: str) -> None:
+    def lay(self, ec2: Stub, states: str) -> None:
         """Lay out one look after the other: a state, "?" where EC2 does not know it, "-" for no entry."""
         special: dict[str, Any] = {"?": self.unknown, "lost": "lost", "fault": "fault Unavailable", "-": {}}
         for state in states.split():
@@ -165,7 +165,7 @@ WAITS: dict[str, Wait] = {
         ("ended instance", "shutting-down -"),
     ],
 )
-def test_reached(ec2: Ec2, name: str, states: str) -> None:
+def test_reached(ec2: Stub, name: str, states: str) -> None:
     """A wait goes on while AWS does not know what is new, is on the way, or does not answer; then it ends."""
     wait = WAITS[name]
     wait.lay(ec2, states)
@@ -201,7 +201,7 @@ def test_reached(ec2: Ec2, name: str, states: str) -> None:
         *(("reboot", states, VMNotFound, VM) for states in ("?", "terminated", "stopping terminated")),
     ],
 )
-def test_failed(ec2: Ec2, name: str, states: str, error: type[Exception], said: str) -> None:
+def test_failed(ec2: Stub, name: str, states: str, error: type[Exception], said: str) -> None:
     """A wait for what will not come, or was seen and is gone, ends at once, with the reason."""
     wait = WAITS[name]
     wait.lay(ec2, states)
@@ -220,7 +220,7 @@ def test_failed(ec2: Ec2, name: str, states: str, error: type[Exception], said: 
         ("instance", timing.INSTANCE_RUNNING.seconds, VMCreationFailed),
     ],
 )
-def test_never_seen(ec2: Ec2, clock: Clock, name: str, seconds: float, error: type[Exception]) -> None:
+def test_never_seen(ec2: Stub, clock: Clock, name: str, seconds: float, error: type[Exception]) -> None:
     """What AWS never shows counts as gone after a while; but this call's own instance exists."""
     wait = WAITS[name]
     ec2.keeps(wait.operation, wait.unknown)
@@ -245,7 +245,7 @@ def test_never_seen(ec2: Ec2, clock: Clock, name: str, seconds: float, error: ty
         ("reboot", "stopping", timing.INSTANCE_STOPPED),
     ],
 )
-def test_time_out(ec2: Ec2, clock: Clock, name: str, state: str, policy: timing.Policy) -> None:
+def test_time_out(ec2: Stub, clock: Clock, name: str, state: str, policy: timing.Policy) -> None:
     """A state that does not come in time is an error with the state seen last; the resource is not gone."""
     wait = WAITS[name]
     ec2.keeps(wait.operation, wait.look(state))
