@@ -12,9 +12,7 @@ from tests.unit.aws.looks import tagged
 from tests.unit.conftest import Stub
 
 
-@pytest.mark.parametrize(
-    ("count", "sizes"), [(0, []), (1, [1]), (199, [199]), (200, [200]), (201, [200, 1]), (401, [200, 200, 1])]
-)
+@pytest.mark.parametrize(("count", "sizes"), [(0, []), (200, [200]), (401, [200, 200, 1])])
 def test_every_value(ec2: Stub, count: int, sizes: list[int]) -> None:
     """Every value is asked for once, 200 in a call at most, and every entry of every page is listed."""
     names = [f"sg-{number:03}" for number in range(count)]

@@ -27,11 +27,9 @@ def group(name: str = "web", **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("of_group", "port", "expected"),
     [
-        ({}, None, (None, "")),
         ({}, 8080, (None, "")),
         ({}, 9100, (9100, "")),
         ({"TargetType": "ip"}, None, (8080, "ipv4")),
-        ({"TargetType": "ip"}, 8080, (8080, "ipv4")),
         ({"TargetType": "ip", "IpAddressType": "ipv6"}, 9100, (9100, "ipv6")),
     ],
 )
@@ -79,7 +77,7 @@ NOT_REGISTERED = health("unused", "Target.NotRegistered")
 NO_TARGETS: dict[str, Any] = {"TargetHealthDescriptions": []}
 
 
-@pytest.mark.parametrize("last", [NOT_REGISTERED, NO_TARGETS, "InvalidTarget", "TargetGroupNotFound"])
+@pytest.mark.parametrize("last", [NOT_REGISTERED, NO_TARGETS, "TargetGroupNotFound"])
 def test_drained(elbv2: Stub, last: dict[str, Any] | str) -> None:
     """The wait covers all groups; one that is gone, or that no longer has the target, is not asked again."""
     elbv2.lay("describe_target_health", health("healthy"), DRAINING, last, **TARGET)
@@ -141,7 +139,7 @@ def test_longest_record() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("bosh_target_1_80", ""), ("bosh_target_1_80", ARN), ("bosh_target_1_x", f"{ARN} i-1"), ("a_80", "b c")],
+    [("bosh_target_1_80", ARN), ("bosh_target_1_x", f"{ARN} i-1"), ("a_80", "b c")],
 )
 def test_no_record(key: str, value: str) -> None:
     """A tag that has another form is no record."""

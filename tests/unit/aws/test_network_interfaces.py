@@ -30,9 +30,6 @@ IN_USE = ["InvalidNetworkInterface.InUse", "InvalidParameterValue"]
 @pytest.mark.parametrize(
     ("was_seen", "ends"),
     [
-        (True, [{}]),
-        (True, [*IN_USE, {}]),
-        (True, [NOT_FOUND]),
         (True, [IN_USE[0], NOT_FOUND]),
         (False, [NOT_FOUND, NOT_FOUND, *IN_USE, {}]),
     ],
@@ -134,18 +131,12 @@ def described(*held: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("address", "held", "is_holder"),
     [
-        ("10.0.0.5", "10.0.0.0/28", True),
         ("10.0.0.15", "10.0.0.32/28 10.0.0.0/28", True),
         ("2600::5", "10.0.0.0/28 2600::/80", True),
         ("10.0.0.0/28", "10.0.0.99 10.0.0.5", True),
-        ("10.0.0.0/28", "10.0.0.0/28", True),
-        ("2600::/80", "2600::5", True),
         ("2600::/80", "2600::/80", True),
-        *(
-            (address, held, False)
-            for address in ("10.0.0.5", "2600::5", "10.0.0.0/28", "2600::/80")
-            for held in ("", "10.0.0.16 10.0.1.5 2600:0:0:0:1::5", "10.0.0.16/28 2600:0:0:0:1::/80")
-        ),
+        ("10.0.0.5", "10.0.0.16/28 2600:0:0:0:1::/80", False),
+        ("2600::/80", "10.0.0.16 2600:0:0:0:1::5", False),
     ],
 )
 def test_holder_by_prefix(ec2: Stub, address: str, held: str, *, is_holder: bool) -> None:

@@ -28,9 +28,6 @@ def table(*entries: dict[str, Any]) -> dict[str, Any]:
         ({"GatewayId": "vpce-1"}, {"VpcEndpointId": "vpce-1"}),
         ({"InstanceId": "i-1", "NetworkInterfaceId": "eni-1"}, TO_NIC),
         ({"NatGatewayId": "nat-1"}, None),
-        ({"TransitGatewayId": "tgw-1"}, None),
-        ({"VpcPeeringConnectionId": "pcx-1"}, None),
-        ({"EgressOnlyInternetGatewayId": "eigw-1"}, None),
         ({}, None),
     ],
 )

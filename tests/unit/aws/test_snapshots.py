@@ -21,8 +21,8 @@ NEW, OLD = timedelta(minutes=5), RECENT + timedelta(minutes=5)
 
 @pytest.mark.parametrize(
     ("begun", "found"),
-    [([], None), ([OLD], None), ([NEW], 0), ([OLD, NEW, NEW], 1), ([OLD, None], 1)],
-    ids=["none", "old", "new", "both", "without a time"],
+    [([OLD], None), ([OLD, NEW, NEW], 1), ([OLD, None], 1)],
+    ids=["old", "both", "without a time"],
 )
 def test_find_marked(ec2: Stub, begun: list[timedelta | None], found: int | None) -> None:
     """A snapshot is found by its tag; an old one with the same tag belongs to another request."""
@@ -53,7 +53,7 @@ def lay_delete(ec2: Stub, *ends: str | dict[str, Any]) -> None:
             ec2.lay("delete_snapshot", end, SnapshotId=SNAPSHOT)
 
 
-@pytest.mark.parametrize("last", [{}, NOT_FOUND, "InvalidSnapshotID.Malformed"])
+@pytest.mark.parametrize("last", [{}, NOT_FOUND])
 def test_delete(ec2: Stub, clock: Clock, last: str | dict[str, Any]) -> None:
     """A snapshot is deleted as soon as its deregistered AMI releases it; one that is gone is no error."""
     lay_delete(ec2, IN_USE, AMI, last, last)

@@ -143,7 +143,6 @@ WAITS: dict[str, Wait] = {
     ("name", "states"),
     [
         ("volume", "? ? creating lost fault available"),
-        ("volume", "in-use"),
         ("deleted volume", "available deleting ?"),
         ("deleted volume", "in-use deleted"),
         ("attachment", "off other attaching busy attached"),
@@ -175,10 +174,7 @@ def test_reached(ec2: Stub, name: str, states: str) -> None:
 @pytest.mark.parametrize(
     ("name", "states", "error", "said"),
     [
-        *(
-            ("volume", f"creating {state}", volumes.NotCreated, "KMS key")
-            for state in ("error", "deleting", "deleted")
-        ),
+        *(("volume", f"creating {state}", volumes.NotCreated, "KMS key") for state in ("error", "deleting")),
         ("volume", "? ? creating ?", volumes.NotCreated, "it is gone.*KMS key"),
         *(
             ("attachment", states, CloudError, "detached from instance .*is the VM terminating")
@@ -192,10 +188,7 @@ def test_reached(ec2: Stub, name: str, states: str) -> None:
         ("image", "pending -", images.NotCreated, "is gone"),
         ("snapshot", "pending error", CloudError, "no key"),
         ("snapshot", "? pending ?", CloudError, "is gone"),
-        *(
-            ("subnet", f"pending {state}", CloudError, state)
-            for state in ("failed", "failed-insufficient-capacity")
-        ),
+        ("subnet", "pending failed-insufficient-capacity", CloudError, "failed-insufficient-capacity"),
         ("subnet", "available/associating available/failing", CloudError, "failing"),
         ("interface", "in-use ?", NicGone, "is gone"),
         *(("reboot", states, VMNotFound, VM) for states in ("?", "terminated", "stopping terminated")),

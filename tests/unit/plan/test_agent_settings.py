@@ -55,7 +55,6 @@ def test_name_of_the_vm() -> None:
     ("networks", "dns"),
     [
         ({"v": VIP, "d": DYNAMIC}, None),
-        ({"a": {"ip": "10.0.0.5"}}, None),
         ({"a": {"dns": []}, "b": {"dns": None}, "c": {"dns": ["1.1.1.1"]}}, {"nameserver": ["1.1.1.1"]}),
         ({"a": {"type": None, "dns": ["1.1.1.1"]}, "b": MANUAL}, {"nameserver": ["1.1.1.1"]}),
         ({"d": DYNAMIC, "a": MANUAL}, {"nameserver": ["10.0.0.2"]}),

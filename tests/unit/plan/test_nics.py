@@ -34,22 +34,6 @@ def read(networks: dict[str, dict[str, Any]]) -> dict[str, Network]:
     ("networks", "expected"),
     [
         pytest.param(
-            {"a": manual("10.0.0.5")},
-            [NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5")],
-            id="one manual network, named after itself",
-        ),
-        pytest.param(
-            {"a": dynamic()}, [NicPlan("a", ["a"], "subnet-1", "dynamic")], id="one dynamic network"
-        ),
-        pytest.param(
-            {"b": manual("10.0.0.6", "subnet-2"), "a": manual("10.0.0.5")},
-            [
-                NicPlan("b", ["b"], "subnet-2", "manual", "10.0.0.6"),
-                NicPlan("a", ["a"], "subnet-1", "manual", "10.0.0.5"),
-            ],
-            id="several, in the order given",
-        ),
-        pytest.param(
             {
                 "a": manual("10.0.0.5", nic_group="g"),
                 "b": manual("10.0.1.5", "subnet-2"),
@@ -159,15 +143,11 @@ def test_security_groups(
     ("entry", "expected"),
     [
         ("sg-12345678", True),
-        ("sg-0123456789abcdef0", True),
         ("sg-1234567", False),
-        ("sg-frontend", False),
         ("sg-deadbeef-web", False),
         ("my-sg-12345678", False),
         ("sg-1234567G", False),
         ("sg-12345678\n", False),
-        ("bosh", False),
-        ("", False),
     ],
 )
 def test_group_ids(entry: str, expected: bool) -> None:  # noqa: FBT001 - a column of the table

@@ -47,7 +47,7 @@ def test_paravirtual_without_root_device() -> None:
 
 @pytest.mark.parametrize(
     ("given", "text"),
-    [(NAMED, "bosh-aws 1.2"), ({"name": "bosh-aws"}, None), ({"version": 1.2}, None), ({}, None)],
+    [(NAMED, "bosh-aws 1.2"), ({"name": "bosh-aws"}, None), ({"version": 1.2}, None)],
 )
 def test_names(given: dict[str, Any], text: str | None) -> None:
     """Name and version, if both are given, are the description and the tag Name; other tags stay."""

@@ -64,12 +64,9 @@ def answer(folder: Path, name: str, *entries: object) -> Path:
     ("name", "facts"),
     [
         ("c5.large", ("x86_64", True, "default", False, *NO_STORE, 27)),
-        ("m8i.large", ("x86_64", True, "default", False, *NO_STORE, 32)),
         ("t3.micro", ("x86_64", True, "default", True, *NO_STORE, 27)),
-        ("m5d.large", ("x86_64", True, "default", False, 1, 75, True, 26)),
         ("m6gd.large", ("arm64", True, "default", False, 1, 118, True, 26)),
         ("i3en.24xlarge", ("x86_64", True, "default", False, 8, 7500, True, 19)),
-        ("i3.large", ("x86_64", False, "default", False, 1, 475, True, 40)),
         ("d2.xlarge", ("x86_64", False, "default", False, 3, 2048, False, 40)),
         ("c1.medium", ("i386 x86_64", False, "unsupported", False, 1, 350, False, 39)),
         ("c3.xlarge", ("x86_64", False, "supported", False, 2, 40, False, 39)),
@@ -143,17 +140,9 @@ def test_files(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     ("text", "problem"),
     [
         (None, "can't be read as JSON: [Errno 2]"),
-        ("{", "can't be read as JSON: Expecting property name"),
-        ('["m5.large"]', 'is not an answer of DescribeInstanceTypes: it lacks "InstanceTypes": [...]'),
         (
             '{"InstanceTypes": [], "NextToken": "x"}',
             "contains only one page of an answer: it has a NextToken",
-        ),
-        ('{"InstanceTypes": [{"VCpuInfo": {}}]}', "InstanceTypes[0] has no InstanceType"),
-        ('{"InstanceTypes": []}', "The files contain no instance types"),
-        (
-            '{"InstanceTypes": [{"InstanceType": "m5.large"}]}',
-            "The entry of m5.large does not have EC2's format: KeyError('EbsInfo')",
         ),
         (
             json.dumps({"InstanceTypes": [entry("m5.large", EbsInfo={"EbsOptimizedSupport": "no"})]}),

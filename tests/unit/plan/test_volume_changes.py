@@ -41,24 +41,15 @@ def changes(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given
         (GP3, {}, {}),
         (GP3, {"name": "dd1", "tags": {"a": "b"}}, {}),
         (GP3, {"iops": 3000, "throughput": 125}, {}),
-        (GP3, {"iops": 4000}, {"Iops": 4000}),
         (GP3, {"throughput": 500}, {"Throughput": 500}),
         (GP3, {"iops": 4000, "throughput": 1000}, {"Iops": 4000, "Throughput": 1000}),
         (GP3.replaced(iops=4000, throughput=250), {}, {"Iops": 3000, "Throughput": 125}),
         (GP2, {}, {"VolumeType": "gp3", "Iops": 3000, "Throughput": 125}),
         (GP2, {"type": "gp2"}, {}),
         (GP3, {"type": "gp2"}, {"VolumeType": "gp2"}),
-        (GP3, {"type": "io2", "iops": 500}, {"VolumeType": "io2", "Iops": 500}),
         (GP3, {"type": "io2", "iops": 3000}, {"VolumeType": "io2", "Iops": 3000}),
-        (IO2, {"type": "io1", "iops": 500}, {"VolumeType": "io1", "Iops": 500}),
         (IO2.replaced(iops=3000), {}, {"VolumeType": "gp3", "Iops": 3000, "Throughput": 125}),
-        (
-            IO2.replaced(throughput=125),
-            {"iops": 5000},
-            {"VolumeType": "gp3", "Iops": 5000, "Throughput": 125},
-        ),
         (IO2, {"type": "io2", "iops": 500}, {}),
-        (IO2, {}, {"VolumeType": "gp3", "Iops": 3000, "Throughput": 125}),
     ],
 )
 def test_changes(volume: Volume, given: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -88,11 +79,8 @@ def test_magnetic(volume: Volume, given: dict[str, Any]) -> None:
     [
         (SECRET, Encryption(encrypted=True, kms_key_arn=KEY), {}),
         (SECRET, Encryption(encrypted=True), {}),
-        (SECRET, PLAIN, {"encrypted": True, "kms_key_arn": KEY}),
         (SECRET, PLAIN, {"encrypted": True, "kms_key_arn": "a"}),
-        (SECRET, PLAIN, {"encrypted": True}),
         (GP3, PLAIN, {"encrypted": False, "kms_key_arn": OTHER_KEY}),
-        (GP3, Encryption(encrypted=True, kms_key_arn=KEY), {"encrypted": False}),
     ],
 )
 def test_same_encryption(volume: Volume, default: Encryption, given: dict[str, Any]) -> None:
@@ -100,12 +88,10 @@ def test_same_encryption(volume: Volume, default: Encryption, given: dict[str, A
     assert changes(volume, default=default, **given) == {}
 
 
-@pytest.mark.parametrize("default", [PLAIN, Encryption(kms_key_arn=OTHER_KEY)])
-@pytest.mark.parametrize("given", [{}, {"kms_key_arn": OTHER_KEY}])
-@pytest.mark.parametrize("volume", [GP3, SECRET])
-def test_encrypted_by_the_account(volume: Volume, default: Encryption, given: dict[str, Any]) -> None:
+def test_encrypted_by_the_account() -> None:
     """A volume may be encrypted though nothing asks for it: by the account's default, as a copy would be."""
-    assert changes(volume, default=default, **given) == {}
+    assert changes(SECRET, default=Encryption(kms_key_arn=OTHER_KEY)) == {}
+    assert changes(SECRET, kms_key_arn=OTHER_KEY) == {}
 
 
 @pytest.mark.parametrize(
@@ -136,8 +122,9 @@ def test_decrypted(default: Encryption, value: object) -> None:
     )
 
 
-@pytest.mark.parametrize("key", [OTHER_KEY, "b", "alias/a", KEY.replace("key/", "alias/"), "key/a"])
-@pytest.mark.parametrize("is_default", [True, False])
+@pytest.mark.parametrize(
+    ("key", "is_default"), [(OTHER_KEY, True), (OTHER_KEY, False), ("alias/a", False), ("key/a", False)]
+)
 def test_other_key(key: str, *, is_default: bool) -> None:
     """EBS can't change the key in place; an alias counts as another key, because it does not name its key."""
     given = {} if is_default else {"encrypted": True, "kms_key_arn": key}
@@ -155,10 +142,8 @@ def test_other_key(key: str, *, is_default: bool) -> None:
     [
         (GP3, PLAIN, {}, {}),
         (GP3, Encryption(kms_key_arn=KEY), {}, {}),
-        (GP3, Encryption(encrypted=True), {}, {"Encrypted": True}),
         (GP3, BY_KEY, {}, {"Encrypted": True, "KmsKeyId": KEY}),
         (SECRET, PLAIN, {}, {"Encrypted": True, "KmsKeyId": KEY}),
-        (SECRET, Encryption(encrypted=True), {}, {"Encrypted": True, "KmsKeyId": KEY}),
         (SECRET, Encryption(kms_key_arn=OTHER_KEY), {}, {"Encrypted": True, "KmsKeyId": KEY}),
         (SECRET, BY_KEY, {"kms_key_arn": OTHER_KEY}, {"Encrypted": True, "KmsKeyId": OTHER_KEY}),
         (GP3.replaced(encrypted=True), PLAIN, {}, {"Encrypted": True}),
