@@ -43,6 +43,14 @@ def test_find_none(ec2: Stub) -> None:
     assert [images.find(ec2.client, AMI) for _ in range(4)] == [None] * 4
 
 
+def test_find_first(ec2: Stub) -> None:
+    """Of several AMIs that exist the first one given counts, however EC2 lists them."""
+    ids = ["ami-1", "ami-3", "ami-2"]
+    asked: dict[str, Any] = {"Filters": [{"Name": "image-id", "Values": ids}], "IncludeDeprecated": True}
+    ec2.lay("describe_images", shown({"ImageId": "ami-2"}, {"ImageId": "ami-3"}), **asked)
+    assert images.find_first(ec2.client, ids) == "ami-3"
+
+
 def test_register_without_an_answer(ec2: Stub, clock: Clock) -> None:
     """RegisterImage takes no client token: an AMI is looked for by name, and registered again if unseen."""
     asked: dict[str, Any] = {"Owners": ["self"], "Filters": [{"Name": "name", "Values": ["BOSH-1"]}]}

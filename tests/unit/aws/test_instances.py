@@ -5,7 +5,7 @@ from typing import Any
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.model import Nic, StateReason
 from tests.unit.aws import looks
-from tests.unit.aws.looks import VM, tagged
+from tests.unit.aws.looks import OF_VM, VM, tagged
 from tests.unit.conftest import Stub
 
 NOT_FOUND = "InvalidInstanceID.NotFound"
@@ -62,3 +62,14 @@ def test_pass_foreign_traffic(ec2: Stub) -> None:
     change = {"InstanceId": VM, "SourceDestCheck": {"Value": False}}
     ec2.lay("modify_instance_attribute", NOT_FOUND, {}, **change)
     instances.pass_foreign_traffic(ec2.client, VM)
+
+
+def test_shutdown_that_is_not_skipped(ec2: Stub) -> None:
+    """Each way in which EC2 may refuse to skip the shutdown leads to a termination with it."""
+    for code in (
+        *("IncorrectInstanceState", "InvalidParameter", "InvalidParameterCombination"),
+        *("InvalidParameterDependency", "Unsupported"),
+    ):
+        ec2.lay("terminate_instances", code, **OF_VM, SkipOsShutdown=True)
+        ec2.lay("terminate_instances", {}, **OF_VM)
+        instances.terminate(ec2.client, VM, skips_shutdown=True)

@@ -7,7 +7,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces, placement_groups, volumes
+from bosh_aws_cpi.aws.sdk.filters import by_tags
 from bosh_aws_cpi.model import Nic
+from tests.unit.aws.looks import tagged
 from tests.unit.conftest import Clock, Stub
 
 NIC, SUBNET = "eni-1", "subnet-1"
@@ -94,27 +96,20 @@ def test_delegate(ec2: Stub, prefix: str, operation: str, name: str) -> None:
             network_interfaces.delegate(ec2.client, Nic(NIC, MAC), prefix)
 
 
-@pytest.mark.parametrize(
-    ("change", "sent"),
-    [
-        (
-            lambda client: network_interfaces.request_public_ip(client, NIC),
-            {"AssociatePublicIpAddress": True},
-        ),
-        (
-            lambda client: network_interfaces.pass_foreign_traffic(client, NIC),
-            {"SourceDestCheck": {"Value": False}},
-        ),
-        (
-            lambda client: network_interfaces.delete_on_termination(client, [Nic(NIC, attachment_id="a")]),
-            {"Attachment": {"AttachmentId": "a", "DeleteOnTermination": True}},
-        ),
-    ],
-)
-def test_change(ec2: Stub, change: Callable[[Any], None], sent: dict[str, Any]) -> None:
+def test_change(ec2: Stub) -> None:
     """A change is retried while EC2 does not know the interface."""
-    ec2.lay("modify_network_interface_attribute", NOT_FOUND, NOT_FOUND, {}, **OF_NIC, **sent)
-    change(ec2.client)
+    ends = {"AttachmentId": "a", "DeleteOnTermination": True}
+    ec2.lay("modify_network_interface_attribute", NOT_FOUND, NOT_FOUND, {}, **OF_NIC, Attachment=ends)
+    network_interfaces.delete_on_termination(ec2.client, [Nic(NIC, attachment_id="a")])
+
+
+def test_of_agent(ec2: Stub) -> None:
+    """Only an interface with all of the tags is the agent's, whatever EC2's filter finds."""
+    found = [entry(TagSet=tagged(a="1", b="2")), entry(TagSet=tagged(a="1"), NetworkInterfaceId="eni-2")]
+    filters = [IN_SUBNET, *by_tags({"a": "1", "b": "2"})]
+    ec2.lay("describe_network_interfaces", {"NetworkInterfaces": found}, Filters=filters)
+    (own,) = network_interfaces.of_agent(ec2.client, {"a": "1", "b": "2"}, SUBNET)
+    assert own.nic_id == NIC
 
 
 def described(*held: str) -> dict[str, Any]:

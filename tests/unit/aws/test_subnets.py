@@ -9,6 +9,7 @@ from botocore.stub import ANY
 from bosh_aws_cpi.aws import subnets
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
+from tests.unit.aws.looks import instances
 from tests.unit.conftest import Clock, Stub
 
 SUBNET, TABLE, ACL = "subnet-1", "rtb-1", "acl-1"
@@ -108,20 +109,28 @@ IN_SUBNET = {"Filters": [{"Name": "subnet-id", "Values": [SUBNET]}]}
 LEAKED = {"NetworkInterfaceId": "eni-1", "Status": "available", "Description": "of a function"}
 
 
-@pytest.mark.parametrize("is_managed", [True, False])
+@pytest.mark.parametrize(
+    ("nic", "is_waited_for"),
+    [({}, True), ({"RequesterManaged": True}, False), ({"Attachment": {"InstanceId": "i-1"}}, False)],
+    ids=["leaked", "managed", "of an instance"],
+)
 def test_interfaces_that_stay(
-    ec2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, is_managed: bool
+    ec2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch, nic: dict[str, Any], *, is_waited_for: bool
 ) -> None:
-    """One that AWS manages for somebody is an error at once, others after a wait; the first are named."""
-    monkeypatch.setattr(timing, "SUBNET_RELEASED", timing.SUBNET_RELEASED if is_managed else timing.AT_ONCE)
-    many = [{**LEAKED, "NetworkInterfaceId": f"eni-{n}", "RequesterManaged": is_managed} for n in range(11)]
-    looks = [{"NetworkInterfaces": many}] * (1 if is_managed else 2)
+    """One that AWS or an instance keeps is an error at once, others after a wait; the first are named."""
+    monkeypatch.setattr(
+        timing, "SUBNET_RELEASED", timing.AT_ONCE if is_waited_for else timing.SUBNET_RELEASED
+    )
+    many = [{**LEAKED, "NetworkInterfaceId": f"eni-{n}", **nic} for n in range(11)]
+    looks = [{"NetworkInterfaces": many}] * (2 if is_waited_for else 1)
     ec2.lay("delete_subnet", "DependencyViolation", SubnetId=SUBNET)
     ec2.lay("describe_network_interfaces", *looks, **IN_SUBNET)
+    if "Attachment" in nic:
+        alive = {"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}
+        asked = [{"Name": "instance-id", "Values": ["i-1"]}, alive]
+        ec2.lay("describe_instances", *instances("stopped"), Filters=asked)
     ec2.lay("create_tags", {}, Resources=[SUBNET], Tags=[{"Key": "bosh_delete_failed", "Value": ANY}])
-    with pytest.raises(
-        CloudError, match=r"eni-9 \(available, of a function\), ….*DependencyViolation"
-    ) as caught:
+    with pytest.raises(CloudError, match=r"eni-9 \(available, [^)]*\), ….*DependencyViolation") as caught:
         subnets.delete(ec2.client, SUBNET)
     assert "eni-10" not in caught.value.message
     assert clock.pauses == []

@@ -9,41 +9,10 @@ from bosh_aws_cpi.plan.device_names import (
     FURTHER_DISK_NAMES,
     free_names,
     further_names,
-    guest_path,
     guest_paths,
 )
 
 ALL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
-
-
-@pytest.mark.parametrize(
-    ("taken", "expected"),
-    [
-        (["/dev/xvda", "/dev/sdb"], "/dev/sdf"),
-        (["/dev/xvdf", "/dev/sdg"], "/dev/sdh"),
-        (ALL[:-1], "/dev/sdp"),
-    ],
-)
-def test_first_free_name(taken: list[str], expected: str) -> None:
-    """A disk takes the first free name from /dev/sdf to /dev/sdp; /dev/xvdf takes /dev/sdf too."""
-    assert free_names(taken)[0] == expected
-
-
-def test_no_free_name() -> None:
-    """An instance with eleven disks has no usual name left."""
-    assert free_names(ALL) == []
-
-
-@pytest.mark.parametrize(
-    ("nvme", "expected"),
-    [
-        (True, "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0123abc"),
-        (False, "/dev/sdf"),
-    ],
-)
-def test_guest_path(*, nvme: bool, expected: str) -> None:
-    """On Nitro the agent finds a disk by the volume's id without its hyphen, elsewhere by its name."""
-    assert guest_path("/dev/sdf", "vol-0123abc", InstanceTypeFacts("t", ebs_needs_nvme_path=nvme)) == expected
 
 
 @pytest.mark.parametrize(

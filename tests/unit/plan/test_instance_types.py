@@ -7,15 +7,12 @@ from botocore.loaders import create_loader
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
-from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import (
     check_architecture,
     default_ephemeral_gib,
     static_facts,
 )
-from bosh_aws_cpi.plan.type_options import planned
 from bosh_aws_cpi.plan.type_table import UNLISTED_TYPES, names
-from bosh_aws_cpi.properties.vm import VmProperties
 
 FIRST_DISK_GIB = """
 m1.small 160  m1.medium 410  m1.large 420  m1.xlarge 420  c1.medium 350  c1.xlarge 420  cc2.8xlarge 840
@@ -103,14 +100,6 @@ def test_types_of_no_table(name: str) -> None:
 def test_types_that_ec2_lists_no_more() -> None:
     """Types that the generated table lacks are in another table; no type is in both."""
     assert UNLISTED_TYPES.keys().isdisjoint(names())
-    assert static_facts("i3.metal") == nitro(
-        "i3.metal",
-        architectures=INTEL,
-        store_disks=8,
-        store_gib=1900,
-        store_is_nvme=True,
-        max_ebs_attachments=31,
-    )
     assert static_facts("g2.8xlarge") == xen(
         "g2.8xlarge", architectures=INTEL, ebs_optimized="unsupported", store_disks=2, store_gib=120
     )
@@ -143,14 +132,3 @@ def test_architecture_that_fits(architecture: str, runs: set[str]) -> None:
     for other in others:
         with pytest.raises(CloudError):
             check_architecture(image(other), facts)
-
-
-def test_ebs_optimized() -> None:
-    """Only a type that can't be EBS-optimised refuses it, and only when it is asked for."""
-    for support in ("default", "supported", "unsupported"):
-        facts = InstanceTypeFacts("t2.micro", ebs_needs_nvme_path=False, ebs_optimized=support)
-        for is_asked in (False, True):
-            properties = VmProperties(ebs_optimized=is_asked)
-            texts = [each.text for each in planned(properties, image("x86_64"), facts, DiskDefaults())[1]]
-            wanted = ["ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised"]
-            assert texts == (wanted if is_asked and support == "unsupported" else [])

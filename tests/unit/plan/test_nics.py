@@ -121,25 +121,6 @@ def test_groups_that_make_no_interface(networks: dict[str, dict[str, Any]], said
 
 
 @pytest.mark.parametrize(
-    ("of_vm", "of_networks", "defaults", "expected"),
-    [
-        (["z", "a", "z"], [["n"]], ["d"], ["z", "a"]),
-        ([], [["n", "b"], ["b", "a"]], ["d"], ["a", "b", "n"]),
-        ([], [[], []], ["d", "c", "d"], ["d", "c"]),
-    ],
-    ids=["the VM's own, in their order", "the networks' together, sorted", "the defaults"],
-)
-def test_security_groups(
-    of_vm: list[str], of_networks: list[list[str]], defaults: list[str], expected: list[str]
-) -> None:
-    """The VM's groups win over the networks', which win over the defaults; each is listed once."""
-    networks = read(
-        {f"n{i}": {"cloud_properties": {"security_groups": g}} for i, g in enumerate(of_networks)}
-    )
-    assert nics.security_groups(of_vm, networks, defaults) == expected
-
-
-@pytest.mark.parametrize(
     ("entry", "expected"),
     [
         ("sg-12345678", True),

@@ -5,26 +5,16 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import NicPlan, Vip
+from bosh_aws_cpi.model import NicPlan
 from bosh_aws_cpi.plan import nics
-from bosh_aws_cpi.properties.network import Network, parse_networks
+from bosh_aws_cpi.properties.network import parse_networks
 
-IP = "52.1.2.3"
+VIP = {"type": "vip", "ip": "52.1.2.3"}
 
 
 def manual(ip: str, subnet: str = "subnet-1", **more: Any) -> dict[str, Any]:
     """Describe a manual network."""
     return {"ip": ip, "cloud_properties": {"subnet": subnet}, **more}
-
-
-def dynamic(**more: Any) -> dict[str, Any]:
-    """Describe a dynamic network."""
-    return {"type": "dynamic", "cloud_properties": {"subnet": "subnet-1"}, **more}
-
-
-def vip(ip: str | None = IP, **more: Any) -> dict[str, Any]:
-    """Describe a vip network."""
-    return {"type": "vip", "ip": ip, **more}
 
 
 IPV4 = manual("10.0.0.5", nic_group="g")
@@ -109,50 +99,10 @@ def test_addresses_that_do_not_meet(networks: dict[str, Any]) -> None:
     assert {plan.subnet_id for plan in nics.nic_plans(parse_networks(networks))} == subnets
 
 
-def vip_plan(networks: dict[str, Any]) -> Vip | None:
-    """Plan the elastic IP."""
-    named = parse_networks(networks)
-    return nics.vip_plan(named, nics.nic_plans(named))
-
-
-TWO = {"a": manual("10.0.0.5", nic_group="g"), "b": manual("10.0.1.5"), "d": dynamic(nic_group="h")}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "index"),
-    [(None, 0), ("b", 1), ("h", 2), ("unknown", 0)],
-)
-def test_elastic_ip(wanted: str | None, index: int) -> None:
-    """The elastic IP goes to the interface that nic_group names, else to the first one."""
-    assert vip_plan({"v": vip(nic_group=wanted), **TWO}) == Vip(IP, index)
-
-
 def test_two_elastic_ips() -> None:
     """A second vip network is refused by its name."""
+    named = parse_networks({"v": VIP, "a": manual("10.0.0.5"), "w": VIP})
     with pytest.raises(CloudError) as caught:
-        vip_plan({"v": vip(), **TWO, "w": vip()})
+        nics.vip_plan(named, nics.nic_plans(named))
     assert caught.value.message.startswith("More than one vip network for 'w'. ")
     assert "has that of vip network 'v' already" in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("networks", "expected"),
-    [
-        ({"a": manual("10.0.0.5"), "v": vip()}, False),
-        ({"a": IPV4, "b": IPV6}, True),
-        ({"a": manual("10.0.0.5"), "d": dynamic()}, True),
-    ],
-)
-def test_made_first(networks: dict[str, Any], *, expected: bool) -> None:
-    """With several networks the agent needs MACs to tell them apart: the interfaces are made first then."""
-    assert nics.are_created_first(parse_networks(networks)) is expected
-
-
-def test_mac_addresses() -> None:
-    """Each manual network has the MAC of its interface; dynamic networks have no MAC."""
-    named: dict[str, Network] = parse_networks(
-        {"a": IPV4, "b": manual("10.0.1.5"), "c": IPV6, "d": dynamic()}
-    )
-    plans = nics.nic_plans(named)
-    assert nics.mac_addresses(plans, ["m0", "m1", "m2"]) == {"a": "m0", "c": "m0", "b": "m1"}
-    assert nics.mac_addresses(plans, []) == {}

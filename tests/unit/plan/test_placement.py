@@ -54,14 +54,3 @@ def test_zones_that_differ(subnet: str, vm: str, disk_zones: list[str], message:
         placement.check_zone(subnets(subnet), vm, disks(*disk_zones))
     assert caught.value.message.startswith(f"can't use multiple availability zones: {message}")
     assert caught.value.ok_to_retry is False
-
-
-def test_several_vpcs() -> None:
-    """Subnets of several VPCs are refused, each VPC named once, and each subnet with its own."""
-    with pytest.raises(CloudError) as caught:
-        placement.one_vpc(subnets("a vpc-b", "a vpc-a", "a vpc-b"))
-    assert caught.value.message == (
-        "All nic groups must be in the same VPC. Found subnets in VPCs: vpc-b, vpc-a. "
-        "'subnet-0' is in vpc-b, 'subnet-1' is in vpc-a, 'subnet-2' is in vpc-b: "
-        "give each of the VM's networks a subnet of the same VPC"
-    )

@@ -107,17 +107,6 @@ def test_tags_of_a_copy(encryption: Encryption, key: str) -> None:
     assert tags.of_copy(None, "ami-1", encryption) == same
 
 
-def test_most_tags() -> None:
-    """EC2 takes 50 tags; more are refused before EC2 is asked, with where some of them come from."""
-    tags.check_for_ec2({str(number): "" for number in range(50)})
-    with pytest.raises(CloudError) as caught:
-        tags.check_for_ec2({str(number): "" for number in range(51)})
-    assert (
-        caught.value.message
-        == "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
-    )
-
-
 def test_reserved_keys() -> None:
     """All of AWS's reserved keys are refused, whatever their case."""
     tags.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
