@@ -25,9 +25,7 @@ def test_tags(interface: dict[str, Any], kinds: list[str]) -> None:
     properties = VmProperties.parse({"instance_type": "m5.large", "availability_zone": "z"})
     facts, tags = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True), {"a": "1", "b": ""}
     given = run_instances.arguments(
-        InstanceSpec(
-            "ami-1", properties, None, None, zone="z", metadata_options={}, tags={"a": "1", "b": ""}
-        ),
+        InstanceSpec("ami-1", properties, None, None, zone="z", metadata_options={}, tags=tags),
         LaunchOption(facts, BlockDevices([], None)),
         interfaces=(interface,),
         user_data="{}",

@@ -15,6 +15,7 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.interrupts import Interrupted
 from testbed.cloud import FakeAws
+from tests.unit.aws.conftest import RETRIES
 from tests.unit.conftest import Clock
 
 ENDS: dict[str, Any] = {
@@ -24,8 +25,6 @@ ENDS: dict[str, Any] = {
     "shortage": {"error": {"code": "InsufficientInstanceCapacity", "message": "full", "status": 500}},
     "unanswered": {"drop": "before"},
 }
-RETRIES = 2
-"""As many as `max_retries` says."""
 BLOCK: Any = {
     "SnapshotId": "snap-1",
     "BlockIndex": 0,
