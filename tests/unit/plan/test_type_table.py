@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.plan import type_table
-
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "scripts/instance_types"
-TABLE = "src/bosh_aws_cpi/plan/instance_types.jsonl.gz"
-NO_STORE = (0, 0, False)
 
 
 def run(*arguments: object, script: Path = SCRIPT) -> subprocess.CompletedProcess[str]:
@@ -40,11 +36,6 @@ def entry(name: str, **changes: object) -> dict[str, Any]:
     }
 
 
-def store(nvme: str, *disks: tuple[int, int]) -> dict[str, Any]:
-    """A type's instance store; each of its disks is a count and a size."""
-    return {"NvmeSupport": nvme, "Disks": [{"Count": count, "SizeInGB": size} for count, size in disks]}
-
-
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The script in a folder of its own, where it may write."""
@@ -66,7 +57,7 @@ def test_committed_table() -> None:
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_files(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files(copy: Path, tmp_path: Path) -> None:
     """A table is made from the answers of several regions; of two entries for a type the last counts."""
     old = entry("a1.large", BurstablePerformanceSupported=True)
     metal = entry("z1.metal", BareMetal=True)
@@ -85,15 +76,16 @@ def test_files(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             },
             VCpuInfo={"DefaultVCpus": 4},
             MemoryInfo={"SizeInMiB": 16384},
-            InstanceStorageInfo=store("required", (2, 80), (1, 40)),
+            InstanceStorageInfo={
+                "NvmeSupport": "required",
+                "Disks": [{"Count": 2, "SizeInGB": 80}, {"Count": 1, "SizeInGB": 40}],
+            },
         ),
     )
     assert run(first, second, script=copy).returncode == 0
     printed = run("--print", script=copy)
     assert printed.stderr == ""
-    header, *rows = [" ".join(line.split()) for line in printed.stdout.splitlines()]
-    assert header.startswith("NAME ARCHITECTURES NVME ")
-    assert rows == [
+    assert [" ".join(line.split()) for line in printed.stdout.splitlines()[1:]] == [
         "a1.large i386,x86_64 no unsupported no 3 80 yes 39 4 16384",
         "t2.nano x86_64 yes default no 0 0 no 27 2 8192",
         "t20.nano x86_64 yes default no 0 0 no 27 - -",
@@ -101,21 +93,9 @@ def test_files(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "z1.metal x86_64 yes default no 0 0 no 27 - -",
         "Source: east.json, west.json: 5 types",
     ]
-    monkeypatch.setattr(type_table, "FILE", str(copy.parents[1] / TABLE))
-    monkeypatch.setattr(type_table, "_text", type_table._text.__wrapped__)  # noqa: SLF001 - without its cache
-    assert type_table.facts("a1.large") == ("i386 x86_64", False, "unsupported", False, 3, 80, True, 39)
-    assert type_table.facts("z1.metal") == ("x86_64", True, "default", False, *NO_STORE, 27)
-    assert {family: type_table.sizes(family) for family in ("a1", "t2", "t20", "z1")} == {
-        "a1": [("a1.large", 4, 16384, "x86_64")],
-        "t2": [("t2.nano", 2, 8192, "x86_64")],
-        "t20": [],
-        "z1": [("z1.large", 2, 8192, "x86_64")],
-    }
     stale = run("--check", first, script=copy)
-    assert (stale.returncode, stale.stderr) == (
-        1,
-        "instance_types.jsonl.gz does not match its source: run scripts/instance_types\n",
-    )
+    assert stale.returncode == 1
+    assert "run scripts/instance_types" in stale.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What of an EBS volume is to change."""
 
+import re
 from typing import Any
 
 import pytest
@@ -67,11 +68,10 @@ def test_changes(volume: Volume, given: dict[str, Any], expected: dict[str, Any]
 )
 def test_magnetic(volume: Volume, given: dict[str, Any]) -> None:
     """EBS changes no volume of type standard in place, nor any to it."""
-    message = "Volume 'vol-1' can't be changed in place: EBS can't change volumes of type standard"
-    assert change(volume, **given).obstacle == message
-    with pytest.raises(NotSupported) as caught:
+    message = "'vol-1' .*EBS can't change volumes of type standard"
+    assert re.search(message, str(change(volume, **given).obstacle))
+    with pytest.raises(NotSupported, match=message):
         volume_changes.check_modifiable(volume, given.get("type", "gp3"))
-    assert caught.value.message == message
 
 
 @pytest.mark.parametrize(
@@ -108,18 +108,14 @@ def test_stays_encrypted(volume: Volume, default: Encryption, *, expected: bool)
 )
 def test_encrypted_later(default: Encryption, given: dict[str, Any]) -> None:
     """EBS can't encrypt a volume in place."""
-    assert change(GP3, 20, default, **given).obstacle == "Volume 'vol-1' can't be encrypted in place"
+    assert "can't be encrypted in place" in str(change(GP3, 20, default, **given).obstacle)
 
 
 @pytest.mark.parametrize(("default", "value"), [(PLAIN, False), (BY_KEY, None)])
 def test_decrypted(default: Encryption, value: object) -> None:
     """An encrypted volume can't be decrypted, not even by a copy: the error is NotSupported."""
-    with pytest.raises(NotSupported) as caught:
+    with pytest.raises(NotSupported, match="'vol-1' can't lose its encryption"):
         change(SECRET, 20, default, encrypted=value)
-    assert caught.value.message == (
-        "Volume 'vol-1' can't lose its encryption, in place or by a copy: EBS encrypts every copy of an "
-        "encrypted volume"
-    )
 
 
 @pytest.mark.parametrize(
@@ -130,10 +126,7 @@ def test_other_key(key: str, *, is_default: bool) -> None:
     given = {} if is_default else {"encrypted": True, "kms_key_arn": key}
     default = Encryption(encrypted=True, kms_key_arn=key if is_default else KEY)
     planned = change(SECRET, 20, default, **given)
-    assert planned.obstacle == (
-        f"Volume 'vol-1' can't change its KMS key in place, and '{key}' is not the id or ARN of its "
-        "current key"
-    )
+    assert f"'{key}' is not the id or ARN of its current key" in str(planned.obstacle)
     assert planned.by_copy.items() >= {"Encrypted": True, "KmsKeyId": key}.items()
 
 

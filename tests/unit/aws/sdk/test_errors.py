@@ -42,16 +42,6 @@ UNTRUSTED = SSLError(error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"), **URL)
 
 
 @pytest.mark.parametrize(
-    ("error", "expected"),
-    [(refusal("Code.Sub"), "Code.Sub"), (page(403), ""), (ConnectTimeoutError(**URL), ""), (None, "")],
-)
-def test_code(error: BaseException | None, expected: str) -> None:
-    """Only what AWS answered has a code."""
-    assert errors.code_of(error) == expected
-    assert errors.has_code(error, frozenset({"Code.Sub", "Other"})) is (expected != "")
-
-
-@pytest.mark.parametrize(
     ("error", "uncertain", "passing"),
     [
         (refusal("InternalError", status=500), True, True),

@@ -29,12 +29,6 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Path]:
     }
 
 
-def as_file(folder: Path) -> None:
-    """Put a file where the folder would be."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.touch()
-
-
 def as_link(folder: Path) -> None:
     """Put a link where the folder would be: it may lead to where others can write."""
     target = folder.parent / "target"
@@ -68,7 +62,7 @@ def test_no_places(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["HOME", "TMPDIR", "XDG_CACHE_HOME"]
 
 
-@pytest.mark.parametrize("spoil", [as_file, as_link, open_to_others])
+@pytest.mark.parametrize("spoil", [as_link, open_to_others])
 def test_unusable(places: dict[str, Path], spoil: Callable[[Path], None]) -> None:
     """A place that others may look into is passed over; if all are such, a new one is made and used."""
     spoil(places["XDG_CACHE_HOME"])

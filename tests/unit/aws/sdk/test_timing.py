@@ -63,15 +63,6 @@ def test_pauses(
     assert ["8 min" in infos[-1], len(infos)] == [True, 8]
 
 
-@BOTH_WAYS
-def test_one_attempt(clock: Clock, way: Callable[..., Any]) -> None:
-    """AT_ONCE asks once."""
-    script = Script(THROTTLED)
-    with pytest.raises((CloudError, ClientError)):
-        way(timing.AT_ONCE, script)
-    assert (script.calls, clock.pauses) == (1, [])
-
-
 NO_ANSWER = [refusal("RequestLimitExceeded"), fault(""), ResponseParserError("<html>hunter2")]
 
 
@@ -113,15 +104,6 @@ def test_other_errors(clock: Clock, way: Callable[..., Any], error: Exception) -
         way(POLICY, script)
     assert caught.value is error
     assert (script.calls, clock.pauses) == (1, [])
-
-
-def test_patience_that_ends(clock: Clock) -> None:
-    """When the time is over the last error goes on."""
-    last = refusal("VolumeInUse")
-    with pytest.raises(ClientError) as caught:
-        timing.patiently(POLICY, WHAT, frozenset({"VolumeInUse"}), Script(refusal("VolumeInUse"), last))
-    assert caught.value is last
-    assert clock.now >= POLICY.seconds
 
 
 @BOTH_WAYS
