@@ -1,40 +1,20 @@
 """update_disk by a copy that EBS does not make now: the CPI waits, or the Director copies the data."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import FORK_FROM, Answer, finish
+from testbed.executable import Answer, finish
 from testbed.killing import leave
-from testbed.warm import Warm
 from testbed.world import World
 from tests.stories.disk_copies import OWN_TAGS, Copied
 from tests.stories.volumes import Volumes
-
-MOST = 5
-"""Copies in progress in a Region."""
-
-
-@pytest.fixture(scope="session")
-def hurriedly_loaded() -> Iterator[Warm]:
-    """Run what the executable is forked from, with a clock for waits of minutes."""
-    with Warm(100) as warm:
-        yield warm
-
-
-@pytest.fixture
-def hurried(warm: None, hurriedly_loaded: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fork the executable with that clock."""
-    del warm  # comes first, and this over it
-    monkeypatch.setenv(FORK_FROM, hurriedly_loaded.path)
 
 
 @pytest.fixture
 def in_progress(copied: Copied, fake_aws: FakeAws, volumes: Volumes, world: World) -> list[str]:
     """Have as many copies of other disks in progress as EBS allows; the second look sees each completed."""
     copied.progress("50", "100")
-    sources = [volumes.make() for _ in range(MOST)]
+    sources = [volumes.make() for _ in range(5)]
     answers = [world.ec2.copy_volumes(SourceVolumeId=source)["Volumes"] for source in sources]
     fake_aws.clear_rules()
     fake_aws.forget_calls()
@@ -65,22 +45,6 @@ def test_sixth_copy(copied: Copied, in_progress: list[str], fake_aws: FakeAws, w
     assert fake_aws.actions().count("CopyVolumes") == 2
     assert copied.writes(new) == 1
     assert copied.tags(copied.cid)["bosh_replaced_by"] == new
-
-
-@pytest.mark.usefixtures("hurried")
-def test_too_many_copies(copied: Copied, fake_aws: FakeAws) -> None:
-    """If no copy is accepted within five minutes, the Director copies the data; the log says why.
-
-    The refusal may have the status of a server error.
-    """
-    refusal = {"code": "CopyVolumesLimitExceeded", "message": "No.", "status": 503}
-    fake_aws.rule(action="CopyVolumes", error=refusal)
-    answer = copied.update()
-    why = "CopyVolumes failed with CopyVolumesLimitExceeded: "
-    check_refused(copied, answer, why, "for 300 seconds. To copy more volumes at once, ask AWS to raise the")
-    waited = f"Still waiting after 1 min for EBS to accept a copy of volume '{copied.cid}': "
-    assert f"{waited}CopyVolumesLimitExceeded" in answer.stderr
-    assert copied.disks == [copied.cid]
 
 
 @pytest.mark.usefixtures("in_progress")

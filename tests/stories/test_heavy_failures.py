@@ -84,12 +84,15 @@ def test_failed(
     assert left() == {}
 
 
-def test_not_permitted(heavy: Heavy, fake_aws: FakeAws, failure: WriteError, left: ListResources) -> None:
+@pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"])
+def test_not_permitted(
+    heavy: Heavy, fake_aws: FakeAws, failure: WriteError, left: ListResources, action: str
+) -> None:
     """Outside EC2, the error names the permissions, and the light stemcell, which needs none."""
     denied = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
-    fake_aws.rule(action="PutSnapshotBlock", error=denied)
+    fake_aws.rule(action=action, error=denied)
     message = (
-        f"PutSnapshotBlock failed with AccessDeniedException: You may not. (request id {REQUEST_ID}). "
+        f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}). "
         "A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and ebs:CompleteSnapshot: "
         "allow them, or use the light stemcell of the same version. "
         f"The upload through a volume also failed: {OFF_EC2}"
