@@ -9,7 +9,7 @@ from bosh_aws_cpi.tools.diagnosis.facts import Side
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, outbound
 from bosh_aws_cpi.tools.diagnosis.reachability import Traffic
 from bosh_aws_cpi.tools.findings import Severity
-from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, routed, side
+from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, LOCAL, VM, routed, side
 
 NATS = Path(Traffic("tcp", 4222), "the Director's message bus (NATS)", Severity.ERROR)
 AGENT = Path(Traffic("tcp", 6868), "the agent's message bus", Severity.ERROR)
