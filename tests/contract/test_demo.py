@@ -1,6 +1,5 @@
 """The demo: passes with the program as it is, and fails when an answer differs."""
 
-import io
 import re
 from collections.abc import Iterator
 
@@ -9,7 +8,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.demo import Difference, Play, check_nothing_left, main
 from testbed.demo_stage import Stage
-from testbed.demo_text import BOLD, SECRETS, brief, paint
+from testbed.demo_text import SECRETS
 from testbed.executable import Answer, Cpi
 from testbed.registry import Registry
 from testbed.world import World
@@ -62,15 +61,3 @@ def test_what_is_left_is_found(stage: Stage, world: World) -> None:
     volume_id = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
     with pytest.raises(Difference, match=f"(?s)something is left.*{volume_id}"):
         check_nothing_left(stage)
-
-
-def test_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is shown is short and has no secret; colours are for terminals, while NO_COLOR is not set."""
-    assert brief(["vol-0123456789abcdef0", {"a": None, "b": [True]}]) == "[vol-012345, {a: null, b: [true]}]"
-    assert brief(f"nats://nats:{SECRETS[-1]}@h") == "nats://nats:<secret>@h"
-    screen = io.StringIO()
-    monkeypatch.setattr(screen, "isatty", lambda: True)
-    for no_color, text in (("", "\033[1mtext\033[0m"), ("1", "text")):
-        monkeypatch.setenv("NO_COLOR", no_color)
-        assert paint("text", BOLD, screen) == text
-    assert paint("text", BOLD, io.StringIO()) == "text"
