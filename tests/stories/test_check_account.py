@@ -240,6 +240,13 @@ def test_some_types(cpi: Cpi, world: World) -> None:
         assert any(f"/{name}/" in each["path"] and words in each["what"] for each in found), words
 
 
+def test_type_that_is_a_variable(cpi: Cpi, world: World) -> None:
+    """A type that no zone offers is a warning as long as a variable may name another one."""
+    properties = {"instance_type": "((type))", "instance_type_fallbacks": [ELSEWHERE]}
+    found = checked(cpi, changed(right(world), PROPERTIES, properties))
+    assert [each["severity"] for each in found if ELSEWHERE in each["what"]] == ["warning"]
+
+
 def test_options_of_types(cpi: Cpi, world: World) -> None:
     """An option that a type lacks is an error, and so is a root disk that is not larger than its memory."""
     whole = right(world)
@@ -343,6 +350,15 @@ def test_stemcell(cpi: Cpi, world: World) -> None:
     assert found == {}
     assert f"AMI '{world.image_id}' is for x86_64" in other_type["what"]
     assert (tiny["source"], tiny["remedy"]) == ("AWS", f"Give at least {least} MiB, or remove size")
+    root = {"SnapshotId": image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"], "VolumeSize": 99}
+    larger = world.ec2.register_image(
+        Name="larger",
+        Architecture="x86_64",
+        RootDeviceName="/dev/xvda",
+        BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": root}],
+    )
+    of_two = errors(checked(cpi, whole, "--stemcell", larger["ImageId"], *stemcell))
+    assert tiny["remedy"] in {each["remedy"] for each in of_two}
     world.ec2.disable_image(ImageId=arm)
     unknown = ("--stemcell", "ami-0123456789abcdef0")
     said = {each["what"] for each in errors(checked(cpi, whole, *stemcell, "--stemcell", arm, *unknown))}
