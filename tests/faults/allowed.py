@@ -128,7 +128,6 @@ OUTLIVED: dict[str, list[Outlived]] = {
         ),
     ],
     SPREAD: [BUILT_IN_TABLE],
-    "create_vm from a launch template": [BUILT_IN_TABLE],
     OUTSIDE: [BUILT_IN_TABLE],
     FROM_GROUP_FAST: [
         Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))
@@ -202,8 +201,9 @@ AGAIN: dict[str, Again] = {
     ),
 }
 UNCERTAIN = frozenset(
-    {"HTTP 500 once", "connection dropped", "connection reset", "answer lost", "lost, then throttled"}
+    {"HTTP 500 once", "time-out", "connection reset", "answer lost", "lost, then throttled"}
 )
+"""After these AWS may have done what it refuses, or throttles, when it is asked again."""
 LAST_ADDRESS = [
     Retried(
         "The first attempt at the launch may have taken the last free address, though EC2 does not show "
