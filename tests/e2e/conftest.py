@@ -11,10 +11,8 @@ import pytest
 from testbed.bosh_cli import TOOLS, Bosh, Run
 from testbed.cloud import FakeAws
 from testbed.environment import JOB, Environment, write_stemcell
-from testbed.executable import Answer
 from testbed.hypervisor import Hypervisor
 from testbed.world import World
-from tests.e2e import job
 from tests.e2e.compilation import Compilation, compile_release, pack, stemcell
 from tests.e2e.publication import Pipeline, checked
 
@@ -29,7 +27,6 @@ class Installation:
         settings: What the VM's agent booted with.
         expected: What it has to boot with, but for what each VM has of its own.
         actions: What the VM's agent was asked for.
-        answer: What the VM's job answered when it was asked for its own VM, by has_vm.
         instance: What EC2 knew of the VM.
         things: The world's state while it was there.
         left: The world's state afterwards.
@@ -43,7 +40,6 @@ class Installation:
     settings: dict[str, Any]
     expected: dict[str, Any]
     actions: list[str]
-    answer: Answer
     instance: dict[str, Any]
     things: dict[str, list[str]]
     left: dict[str, list[str]]
@@ -138,7 +134,6 @@ def installation(server: FakeAws, hypervisor: Hypervisor, compiled: Path, folder
     vcap = folder / "vcap"
     for part in ("data", "jobs", "packages"):
         shutil.copytree(machine.folder / part, vcap / part, symlinks=True)
-    answer = job.on(machine.folder).call("has_vm", machine.instance_id)
     deleted = environment.delete()
     deleted.ok()
     return Installation(
@@ -147,7 +142,6 @@ def installation(server: FakeAws, hypervisor: Hypervisor, compiled: Path, folder
         settings=settings,
         expected=environment.agent_settings,
         actions=actions,
-        answer=answer,
         instance=instance,
         things=things,
         left=world.state(),

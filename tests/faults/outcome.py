@@ -113,7 +113,7 @@ class Outcome:
         """What to do if a success is right after all."""
         call, name = self.case.call, self.case.scenario.name
         if self.is_retried:
-            return f"if right, drop the row of {call} from RETRIED[{name!r}] in tests/faults/allowed.py"
+            return f"if right, drop {name!r} from RETRIED in tests/faults/allowed.py"
         if self.case.kind is REFUSED:
             return f"if right, add a row for {call} to OUTLIVED[{name!r}] in tests/faults/allowed.py"
         return "after this fault it must not"
