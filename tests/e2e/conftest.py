@@ -1,5 +1,6 @@
 """What the end-to-end tests share: the release, installed by the real CLI, and real agents."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from testbed.cloud import FakeAws
 from testbed.environment import JOB, Environment, write_stemcell
 from testbed.hypervisor import Hypervisor
 from testbed.world import World
-from tests.e2e.compilation import Compilation, compile_release, pack, stemcell
+from tests.e2e.compilation import Compilation, compile_release, hasty_path, pack, stemcell
 from tests.e2e.publication import Pipeline, checked
 
 
@@ -100,7 +101,10 @@ def compilation(server: FakeAws, bosh: Bosh, release: Path, folder: Path) -> Com
     server.reset()
     place = folder / "compilation"
     place.mkdir()
-    made = compile_release(bosh, place, release, server, server.lay())
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("E2E_HASTY"):
+            patch.setenv("PATH", hasty_path(place / "compiler"))
+        made = compile_release(bosh, place, release, server, server.lay())
     bosh.save()
     return made
 
