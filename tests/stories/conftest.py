@@ -24,13 +24,11 @@ from tests.protocols import (
     WriteError,
 )
 from tests.stories.launches import (
-    below,
     create_vm,
     devices,
     exposed,
     inline,
     ipv6,
-    launched,
     network,
     settings,
     short,
@@ -46,13 +44,11 @@ from tests.stories.vm_and_director import pair
 from tests.stories.volumes import Volumes
 
 __all__ = [
-    "below",
     "create_vm",
     "devices",
     "exposed",
     "inline",
     "ipv6",
-    "launched",
     "network",
     "pair",
     "settings",

@@ -241,16 +241,7 @@ def test_check_asks_once(template: Callable[..., str], cpi: Cpi, world: World, f
     whole = right(world)
     for entry in whole["vm_types"]:
         entry["cloud_properties"]["launch_template"] = {"id": template_id}
-    whole["vm_types"].append(
-        {
-            **whole["vm_types"][1],
-            "name": "other",
-            "cloud_properties": {
-                **whole["vm_types"][1]["cloud_properties"],
-                "launch_template": {"name": "((name))"},
-            },
-        }
-    )
+    whole["vm_extensions"][0]["cloud_properties"]["launch_template"] = {"name": "((name))"}
     assert errors(checked(cpi, whole)) == []
     assert fake_aws.actions().count("DescribeLaunchTemplateVersions") == 1
 

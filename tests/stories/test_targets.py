@@ -362,7 +362,7 @@ def test_record_that_is_not_its_own(
     assert said.endswith(f". If nobody needs this target, run: {command}")
 
 
-@pytest.mark.parametrize("value", ["", "{} 10.0.1.9; true", "{} \u202e10.0.1.9", "{} 1.2.3"])
+@pytest.mark.parametrize("value", ["{} 10.0.1.9; true", "{} \u202e10.0.1.9"])
 def test_record_of_nonsense(
     cpi: Cpi, create_vm: CreateVm, traffic: Traffic, group: str, fake_aws: FakeAws, value: str
 ) -> None:
