@@ -294,8 +294,15 @@ def test_repeated(
 
 
 def test_vm_that_has_lost_its_interface(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
-    """The address also leaves if EC2 no longer shows it on the VM, which is shutting down."""
-    other = [f">{ADDRESS}<", ">10.0.1.77<"]
+    """The address also leaves if EC2 shows only another interface on the VM, which is shutting down."""
+    nic = (
+        "<item><networkInterfaceId>eni-0123456789abcdef0</networkInterfaceId><attachment/>"
+        "<privateIpAddress>10.0.1.77</privateIpAddress></item>"
+    )
+    other = [
+        "<networkInterfaceSet */>|<networkInterfaceSet>.*?</networkInterfaceSet>",
+        f"<networkInterfaceSet>{nic}</networkInterfaceSet>",
+    ]
     fake_aws.rule(action=LOOK, times=2, where={"InstanceId.1": vm_cid}, replace=[SHUTTING_DOWN, other])
     answer = cpi.call("delete_vm", vm_cid, stemcell=2)
     assert traffic.state()["targets"] == [], answer
