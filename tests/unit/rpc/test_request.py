@@ -34,8 +34,12 @@ def test_refused(key: str, value: Any, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("given", "contract"),
-    [({}, 1), *(({"api_version": each}, each) for each in (1, 2, 3)), ({"api_version": -1}, 1)]
-    + [({"api_version": 10**30}, 3)],
+    [
+        ({}, 1),
+        *(({"api_version": each}, each) for each in (1, 2, 3)),
+        ({"api_version": -1}, 1),
+        ({"api_version": 10**30}, 3),
+    ],
 )
 def test_contract(given: dict[str, Any], contract: int) -> None:
     """An api_version selects the contract; absent or low is V1, high is V3."""
