@@ -1,17 +1,12 @@
 """The console: answers lines, says what is wrong with bad ones, and ends leaving nothing."""
 
 import json
-import os
 import re
-import signal
 import subprocess
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from bosh_aws_cpi.config.cpi_config import KEYS
-from testbed.console import BadLine, parsed
 from testbed.demo_process import Program
 from testbed.demo_text import SECRETS
 
@@ -103,60 +98,3 @@ def test_commands() -> None:
         assert f"\n{part}" in text
     assert "VM `i-0123456789abcdef0' not found" in text
     assert "Bad line: the command could not be run: No closing quotation." in text
-
-
-def test_introduction_and_terminal() -> None:
-    """In a terminal it prompts, and `quit` ends it; what it names can be used as it is printed."""
-    ours, its = os.openpty()
-    with Program("testbed.console", stdin=its) as console:
-        os.close(its)
-        lines = console.read_until(INTRODUCED)
-        os.write(ours, f"{lines[-1].strip()}\nquit\n".encode())
-        text, stderr, status = console.finish()
-        os.close(ours)
-        assert (stderr, status, console.left()) == ("", 0, [])
-    assert text.count("cpi> ") == 2
-    vm_cid, networks = documents(text)[0]["result"]
-    assert vm_cid.startswith("i-")
-    assert networks["private"]["ip"] == "10.0.1.10"
-
-
-def test_signal() -> None:
-    """SIGTERM ends it and all it started, as Ctrl-C does."""
-    with Program("testbed.console") as console:
-        console.read_until(INTRODUCED)
-        console.signal(signal.SIGTERM)
-        _, stderr, status = console.finish()
-        assert (stderr, status) == ("\nInterrupted. All that was started has ended.\n", 128 + signal.SIGTERM)
-        assert console.left() == []
-
-
-@pytest.mark.parametrize(
-    ("line", "arguments"),
-    [
-        ("info", []),
-        ('has_vm "i-1"', ["i-1"]),
-        ('create_disk  1024 {"type": "gp3"} null', [1024, {"type": "gp3"}, None]),
-        ('x ["a b"]true', [["a b"], True]),
-    ],
-)
-def test_line(line: str, arguments: list[Any]) -> None:
-    """A line is a method and JSON values."""
-    assert parsed(line) == (line.split(maxsplit=1)[0], arguments)
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("???", "begins with a method"),
-        ("[]", "begins with a method"),
-        ('info"x"', "begins with a method"),
-        ("has_vm 'i-1'", "no JSON, from here on: 'i-1' .*double quotes"),
-        ('has_vm "i-1" {', "no JSON, from here on: {"),
-        ("x " + "[" * 100_000, "no JSON"),
-    ],
-)
-def test_bad_line(line: str, message: str) -> None:
-    """A line that is something else is refused with what is wrong."""
-    with pytest.raises(BadLine, match=message):
-        parsed(line)
