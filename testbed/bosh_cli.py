@@ -49,12 +49,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Run:
-    """The result of a run of the CLI.
-
-    Attributes:
-        output: Its output for the operator, on stdout and stderr.
-        log: Its debug log.
-    """
+    """The result of a run of the CLI."""
 
     status: int
     output: str

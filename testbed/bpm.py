@@ -141,13 +141,7 @@ class Container(Place):
 
 
 def lay_packages(folder: Path, lib: Path, program: Path) -> None:
-    """Lay the release's packages out as compiled ones.
-
-    Args:
-        folder: Becomes /var/vcap/data/packages.
-        lib: What the package bosh_aws_cpi has installed; it is moved.
-        program: Its stemcell-copy.
-    """
+    """Lay the release's packages out as compiled ones."""
     own = folder / "bosh_aws_cpi"
     (own / "bin").mkdir(parents=True)
     shutil.move(lib, own / "lib")

@@ -19,12 +19,7 @@ READING = ("Describe", "Get", "List", "Search")
 
 @dataclass(frozen=True)
 class Limit:
-    """How many calls EC2 accepts.
-
-    Attributes:
-        burst: The tokens of a full bucket.
-        rate: Tokens that are refilled per second.
-    """
+    """How many calls EC2 accepts."""
 
     burst: int
     rate: float
@@ -66,13 +61,7 @@ def bucket_name(action: str, parameters: dict[str, str]) -> str:
 
 @dataclass
 class Bucket:
-    """The bucket of one action.
-
-    Attributes:
-        tokens: The tokens that were left after the last call.
-        allowed: How many calls took a token.
-        throttled: How many calls found no token.
-    """
+    """The bucket of one action."""
 
     tokens: float
     allowed: int = 0
@@ -92,11 +81,7 @@ class Buckets:
     """The buckets of the account; there are none until they are filled."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin without throttling.
-
-        Args:
-            clock: Tells the time in seconds.
-        """
+        """Begin without throttling."""
         self._clock = clock
         self._lock = threading.Lock()
         self._speed = 0.0

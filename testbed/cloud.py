@@ -41,11 +41,7 @@ def scrubbed_environment(home: str) -> dict[str, str]:
 
 
 class FakeAws:
-    """moto's server process for one `with` block.
-
-    Attributes:
-        endpoint: Where it listens.
-    """
+    """moto's server process for one `with` block."""
 
     def __init__(self) -> None:
         """Prepare; the process starts with the `with` block."""
@@ -94,13 +90,7 @@ class FakeAws:
         return self._process.pid
 
     def client(self, service: str, region: str = REGION, account: str = "") -> Any:
-        """Return a boto3 client of the server: one per service, as creating them takes long.
-
-        Args:
-            service: As boto3 names it.
-            region: Where it calls.
-            account: Another account than that of the tests' keys.
-        """
+        """Return a boto3 client of the server: one per service, as creating them takes long."""
         key = (service, region, account)
         if key not in self._clients:
             client = self._clients[key] = self.new_client(service, region)
@@ -194,9 +184,6 @@ class FakeAws:
         """Give the program's keys docs/iam-policy-restricted.json; see `testbed.iam`.
 
         Calls of tests may do everything.
-
-        Args:
-            **names: The values for its placeholders, such as `REGION`.
         """
         self._ask("POST", "/testbed/policy", names)
 

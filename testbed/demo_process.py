@@ -21,13 +21,7 @@ class Program:
     """A module of the test bed as a process in its own session, for one `with` block."""
 
     def __init__(self, module: str, *arguments: str, stdin: int = subprocess.PIPE) -> None:
-        """Start `python -m MODULE`.
-
-        Args:
-            module: The module's name.
-            *arguments: Its arguments.
-            stdin: See `subprocess.Popen`.
-        """
+        """Start `python -m MODULE`."""
         self._folder = tempfile.TemporaryDirectory(prefix="program-")
         home = self._folder.name
         self.process = subprocess.Popen(

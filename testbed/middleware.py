@@ -40,15 +40,7 @@ class Middleware:
         unseen: Unseen,
         program_calls: ProgramCalls,
     ) -> None:
-        """Wrap moto's application.
-
-        Args:
-            moto: The application.
-            end_instances: Ends instances, by their ids, for a reason of EC2's own.
-            in_states: Has a call's new resource go through these states; none: moto's own.
-            unseen: Hides a resource that a call looks up too early.
-            program_calls: Where the executable's calls are noted.
-        """
+        """Wrap moto's application."""
         self._moto = moto
         self._end_instances = end_instances
         self._in_states = in_states

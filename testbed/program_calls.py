@@ -24,13 +24,7 @@ class ProgramCalls:
         return bool(os.environ.get(VARIABLE))
 
     def note(self, service: str, action: str, denial: str = "") -> None:
-        """Record a call, whatever its answer.
-
-        Args:
-            service: The service.
-            action: The action.
-            denial: Why the restricted IAM policy denies the call, if it does.
-        """
+        """Record a call, whatever its answer."""
         with self._lock:
             self._seen.add((service, action, denial))
 

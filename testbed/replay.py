@@ -24,13 +24,7 @@ class Program(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """One request of a flow.
-
-    Attributes:
-        request: As it was sent to the executable.
-        recorded: The recorded response, with the world's names.
-        answer: The executable's response.
-    """
+    """One request of a flow."""
 
     request: dict[str, Any]
     recorded: dict[str, Any]
@@ -66,12 +60,7 @@ class Replay:
         self._cpi = cpi
 
     def play(self, flow: Sequence[dict[str, Any]], methods: Container[str] | None = None) -> list[Step]:
-        """Send a flow's requests: all, or those of some methods.
-
-        Args:
-            flow: Requests with their responses: `{"request": …, "response": …}`.
-            methods: The methods to send; None for all.
-        """
+        """Send a flow's requests: all, or those of some methods."""
         chosen = [line for line in flow if methods is None or line["request"]["method"] in methods]
         return [self._send(line["request"], line["response"]) for line in chosen]
 

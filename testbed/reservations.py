@@ -7,15 +7,7 @@ MARKETS = ("", "capacity-block", "interruptible-capacity-reservation")
 
 
 def reserved(ec2: Any, instance_type: str, zone: str, *, market: str = "", state: str = "active") -> str:
-    """Reserve one instance; returns the reservation's id.
-
-    Args:
-        ec2: A client of the simulated EC2.
-        instance_type: The type.
-        zone: The zone; capacity blocks are only in the first one.
-        market: One of `MARKETS`.
-        state: The state in which to leave a capacity block.
-    """
+    """Reserve one instance; returns the reservation's id."""
     platform = {"InstancePlatform": "Linux/UNIX"}
     if market == "capacity-block":
         wanted = {"InstanceType": instance_type, "InstanceCount": 1, "CapacityDurationHours": 24}

@@ -60,21 +60,21 @@ def test_piped_lines() -> None:
         called = subprocess.run(["/bin/sh", "-c", invocation[1]], capture_output=True, check=True)
         text, stderr, status = console.finish(LINES)
         assert (stderr, status, console.left()) == ("", 0, [])
-    info, disk, unknown, ping, state, denied, absent = documents(text)
+    info, disk, unknown, ping, malformed, state, denied, absent = documents(text)
     assert json.loads(called.stdout) == info
     assert info["result"]["stemcell_formats"] == ["aws-raw", "aws-light"]
     assert state["volumes"] == [disk["result"]]
     assert unknown["error"]["message"] == "Method is not known, got: 'no_such_method'"
     assert ping["result"] == "pong"
+    assert malformed["error"]["type"] == "InvalidCall"
     assert "UnauthorizedOperation: Not you." in denied["error"]["message"]
     assert absent["result"] is False
     assert re.search(r"^stderr: .*Finished info in", text, re.MULTILINE)
     assert re.findall(r"^Bad line: (.{15})", text, re.MULTILINE) == [
         "an argument is ",
-        "this request is",
         "this is no rule",
         "this is no rule",
-        "it is fault and",
+        "it is one of: c",
     ]
     assert "\nMETHOD [ARGUMENT ...]" in text
     assert "\033" not in introduction + text
@@ -102,7 +102,7 @@ def test_commands() -> None:
     ):
         assert f"\n{part}" in text
     assert "VM `i-0123456789abcdef0' not found" in text
-    assert "Bad line: the command could not be run: No closing quotation." in text
+    assert "Bad line: the CPI could not be run: No closing quotation." in text
 
 
 def test_introduction_and_terminal() -> None:
