@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from testbed.bench import __main__ as program
-from testbed.bench import forms, measuring, sweeping, table
+from testbed.bench import forms, measuring, table
 from testbed.bench.measuring import Bench, BenchError, Figures, check_alike
 from testbed.bench.rows import MOST, PIP, RELEASE, ROWS
 from testbed.cloud import FakeAws
@@ -31,8 +31,6 @@ def test_limits() -> None:
         f"has_vm, release: {most + 0.1:.2f} of the yardstick's instructions, {most:.2f} at most"
     ]
     assert {name: {*limits} for name, limits in MOST.items()} == {name: {PIP, RELEASE} for name in ROWS}
-    assert sweeping.beyond({500: 10, 5000: 300}) == []
-    assert len(sweeping.beyond({500: 10, 5000: 1000})) == 1
 
 
 def test_table() -> None:
