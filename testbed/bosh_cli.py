@@ -99,7 +99,6 @@ class Bosh:
     """The CLI; several runs at once need a home each."""
 
     def __init__(self, home: Path) -> None:
-        """Keep all files of the CLI in one folder."""
         self._home = home
         self._kept = home / ".bosh"
         self._saved = home / "saved"

@@ -81,7 +81,6 @@ class Container(Place):
     volumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the folders, and one on which the container's file system is mounted."""
         super().__post_init__()
         (self.vcap / "root").mkdir(exist_ok=True)
         for name in self.volumes:

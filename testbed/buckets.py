@@ -7,7 +7,6 @@ refused and has no effect. The figures are EC2's documented defaults.
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -80,22 +79,16 @@ class Bucket:
 class Buckets:
     """The buckets of the account; there are none until they are filled."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin without throttling."""
-        self._clock = clock
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._speed = 0.0
         self._at = 0.0
         self._buckets: dict[str, Bucket] = {}
 
     def fill(self, speed: float) -> None:
-        """Throttle from now on, beginning with full buckets.
-
-        Args:
-            speed: How many times faster than EC2's the buckets refill; 0 ends the throttling.
-        """
+        """Throttle from now on, beginning with full buckets; see `FakeAws.throttle`."""
         with self._lock:
-            self._speed, self._at = speed, self._clock()
+            self._speed, self._at = speed, time.monotonic()
             self._buckets.clear()
 
     def allow(self, action: str, parameters: dict[str, str]) -> bool:
@@ -116,7 +109,7 @@ class Buckets:
             }
 
     def _refill(self) -> None:
-        now = self._clock()
+        now = time.monotonic()
         passed, self._at = (now - self._at) * self._speed, now
         for name, bucket in self._buckets.items():
             limit = limit_of(name)

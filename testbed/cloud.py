@@ -44,7 +44,6 @@ class FakeAws:
     """moto's server process for one `with` block."""
 
     def __init__(self) -> None:
-        """Prepare; the process starts with the `with` block."""
         self.endpoint = ""
         self._home = ""
         self._clients: dict[tuple[str, str, str], Any] = {}
@@ -54,7 +53,6 @@ class FakeAws:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def __enter__(self) -> Self:
-        """Start the process and wait until it serves."""
         self._home = tempfile.mkdtemp(prefix="testbed-")
         errors = Path(self._home) / "stderr"
         with errors.open("wb") as stderr:
@@ -82,12 +80,6 @@ class FakeAws:
             self._process.communicate()
             self._process = None
         shutil.rmtree(self._home, ignore_errors=True)
-
-    @property
-    def pid(self) -> int:
-        """The server's process id."""
-        assert self._process is not None  # noqa: S101 - tells the type checker
-        return self._process.pid
 
     def client(self, service: str, region: str = REGION, account: str = "") -> Any:
         """Return a boto3 client of the server: one per service, as creating them takes long."""

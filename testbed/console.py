@@ -50,7 +50,6 @@ class Console(cmd.Cmd):
     """Answers lines."""
 
     def __init__(self, stage: Stage) -> None:
-        """Write a configuration for the stage."""
         super().__init__()
         self.use_rawinput = sys.stdin.isatty()  # with a history, where there is one
         self.prompt = "cpi> " if self.use_rawinput else ""

@@ -26,7 +26,6 @@ class Control:
     """
 
     def __init__(self, forget_unseen: Callable[[], None], resources: Resources) -> None:
-        """Start with no calls and no rules."""
         self._resources = resources
         self.hold = Hold()
         self.buckets = Buckets()

@@ -46,7 +46,6 @@ class Play:
     """The life of a VM, in a world."""
 
     def __init__(self, stage: Stage) -> None:
-        """Prepare."""
         self._cpi = Cpi(config(stage.fake_aws.endpoint))
         self._stage = stage
         self.calls = 0

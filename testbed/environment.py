@@ -27,7 +27,6 @@ class Environment:
     """
 
     def __init__(self, bosh: Bosh, folder: Path, release: Path, fake_aws: FakeAws, world: World) -> None:
-        """Describe an ordinary environment; nothing is created yet."""
         self.release = release
         self.stemcell = folder
         self.disk_size = 20_480

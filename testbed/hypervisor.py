@@ -145,7 +145,6 @@ class Hypervisor:
     """Starts and ends machines as the instances come and go, for one `with` block."""
 
     def __init__(self, fake_aws: FakeAws, agent: Path, folder: Path) -> None:
-        """Prepare; the machines start and end in the `with` block."""
         self.metadata = MetadataServer()
         self.machines: dict[str, Machine] = {}
         self._ec2 = fake_aws.new_client("ec2")
@@ -160,14 +159,12 @@ class Hypervisor:
         self._thread = threading.Thread(target=self._look_until_done)
 
     def __enter__(self) -> Self:
-        """Begin to watch the instances."""
         shutil.copy(self._agent, self._ours)
         self.metadata.__enter__()
         self._thread.start()
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """End all machines."""
         self._done.set()
         self._thread.join()
         for machine in self.machines.values():

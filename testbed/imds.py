@@ -22,7 +22,6 @@ class Imds(LoopbackServer):
     """Answers an instance's requests for its own metadata."""
 
     def __init__(self, instance_id: str = "i-0123456789abcdef0") -> None:
-        """Serve the metadata of one instance."""
         super().__init__()
         self.token = TOKEN
         self.documents = {
@@ -54,7 +53,6 @@ class MetadataServer(LoopbackServer):
     """
 
     def __init__(self) -> None:
-        """Begin without instances."""
         super().__init__()
         self._documents: dict[str, dict[str, str]] = {}
         self._tokens: dict[str, str] = {}

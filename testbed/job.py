@@ -68,7 +68,6 @@ class JobCpi(Cpi):
     """The job's bin/cpi."""
 
     def __init__(self, place: Place, render: Render, document: Mapping[str, Any]) -> None:
-        """Render the job."""
         super().__init__(document)
         job = place.vcap / "jobs/aws_cpi"
         for name in ("bin/cpi", "config/cpi.json", "config/cacert.pem"):

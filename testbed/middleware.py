@@ -34,7 +34,6 @@ class Middleware:
     """A WSGI application around moto's."""
 
     def __init__(self, moto: WSGIApplication, program_calls: ProgramCalls) -> None:
-        """Wrap moto's application, and note the executable's calls."""
         self._moto = moto
         self._unseen = Unseen()
         self._program_calls = program_calls

@@ -14,7 +14,6 @@ class ProgramCalls:
     """The executable's calls to a stand-in; a reset keeps them."""
 
     def __init__(self) -> None:
-        """Begin without calls."""
         self._lock = threading.Lock()
         self._seen: set[tuple[str, str, str]] = set()
 

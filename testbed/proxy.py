@@ -37,7 +37,6 @@ class Relay(LoopbackServer):
     """Passes each request on to one server, and records it with its headers."""
 
     def __init__(self, upstream: str) -> None:
-        """Begin to relay to this server."""
         super().__init__()
         self._upstream = urlsplit(upstream)
 

@@ -15,7 +15,6 @@ class Registry(LoopbackServer):
     """Keeps a document per instance."""
 
     def __init__(self, user: str = USER, password: str = PASSWORD) -> None:
-        """Serve one user."""
         super().__init__()
         self.user = user
         self.password = password

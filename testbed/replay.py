@@ -4,22 +4,15 @@ import json
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from testbed.executable import Answer
+from testbed.executable import Answer, Cpi
 from testbed.world import World
 
 CREATING: Final = frozenset({"create_stemcell", "create_vm", "create_disk", "snapshot_disk"})
 """The methods that return the id of a new resource."""
 ID: Final = re.compile(r"\b[a-z]+-[0-9a-f]+\b")
 """AWS's ids, also inside messages and in "ami-… light"."""
-
-
-class Program(Protocol):
-    """A program that is called as the executable is."""
-
-    def raw(self, stdin: bytes) -> Answer:
-        """Give a request to the program, and wait for its answer."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +47,7 @@ class Replay:
             answers are added automatically, as replacements of the recorded ones.
     """
 
-    def __init__(self, cpi: Program, names: Mapping[str, str]) -> None:
-        """Start with the names that exist before the first request."""
+    def __init__(self, cpi: Cpi, names: Mapping[str, str]) -> None:
         self.names = dict(names)
         self._cpi = cpi
 

@@ -10,11 +10,7 @@ def reserved(ec2: Any, instance_type: str, zone: str, *, market: str = "", state
     """Reserve one instance; returns the reservation's id."""
     platform = {"InstancePlatform": "Linux/UNIX"}
     if market == "capacity-block":
-        wanted = {"InstanceType": instance_type, "InstanceCount": 1, "CapacityDurationHours": 24}
-        (offering,) = ec2.describe_capacity_block_offerings(**wanted)["CapacityBlockOfferings"]
-        bought = ec2.purchase_capacity_block(
-            CapacityBlockOfferingId=offering["CapacityBlockOfferingId"], **platform
-        )
+        bought = ec2.purchase_capacity_block(CapacityBlockOfferingId=f"cb-{instance_type}", **platform)
         block = bought["CapacityReservation"]
         while block["State"] != state:
             ids = [block["CapacityReservationId"]]

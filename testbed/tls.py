@@ -22,7 +22,6 @@ class Authority:
     """A certificate authority with its own key."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Create the key, and write the certificate into the folder."""
         self._folder = folder
         self._name = name
         self._key = ec.generate_private_key(ec.SECP256R1())

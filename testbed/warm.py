@@ -28,7 +28,6 @@ class Forked:
     """A process of the executable; as far as tests need it, it is used like a `subprocess.Popen`."""
 
     def __init__(self, connection: socket.socket, streams: Sequence[int]) -> None:
-        """Take over a connection on which a process was asked for, and the near ends of its streams."""
         self._connection = connection
         self.pid = int.from_bytes(connection.recv(NUMBER, socket.MSG_WAITALL), "big")
         self.stdin: IO[bytes] | None = os.fdopen(streams[0], "wb", buffering=0)
@@ -40,7 +39,6 @@ class Forked:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for its end, and close its streams."""
         self._close_stdin()
         self.wait()
         self.stdout.close()
@@ -126,7 +124,6 @@ class Warm:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Start it, and wait until it has loaded everything."""
         self._home = tempfile.mkdtemp(prefix="warm-")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "testbed.warm_server", self.path, str(self._speed)],

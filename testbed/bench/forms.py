@@ -92,7 +92,6 @@ class Front(TlsRelay):
     """The stand-in over TLS, whose own authority each form trusts."""
 
     def __init__(self, fake_aws: FakeAws, folder: Path) -> None:
-        """Write the bundle into the folder."""
         own = Authority(folder, "front")
         super().__init__(fake_aws.endpoint, own)
         self.authority = own.path

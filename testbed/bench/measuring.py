@@ -154,11 +154,7 @@ def _is_well(answer: bytes) -> bool:
 
 
 def check_alike(name: str, calls: dict[str, tuple[str, ...]]) -> None:
-    """Check that all forms have made the same calls to AWS; otherwise they can't be compared.
-
-    Raises:
-        BenchError: They have not.
-    """
+    """Refuse to compare forms that have not made the same calls to AWS."""
     if len(set(calls.values())) > 1:
         lines = [f"  {form}: {', '.join(each)}" for form, each in calls.items()]
         message = f"{name}: the forms make different calls to AWS\n" + "\n".join(lines)

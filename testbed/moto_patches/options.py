@@ -70,7 +70,6 @@ class OpenRequest(TaggedEC2Resource):
     state = "open"
 
     def __init__(self, backend: Any, tags: dict[str, str]) -> None:
-        """Note its tags."""
         super().__init__()
         self.ec2_backend = backend
         self.id = self.spot_instance_request_id = random_spot_request_id()

@@ -21,7 +21,6 @@ class Course:
     """The states of one resource, in order."""
 
     def __init__(self, states: list[str], enter: Callable[[str, str], None]) -> None:
-        """Enter the first state."""
         self._to_come = list(states)
         self._enter = enter
         self._is_seen = False

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench import __main__ as program
 from testbed.bench import forms, measuring, table
-from testbed.bench.measuring import Bench, BenchError, Figures, check_alike
+from testbed.bench.measuring import Bench, Figures
 from testbed.bench.rows import MOST, PIP, RELEASE, ROWS
 from testbed.cloud import FakeAws
 
@@ -42,12 +41,6 @@ def test_table() -> None:
     assert "has_vm 0.25 (release)" in table.minima(rows, 3)
 
 
-def test_page() -> None:
-    """Only the text between the markers of the page is replaced."""
-    page = program.PAGE.read_text()
-    assert table.replaced(table.replaced(page, "new"), "newer").count("new") == page.count("new") + 1
-
-
 def test_run(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The forms make the same calls over TLS with a role; what they take is not what this process takes."""
     monkeypatch.setattr(measuring, "VALGRIND", None)
@@ -58,12 +51,3 @@ def test_run(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert 0 < pip.memory < script.memory
     assert script.stderr == 0 < pip.stderr
     assert (pip.instructions, script.instructions) == (None, None)
-
-
-def test_failures(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that failed is not measured, and forms that make different calls are not compared."""
-    monkeypatch.setitem(ROWS, "has_vm", lambda _: ["i-unknown"])
-    with pytest.raises(BenchError, match=r"boto3 script: has_vm failed"):
-        Bench(fake_aws, tmp_path).row("has_vm", [forms.pip_form()], 1)
-    with pytest.raises(BenchError, match="different calls"):
-        check_alike("has_vm", {PIP: ("DescribeInstances",), RELEASE: ()})
