@@ -53,10 +53,6 @@ def created(cpi: Cpi, world: World, config: dict[str, Any], kind: str, index: An
 
 
 def network_of(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the default network in z1 with the first address that the Director would give."""
-    subnet = config["networks"][0]["subnets"][0]
-    is_reserved = subnet["reserved"][0].startswith("10.0.1.2-")
-    address = {"ip": "10.0.1.50" if is_reserved else "10.0.1.2"}
-    if "prefix" in subnet:
-        address = {"ip": "10.0.1.64", "prefix": str(subnet["prefix"])}
-    return {"default": {"type": "manual", **address, "cloud_properties": subnet["cloud_properties"]}}
+    """Return the default network in z1 with an address that the Director may give."""
+    properties = config["networks"][0]["subnets"][0]["cloud_properties"]
+    return {"default": {"type": "manual", "ip": "10.0.1.50", "cloud_properties": properties}}

@@ -1,17 +1,13 @@
-"""Cloud configs without mistakes, as people write them; the ids in them exist nowhere.
+"""Cloud configs without mistakes, as people write them; the ids in them exist nowhere."""
 
-Two have the shape of public ones, in other words: bosh-deployment's aws/cloud-config.yml, and cf-deployment's
-on AWS.
-"""
-
-BOSH_DEPLOYMENT = """
+OWN = """
 azs:
 - name: z1
-  cloud_properties: {availability_zone: AZ}
+  cloud_properties: {availability_zone: us-east-1a}
 - name: z2
-  cloud_properties: {availability_zone: AZ}
+  cloud_properties: {availability_zone: us-east-1a}
 - name: z3
-  cloud_properties: {availability_zone: AZ}
+  cloud_properties: {availability_zone: us-east-1a}
 
 vm_types:
 - name: default
@@ -34,12 +30,12 @@ networks:
 - name: default
   type: manual
   subnets:
-  - range: RANGE
-    gateway: GATEWAY
+  - range: 10.0.0.0/24
+    gateway: 10.0.0.1
     azs: [z1, z2, z3]
     dns: [8.8.8.8]
-    reserved: [RESERVED]
-    cloud_properties: {subnet: SUBNET}
+    reserved: [10.0.0.0-10.0.0.9]
+    cloud_properties: {subnet: subnet-0123456789abcdef0}
 - name: vip
   type: vip
 
@@ -54,21 +50,7 @@ compilation:
   vm_type: default
   network: default
 """
-
-
-def interpolated(text: str, **values: str) -> str:
-    """Replace the words in capitals."""
-    for name, value in values.items():
-        text = text.replace(name.upper(), value)
-    return text
-
-
-NO_NETWORKS = """
-azs: [{name: z1, cloud_properties: {availability_zone: us-east-1a}}]
-vm_types: [{name: default, cloud_properties: {instance_type: m5.large}}]
-compilation: {workers: 1, az: z1, vm_type: default, network: default}
-networks:
-"""
+"""In the shape of bosh-deployment's aws/cloud-config.yml."""
 ANCHORS = """
 x-disk: &disk {size: 10240, type: gp3}
 x-vm: &vm
@@ -86,65 +68,28 @@ networks:
       cloud_properties: {subnet: subnet-1}}
 compilation: {workers: 1, az: z1, vm_type: default, network: default}
 """
-CF_DEPLOYMENT = """
-azs:
-- {name: z1, cloud_properties: {availability_zone: us-east-1a}, cpi: aws}
-- {name: z2, cloud_properties: {availability_zone: us-east-1b}, cpi: aws}
+KINDS = """
+azs: [{name: z1, cloud_properties: {availability_zone: us-east-1a}, cpi: aws}]
 vm_types:
-- {name: minimal, cloud_properties: {instance_type: t3.medium, ephemeral_disk: {size: 10240, type: gp3}}}
-- {name: small, cloud_properties: {instance_type: m5.large, ephemeral_disk: {size: 10240, type: gp3}}}
+- {name: default, cloud_properties: {instance_type: m5.large}}
 - {name: 8, cloud_properties: {instance_type: r5.2xlarge, ephemeral_disk: {size: 100_000, type: gp3}}}
 vm_extensions:
-- {name: 50GB_ephemeral_disk, cloud_properties: {ephemeral_disk: {size: 51200, type: gp3}}}
-- {name: 100GB_ephemeral_disk, cloud_properties: {ephemeral_disk: {size: 102400, type: gp3,
-    encrypted: true}}}
-- {name: cf-router-network-properties, cloud_properties: {lb_target_groups: [web],
-    security_groups: [bosh, web]}}
-- {name: diego-ssh-proxy-network-properties, cloud_properties: {elbs: [ssh]}}
+- {name: router, cloud_properties: {lb_target_groups: [web], security_groups: [bosh, web]}}
 - {name: credhub-lb}
 - {name: nothing, cloud_properties: {}}
-disk_types:
-- {name: 5GB, disk_size: 5120, cloud_properties: {type: gp3}}
-- {name: fast, disk_size: 102400, cloud_properties: {type: io2, iops: 10_000}}
+disk_types: [{name: fast, disk_size: 102400, cloud_properties: {type: io2, iops: 10_000}}]
 networks:
 - name: default
-  type: manual
   subnets:
   - az: z1
     range: 10.0.16.0/20
     gateway: 10.0.16.1
     reserved: [10.0.16.0-10.0.16.3, 10.0.31.255]
     static: [10.0.31.190-10.0.31.254]
+    prefix: "32"
     cloud_properties: {subnet: subnet-1, security_groups: [sg-0123456789abcdef0]}
-  - az: z2
-    range: 10.0.32.0/20
-    gateway: 10.0.32.1
-    reserved: [10.0.32.2, 10.0.32.3, 10.0.47.255]
-    cloud_properties: {subnet: subnet-2}
-compilation:
-  {workers: 6, network: default, az: z1, vm_type: minimal, vm_extensions: [50GB_ephemeral_disk],
-      orphan_workers: true}
-"""
-SPECIAL_NETWORKS = """
-- name: default
-  type: manual
-  subnets:
-  - range: 10.0.1.0/24
-    gateway: 10.0.1.1
-    azs: [z1]
-    reserved: [10.0.1.0/29]
-    cloud_properties: {subnet: subnet-1}
-"""
-DYNAMIC = """
-- {name: dynamic, type: dynamic, dns: [10.0.0.2], cloud_properties: {subnet: subnet-1,
-    security_groups: [web]}}
-- {name: other, type: dynamic, subnets: [{azs: [z1], dns: [10.0.0.2],
-    cloud_properties: {subnet: subnet-1}}]}
-"""
-IPV6 = """
-- name: default
-  subnets: [{range: 10.0.1.0/24, gateway: 10.0.1.1, reserved: 10.0.1.2-10.0.1.3, az: z1,
-      cloud_properties: {subnet: subnet-1}}]
+  - {range: 10.0.1.0/24, gateway: 10.0.1.1, reserved: [10.0.1.0/29], azs: [z1],
+      cloud_properties: {subnet: subnet-2}}
 - name: ipv6
   subnets:
   - range: 2600:1f18:1:2::/64
@@ -154,33 +99,29 @@ IPV6 = """
     dns: ["2606:4700:4700::1111"]
     az: z1
     cloud_properties: {subnet: subnet-1}
-"""
-PREFIXES = """
-- name: default
-  subnets: [{range: 10.0.1.0/24, gateway: 10.0.1.1, reserved: [10.0.1.2-10.0.1.3], prefix: "32",
-      az: z1, cloud_properties: {subnet: subnet-1}}]
 - name: delegated
   subnets:
   - {range: 10.0.2.0/24, gateway: 10.0.2.1, prefix: 28, az: z1, cloud_properties: {subnet: subnet-1}}
-- name: ipv6
-  subnets:
   - {range: "2600:1f18:1:2::/64", gateway: "2600:1f18:1:2::1", prefix: 80, az: z1,
       cloud_properties: {subnet: subnet-1}}
-"""
-MANAGED = """
-- name: default
+- name: managed
   managed: true
   subnets:
   - {name: one, azs: [z1], netmask_bits: 24, cloud_properties: {vpc_id: vpc-1,
       route_table: rtb-1, tags: {a: b}}}
   - {name: two, azs: [z1], range: 10.0.2.0/24, gateway: 10.0.2.1,
       cloud_properties: {vpc_id: vpc-1, ipv6: true}}
+- {name: dynamic, type: dynamic, dns: [10.0.0.2], cloud_properties: {subnet: subnet-1,
+    security_groups: [web]}}
+- {name: other, type: dynamic, subnets: [{azs: [z1], dns: [10.0.0.2],
+    cloud_properties: {subnet: subnet-1}}]}
+- {name: vip, type: vip, cloud_properties: {}, subnets: [{static: [203.0.113.5,
+    203.0.113.8-203.0.113.9], azs: [z1]}]}
+- {name: other-vip, type: vip}
+compilation:
+  {workers: 6, network: default, az: z1, vm_type: default, vm_extensions: [nothing], orphan_workers: true}
 """
-VIP = f"""{SPECIAL_NETWORKS}
-- {{name: vip, type: vip, cloud_properties: {{}}, subnets: [{{static: [203.0.113.5,
-    203.0.113.8-203.0.113.9], azs: [z1]}}]}}
-- {{name: other-vip, type: vip}}
-"""
+"""Networks of all kinds, and what cf-deployment's cloud config has beside."""
 EVERY_PROPERTY = """
 azs: [{name: z1, cloud_properties: {availability_zone: us-east-1a}}]
 vm_types:
@@ -250,6 +191,7 @@ networks:
 compilation: {workers: ((workers)), az: ((az)), vm_type: ((vm_type)),
     network: ((compilation_network)), vm_extensions: [((extension))]}
 """
+"""A cloud config in which variables are left."""
 CREATE_ENV = """
 name: bosh
 releases: [{name: bosh, url: "https://example.com", sha1: abc}]
@@ -289,33 +231,13 @@ cloud_provider:
       default_key_name: bosh
       default_security_groups: [bosh]
 """
-OWN = interpolated(
-    BOSH_DEPLOYMENT,
-    az="us-east-1a",
-    range="10.0.0.0/24",
-    gateway="10.0.0.1",
-    reserved="10.0.0.0-10.0.0.9",
-    subnet="subnet-0123456789abcdef0",
-)
-
-
-def with_networks(networks: str) -> str:
-    """A cloud config with these networks."""
-    return NO_NETWORKS + networks
-
-
 RIGHT = {
-    "bosh-deployment": [OWN],
-    "cf-deployment": [CF_DEPLOYMENT],
-    "dynamic": [with_networks(SPECIAL_NETWORKS + DYNAMIC)],
-    "ipv6": [with_networks(IPV6)],
-    "prefixes": [with_networks(PREFIXES)],
-    "managed": [with_networks(MANAGED)],
-    "vip": [with_networks(VIP)],
+    "own": [OWN],
+    "kinds": [KINDS],
     "anchors": [ANCHORS],
     "every property": [EVERY_PROPERTY],
     "several files": [
-        with_networks(SPECIAL_NETWORKS),
+        OWN,
         "vm_extensions: [{name: more, cloud_properties: {source_dest_check: false}}]",
         "vm_types: [{name: more, cloud_properties: {instance_type: m5.large}}]",
         "disk_types: [{name: more, disk_size: 1024}]",
@@ -323,21 +245,3 @@ RIGHT = {
     "create-env": [CREATE_ENV],
 }
 """The files, by what they show."""
-UNKNOWN = {
-    "bosh-deployment with variables": interpolated(
-        BOSH_DEPLOYMENT,
-        az="((az))",
-        range="((internal_cidr))",
-        gateway="((internal_gw))",
-        reserved="((internal_gw))-((last))",
-        subnet="((subnet_id))",
-    ),
-    "whole hashes and lists": VARIABLES,
-    "a name, which may be the one that the compilation names": """
-azs: [{name: z1, cloud_properties: {availability_zone: us-east-1a}}]
-vm_types: [{name: ((name)), cloud_properties: {instance_type: m5.large}}]
-networks: [{name: default, type: dynamic, subnets: [{az: z1, cloud_properties: {subnet: ((subnet))}}]}]
-compilation: {workers: 1, az: z1, vm_type: small, network: default}
-""",
-}
-"""Files in which variables are left."""

@@ -1,28 +1,18 @@
 """`cpi check`: a cloud config's mistakes, each with its path and line, before a deployment makes them."""
 
+from typing import Any
+
 import pytest
 import yaml
 
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.stories.checked_config import (
-    CONTRADICTIONS,
-    IN_AWS,
-    OF_DIRECTOR,
-    WRONG_TYPES,
-    Mistake,
-    line_of,
-    right,
-    together,
-    with_real_things,
-)
+from tests.stories.checked_config import DISK, LARGE, SUBNET, Route, changed, right
 from tests.stories.checking import checked, created, errors
 
-MISTAKES = [*WRONG_TYPES, *CONTRADICTIONS, *IN_AWS, *OF_DIRECTOR]
-ALONE = [each for each in MISTAKES if not each.is_of_type]
-IN_TYPES = [each for each in MISTAKES if each.is_of_type]
-REFUSED = [*(each for each in CONTRADICTIONS if each.route[0] != "vm_types"), *IN_AWS]
-"""What contradicts itself in a VM type has stories of create_vm."""
+VM: Route = (*LARGE, "cloud_properties")
+UNKNOWN = "subnet-0123456789abcdef0"
+ROUTES = [{"table_id": "rtb-0123456789abcdef0", "destination": "10.9.0.0/16"}]
 
 
 def test_right(cpi: Cpi, world: World) -> None:
@@ -33,40 +23,38 @@ def test_right(cpi: Cpi, world: World) -> None:
     created(cpi, world, right(world), "disk_types").ok()
 
 
-def test_mistakes_of_types(cpi: Cpi, world: World) -> None:
-    """Each mistake in a VM or disk type is one error with its path, its line, and who refuses it."""
-    config, expected = together(right(world), IN_TYPES)
-    config = with_real_things(world, config)
-    text = yaml.safe_dump(config, sort_keys=False)
-    found = {(each["path"], each["source"], each["line"]) for each in errors(checked(cpi, config))}
-    named = {(path, source, line_of(text, path)) for path, source in expected if source}
-    assert named <= found, named - found
-    unexpected = {path for path, _, _ in found} - {path for path, _ in expected}
-    assert not unexpected
+def test_mistakes(cpi: Cpi, world: World) -> None:
+    """Each mistake is one error with its path, its line, and who refuses it."""
+    whole = right(world)
+    whole["disk_types"][0]["disk_size"] = "3 GB"
+    whole["vm_types"][1]["cloud_properties"] |= {"tenancy": "dedicated", "spread": True, "key_name": "nobody"}
+    lines = yaml.safe_dump(whole, sort_keys=False).splitlines()
+    expected = [
+        ("disk_types/default/disk_size", "Director", "disk_size: 3 GB"),
+        ("vm_types/large/cloud_properties/key_name", "AWS", "key_name: nobody"),
+        ("vm_types/large/cloud_properties/spread", "CPI", "spread: true"),
+    ]
+    found = sorted(errors(checked(cpi, whole)), key=lambda each: str(each["path"]))
+    shown = [(each["path"], each["source"], lines[each["line"] - 1].strip()) for each in found]
+    assert shown == expected
 
 
-@pytest.mark.parametrize("mistake", ALONE, ids=str)
-def test_mistake(cpi: Cpi, world: World, mistake: Mistake) -> None:
-    """Any other mistake is one error with its path, its line, and who refuses it, and no other error."""
-    config = mistake.made_in(right(world))
-    found = errors(checked(cpi, config))
-    text = yaml.safe_dump(config, sort_keys=False)
-    wanted = {(path, line_of(text, path)) for path in mistake.shown.split() or [""]}
-    own = [each for each in found if each["source"] == mistake.source]
-    assert wanted <= {(each["path"], each["line"]) for each in own}, found
-    paths = {path for path, _ in wanted} | set(mistake.also.split())
-    assert {each["path"] for each in found} == paths, found
-    assert mistake.also or len(found) == len(wanted), found
-
-
-@pytest.mark.parametrize("mistake", REFUSED, ids=str)
-def test_call_fails(cpi: Cpi, world: World, mistake: Mistake) -> None:
-    """What the CPI or AWS is said to refuse is refused for that reason, and nothing is left."""
-    config = with_real_things(world, mistake.made_in(right(world)))
+@pytest.mark.parametrize(
+    ("kind", "route", "value", "said"),
+    [
+        ("disk_types", (*DISK, "disk_size"), 0, "disk size must be more than 0 MiB, got 0"),
+        ("disk_types", (*DISK, "cloud_properties", "tags"), ["a"], ""),
+        ("vm_types", (*VM, "elbs"), ["nobody"], "Could not find classic load balancer `nobody'"),
+        ("vm_types", (*VM, "advertised_routes"), ROUTES, ""),
+        ("networks", (*SUBNET, "cloud_properties", "subnet"), UNKNOWN, f"Subnet not found: {UNKNOWN}"),
+        ("networks", (*SUBNET, "cloud_properties", "security_groups"), ["nobody"], "not found with name"),
+    ],
+)
+def test_call_fails(cpi: Cpi, world: World, kind: str, route: Route, value: Any, said: str) -> None:
+    """What the CPI is said to refuse, it refuses for that reason, and leaves nothing."""
+    whole = changed(right(world), route, value)
+    (found,) = errors(checked(cpi, whole))
     before = world.state()
-    answer = created(cpi, world, config, str(mistake.route[0]), mistake.route[1])
-    assert answer.error is not None, answer
-    found = [each["what"] for each in errors(checked(cpi, config)) if each["source"] == mistake.source]
-    reasons = [mistake.said] if mistake.said else found
-    assert any(reason in answer.error["message"] for reason in reasons), (answer.error, reasons)
+    error = created(cpi, world, whole, kind, route[1]).error
+    assert (said or found["what"]) in error["message"]
     assert world.state() == before

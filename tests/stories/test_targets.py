@@ -36,7 +36,7 @@ SHUTTING_DOWN = [
     "<instanceState><code>32</code><name>shutting-down</name></instanceState>",
 ]
 FAST = {"fast_path_delete": True, "deregister_on_delete": True}
-SETTINGS = [{}, FAST, {"deregister_on_delete": True}]
+SETTINGS = [{}, FAST]
 FOREIGN = "arn:aws:elasticloadbalancing:eu-west-1:123456789012:targetgroup/far/0123456789abcdef"
 
 
@@ -144,7 +144,7 @@ def test_ipv6(
 
 
 @pytest.mark.usefixtures("group")
-@pytest.mark.parametrize("action", [TAG, REGISTER, "AssociateAddress"])
+@pytest.mark.parametrize("action", [TAG, "AssociateAddress"])
 def test_undone(
     create_vm: CreateVm,
     exposed: dict[str, Any],
@@ -301,7 +301,6 @@ def test_vm_that_has_lost_its_interface(cpi: Cpi, vm_cid: str, traffic: Traffic,
     assert traffic.state()["targets"] == [], answer
 
 
-@pytest.mark.parametrize("agent", ["agent-1", "agent-2"])
 def test_address_of_a_later_vm(
     cpi: Cpi,
     vm_cid: str,
@@ -309,12 +308,11 @@ def test_address_of_a_later_vm(
     network: WriteNetwork,
     traffic: Traffic,
     world: World,
-    agent: str,
 ) -> None:
     """If another VM has got the address and its place in the group, the target is that VM's and stays."""
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
     networks = {"private": network("10.0.1.10", default=["dns", "gateway"]), "other": network()}
-    later = create_vm({"lb_target_groups": ["ips"]}, networks, agent_id=agent).ok()[0]
+    later = create_vm({"lb_target_groups": ["ips"]}, networks).ok()[0]
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert traffic.state()["targets"] == [ADDRESS]
     assert cpi.call("delete_vm", later, stemcell=2).ok() is None
@@ -326,7 +324,6 @@ def test_address_of_a_later_vm(
     [
         ("outside", {}),
         ("subnet", {"skip_os_shutdown": False}),
-        ("vpc", {}),
         ("vpc", {"deregister_on_delete": True}),
     ],
 )
@@ -365,13 +362,16 @@ def test_record_that_is_not_its_own(
     assert said.endswith(f". If nobody needs this target, run: {command}")
 
 
-@pytest.mark.parametrize("value", ["{} 10.0.1.9; true", "{} \u202e10.0.1.9", "{} 1.2.3"])
+@pytest.mark.parametrize("value", ["", "{} 10.0.1.9; true", "{} \u202e10.0.1.9", "{} 1.2.3"])
 def test_record_of_nonsense(
     cpi: Cpi, create_vm: CreateVm, traffic: Traffic, group: str, fake_aws: FakeAws, value: str
 ) -> None:
-    """A record that only a person can have written deregisters nothing, and is not printed as a command."""
+    """What only looks like a record deregisters nothing, and is not printed as a command."""
     vm_cid = create_vm().ok()[0]
-    tags = [{"Key": record(group, 8080), "Value": value.format(group)}]
+    tags = [
+        {"Key": record(group, 8080), "Value": value.format(group)},
+        {"Key": "bosh_target_x", "Value": f"{group} {ADDRESS}"},
+    ]
     traffic.world.ec2.create_tags(Resources=[vm_cid], Tags=tags)
     answer = cpi.call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
@@ -384,16 +384,6 @@ def test_group_that_is_gone(cpi: Cpi, vm_cid: str, group: str, traffic: Traffic,
     traffic.elbv2.delete_target_group(TargetGroupArn=group)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert world.state()["instances"] == []
-
-
-def test_tag_that_is_no_record(cpi: Cpi, vm_cid: str, world: World, group: str) -> None:
-    """An empty record, or a tag that only looks like one, is ignored."""
-    tags = [
-        {"Key": record(group, 8080), "Value": ""},
-        {"Key": "bosh_target_x", "Value": f"{group} {ADDRESS}"},
-    ]
-    world.ec2.create_tags(Resources=[vm_cid], Tags=tags)
-    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
 
 
 def test_swept(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:

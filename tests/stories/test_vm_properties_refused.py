@@ -78,7 +78,7 @@ def test_contradictions(
     ],
 )
 def test_exclusive(create_vm: CreateVm, fake_aws: FakeAws, properties: dict[str, Any], pair: str) -> None:
-    """Properties that exclude each other are both named; `cpi check` has the stories of other pairs."""
+    """Properties that exclude each other are both named; tests/unit/properties/test_vm.py has all pairs."""
     assert create_vm(properties).error["message"].startswith(f"{pair} exclude each other: ")
     assert fake_aws.actions() == []
 

@@ -8,12 +8,12 @@ from bosh_aws_cpi.aws import launches
 from bosh_aws_cpi.aws.sdk.timing import INSTANCE_SEEN
 from tests.unit.aws.looks import OF_VM, VM, instances
 from tests.unit.aws.timing_script import answer_late
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Stub
 
 NOT_FOUND = "InvalidInstanceID.NotFound"
 
 
-def test_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
+def test_interfaces_are_seen(ec2: Stub, clock: Clock) -> None:
     """An instance that runs is waited for until each of its interfaces is seen attached, unless it ends."""
     seen: list[dict[str, Any]] = [
         {"NetworkInterfaceId": f"eni-{n}", "Attachment": {"AttachmentId": f"a-{n}", "DeviceIndex": n}}
@@ -31,7 +31,7 @@ def test_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
     assert ended.is_ending
 
 
-def test_earlier_calls_instance(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_earlier_calls_instance(ec2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes without an answer don't prove that there is no instance of an earlier call."""
     answer_late(monkeypatch, ec2.client, "describe_instances", clock, 2 * INSTANCE_SEEN.seconds)
     ec2.lay("describe_instances", *instances("pending"), NOT_FOUND, *instances("running"), **OF_VM)
@@ -40,7 +40,7 @@ def test_earlier_calls_instance(ec2: Ec2, clock: Clock, monkeypatch: pytest.Monk
     assert found.state == "running"
 
 
-def test_earlier_calls_instance_is_gone(ec2: Ec2, clock: Clock) -> None:
+def test_earlier_calls_instance_is_gone(ec2: Stub, clock: Clock) -> None:
     """An earlier call's instance that EC2 does not show for minutes is none."""
     ec2.keeps("describe_instances", NOT_FOUND)
     assert launches.wait_until_running(ec2.client, VM, is_new=False) is None

@@ -1,5 +1,6 @@
 """The cloud properties that say how, where and at what price a VM is launched."""
 
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from bosh_aws_cpi.properties.vm import VmProperties
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
 HOST = {"id": "h-1"}
+ARN = "arn:aws:elasticloadbalancing:us-east-1:123456789012:targetgroup/web/0123456789abcdef"
 SECRET = "hunter2"
 
 
@@ -17,13 +19,16 @@ def vm(**given: Any) -> VmProperties:
     return VmProperties.parse({**LEAST, **given})
 
 
+def vm_of(**given: Any) -> VmProperties:
+    """Read a VM's properties without their contradictions."""
+    return VmProperties.model_validate({**LEAST, **given})
+
+
 @pytest.mark.parametrize(
     ("fallbacks", "expected"),
     [
         (None, ["m5.large"]),
-        ([], ["m5.large"]),
-        (["m6i.large", "c5.large"], ["m5.large", "m6i.large", "c5.large"]),
-        (["m6i.large", "m5.large", "m6i.large"], ["m5.large", "m6i.large"]),
+        (["m6i.large", "m5.large", "c5.large"], ["m5.large", "m6i.large", "c5.large"]),
     ],
 )
 def test_instance_types(fallbacks: list[str] | None, expected: list[str]) -> None:
@@ -33,7 +38,7 @@ def test_instance_types(fallbacks: list[str] | None, expected: list[str]) -> Non
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0.0011, "0.0011"), (0.03, "0.03"), (1, "1"), ("0.03", "0.03"), ("1", "1"), (12.5, "12.5")],
+    [(0.0011, "0.0011"), (1, "1"), ("0.03", "0.03")],
 )
 def test_price(value: object, expected: str) -> None:
     """A price is a number, or one in quotes; EC2 gets it as a string."""
@@ -43,9 +48,8 @@ def test_price(value: object, expected: str) -> None:
 @pytest.mark.parametrize(
     ("value", "kind"),
     [
-        *((0, "Integer"), (-1, "Integer"), (0.001, "Float"), ("0", "String"), ("-0.5", "String")),
-        *((SECRET, "String"), ("", "String"), ("nan", "String"), ("inf", "String"), (True, "Boolean")),
-        *(([1], "Array"), ({"a": 1}, "Hash")),
+        *((0, "Integer"), (0.001, "Float"), ("-0.5", "String"), (SECRET, "String"), ("inf", "String")),
+        *((True, "Boolean"), ([1], "Array")),
     ],
 )
 def test_no_price(value: object, kind: str) -> None:
@@ -63,10 +67,7 @@ def test_no_price(value: object, kind: str) -> None:
     [
         ("10.0.0.0/8", "10.0.0.0/8"),
         ("10.1.2.3/8", "10.0.0.0/8"),
-        ("10.1.2.3/32", "10.1.2.3/32"),
-        ("0.0.0.0/0", "0.0.0.0/0"),
         ("2600:1F18:0::5/64", "2600:1f18::/64"),
-        ("::/0", "::/0"),
     ],
 )
 def test_cidr(given: str, expected: str) -> None:
@@ -78,8 +79,7 @@ def test_cidr(given: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("given", "kind"),
     [
-        *(("10.0.0.0", "String"), ("10.0.0.0/33", "String"), ("10.0.0/8", "String"), (SECRET, "String")),
-        *(("pl-1", "String"), ("", "String"), ("/8", "String"), (8, "Integer"), (["10.0.0.0/8"], "Array")),
+        *(("10.0.0.0", "String"), ("10.0.0.0/33", "String"), (SECRET, "String"), (8, "Integer")),
     ],
 )
 def test_no_cidr(given: object, kind: str) -> None:
@@ -96,7 +96,7 @@ def test_no_cidr(given: object, kind: str) -> None:
 @pytest.mark.parametrize(
     ("name", "given", "known"),
     [
-        *(("dedicated_host", given, "id, resource_group_arn") for given in ({}, {"zzz": 1}, {"id": None})),
+        *(("dedicated_host", given, "id, resource_group_arn") for given in ({}, {"id": None})),
         ("dedicated_host", {"id": "h-1", "resource_group_arn": "arn"}, "id, resource_group_arn"),
         *(
             ("capacity_reservation", given, "id, resource_group_arn, preference")
@@ -110,6 +110,57 @@ def test_exactly_one(name: str, given: dict[str, Any], known: str) -> None:
         vm(**{name: given})
     assert caught.value.message == f"cloud_properties.{name} must hold exactly one of: {known}"
     assert caught.value.ok_to_retry is False
+
+
+VALUES: dict[str, dict[str, Any]] = {
+    "spot": {"spot": True},
+    "price": {"spot_bid_price": 0.1},
+    "reservation": {"capacity_reservation": {"id": "cr-1"}},
+    "block": {"capacity_reservation": {"id": "cr-1", "market": "capacity-block"}},
+    "host": {"dedicated_host": HOST},
+    "tenancy": {"tenancy": "dedicated"},
+    "group": {"placement_group": "near"},
+    "spread": {"spread": True},
+    "hibernation": {"hibernation": True},
+    "enclave": {"enclave": True},
+    "zones": {"zone_fallback": True},
+    "elbs": {"elbs": ["web"]},
+    "targets": {"lb_target_groups": ["web"]},
+}
+EXCLUSIVE = {
+    *(("spot", other) for other in ("price", "reservation", "block", "host", "hibernation")),
+    *(("price", other) for other in ("reservation", "block", "host", "hibernation")),
+    *(("reservation", other) for other in ("host", "zones")),
+    *(("block", other) for other in ("host", "tenancy", "group", "spread", "zones")),
+    *(("host", other) for other in ("tenancy", "group", "spread", "zones")),
+    *(("tenancy", "spread"), ("group", "spread"), ("group", "zones"), ("hibernation", "enclave")),
+    *(("zones", "elbs"), ("zones", "targets")),
+}
+
+
+def test_exclusive() -> None:
+    """Which properties exclude each other."""
+    pairs = [pair for pair in combinations(VALUES, 2) if pair != ("reservation", "block")]
+    refused = {
+        (one, other)
+        for one, other in pairs
+        if any("exclude each other" in each.text for each in vm_of(**VALUES[one], **VALUES[other]).problems())
+    }
+    assert refused == EXCLUSIVE
+
+
+@pytest.mark.parametrize("numbers", [{"core_count": 1}, {"threads_per_core": 1}])
+def test_half_of_the_cpu_options(numbers: dict[str, int]) -> None:
+    """EC2 wants the numbers of cores and of threads, or neither."""
+    with pytest.raises(CloudError, match="needs both core_count and threads_per_core, or neither"):
+        vm(cpu_options=numbers)
+
+
+@pytest.mark.parametrize("group", [{"port": 80}, {"name": "web", "arn": ARN}])
+def test_no_target_group(group: dict[str, Any]) -> None:
+    """A target group has a name or an ARN, not both."""
+    with pytest.raises(CloudError, match=r"lb_target_groups\.0: must hold either name or arn"):
+        vm(lb_target_groups=[group])
 
 
 @pytest.mark.parametrize("preference", ["open", "none"])

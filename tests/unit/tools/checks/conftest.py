@@ -1,9 +1,9 @@
 """What the tests of `cpi check` share: a check of files, offline."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -16,6 +16,19 @@ from bosh_aws_cpi.tools.findings import ordered
 from testbed.executable import config
 
 
+class Found(NamedTuple):
+    """A finding, and its text as people read it."""
+
+    severity: str
+    path: str
+    text: str
+    source: str
+    line: int | None
+
+
+Check = Callable[..., list[Found]]
+
+
 @pytest.fixture
 def aws() -> AwsConfig:
     """Return the least configuration."""
@@ -23,20 +36,29 @@ def aws() -> AwsConfig:
 
 
 @pytest.fixture
-def check(tmp_path: Path) -> Callable[..., list[tuple[str, str, str]]]:
-    """Return a function that checks files, and returns the severity, path and text of each finding."""
+def check(tmp_path: Path) -> Check:
+    """Return a function that checks files: one or more cloud configs, and perhaps a manifest."""
 
-    def run(whole: Any, manifest: Any = None, **aws: Any) -> list[tuple[str, str, str]]:
-        settings, path, deployed = (tmp_path / name for name in ("cpi.json", "config.yml", "manifest.yml"))
+    def run(whole: Any, manifest: Any = None, more: Sequence[str] = (), **aws: Any) -> list[Found]:
+        def written(name: str, content: Any) -> str:
+            text = content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False)
+            (tmp_path / name).write_text(text)
+            return str(tmp_path / name)
+
         document = config("http://localhost", **aws)
-        settings.write_text(json.dumps(document))
-        for file, content in ((path, whole), (deployed, manifest)):
-            file.write_text(content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False))
+        settings = written("cpi.json", json.dumps(document))
+        names = [written(f"config-{number}.yml", each) for number, each in enumerate((whole, *more))]
+        deployed = written("manifest.yml", manifest) if manifest else None
         given = document["cloud"]["properties"]["aws"]
-        named = str(deployed) if manifest else None
-        files = Files.read([str(path)], named, load(str(settings), {}).aws, given=given)
+        files = Files.read(names, deployed, load(settings, {}).aws, given=given)
         return [
-            (each.severity.value, each.place.path if each.place else "", str(each))
+            Found(
+                each.severity.value,
+                each.place.path if each.place else "",
+                str(each),
+                each.source,
+                each.place.line if each.place else None,
+            )
             for each in ordered(files.findings())
         ]
 

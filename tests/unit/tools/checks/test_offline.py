@@ -1,32 +1,27 @@
 """The rules of `cpi check` that need no AWS: warnings, and what is no mistake."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.tools.checks.offline import Files
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from tests.stories.checked_config import GONE, Route, changed
-from tests.stories.right_configs import (
-    CF_DEPLOYMENT,
-    CREATE_ENV,
-    IPV6,
-    OWN,
-    PREFIXES,
-    SPECIAL_NETWORKS,
-    with_networks,
-)
+from tests.stories.right_configs import KINDS, OWN
+from tests.unit.tools.checks.conftest import Check
 
-Found = list[tuple[str, str, str]]
 OF_VM: Route = ("vm_types", 0, "cloud_properties")
 SUBNET: Route = ("networks", 0, "subnets", 0)
-AT_SUBNET = "networks/default/subnets/0"
+AT_SUBNET, AT_SECOND = "networks/default/subnets/0", "networks/default/subnets/1"
 OF_DISK: Route = ("disk_types", 0, "cloud_properties")
+OF_SUBNET: Route = (*SUBNET, "cloud_properties")
+OF_VIP: Route = ("networks", 1, "cloud_properties")
+OTHER_ID = "subnet-0123456789abcdef1"
+EXPRESS = {"enabled": "((express))", "udp": True}
+IN_SUBNET = f"{AT_SUBNET}/cloud_properties"
 IN_VM, IN_DISK = "vm_types/default/cloud_properties", "disk_types/default/cloud_properties"
 
 
@@ -40,28 +35,26 @@ def resources(**sizes: int) -> dict[str, Any]:
     ("severity", "route", "value", "path"),
     [
         # what BOSH or the CPI ignores, or reads differently
-        ("warning", ("azs", 0, "cpis"), "x", "azs/z1/cpis"),
         ("warning", ("compilation", "worker"), 5, "compilation/worker"),
-        ("warning", (*OF_VM, "5"), "x", f"{IN_VM}/5"),
         ("warning", (*OF_VM, "ephemeral_disk", "encripted"), True, f"{IN_VM}/ephemeral_disk/encripted"),
         ("warning", (*OF_VM, "source_dest_check"), "false", f"{IN_VM}/source_dest_check"),
-        # words, wherever they are merged into a VM's properties
-        *(
-            ("warning", (*route, "cloud_properties", "root_disk"), {"type": "GP3"}, f"{path}/root_disk/type")
-            for route, path in (
-                (("azs", 0), "azs/z1/cloud_properties"),
-                (("compilation",), "compilation/cloud_properties"),
-            )
+        (
+            "warning",
+            ("compilation", "cloud_properties", "root_disk"),
+            {"type": "GP3"},
+            "compilation/cloud_properties/root_disk/type",
         ),
         # sizes that were perhaps meant in GiB
         ("warning", ("disk_types", 0, "disk_size"), 10, "disk_types/default/disk_size"),
-        ("warning", (*OF_VM, "ephemeral_disk", "size"), 50, f"{IN_VM}/ephemeral_disk/size"),
         ("warning", (*OF_VM, "root_disk"), {"size": 20}, f"{IN_VM}/root_disk/size"),
-        # no string but prefer counts as true, as in create_vm
-        ("error", (*OF_VM, "spread"), "true", f"{IN_VM}/spread"),
-        # tags that EC2 would refuse, with those that the CPI adds
+        # what contradicts itself, or EC2 would refuse
         ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags"),
-        ("error", (*OF_DISK, "tags"), {f"tag{number}": "x" for number in range(49)}, f"{IN_DISK}/tags"),
+        ("error", OF_DISK, {"iops": 3000, "iops_per_gib": 10}, f"{IN_DISK}/iops_per_gib"),
+        ("error", (*OF_SUBNET, "ena_express"), {"udp": True}, f"{IN_SUBNET}/ena_express/udp"),
+        ("error", (*OF_SUBNET, "security_groups"), "a", f"{IN_SUBNET}/security_groups"),
+        ("error", (*OF_SUBNET, "subnet_fallbacks"), [OTHER_ID], f"{IN_SUBNET}/subnet_fallbacks"),
+        ("error", OF_VIP, {"interface_type": "efa"}, "networks/vip/cloud_properties/interface_type"),
+        ("not checked", (*OF_SUBNET, "ena_express"), EXPRESS, f"{IN_SUBNET}/ena_express/enabled"),
         # sizes for which no VM can be created
         ("error", ("compilation",), resources(cpu=999), "compilation/vm_resources"),
         (
@@ -72,38 +65,32 @@ def resources(**sizes: int) -> dict[str, Any]:
         ),
     ],
 )
-def test_rule(check: Callable[..., Found], severity: str, route: Route, value: Any, path: str) -> None:
+def test_rule(check: Check, severity: str, route: Route, value: Any, path: str) -> None:
     """What breaks a rule has one finding, at its place."""
     assert [each[:2] for each in check(changed(yaml.safe_load(OWN), route, value))] == [(severity, path)]
 
 
 @pytest.mark.parametrize(
-    ("networks", "route", "value", "severity", "path"),
+    ("route", "value", "severity", "path"),
     [
-        (IPV6, (*SUBNET[:1], 1, "subnets", 0, "reserved"), GONE, "error", "networks/ipv6/subnets/0/range"),
-        (SPECIAL_NETWORKS, (*SUBNET, "reserved"), ["10.0.1.2"], "error", f"{AT_SUBNET}/range"),
-        (SPECIAL_NETWORKS, (*SUBNET, "reserved"), [], "error", f"{AT_SUBNET}/range"),
-        (SPECIAL_NETWORKS, (*SUBNET, "static"), ["10.0.1.2-10.0.1.3"], "warning", f"{AT_SUBNET}/static/0"),
+        (("networks", 1, "subnets", 0, "reserved"), GONE, "error", "networks/ipv6/subnets/0/range"),
+        (("networks", 0, "subnets", 1, "reserved"), [["10.0.1.2"]], "error", f"{AT_SECOND}/range"),
+        (("networks", 0, "subnets", 1, "static"), ["10.0.1.2-10.0.1.3"], "warning", f"{AT_SECOND}/static/0"),
     ],
 )
-def test_addresses_of_aws(
-    check: Callable[..., Found], networks: str, route: Route, value: Any, severity: str, path: str
-) -> None:
+def test_addresses_of_aws(check: Check, route: Route, value: Any, severity: str, path: str) -> None:
     """An address that AWS keeps, and that BOSH may give to a VM, is an error; a static one is a warning."""
-    config = changed(yaml.safe_load(with_networks(networks)), route, value)
-    config = changed(config, (*SUBNET, "reserved"), []) if severity == "warning" else config
+    config = changed(yaml.safe_load(KINDS), route, value)
     assert [each[:2] for each in check(config)] == [(severity, path)]
 
 
-def test_no_address_of_aws(check: Callable[..., Found]) -> None:
-    """A VM with a delegated prefix never gets such an address, and a part of a subnet may not have them."""
-    assert check(yaml.safe_load(with_networks(PREFIXES))) == []
+def test_part_of_a_subnet(check: Check) -> None:
+    """With another gateway, the range may be a part of a subnet, which may not have such addresses."""
     part = changed(yaml.safe_load(OWN), (*SUBNET, "gateway"), "10.0.0.254")
-    found = check(changed(part, (*SUBNET, "reserved"), []))
-    assert {severity for severity, _, _ in found} == {"warning"}
+    assert {each.severity for each in check(changed(part, (*SUBNET, "reserved"), []))} == {"warning"}
 
 
-def test_extension(check: Callable[..., Found]) -> None:
+def test_extension(check: Check) -> None:
     """What an extension contradicts in itself is an error; that it may not fit a VM type is none."""
     own = changed(yaml.safe_load(OWN), ("vm_extensions", 1), {"name": "more", "cloud_properties": {}})
     config = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), {"type": "io1"})
@@ -116,7 +103,7 @@ def test_extension(check: Callable[..., Found]) -> None:
     assert check(changed(own, ("vm_extensions", 1, "cloud_properties"), {"placement_partition": 1})) == []
 
 
-def test_all_contradictions(check: Callable[..., Found]) -> None:
+def test_all_contradictions(check: Check) -> None:
     """create_vm names the first contradiction; the check lists all, each at the property to blame."""
     properties = {
         "spread": True,
@@ -140,20 +127,14 @@ def test_all_contradictions(check: Callable[..., Found]) -> None:
     assert {each[:2] for each in check(config)} == {("error", f"{IN_VM}/{path}") for path in blamed}
 
 
-@pytest.mark.parametrize(
-    ("default", "own"),
-    [({"type": "st1"}, {"size": 10240}), ({"type": "io1", "iops": 100}, {"size": 1024, "encrypted": True})],
-)
-def test_default_that_does_not_fit(
-    check: Callable[..., Found], default: dict[str, Any], own: dict[str, Any]
-) -> None:
+def test_default_that_does_not_fit(check: Check) -> None:
     """What contradicts a default is at the VM's own property, whatever the message names first."""
-    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), own)
-    found = [place for severity, place, _ in check(config, default_root_disk=default) if severity == "error"]
-    assert f"{IN_VM}/root_disk/size" in found
+    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 10240})
+    found = check(config, default_root_disk={"type": "st1"})
+    assert f"{IN_VM}/root_disk/size" in [each.path for each in found if each.severity == "error"]
 
 
-def test_extension_with_a_type(check: Callable[..., Found]) -> None:
+def test_extension_with_a_type(check: Check) -> None:
     """An extension that sets the type must fit that type, whatever else a VM has."""
     stored = {"name": "stored", "cloud_properties": {"raw_instance_storage": True}}
     config = {**yaml.safe_load(OWN), "vm_extensions": [stored]}
@@ -165,9 +146,10 @@ def test_extension_with_a_type(check: Callable[..., Found]) -> None:
     ]
 
 
-def test_instance_type_of_an_extension(check: Callable[..., Found]) -> None:
+def test_instance_type_of_an_extension(check: Check) -> None:
     """A VM type needs no instance_type if an extension has one."""
     config = changed(yaml.safe_load(OWN), ("vm_types", 1, "cloud_properties", "instance_type"), GONE)
+    assert [each[:2] for each in check(config)] == [("error", "vm_types/large/cloud_properties")]
     assert check(changed(config, ("vm_extensions", 0, "cloud_properties", "instance_type"), "m5.large")) == []
 
 
@@ -189,11 +171,10 @@ MANIFEST: Any = {
     ("kind", "wrong"),
     [
         ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 90_000}}),
-        ("vm_types", {"instance_type": GONE}),
         ("disk_types", {"type": 5}),
     ],
 )
-def test_unused(check: Callable[..., Found], kind: str, wrong: dict[str, Any]) -> None:
+def test_unused(check: Check, kind: str, wrong: dict[str, Any]) -> None:
     """What concerns only entries that the manifest does not use is a warning."""
     own = yaml.safe_load(OWN)
     for index, severity in enumerate(("error", "warning")):
@@ -216,7 +197,7 @@ OTHER_SUBNET: Any = {
 SEVERAL: Any = changed(changed(yaml.safe_load(OWN), ("azs", 3), OTHER), (*SUBNET[:3], 1), OTHER_SUBNET)
 
 
-def test_other_cpi(check: Callable[..., Found]) -> None:
+def test_other_cpi(check: Check) -> None:
     """The azs of another CPI, and the subnets only in them, are left out, and named."""
     found = check(SEVERAL)
     assert [each[:2] for each in found] == [("not checked", "azs/z9/cpi")]
@@ -235,8 +216,6 @@ def test_other_cpi(check: Callable[..., Found]) -> None:
     ("azs", "cpi", "severity"),
     [
         (["aws", "aws"], "awss", "error"),
-        (["aws", "vsphere"], "lab", "error"),
-        ([None, None], "aws", "error"),
         (["aws", "vsphere"], "vsphere", "note"),
         (["aws", "vsphere"], "", "not checked"),
     ],
@@ -254,7 +233,7 @@ def test_azs_of_others(
     assert [each.severity.value for each in found] == [severity]
 
 
-def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
+def test_types_of_other_cpi(check: Check) -> None:
     """With several CPIs a VM type or disk type may be another one's: what is wrong in it is a warning."""
     of_other = [{"name": "other", "cloud_properties": {"cpu": 2, "ephemeral_disk": 5}}]
     disk = [{"name": "other", "disk_size": 1024, "cloud_properties": {"type": "thin", "iops": 5}}]
@@ -262,43 +241,6 @@ def test_types_of_other_cpi(check: Callable[..., Found]) -> None:
     found = check({**whole, "disk_types": [*SEVERAL["disk_types"], *disk]})
     assert {each[0] for each in found} == {"warning", "not checked"}
     assert {each[1].split("/")[1] for each in found} == {"other", "z9"}
-
-
-GIVEN_ROLE, OWN_ROLE = (f"arn:aws:iam::123456789012:role/{name}" for name in ("given", "own"))
-
-
-@pytest.mark.parametrize(
-    ("own", "user", "role"),
-    [
-        ({"access_key_id": "AKIAOWN", "secret_access_key": "own"}, "AKIAOWN", None),
-        ({"access_key_id": "AKIAOWN", "secret_access_key": "((key))"}, "AKIAGIVEN", GIVEN_ROLE),
-        ({"access_key_id": "AKIAOWN", "secret_access_key": "own", "role_arn": OWN_ROLE}, "AKIAOWN", OWN_ROLE),
-        ({"credentials_source": "env_or_profile"}, None, None),
-        ({"credentials_source": "((source))", "role_arn": OWN_ROLE}, "AKIAGIVEN", GIVEN_ROLE),
-        ({}, "AKIAGIVEN", GIVEN_ROLE),
-    ],
-)
-def test_credentials_of_create_env(
-    tmp_path: Path, own: dict[str, Any], user: str | None, role: str | None
-) -> None:
-    """Credentials are all those of the manifest, or all those of cpi.json."""
-    given: dict[str, Any] = {
-        "access_key_id": "AKIAGIVEN",
-        "secret_access_key": "given",
-        "role_arn": GIVEN_ROLE,
-    }
-    given |= {"region": "eu-west-1", "max_retries": 1, "ec2_endpoint": "ec2.example", "kms_key_arn": "given"}
-    manifest = yaml.safe_load(CREATE_ENV)
-    least = {"region": "us-east-1", "default_security_groups": ["a"], "elb_endpoint": "elb.example"}
-    manifest["cloud_provider"]["properties"]["aws"] = {**least, **own}
-    path = tmp_path / "bosh.yml"
-    path.write_text(yaml.safe_dump(manifest))
-    parsed = cpi_config.parse({"cloud": {"properties": {"aws": given}}}, {}, {}).aws
-    aws = Files.read([str(path)], None, parsed, given=given).aws
-    assert (aws.access_key_id, aws.role_arn) == (user, role)
-    assert (aws.region, aws.default_security_groups, aws.max_retries) == ("us-east-1", ["a"], 8)
-    assert aws.encryption.kms_key_arn is None
-    assert (aws.endpoints["ec2"], aws.endpoints["elb"]) == ("https://ec2.example", "https://elb.example")
 
 
 def test_named_cpi(tmp_path: Path, aws: AwsConfig) -> None:
@@ -316,16 +258,14 @@ def test_named_cpi(tmp_path: Path, aws: AwsConfig) -> None:
     assert own("aws") == []
 
 
-def test_once(check: Callable[..., Found]) -> None:
+def test_once(check: Check) -> None:
     """A mistake in a zone is found once, not for each VM type."""
-    config = changed(yaml.safe_load(CF_DEPLOYMENT), ("azs", 0, "cloud_properties", "tags"), ["a"])
-    assert [each[:2] for each in check(config)] == [("error", "azs/z1/cloud_properties/tags")]
-    config = changed(config, ("azs", 0, "cloud_properties", "tags"), GONE)
-    wrong = changed(config, ("azs", 0, "cloud_properties", "root_disk"), 5)
-    assert [each[:2] for each in check(wrong)] == [("error", "azs/z1/cloud_properties/root_disk")]
+    for key, value in {"tags": ["a"], "root_disk": 5}.items():
+        config = changed(yaml.safe_load(OWN), ("azs", 0, "cloud_properties", key), value)
+        assert [each[:2] for each in check(config)] == [("error", f"azs/z1/cloud_properties/{key}")]
 
 
-def test_security_groups(check: Callable[..., Found]) -> None:
+def test_security_groups(check: Check) -> None:
     """Without default security groups, each VM type or its network needs some; so does the compilation."""
     whole = yaml.safe_load(OWN)
     missing = [("error", f"vm_types/{name}/cloud_properties") for name in ("default", "large")]
@@ -339,26 +279,26 @@ def test_security_groups(check: Callable[..., Found]) -> None:
     assert check(with_some, manifest, default_security_groups=[]) == []
 
 
-@pytest.mark.parametrize("key", ["x-disk", "_disk", ".disk", "anchors"])
-def test_anchors_key(check: Callable[..., Found], key: str) -> None:
+def test_other_keys(check: Check) -> None:
     """Keys that people use for YAML anchors are no mistake."""
-    assert check({**yaml.safe_load(OWN), key: {"a": 1}}) == []
+    keys = ("x-disk", "_disk", ".disk", "anchors")
+    assert check({**yaml.safe_load(OWN), **{key: {"a": 1} for key in keys}}) == []
 
 
-@pytest.mark.parametrize("route", [(*SUBNET,), (*OF_VM,)])
-def test_variable_key(check: Callable[..., Found], route: Route) -> None:
+@pytest.mark.parametrize("route", [SUBNET, OF_VM])
+def test_variable_key(check: Check, route: Route) -> None:
     """A hash with a variable as a key may have any key: nothing is missing."""
     found = check(changed(yaml.safe_load(OWN), route, {"((key))": "x"}))
     assert [each[0] for each in found] == ["not checked"]
 
 
-def test_default_disks(check: Callable[..., Found]) -> None:
+def test_default_disks(check: Check) -> None:
     """A default of cpi.json can contradict what a VM says: the error names the default."""
     whole = yaml.safe_load(OWN)
     whole["vm_types"][0]["cloud_properties"]["ephemeral_disk"] = {"size": 10240}
     found = check(whole, default_ephemeral_disk={"size": 102400, "iops": 16000})
     place = f"{IN_VM}/ephemeral_disk"
-    (contradiction,) = [what for severity, path, what in found if (severity, path) == ("error", place)]
+    (contradiction,) = [what for severity, path, what, *_ in found if (severity, path) == ("error", place)]
     assert "aws.default_ephemeral_disk.iops" in contradiction
 
 
@@ -367,46 +307,23 @@ def test_default_disks(check: Callable[..., Found]) -> None:
     [
         ({"iops": 0}, {}, ["error"]),
         ({"type": "gp9"}, {}, ["warning aws.default_persistent_disk.type"]),
-        ({"type": "io1"}, {}, ["error"]),
-        ({"type": "io2", "iops_per_gib": 100}, {}, []),
         ({"iops": 16_000}, {}, [f"error {IN_DISK}"]),
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
         ({"iops_per_gib": 400, "throughput": 1000}, {}, []),
         ({"iops_per_gib": 399, "throughput": 1000}, {}, [f"error {IN_DISK}"]),
-        ({"kms_key_arn": "key", "encrypted": True}, {}, []),
     ],
 )
 def test_default_persistent_disk(
-    check: Callable[..., Found], default: dict[str, Any], own: dict[str, Any], expected: list[str]
+    check: Check, default: dict[str, Any], own: dict[str, Any], expected: list[str]
 ) -> None:
     """Wrong defaults for persistent disks are errors; right ones can contradict a disk type."""
     whole = yaml.safe_load(OWN)
     whole["disk_types"] = [{"name": "default", "disk_size": 10_240, "cloud_properties": own}]
     found = check(whole, default_persistent_disk=default)
-    assert [f"{severity} {path}".rstrip() for severity, path, _ in found] == expected
+    assert [f"{severity} {path}".rstrip() for severity, path, *_ in found] == expected
 
 
-@pytest.mark.parametrize("name", ["default_root_disk", "default_ephemeral_disk"])
-@pytest.mark.parametrize(
-    ("disk", "key"),
-    [
-        ({"type": "gp9"}, "type"),
-        ({"size": 99_999_999_999}, "size"),
-        ({"type": "gp2", "size": 16_384 * 1024 + 1}, "size"),
-        ({"type": "gp2", "size": 16_384 * 1024}, None),
-        ({"size": 50}, "size"),
-        ({"size": 512}, None),
-    ],
-)
-def test_words_of_default_disks(
-    check: Callable[..., Found], name: str, disk: dict[str, Any], key: str | None
-) -> None:
-    """A type that EBS does not have, and a size over its limit, are warnings for a default, too."""
-    found = [each[:2] for each in check(yaml.safe_load(OWN), **{name: disk})]
-    assert found == ([("warning", f"aws.{name}.{key}")] if key else [])
-
-
-def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:
+def test_default_iops_of_a_variable(check: Check) -> None:
     """Default iops without a size are no mistake of a VM whose type, and so its default size, is unknown."""
     whole = yaml.safe_load(OWN)
     properties = whole["vm_types"][0]["cloud_properties"]
@@ -416,7 +333,7 @@ def test_default_iops_of_a_variable(check: Callable[..., Found]) -> None:
     assert not [each for each in found if each[1].startswith("vm_types/default") and each[0] == "error"]
 
 
-def test_tags_of_the_configuration(check: Callable[..., Found]) -> None:
+def test_tags_of_the_configuration(check: Check) -> None:
     """The tags of aws.tags count towards EC2's limit, unless the cloud config has the same keys."""
     whole = yaml.safe_load(OWN)
     for kind in ("vm_types", "disk_types"):
@@ -427,20 +344,19 @@ def test_tags_of_the_configuration(check: Callable[..., Found]) -> None:
         ("error", "vm_types/default/cloud_properties/tags"),
         ("error", "disk_types/default/cloud_properties/tags"),
     ]
-    assert all("72" in what for _, _, what in found)
+    assert all("72" in each.text for each in found)
 
 
-def test_families(check: Callable[..., Found]) -> None:
+def test_families(check: Check) -> None:
     """Families that can't be used are one error; sizes beyond them are an error where they stand."""
     whole = yaml.safe_load(OWN)
     assert [each[0] for each in check(whole, vm_resources_families=["t2"])] == []
     whole["compilation"] = resources(cpu=16, ram=4096)
-    for wrong, named in ((["m7i", "nosuch"], "'nosuch'"), (["m4"], "'m4'"), (["m7g", "m7i"], "arm64")):
-        ((severity, _, what),) = check(whole, vm_resources_families=wrong)
-        assert (severity, named in what) == ("error", True)
-    ((severity, path, what),) = check(whole, vm_resources_families=["t2"])
-    assert (severity, path) == ("error", "compilation/vm_resources")
-    assert "'t2.2xlarge'" in what
+    (found,) = check(whole, vm_resources_families=["m7i", "nosuch"])
+    assert (found.severity, found.path, "'nosuch'" in found.text) == ("error", "", True)
+    (found,) = check(whole, vm_resources_families=["t2"])
+    assert found[:2] == ("error", "compilation/vm_resources")
+    assert "'t2.2xlarge'" in found.text
     assert check(whole, vm_resources_families=["c7i"]) == check(whole) == []
 
 
@@ -451,14 +367,11 @@ MANAGED: Route = ("networks", 0, "subnets", 0)
     ("key", "value", "path"),
     [
         ("range", "10.0.0.0/29", f"{AT_SUBNET}/range"),
-        ("gateway", "10.0.0.5", f"{AT_SUBNET}/gateway"),
-        ("netmask_bits", 8, f"{AT_SUBNET}/netmask_bits"),
-        ("cloud_properties", {"vpc_id": 5}, f"{AT_SUBNET}/cloud_properties/vpc_id"),
         ("cloud_properties", {}, f"{AT_SUBNET}/cloud_properties"),
         ("cloud_properties", {"vpc_id": "vpc-1", "tags": ["a"]}, f"{AT_SUBNET}/cloud_properties/tags"),
     ],
 )
-def test_managed_network(check: Callable[..., Found], key: str, value: Any, path: str) -> None:
+def test_managed_network(check: Check, key: str, value: Any, path: str) -> None:
     """What create_network refuses of a managed network is an error."""
     subnet = {"name": "0", "azs": ["z1", "z2", "z3"], "cloud_properties": {"vpc_id": "vpc-1"}}
     config = changed(yaml.safe_load(OWN), ("networks", 0, "managed"), value=True)
@@ -512,15 +425,8 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     assert Files.read([str(config_path)], None, aws).demand() == Demand()
 
 
-@pytest.mark.parametrize(
-    ("route", "number"),
-    [
-        (("disk_types", 0, "disk_size"), 1),
-        ((*OF_VM, "ephemeral_disk", "size"), 1),
-        ((*SUBNET, "prefix"), 0),
-    ],
-)
-def test_thousands_of_digits(check: Callable[..., Found], route: Route, number: int) -> None:
+def test_thousands_of_digits(check: Check) -> None:
     """A text of more digits than Python reads is judged as any other text."""
-    found = check(changed(yaml.safe_load(CF_DEPLOYMENT), route, "9" * 5000))
-    assert len([what for _, _, what in found if "got String" in what]) == number
+    for route, number in ((("disk_types", 0, "disk_size"), 1), ((*SUBNET, "prefix"), 0)):
+        found = check(changed(yaml.safe_load(OWN), route, "9" * 5000))
+        assert len([each for each in found if "got String" in each.text]) == number

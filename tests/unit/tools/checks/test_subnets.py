@@ -11,13 +11,11 @@ from bosh_aws_cpi.tools.checks.account.subnets import is_known
 @pytest.mark.parametrize(
     ("tags", "of_instance", "expected"),
     [
-        ({}, {}, False),
         ({"Name": "web"}, {"Name": "web", "deployment": "blue"}, False),
         ({"bosh_director_uuid": "d"}, {}, True),
         ({}, {"bosh_director_uuid": "d"}, True),
         ({}, {"job": "worker"}, False),
         ({}, {"deployment": "cf", "job": "router"}, True),
-        ({}, {"deployment": "bosh", "job": "bosh", "director": "bosh-init"}, True),
     ],
 )
 def test_director(tags: dict[str, str], of_instance: dict[str, str], *, expected: bool) -> None:

@@ -1,5 +1,6 @@
 """Cloud properties with a fixed set of words, and limits."""
 
+from collections.abc import Collection
 from typing import Any, get_args
 
 import botocore.session
@@ -31,7 +32,6 @@ def of_vm(**properties: Any) -> list[Finding]:
     ("size", "kind", "is_found"),
     [
         (65_536 * 1024, {}, False),
-        (65_536 * 1024 + 1, {}, True),
         (16_384 * 1024 + 1, {"type": "gp2"}, True),
         (16_384 * 1024 + 1, {"type": "((type))"}, False),
         (10**12, {"type": "((type))"}, True),
@@ -45,7 +45,7 @@ def test_sizes(size: Any, kind: dict[str, Any], *, is_found: bool) -> None:
     assert [len(disks), len(of_vms)] == [is_found, 2 * is_found]
 
 
-@pytest.mark.parametrize(("hops", "number"), [(1, 0), (64, 0), (65, 1), ("many", 0), (True, 0)])
+@pytest.mark.parametrize(("hops", "number"), [(64, 0), (65, 1), ("many", 0)])
 def test_hops(hops: Any, number: int) -> None:
     """EC2 accepts at most 64 hops."""
     assert len(of_vm(metadata_options={"http_put_response_hop_limit": hops})) == number
@@ -66,20 +66,21 @@ def test_silent() -> None:
     assert found(vm_types=[{"name": "web", "cloud_properties": "((whole))"}]) == []
 
 
-@pytest.mark.parametrize(
-    ("shape", "known"),
-    [
-        ("VolumeType", VOLUME_TYPES),
-        ("HttpTokensState", property_values.WORDS["http_tokens"]),
-        ("CapacityReservationPreference", property_values.WORDS["preference"]),
-        ("InstanceMetadataEndpointState", property_values.STATES),
-        ("InstanceMetadataProtocolState", property_values.STATES),
-        ("InstanceMetadataTagsState", property_values.STATES),
-        ("AmdSevSnpSpecification", get_args(State)),
-        ("NestedVirtualizationSpecification", get_args(State)),
-    ],
-)
-def test_model(shape: str, known: Any) -> None:
+KNOWN: dict[str, Collection[str]] = {
+    "VolumeType": VOLUME_TYPES,
+    "HttpTokensState": property_values.WORDS["http_tokens"],
+    "CapacityReservationPreference": property_values.WORDS["preference"],
+    "InstanceMetadataEndpointState": property_values.STATES,
+    "InstanceMetadataProtocolState": property_values.STATES,
+    "InstanceMetadataTagsState": property_values.STATES,
+    "AmdSevSnpSpecification": get_args(State),
+    "NestedVirtualizationSpecification": get_args(State),
+}
+
+
+def test_model() -> None:
     """The words are those of EC2's API model."""
-    model: Any = botocore.session.get_session().get_service_model("ec2").shape_for(shape)
-    assert set(known) == set(model.enum)
+    model: Any = botocore.session.get_session().get_service_model("ec2")
+    assert {shape: set(model.shape_for(shape).enum) for shape in KNOWN} == {
+        shape: set(words) for shape, words in KNOWN.items()
+    }

@@ -1,16 +1,15 @@
-"""YAML is read alike with libyaml and without it."""
+"""YAML is read as BOSH reads it, with libyaml and without it."""
 
 import pytest
 import yaml
 
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.tools.checks.yaml_loading import loaded
 
 TABS = {
-    "a:\tb\n": {"a": "b"},
-    "a: b\t\nc: d\n": {"a": "b", "c": "d"},
+    "a:\tb\t\nc: d\n": {"a": "b", "c": "d"},
     "a\t: b\n": {"a": "b"},
-    "a: [b,\tc]\n": {"a": ["b", "c"]},
-    "a: {b:\tc\t}\n": {"a": {"b": "c"}},
+    "a: {b:\t[c,\td]\t}\n": {"a": {"b": ["c", "d"]}},
     "a: b\t# note\n": {"a": "b"},
 }
 """Tabs where libyaml, with which a Director reads YAML, skips them."""
@@ -24,3 +23,32 @@ def test_tabs(monkeypatch: pytest.MonkeyPatch, text: str, *, is_there: bool) -> 
         monkeypatch.setattr(yaml, "__with_libyaml__", False)
         monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
     assert loaded("f.yml", text.encode())[0] == TABS[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a: !!python/object/apply:os.system [ls]", "1 is not valid YAML"),
+        ("a: .inf", "1 is not valid YAML: a number must be finite"),
+        ("a: 0x_", "1 is not valid YAML: a value can't be read as !!int"),
+        ("a: !!binary aGVsbG8=", "1 is not valid YAML: a value is marked !!binary"),
+        ("{[a]: b}", "1 is not valid YAML: a key must be a string"),
+        ("\n[1:1" + ":1" * 200 + "]", "2 can't be read: a number has more than 300 characters"),
+        (f"[{'1,' * 100_000}]", "1 can't be read: it has more than 100000 values"),
+        ("a: {<<: b}", "1 is not valid YAML: expected a mapping or list of mappings for merging"),
+        (b"\x00\xff\xfe\x00binary\x00", "1 is not valid YAML"),
+        ("a: 1\nb: gr\xf6\xdfer\n".encode("latin-1"), "2 is not valid YAML"),
+        ("a:\n\tb: 1\n", "2 is not valid YAML: found character that cannot start any token"),
+        ("a:\n  azs: [z1, z2\n  b: 1\nc: 2\n", "3 is not valid YAML: did not find expected ',' or ']'"),
+        ("a: b\n---\na: c\n", "2 is not valid YAML: but found another document"),
+        ("{password: hunter7hunter7, @a}", "1 is not valid YAML"),
+        ("password: hunter7hunter7: hunter7hunter7", "1 is not valid YAML"),
+        ("password: *hunter7hunter7", "1 is not valid YAML"),
+    ],
+)
+def test_refused(text: str | bytes, said: str) -> None:
+    """What is no YAML, or no JSON, is refused in libyaml's words, with the line; no secret is quoted."""
+    with pytest.raises(CloudError) as caught:
+        loaded("f.yml", text.encode() if isinstance(text, str) else text)
+    assert caught.value.message.startswith(f"f.yml:{said}")
+    assert "hunter7" not in caught.value.message

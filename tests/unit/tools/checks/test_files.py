@@ -1,0 +1,89 @@
+"""`cpi check` with files as people write them: right ones, several, with variables, and of another kind."""
+
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from bosh_aws_cpi.errors import CloudError
+from tests.stories.right_configs import ANCHORS, CREATE_ENV, OWN, RIGHT, VARIABLES
+from tests.unit.tools.checks.conftest import Check
+
+TAGS = "instance_type: m5.large\n    tags: {5: x, a: 2026-01-01}"
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right(check: Check, name: str) -> None:
+    """A right file has no findings."""
+    first, *more = RIGHT[name]
+    assert check(first, more=more) == []
+
+
+def test_variables(check: Check) -> None:
+    """Each variable is named once, with its place; nothing is said of values that are not known."""
+    found = check(VARIABLES)
+    assert {each.severity for each in found} == {"not checked"}
+    named = [re.findall(r"\(\((\w+)\)\) is a variable", each.text)[0] for each in found]
+    assert sorted(named) == sorted({part.split("))")[0] for part in VARIABLES.split("((")[1:]})
+    lines = VARIABLES.splitlines()
+    assert all(name in lines[each.line - 1] for name, each in zip(named, found, strict=True) if each.line)
+
+
+def test_values_of_json(check: Check) -> None:
+    """Keys and dates are strings, as in the JSON that the Director sends."""
+    assert check(OWN.replace("instance_type: m5.large", TAGS)) == []
+
+
+@pytest.mark.parametrize("text", ["", "[1, 2]", "[((x)), [1]]", "((x))"])
+def test_no_hash(check: Check, text: str) -> None:
+    """A file that holds no hash, such as one of operations, is an error at its beginning."""
+    errors = [each[1::2] for each in check(text) if each.severity == "error"]
+    assert errors == [("", "Director")]
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["instance_groups: []"], "name it after --manifest"),
+        (['{"Tables": [{"Content": "config", "Rows": []}]}'], "save the content only"),
+        ([CREATE_ENV, OWN], "check it alone"),
+    ],
+)
+def test_other_files(check: Check, files: list[str], said: str) -> None:
+    """A file of another kind is refused, with what to do."""
+    with pytest.raises(CloudError) as caught:
+        check(files[0], more=files[1:])
+    assert "config-0.yml" in caught.value.message
+    assert said in caught.value.message
+
+
+def test_repeated_key(check: Check) -> None:
+    """A key that a hash has twice is a warning at the second one."""
+    text = OWN.replace("  disk_size: 3000\n", "  disk_size: 3000\n  disk_size: 2048\n")
+    text += "azs: [{name: z1}, {name: z2}, {name: z3}]\n"
+    found = [each for each in check(text) if "twice" in each.text]
+    second = text.splitlines().index("  disk_size: 2048") + 1
+    assert [(each.severity, each.path, each.line) for each in found] == [
+        ("warning", "disk_types/default/disk_size", second),
+        ("warning", "azs", len(text.splitlines())),
+    ]
+
+
+def test_shared_value(check: Check) -> None:
+    """A mistake in a value that several entries share is one finding; the same mistake in each is several."""
+    whole: dict[str, Any] = yaml.safe_load(OWN)
+    disk = {"size": 10240, "iops": 90000}
+    for each in whole["vm_types"]:
+        each["cloud_properties"]["ephemeral_disk"] = disk
+    anchored = yaml.safe_dump(whole)
+    assert "*id" in anchored
+    assert [each.severity for each in check(anchored)] == ["error"]
+    whole["vm_types"][1]["cloud_properties"]["ephemeral_disk"] = {**disk}
+    assert len(check(yaml.safe_dump(whole))) == len(whole["vm_types"])
+
+
+def test_anchor(check: Check) -> None:
+    """A mistake in an anchor is found once, at the line where the value stands."""
+    found = check(ANCHORS.replace("type: gp3", "type: 3"))
+    assert {(each.line, each.path.rpartition("/")[2]) for each in found} == {(2, "type")}
