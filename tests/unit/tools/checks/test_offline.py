@@ -93,10 +93,10 @@ def test_part_of_a_subnet(check: Check) -> None:
 def test_extension(check: Check) -> None:
     """What an extension contradicts in itself is an error; that it may not fit a VM type is none."""
     own = changed(yaml.safe_load(OWN), ("vm_extensions", 1), {"name": "more", "cloud_properties": {}})
-    config = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), {"type": "io1"})
-    assert [each[:2] for each in check(config)] == [
-        ("error", "vm_extensions/more/cloud_properties/ephemeral_disk")
-    ]
+    for disk, key in (({"type": "io1"}, ""), ({"size": 10_240, "iops": 9000}, "/iops")):
+        config = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), disk)
+        place = f"vm_extensions/more/cloud_properties/ephemeral_disk{key}"
+        assert [each[:2] for each in check(config)] == [("error", place)]
     for needs_more in ({"use_instance_storage": True}, {"iops": 9000}):
         fit = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), needs_more)
         assert check(fit) == []
@@ -327,10 +327,15 @@ def test_default_iops_of_a_variable(check: Check) -> None:
     """Default iops without a size are no mistake of a VM whose type, and so its default size, is unknown."""
     whole = yaml.safe_load(OWN)
     properties = whole["vm_types"][0]["cloud_properties"]
-    properties["instance_type"] = "((type))"
-    properties.pop("ephemeral_disk", None)
-    found = check(whole, default_ephemeral_disk={"iops": 16000})
-    assert not [each for each in found if each[1].startswith("vm_types/default") and each[0] == "error"]
+    del properties["ephemeral_disk"]
+    for kind, severities in (("m5.large", ["error"]), ("((type))", [])):
+        properties["instance_type"] = kind
+        found = [
+            each
+            for each in check(whole, default_ephemeral_disk={"iops": 16000})
+            if each.path.startswith(IN_VM)
+        ]
+        assert [each.severity for each in found if each.severity == "error"] == severities
 
 
 def test_tags_of_the_configuration(check: Check) -> None:
