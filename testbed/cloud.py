@@ -10,7 +10,6 @@ import tempfile
 import urllib.request
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import boto3
@@ -75,18 +74,13 @@ class FakeAws:
         line = self._process.stdout.readline().decode().strip()
         if not line.startswith(STARTUP):
             problem = errors.read_text()
-            self.__exit__(None, None, None)
+            self.__exit__()
             message = f"the server did not start: {line}\n{problem}"
             raise RuntimeError(message)
         self.endpoint = line.removeprefix(STARTUP)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End the process: it ends with its standard input."""
         if self._process is not None:
             self._process.communicate()
@@ -144,10 +138,15 @@ class FakeAws:
         """
         self._ask("PUT", "/testbed/resources")
         if self._world is None:
-            world = World.lay(self.client("ec2"), self.client("iam"))
+            world = World.lay(self.client("ec2"), self.client("iam"), self.existing)
             self._ask("POST", "/testbed/resources")
             self._world = world
         return replace(self._world, groups=dict(self._world.groups), laid=copy.deepcopy(self._world.laid))
+
+    def existing(self) -> dict[str, list[str]]:
+        """List what exists; see `testbed.resources.Resources.existing`."""
+        existing: dict[str, list[str]] = self._ask("GET", "/testbed/resources")
+        return existing
 
     def contents(self) -> dict[str, list[str]]:
         """Tell what is written on each volume: the instances that have had it; see `moto_patches.copies`."""

@@ -67,6 +67,7 @@ class Control:
         """Answer a test."""
         handlers: dict[tuple[str, str], Callable[[], object]] = {
             ("DELETE", ""): self._reset,
+            ("GET", "resources"): self._resources.existing,
             ("POST", "resources"): self._resources.keep,
             ("PUT", "resources"): self._resources.restore,
             ("GET", "contents"): self._resources.contents,

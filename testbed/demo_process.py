@@ -8,7 +8,6 @@ import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from testbed.cloud import ROOT
@@ -82,12 +81,7 @@ class Program:
         """Do nothing: it has been started."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End its remaining processes."""
         with suppress(ProcessLookupError):
             self.signal(signal.SIGKILL)

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
 from typing import Self
 
 REQUEST_ID = "x-amzn-RequestId"
@@ -125,12 +124,7 @@ class LoopbackServer:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop serving."""
         self._server.shutdown()
         self._thread.join()

@@ -6,19 +6,22 @@ started it.
 """
 
 import functools
+import importlib
 import logging
 import os
 import signal
 import sys
 import threading
-from typing import NoReturn
+from collections.abc import Generator
+from typing import ClassVar, NoReturn
 
 # moto's own images are hundreds, and are created again at every reset; it must be
 # told before it is imported.
 os.environ.setdefault("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
 
 from moto import backends
-from moto.core import responses, utils
+from moto.core import errors, responses, serialize
+from moto.core.base_backend import AccountSpecificBackend
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
     MotoRequestHandler,
@@ -28,6 +31,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from testbed import moto_patches
 from testbed.middleware import Middleware
+from testbed.moto_patches.patching import Patch, install
 from testbed.moto_patches.states import in_states
 from testbed.moto_patches.termination import end_instances
 from testbed.moto_patches.visibility import Unseen
@@ -43,12 +47,34 @@ def create(program_calls: ProgramCalls) -> BaseWSGIServer:
     return make_server(HOST, 0, application, threaded=True, request_handler=MotoRequestHandler)
 
 
+class Picker(serialize.XFormedAttributePicker):
+    """Remembers the names by which moto looks for a member of an answer: the shape and the class say them."""
+
+    names: ClassVar[dict[object, tuple[str, ...]]] = {}
+
+    def get_possible_keys(self, context: serialize.AttributePickerContext) -> Generator[str]:
+        """Yield the names."""
+        member = (context.shape, context.key, type(context.obj))
+        if member not in self.names:
+            self.names[member] = tuple(dict.fromkeys(super().get_possible_keys(context)))
+        yield from self.names[member]
+
+
 def remember() -> None:
-    """Let moto find out once what never changes: it lists its folders and a class's methods at every call."""
+    """Let moto compute once what never changes: it does at each call, or after each reset."""
     modules = frozenset(backends.list_of_moto_modules())
-    backends.list_of_moto_modules = lambda: modules
-    methods = functools.cache(utils.method_names_from_class)
-    responses.method_names_from_class = methods  # type: ignore[attr-defined]
+    install(Patch(backends, "list_of_moto_modules", lambda _: modules))
+    install(
+        Patch(AccountSpecificBackend, "_generate_regions", lambda regions, _, service: regions(None, service))
+    )
+    install(Patch(responses, "XFormedAttributePicker", lambda _, **given: Picker(**given)))
+    unchanging = [
+        (errors, "ErrorLookupFactory"),
+        (responses, "method_names_from_class"),
+        (importlib.import_module("xmltodict"), "_validate_name"),
+    ]
+    for owner, name in unchanging:
+        setattr(owner, name, functools.cache(getattr(owner, name)))
 
 
 def end(*_: object) -> NoReturn:

@@ -8,8 +8,10 @@ from moto.core.base_backend import BackendDict
 from moto.core.model_instances import reset_model_data
 from moto.ec2.models import ec2_backends
 
+from testbed.iam import ACCOUNT
 from testbed.moto_patches.copies import contents_of
 
+REGION = "us-east-1"
 Backends = dict[BackendDict[Any], dict[str, dict[str, Any]]]
 """By service, account and region."""
 
@@ -55,6 +57,27 @@ class Resources:
             for service, accounts in _copied(self._kept).items():
                 for account, regions in accounts.items():
                     service[account].update(regions)
+
+    def existing(self) -> dict[str, list[str]]:
+        """List what EC2 has in the tests' account, of the kinds that a CPI creates.
+
+        Returns:
+            Ids under `instances` (terminated ones are gone), `volumes`, `interfaces`, `snapshots`, `images`,
+            `subnets` and `spot requests` (those that are open), and names under `placement groups`.
+        """
+        with self._lock:
+            ec2: Any = ec2_backends[ACCOUNT][REGION]
+            requests = ec2.spot_instance_requests.values()
+            return {
+                "instances": [each.id for each in ec2.all_instances() if each.state != "terminated"],
+                "volumes": [each.id for each in ec2.describe_volumes()],
+                "interfaces": [*ec2.enis],
+                "snapshots": [*ec2.snapshots],
+                "images": [each.id for each in ec2.amis.values() if each.owner_id == ACCOUNT],
+                "subnets": [subnet_id for zone in ec2.subnets.values() for subnet_id in zone],
+                "placement groups": [*vars(ec2).get("testbed_placement_groups", ())],
+                "spot requests": [each.id for each in requests if each.state == "open"],
+            }
 
     def contents(self) -> dict[str, list[str]]:
         """Tell what is written on each volume of EC2."""

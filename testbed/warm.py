@@ -18,7 +18,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from testbed.cloud import scrubbed_environment
@@ -48,9 +47,7 @@ class Forked:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Wait for its end, and close its streams."""
         self._close_stdin()
         self.wait()
@@ -152,13 +149,11 @@ class Warm:
         )
         assert self._process.stdout is not None  # noqa: S101 - tells the type checker
         if self._process.stdout.readline() != b"ready\n":
-            self.__exit__(None, None, None)
+            self.__exit__()
             raise RuntimeError("the process to fork from did not start")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """End it: it ends with its standard input."""
         if self._process is not None:
             self._process.communicate()

@@ -1,7 +1,11 @@
 """What is there before the program's first call: networks, groups, an image."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
+
+Existing = dict[str, list[str]]
+"""Ids, or names, of resources by their kind."""
 
 ZONE = "us-east-1a"
 OTHER_ZONE = "us-east-1b"
@@ -19,6 +23,7 @@ class World:
 
     Attributes:
         ec2: A client for looking at it and changing it.
+        existing: Lists all that exists, of the kinds that a CPI creates.
         subnet_ids: Of 10.0.1.0/24 and 10.0.2.0/24, in `ZONE`, and of 10.0.3.0/24,
             in `OTHER_ZONE`.
         groups: Security group ids by name.
@@ -26,6 +31,7 @@ class World:
     """
 
     ec2: Any
+    existing: Callable[[], Existing]
     vpc_id: str
     subnet_ids: tuple[str, str, str]
     route_table_id: str
@@ -36,10 +42,10 @@ class World:
     instance_profile: str = INSTANCE_PROFILE
     zone: str = ZONE
     other_zone: str = OTHER_ZONE
-    laid: dict[str, list[str]] = field(default_factory=dict)
+    laid: Existing = field(default_factory=dict)
 
     @classmethod
-    def lay(cls, ec2: Any, iam: Any) -> Self:
+    def lay(cls, ec2: Any, iam: Any, existing: Callable[[], Existing]) -> Self:
         """Make everything, in an empty region."""
         vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
         table = ec2.create_route_table(VpcId=vpc_id)["RouteTable"]
@@ -49,6 +55,7 @@ class World:
         iam.create_instance_profile(InstanceProfileName=INSTANCE_PROFILE)
         world = cls(
             ec2=ec2,
+            existing=existing,
             vpc_id=vpc_id,
             subnet_ids=(first, second, third),
             route_table_id=table["RouteTableId"],
@@ -56,7 +63,7 @@ class World:
             image_id=_image(ec2),
             root_device="/dev/xvda",
         )
-        world.laid = world._existing()
+        world.laid = existing()
         return world
 
     @property
@@ -64,18 +71,12 @@ class World:
         """The subnet that most tests use."""
         return self.subnet_ids[0]
 
-    def state(self) -> dict[str, list[str]]:
-        """List the resources beyond those of the world, of the kinds that a CPI creates.
-
-        Returns:
-            Sorted ids under `instances` (terminated ones are gone), `volumes`,
-            `interfaces`, `snapshots`, `images`, `subnets` and `spot requests` (those that are open), and
-            names under `placement groups`.
-        """
-        return {kind: sorted(set(ids) - set(self.laid[kind])) for kind, ids in self._existing().items()}
+    def state(self) -> Existing:
+        """List, sorted, what is there beyond the world, as `testbed.resources.Resources.existing` does."""
+        return {kind: sorted(set(ids) - set(self.laid[kind])) for kind, ids in self.existing().items()}
 
     @property
-    def empty(self) -> dict[str, list[str]]:
+    def empty(self) -> Existing:
         """The state of a world in which nothing is left."""
         return {kind: [] for kind in self.laid}
 
@@ -84,26 +85,6 @@ class World:
         answer = self.ec2.describe_instances(InstanceIds=[instance_id])
         instance: dict[str, Any] = answer["Reservations"][0]["Instances"][0]
         return instance
-
-    def _existing(self) -> dict[str, list[str]]:
-        ec2 = self.ec2
-        reservations = ec2.describe_instances()["Reservations"]
-        instances = [i for r in reservations for i in r["Instances"]]
-        interfaces = ec2.describe_network_interfaces()["NetworkInterfaces"]
-        snapshots = ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]
-        images = ec2.describe_images(Owners=["self"])["Images"]
-        still_open = [{"Name": "state", "Values": ["open"]}]
-        requests = ec2.describe_spot_instance_requests(Filters=still_open)["SpotInstanceRequests"]
-        return {
-            "instances": [i["InstanceId"] for i in instances if i["State"]["Name"] != "terminated"],
-            "volumes": [v["VolumeId"] for v in ec2.describe_volumes()["Volumes"]],
-            "interfaces": [i["NetworkInterfaceId"] for i in interfaces],
-            "snapshots": [s["SnapshotId"] for s in snapshots],
-            "images": [i["ImageId"] for i in images],
-            "subnets": [s["SubnetId"] for s in ec2.describe_subnets()["Subnets"]],
-            "placement groups": [g["GroupName"] for g in ec2.describe_placement_groups()["PlacementGroups"]],
-            "spot requests": [r["SpotInstanceRequestId"] for r in requests],
-        }
 
 
 def _subnet(ec2: Any, vpc_id: str, number: int, zone: str) -> str:

@@ -34,7 +34,7 @@ NATIVE = {"isal", "pydantic-core", "pyyaml"}
 TAGS = {
     EVERY_PLATFORM: ("any",),
     "Darwin-arm64": ("macosx_11_0_arm64",),
-    "Darwin-x86_64": ("macosx_10_13_x86_64",),
+    "Darwin-x86_64": ("macosx_10_15_x86_64",),
     "Linux-aarch64": ("manylinux_2_17_aarch64", "manylinux2014_aarch64"),
     "Linux-x86_64": ("manylinux_2_17_x86_64", "manylinux2014_x86_64"),
 }

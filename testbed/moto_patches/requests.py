@@ -1,13 +1,11 @@
 """Checks of RunInstances that concern the request itself: combinations, words, what hibernation needs."""
 
 import base64
-import functools
 from functools import cache, partial
 from typing import Any
 
-import botocore.session
-from botocore.loaders import create_loader
 from moto.core.exceptions import ServiceException
+from moto.core.utils import get_service_model
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 from moto.ec2.responses import instances as instance_responses
 from moto.ec2.responses.instances import InstanceResponse
@@ -88,17 +86,10 @@ def check_placement(response: Any) -> None:
             refuse("InvalidParameterCombination", f"Dedicated Hosts can't be used with {what}.")
 
 
-@functools.cache
-def instance_types() -> frozenset[str]:
-    """Collect the instance types that EC2's API model names."""
-    shapes = create_loader().load_service_model("ec2", "service-2")["shapes"]
-    return frozenset(shapes["InstanceType"]["enum"])
-
-
 def check_type(response: Any) -> None:
     """Refuse an unknown instance type; hashicorp/packer issue 11585 quotes EC2's message."""
     name = parameter(response, "InstanceType", "m1.small")
-    if name not in instance_types():
+    if name not in words_of("InstanceType"):
         refuse("InvalidParameterValue", f"Invalid value '{name}' for InstanceType.")
 
 
@@ -171,7 +162,7 @@ MOST_HOPS = 64
 @cache
 def words_of(shape: str) -> tuple[str, ...]:
     """List the words of a shape of EC2's API model."""
-    model: Any = botocore.session.get_session().get_service_model("ec2").shape_for(shape)
+    model: Any = get_service_model("ec2").shape_for(shape)
     return tuple(model.enum)
 
 

@@ -29,11 +29,9 @@ def test_codes_of_the_field() -> None:
     assert codes <= ROWS.keys()
 
 
-@pytest.mark.parametrize("row", ["| token | b | guess |", "| `x` | guess |"])
-def test_row_that_cannot_be_read(tmp_path: Path, row: str) -> None:
+def test_row_that_cannot_be_read(tmp_path: Path) -> None:
     """An incomplete row is refused, and the error quotes it."""
     path = tmp_path / "table.md"
-    path.write_text(f"| id | assumption | source |\n| --- | --- |\n{row}\n")
-    with pytest.raises(ValueError, match="no row of an assumption") as caught:
+    path.write_text("| id | assumption | source |\n| --- | --- |\n| `x` | guess |\n")
+    with pytest.raises(ValueError, match=r"no row of an assumption.*\| `x` \| guess \|"):
         assumptions.read(path)
-    assert row in str(caught.value)

@@ -32,12 +32,10 @@ def test_method_that_fails(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
     """The first method that fails ends the run with its error; all resources are deleted."""
-    fake_aws.rule(action="ModifyVolume", error=DENIED)
+    fake_aws.rule(action="RegisterImage", error=DENIED)
     result = run("lifecycle")
     assert result.status == 1
-    assert (
-        "resize_disk failed with Bosh::Clouds::CloudError: ModifyVolume failed with Unauth" in result.report
-    )
+    assert "create_stemcell failed with Bosh::Clouds::CloudError: RegisterImage failed" in result.report
     assert result.document["left"] == {}
     nothing_left()
 
@@ -46,8 +44,8 @@ def test_answer_that_is_not_true(
     run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
 ) -> None:
     """If EC2 disagrees with an answer, the report says how."""
-    fake_aws.rule(action="DescribeVolumes", replace=[["<size>2</size>", "<size>1</size>"]])
+    fake_aws.rule(action="DescribeImages", replace=[["(<rootDeviceName>)/dev/xvda<", r"\1/dev/sda<"]])
     result = run("lifecycle")
     assert result.status == 1
-    assert "the disk's size: expected 2, but it is 1" in result.report
+    assert "the AMI's root device: expected '/dev/xvda', but it is '/dev/sda'" in result.report
     nothing_left()

@@ -120,14 +120,11 @@ def test_long_log(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAw
 LONG = "You are not authorized. Encoded authorization failure message: " + "x" * 1000
 
 
-@pytest.mark.parametrize("action", ["AssociateAddress", "TerminateInstances"])
-def test_log_of_a_failure(
-    create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws, action: str
-) -> None:
+def test_log_of_a_failure(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
     """Nor does a call that fails at its end, and whose removals fail: the response has the whole error."""
     error = {"code": "UnauthorizedOperation", "message": LONG, "status": 403}
-    for each in {"AssociateAddress", action}:
-        fake_aws.rule(action=each, times=None, error=error)
+    for action in ("AssociateAddress", "TerminateInstances"):
+        fake_aws.rule(action=action, times=None, error=error)
     answer = create_vm(**exposed)
     assert LONG in answer.error["message"]
     assert "AssociateAddress failed with UnauthorizedOperation" in answer.stderr

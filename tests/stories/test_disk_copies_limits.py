@@ -74,26 +74,20 @@ def test_sixth_copy(copied: Copied, in_progress: list[str], fake_aws: FakeAws, w
     assert copied.tags(copied.cid)["bosh_replaced_by"] == new
 
 
-@pytest.mark.usefixtures("hurried", "in_progress")
-def test_too_many_copies(copied: Copied) -> None:
-    """If none of the five completes within five minutes, the Director copies the data; the log says why."""
-    before = copied.disks
+@pytest.mark.usefixtures("hurried")
+def test_too_many_copies(copied: Copied, fake_aws: FakeAws) -> None:
+    """If no copy is accepted within five minutes, the Director copies the data; the log says why.
+
+    The refusal may have the status of a server error.
+    """
+    refusal = {"code": "CopyVolumesLimitExceeded", "message": "No.", "status": 503}
+    fake_aws.rule(action="CopyVolumes", error=refusal)
     answer = copied.update()
     why = "CopyVolumes failed with CopyVolumesLimitExceeded: "
     check_refused(copied, answer, why, "for 300 seconds. To copy more volumes at once, ask AWS to raise the")
     waited = f"Still waiting after 1 min for EBS to accept a copy of volume '{copied.cid}': "
     assert f"{waited}CopyVolumesLimitExceeded" in answer.stderr
-    assert copied.disks == before
-
-
-@pytest.mark.usefixtures("hurried")
-def test_too_many_copies_by_a_server_error(copied: Copied, fake_aws: FakeAws) -> None:
-    """The Director also copies the data if the answer has the status of a server error."""
-    refusal = {"code": "CopyVolumesLimitExceeded", "message": "No.", "status": 503}
-    fake_aws.rule(action="CopyVolumes", error=refusal)
-    check_refused(
-        copied, copied.update(), "CopyVolumes failed with CopyVolumesLimitExceeded: ", "for 300 seconds"
-    )
+    assert copied.disks == [copied.cid]
 
 
 @pytest.mark.usefixtures("in_progress")
@@ -128,11 +122,3 @@ def test_copy_in_progress(copied: Copied) -> None:
     assert error["type"] == "Bosh::Clouds::NotSupported"
     assert "CopyVolumes failed with IncorrectState: " in error["message"]
     assert (copied.disks, copied.writes(first)) == (sorted([copied.cid, first]), 1)
-
-
-def test_disk_that_is_being_changed(copied: Copied, fake_aws: FakeAws, world: World) -> None:
-    """A disk that EBS is changing is not copied now."""
-    fake_aws.rule(action="ModifyVolume", states=["modifying"])
-    world.ec2.modify_volume(VolumeId=copied.cid, Size=2)
-    check_refused(copied, copied.update(), "CopyVolumes failed with IncorrectState: ")
-    assert copied.disks == [copied.cid]

@@ -21,90 +21,42 @@ BY_KEYS = "The call encrypts with {}"
 OF_CONFIG = {"encrypted": True, "kms_key_arn": KEY}
 
 
-@pytest.mark.parametrize(
-    ("aws", "properties", "is_warned"),
-    [
-        ({}, {"kms_key_arn": KEY}, True),
-        ({"encrypted": True}, {"kms_key_arn": KEY}, False),
-    ],
-)
-def test_key_of_a_disk(
-    cpi_with: CpiWith,
-    world: World,
-    warnings: ReadWarnings,
-    aws: dict[str, Any],
-    properties: dict[str, Any],
-    *,
-    is_warned: bool,
-) -> None:
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_key_of_a_disk(cpi_with: CpiWith, world: World, warnings: ReadWarnings, *, encrypted: bool) -> None:
     """create_disk warns of a disk's own key that nothing uses; `cpi check` finds it; the disk is the same."""
-    cpi = cpi_with(**aws)
+    cpi, properties = cpi_with(encrypted=encrypted), {"kms_key_arn": KEY}
     answer = cpi.call("create_disk", 1024, properties, None)
     (volume,) = world.ec2.describe_volumes(VolumeIds=[answer.ok()])["Volumes"]
-    is_encrypted = properties.get("encrypted", aws.get("encrypted", False))
-    assert volume["Encrypted"] is bool(is_encrypted)
+    assert volume["Encrypted"] is encrypted
     ignored = f"Ignored: cloud_properties.kms_key_arn, which {NO_EFFECT}"
-    assert warnings(answer) == ([ignored] if is_warned else [])
+    assert warnings(answer) == ([] if encrypted else [ignored])
     route = ("disk_types", 0, "cloud_properties")
     found = checked(cpi, changed(right(world), route, properties), "--offline")
     expected = [("warning", "disk_types/default/cloud_properties/kms_key_arn", f"the key {NO_EFFECT}")]
-    assert [(each["severity"], each["path"], each["what"]) for each in found] == (
-        expected if is_warned else []
-    )
+    found_so = [(each["severity"], each["path"], each["what"]) for each in found]
+    assert found_so == ([] if encrypted else expected)
 
 
-@pytest.mark.parametrize(
-    ("aws", "properties", "warned"),
-    [
-        (
-            {},
-            {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY, "size": 10240}},
-            ["root_disk", "ephemeral_disk"],
-        ),
-        ({"encrypted": True}, {"ephemeral_disk": {"kms_key_arn": KEY}}, []),
-    ],
-)
-def test_keys_of_a_vm(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    world: World,
-    warnings: ReadWarnings,
-    aws: dict[str, Any],
-    properties: dict[str, Any],
-    warned: list[str],
-) -> None:
+def test_keys_of_a_vm(create_vm: CreateVm, cpi: Cpi, world: World, warnings: ReadWarnings) -> None:
     """create_vm warns once for each disk of a VM whose key nothing uses; cpi check finds it."""
-    cpi = cpi_with(**aws)
-    answer = create_vm({**properties, "instance_type_fallbacks": ["m5.large"]}, executable=cpi)
+    properties = {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY, "size": 10240}}
+    answer = create_vm({**properties, "instance_type_fallbacks": ["m5.large"]})
     answer.ok()
-    assert warnings(answer) == [f"Ignored: {name}.kms_key_arn, which {NO_EFFECT}" for name in warned]
+    assert warnings(answer) == [f"Ignored: {name}.kms_key_arn, which {NO_EFFECT}" for name in properties]
     whole = right(world)
     (vm_type,) = (each for each in whole["vm_types"] if each["name"] == "large")
     vm_type["cloud_properties"] |= properties
     found = checked(cpi, whole, "--offline")
-    paths = [f"vm_types/large/cloud_properties/{name}/kms_key_arn" for name in warned]
+    paths = [f"vm_types/large/cloud_properties/{name}/kms_key_arn" for name in properties]
     assert [(each["severity"], each["path"]) for each in found] == [("warning", path) for path in paths]
 
 
-@pytest.mark.parametrize(
-    ("aws", "properties", "named"),
-    [
-        (
-            {},
-            {"encrypted": True, "kms_key_arn": KEY},
-            f"'{KEY}' (cloud_properties.kms_key_arn)",
-        ),
-        ({"kms_key_arn": KEY}, {"encrypted": True}, f"'{KEY}' (aws.kms_key_arn)"),
-    ],
-)
-def test_disk_in_error(
-    cpi_with: CpiWith, fake_aws: FakeAws, aws: dict[str, str], properties: dict[str, Any], named: str
-) -> None:
+def test_disk_in_error(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
     """If EBS can't create a disk, the error names the disk's key and where it comes from."""
     fake_aws.rule(action="DescribeVolumes", replace=IN_ERROR)
-    error = cpi_with(**aws).call("create_disk", 1024, properties, None).error
-    fake_aws.clear_rules()
+    error = cpi_with(kms_key_arn=KEY).call("create_disk", 1024, {"encrypted": True}, None).error
     assert "in state error. For an encrypted disk, check that its KMS key exists" in error["message"]
+    named = f"'{KEY}' (aws.kms_key_arn)"
     assert error["message"].endswith(f". {BY_KEYS.format(named)}")
 
 
@@ -113,7 +65,6 @@ def test_disk_in_error(
     [
         ("InvalidKMSKey.InvalidState", {"encrypted": True}, BY_KEYS.format("the account's default key")),
         ("CustomerKeyHasBeenRevoked", OF_CONFIG, BY_KEYS.format(f"'{KEY}' (cloud_properties.kms_key_arn)")),
-        ("InvalidKMSKey.InvalidState", {}, ""),
         ("VolumeLimitExceeded", {"encrypted": True}, ""),
     ],
 )
@@ -170,23 +121,12 @@ def test_key_of_a_stemcell(
     assert error["message"].endswith(f"{said}. {named}")
 
 
-@pytest.mark.parametrize(
-    ("stemcell", "own", "source"),
-    [({"kms_key_arn": KEY}, {}, "aws.stemcell"), ({}, {"kms_key_arn": KEY}, "cloud_properties")],
-)
-def test_unused_key_of_a_stemcell(
-    cpi_with: CpiWith,
-    world: World,
-    warnings: ReadWarnings,
-    stemcell: dict[str, str],
-    own: dict[str, str],
-    source: str,
-) -> None:
+def test_unused_key_of_a_stemcell(cpi_with: CpiWith, world: World, warnings: ReadWarnings) -> None:
     """create_stemcell warns of a light stemcell's key that nothing uses."""
-    light = {"ami": {"us-east-1": world.image_id}, **own}
-    answer = cpi_with(stemcell=stemcell).call("create_stemcell", "/x/image", light)
+    light = {"ami": {"us-east-1": world.image_id}}
+    answer = cpi_with(stemcell={"kms_key_arn": KEY}).call("create_stemcell", "/x/image", light)
     assert answer.ok() == f"{world.image_id} light"
-    assert warnings(answer) == [f"Ignored: {source}.kms_key_arn, which {NO_EFFECT}"]
+    assert warnings(answer) == [f"Ignored: aws.stemcell.kms_key_arn, which {NO_EFFECT}"]
 
 
 def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, warnings: ReadWarnings) -> None:
@@ -196,29 +136,10 @@ def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, warnings: Rea
     assert warnings(answer) == [f"Ignored: cloud_properties.kms_key_arn, which {NO_EFFECT}"]
 
 
-@pytest.mark.parametrize(
-    ("volume", "properties", "named"),
-    [
-        ({}, {"encrypted": True, "kms_key_arn": KEY}, f"'{KEY}' (cloud_properties.kms_key_arn)"),
-        ({}, {"encrypted": True}, "the account's default key"),
-        (
-            {"Encrypted": True, "KmsKeyId": OTHER_KEY},
-            {"kms_key_arn": KEY},
-            f"'{OTHER_KEY}' (the disk's own key)",
-        ),
-    ],
-)
-def test_key_of_a_copied_disk(
-    cpi: Cpi,
-    volumes: Volumes,
-    fake_aws: FakeAws,
-    volume: dict[str, Any],
-    properties: dict[str, Any],
-    named: str,
-) -> None:
+def test_key_of_a_copied_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
     """If a copy can't be encrypted, NotSupported names the key that the copy would have."""
-    disk_cid = volumes.make(VolumeType="standard", **volume)
+    disk_cid = volumes.make(VolumeType="standard", Encrypted=True, KmsKeyId=OTHER_KEY)
     fake_aws.rule(action="DescribeVolumes", replace=IN_ERROR)
-    error = cpi.call("update_disk", disk_cid, 2048, properties).error
+    error = cpi.call("update_disk", disk_cid, 2048, {"kms_key_arn": KEY}).error
     assert error["type"] == "Bosh::Clouds::NotSupported"
-    assert error["message"].endswith(BY_KEYS.format(named))
+    assert error["message"].endswith(BY_KEYS.format(f"'{OTHER_KEY}' (the disk's own key)"))

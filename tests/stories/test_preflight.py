@@ -1,5 +1,6 @@
 """`cpi preflight`: what AWS permits and what it lacks, found out without a change to anything."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -7,13 +8,18 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk.permissions import FEATURES
+from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools.preflight import NOT_CHECKABLE
 from testbed.cloud import FakeAws
+from testbed.executable import Answer
+from testbed.loopback import LoopbackServer, Reply, Request
 from testbed.tls import Authority, TlsRelay
-from tests.protocols import CreateVolume, RunInstance
+from testbed.world import World
+from tests.protocols import CpiWith, CreateVolume, RunInstance
+from tests.stories.checked_config import right
 from tests.stories.operators import Preflight, Unnamed, failed, feature
 
+NOT_FOUND = {"code": "InvalidInstanceID.NotFound", "message": "no such thing"}
 NOWHERE = "http://127.0.0.1:1"
 ROLE = "arn:aws:iam::123456789012:role/cpi"
 DENIED: dict[str, dict[str, Any]] = {
@@ -24,6 +30,25 @@ DENIED: dict[str, dict[str, Any]] = {
 }
 """By action, the rule under which it is not permitted, in each service's own words."""
 SETTLED = "answered with InvalidNetworkInterfaceID.NotFound, which proves nothing"
+
+
+class Page(LoopbackServer):
+    """A proxy that answers every request with a page of its own."""
+
+    def __init__(self, status: int) -> None:
+        """Answer with this status of HTTP."""
+        super().__init__()
+        self._status = status
+
+    def reply(self, request: Request) -> Reply:
+        """Answer the page."""
+        del request
+        return Reply(self._status, b"<html><body>Blocked</body></html>", "text/html")
+
+
+def problems_of(answer: Answer) -> dict[str, str]:
+    """Read the problems with endpoints by their service."""
+    return {each["service"]: each["problem"] for each in answer.document["endpoints"] if each["problem"]}
 
 
 @pytest.fixture
@@ -65,19 +90,21 @@ def test_each_action_is_asked_about_once(
     vm: RunInstance,
     disk: CreateVolume,
 ) -> None:
-    """Each action is asked about once, by a dry run wherever there is one, and nothing is changed."""
+    """Each action is asked about once, as the role, by a dry run where there is one; nothing changes."""
     vm()
     disk()
     before = everything()
     fake_aws.forget_calls()
-    answer = preflight("--json")
+    answer = preflight("--json", role_arn=ROLE)
     calls = fake_aws.calls()
     assert (answer.returncode, answer.stderr, answer.document["is_ready"]) == (0, "", True)
     assert everything() == before
     asked = Counter(f"{call['service']}:{call['action']}" for call in calls)
     called = {action for each in FEATURES.values() for action in each.called}
-    to_be_asked = called - NOT_CHECKABLE.keys() - {"sts:AssumeRole"}
-    assert asked == Counter(to_be_asked | {"sts:GetCallerIdentity"})
+    assert asked == Counter((called - NOT_CHECKABLE.keys()) | {"sts:GetCallerIdentity"})
+    assert fake_aws.actions()[:2] == ["AssumeRole", "GetCallerIdentity"]
+    assert feature(answer, "Roles")["allowed"] == ["sts:AssumeRole"]
+    assert ":assumed-role/cpi/" in answer.document["credentials"]["arn"]
     changes = [
         call for call in calls if call["service"] == "ec2" and not call["action"].startswith("Describe")
     ]
@@ -118,35 +145,16 @@ def test_all_is_permitted(preflight: Preflight) -> None:
     assert lines[-1] == "Ready for Baseline, Routes: nothing is missing"
 
 
-@pytest.mark.parametrize(
-    ("denied", "needed", "missing"),
-    [
-        (["RunInstances"], [], ["ec2:RunInstances"]),
-        (["RegisterTargets", "PutSnapshotBlock"], ["Routes"], []),
-        (
-            ["RegisterTargets", "PutSnapshotBlock"],
-            ["LoadBalancers", "HeavyStemcells"],
-            ["ebs:PutSnapshotBlock", "elasticloadbalancing:RegisterTargets"],
-        ),
-    ],
-)
-def test_missing(
-    preflight: Preflight,
-    fake_aws: FakeAws,
-    denied: list[str],
-    needed: list[str],
-    missing: list[str],
-) -> None:
-    """What is missing counts when its feature is needed; Baseline always is."""
-    for action in denied:
-        fake_aws.rule(action=action, **DENIED[action])
-    answer = preflight("--json", *[word for name in needed for word in ("--feature", name)])
+def test_missing(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """What is missing is found in each service's own words."""
+    for action, rule in DENIED.items():
+        fake_aws.rule(action=action, **rule)
+    answer = preflight("--json", "--feature", "LoadBalancers")
     features = answer.document["features"]
-    assert {each["name"] for each in features if each["is_needed"]} == {"Baseline", *needed}
-    assert sorted(action for each in features if each["is_needed"] for action in each["missing"]) == missing
+    assert {each["name"] for each in features if each["is_needed"]} == {"Baseline", "LoadBalancers"}
     found = {action.partition(":")[2] for each in features for action in each["missing"]}
-    assert found == set(denied)
-    assert (answer.returncode, answer.document["is_ready"]) == ((1, False) if missing else (0, True))
+    assert found == DENIED.keys()
+    assert (answer.returncode, answer.document["is_ready"]) == (1, False)
 
 
 @pytest.mark.parametrize(
@@ -167,13 +175,11 @@ def test_not_carried_out(
     failed(preflight(), code, *words)
 
 
-@pytest.mark.parametrize(("needed", "status"), [([], 0), (["--feature", "HeavyStemcells"], 1)])
-def test_refused_connection(preflight: Preflight, fake_aws: FakeAws, needed: list[str], status: int) -> None:
-    """An endpoint that does not answer counts when a needed feature asks it; it is asked no more."""
-    answer = preflight("--json", *needed, ebs_endpoint=NOWHERE, sts_endpoint=NOWHERE)
-    assert answer.returncode == status
-    problems = {each["service"]: each["problem"] for each in answer.document["endpoints"] if each["problem"]}
-    assert problems == {
+def test_refused_connection(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """An endpoint that does not answer is asked no more; only what is needed of it counts."""
+    answer = preflight("--json", ebs_endpoint=NOWHERE, sts_endpoint=NOWHERE)
+    assert answer.returncode == 0
+    assert problems_of(answer) == {
         service: f"the connection is refused: check aws.{service}_endpoint, or create a VPC endpoint for it"
         for service in ("ebs", "sts")
     }
@@ -196,24 +202,89 @@ def test_untrusted_certificate(preflight: Preflight, fake_aws: FakeAws, tmp_path
     assert (answer.returncode, fake_aws.actions().count("DescribeVolumes")) == (1, 0)
 
 
-@pytest.mark.parametrize("is_refused", [False, True])
-def test_role(preflight: Preflight, fake_aws: FakeAws, *, is_refused: bool) -> None:
-    """A role is assumed before anything else is asked, and it is the role's permissions that count."""
-    if is_refused:
-        fake_aws.rule(
-            action="AssumeRole", error={"code": "AccessDenied", "message": "not you", "status": 403}
-        )
-        failed(
-            preflight(role_arn=ROLE),
-            f"aws.role_arn '{ROLE}' can't be assumed",
-            "AccessDenied",
-            "trust policy",
-        )
-        assert fake_aws.actions() == ["AssumeRole"]
-        return
-    answer = preflight("--json", role_arn=ROLE)
+def test_refused_role(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """A role that can't be assumed ends the command: its permissions are those that count."""
+    fake_aws.rule(action="AssumeRole", error={"code": "AccessDenied", "message": "not you", "status": 403})
+    failed(
+        preflight(role_arn=ROLE), f"aws.role_arn '{ROLE}' can't be assumed", "AccessDenied", "trust policy"
+    )
+    assert fake_aws.actions() == ["AssumeRole"]
+
+
+def test_ids_are_looked_at_first(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """Where EC2 looks for the ids before the permissions, little is known, and that is counted."""
+    fake_aws.rule(action="*", where={"DryRun": "true"}, error=NOT_FOUND)
+    answer = preflight("--json", "--feature", "Routes")
+    unverified = len(FEATURES[BASELINE].actions) + 3
+    assert (answer.returncode, answer.document["is_ready"], answer.document["unverified"]) == (
+        0,
+        True,
+        unverified,
+    )
+    assert set(feature(answer, "Routes")["not_checkable"].values()) == {
+        "answered with InvalidInstanceID.NotFound, which proves nothing"
+    }
+
+
+def test_no_verdict(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """An unforeseen answer is no verdict; a service that alone refuses the keys has a wrong endpoint.
+
+    AuthFailure may be about an id, once EC2 has accepted the keys.
+    """
+    refused = {
+        "CreateVolume": ("AuthFailure", 403),
+        "CreateRoute": ("InvalidAction", 400),
+        "DescribeTargetGroups": ("SignatureDoesNotMatch", 403),
+    }
+    for action, (code, status) in refused.items():
+        fake_aws.rule(action=action, error={"code": code, "message": "no", "status": status})
+    answer = preflight("--json")
+    assert (answer.returncode, answer.document["is_ready"]) == (1, False)
+    for name, action in (("Baseline", "CreateVolume"), ("Routes", "CreateRoute")):
+        code, _ = refused[action]
+        assert feature(answer, name)["no_verdict"] == {f"ec2:{action}": f"answered with {code}"}
+    assert "ec2:TerminateInstances" in feature(answer, "Baseline")["allowed"]
+    ((service, problem),) = problems_of(answer).items()
+    assert service == "elbv2"
+    assert "it refuses the keys that other services accept (SignatureDoesNotMatch)" in problem
+    assert "aws.elb_endpoint" in problem
+
+
+def test_page_of_a_proxy(preflight: Preflight) -> None:
+    """Where a proxy answers in the place of AWS the endpoint fails, whatever the page's status."""
+    with Page(200) as page, Page(403) as refusal:
+        answer = preflight("--json", elb_endpoint=page.url, ebs_endpoint=refusal.url)
+    problems = problems_of(answer)
+    assert problems.keys() == {"elb", "elbv2", "ebs"}
+    assert all(problem.startswith("the response is not from AWS") for problem in problems.values())
     assert answer.returncode == 0
-    assert fake_aws.actions()[:2] == ["AssumeRole", "GetCallerIdentity"]
-    assert fake_aws.actions().count("AssumeRole") == 1
-    assert feature(answer, "Roles")["allowed"] == ["sts:AssumeRole"]
-    assert ":assumed-role/cpi/" in answer.document["credentials"]["arn"]
+
+
+@pytest.mark.parametrize("role", [None, ROLE])
+def test_page_everywhere(preflight: Preflight, role: str | None) -> None:
+    """So it is with EC2 and STS; without STS no role can be had."""
+    with Page(503) as page:
+        pages = {f"{name}_endpoint": page.url for name in ("ec2", "sts", "elb", "ebs")}
+        answer = preflight(**pages, **({"role_arn": role} if role else {}))
+    if role:
+        failed(answer, f"STS, which aws.role_arn '{ROLE}' needs, fails: the response is not from AWS")
+        return
+    assert answer.returncode == 1
+    assert "NOT READY for Baseline: endpoints that fail: ec2" in answer.stdout.decode().splitlines()[-1]
+
+
+def test_page_for_the_role(cpi_with: CpiWith, world: World) -> None:
+    """No command can do anything if a proxy answers in the place of STS, and each says so."""
+    with Page(200) as page:
+        cpi = cpi_with(sts_endpoint=page.url, role_arn=ROLE)
+        path = cpi.folder / "cloud-config.yml"
+        path.write_text(json.dumps(right(world)))
+        checked = cpi.run("check", str(path))
+        diagnosed = cpi.run("diagnose", "i-0123456789abcdef0")
+        called = cpi.call("has_vm", "i-0123456789abcdef0")
+    where = "check env.https_proxy and aws.sts_endpoint, or create a VPC endpoint for it"
+    failed(checked, f"STS, which aws.role_arn '{ROLE}' needs, fails: the response is not from AWS", where)
+    for said in (diagnosed.stderr, called.error["message"]):
+        assert "AssumeRole" in said
+        assert where.removeprefix("check ") in said
+    assert (diagnosed.returncode, called.error["type"]) == (2, "Bosh::Clouds::CloudError")

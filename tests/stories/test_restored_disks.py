@@ -7,15 +7,16 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVolume, ReadCalls, RunInstance, WriteError
+from tests.protocols import CreateVolume, ReadCalls, RunInstance, WriteError
 from tests.stories.checked_config import DISK, changed, right
 from tests.stories.checking import checked, errors
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
-UNKNOWN = "snap-0123456789abcdef0"
 TWO_GIB = 2048
 PATH = "disk_types/default/cloud_properties"
+STATE = "<status>completed<"
+ABSENT = "is not in the region, or this account may not use it: correct the id, or have it shared"
 
 
 @pytest.fixture
@@ -59,104 +60,80 @@ def test_restored(
 
 
 @pytest.mark.parametrize(
-    ("made", "properties", "defaults", "expected"),
-    [
-        ({}, {}, {}, (False, None)),
-        ({}, {}, {"encrypted": True, "kms_key_arn": KEY}, (True, KEY)),
-        ({"Encrypted": True, "KmsKeyId": KEY}, {}, {}, (True, KEY)),
-        (
-            {"Encrypted": True, "KmsKeyId": KEY},
-            {"encrypted": True, "kms_key_arn": OWN_KEY},
-            {},
-            (True, OWN_KEY),
-        ),
-    ],
-    ids=["plain", "default", "own-of-snapshot", "another-key"],
+    ("properties", "key"), [({}, KEY), ({"encrypted": True, "kms_key_arn": OWN_KEY}, OWN_KEY)]
 )
-def test_encryption(
-    cpi_with: CpiWith,
-    world: World,
-    fake_aws: FakeAws,
-    made: dict[str, Any],
-    properties: dict[str, Any],
-    defaults: dict[str, Any],
-    expected: tuple[bool, str | None],
-) -> None:
-    """A disk from an encrypted snapshot is encrypted, and one from another as its properties say."""
-    wanted = {**properties, "snapshot_id": taken(world, fake_aws, **made)}
-    found = shown(world, cpi_with(**defaults).call("create_disk", TWO_GIB, wanted).ok())
-    assert (found["Encrypted"], found.get("KmsKeyId")) == expected
+def test_encryption(cpi: Cpi, world: World, fake_aws: FakeAws, properties: dict[str, Any], key: str) -> None:
+    """A disk from an encrypted snapshot is encrypted by the snapshot's key, or by its own."""
+    wanted = {**properties, "snapshot_id": taken(world, fake_aws, Encrypted=True, KmsKeyId=KEY)}
+    found = shown(world, cpi.call("create_disk", TWO_GIB, wanted).ok())
+    assert (found["Encrypted"], found["KmsKeyId"]) == (True, key)
 
 
-def broken(world: World, fake_aws: FakeAws, what: str) -> tuple[dict[str, Any], int, str]:
-    """Have a snapshot that a disk can't be restored from; returns the properties, the size and the reason."""
-    made = {"Encrypted": True, "KmsKeyId": KEY} if what == "encrypted" else {}
-    snapshot_id = taken(world, fake_aws, **made)
-    states = {
-        "pending": ("pending", "is pending: wait until it is completed, or use another one"),
-        "binned": (
-            "recoverable",
-            "is in the Recycle Bin: restore it first (aws ec2 restore-snapshot-from-recycle-bin)",
-        ),
-        "strange": ("odd state", "is not completed: wait until it is completed, or use another one"),
-    }
-    if what in states:
-        state, reason = states[what]
-        completed = ["<status>completed</status>", f"<status>{state}</status>"]
-        fake_aws.rule(action="DescribeSnapshots", replace=[completed])
-        return {}, TWO_GIB, f"{snapshot_id}' {reason}"
-    if what == "archived":
-        world.ec2.modify_snapshot_tier(SnapshotId=snapshot_id, StorageTier="archive")
-        return {}, TWO_GIB, f"{snapshot_id}' is archived: restore it first (aws ec2 restore-snapshot-tier)"
-    if what == "larger":
-        return {}, 1024, f"{snapshot_id}' has 2 GiB, but the disk 1: give the disk at least 2048 MiB"
-    if what == "encrypted":
-        reason = "is encrypted, and so is each disk from it: remove cloud_properties.encrypted"
-        return {"encrypted": False}, TWO_GIB, f"{snapshot_id}' {reason}"
-    if what == "another":
-        fake_aws.rule(action="DescribeSnapshots", replace=[[snapshot_id, UNKNOWN]])
-    elif what == "hidden":
-        gone = [["<snapshotSet>.*</snapshotSet>", "<snapshotSet/>"]]
-        fake_aws.rule(action="DescribeSnapshots", replace=gone)
-    else:
-        snapshot_id = what
-    reason = "is not in the region, or this account may not use it: correct the id, or have it shared"
-    return {}, TWO_GIB, f"{snapshot_id}' {reason}"
+REFUSED: dict[str, tuple[list[str], dict[str, Any], int, str]] = {
+    "pending": (
+        [STATE, "<status>pending<"],
+        {},
+        TWO_GIB,
+        "is pending: wait until it is completed, or use another one",
+    ),
+    "strange": ([STATE, "<status>odd state<"], {}, TWO_GIB, "is not completed: wait until"),
+    "binned": ([STATE, "<status>recoverable<"], {}, TWO_GIB, "is in the Recycle Bin: restore it first"),
+    "archived": (
+        ["<storageTier>standard<", "<storageTier>archive<"],
+        {},
+        TWO_GIB,
+        "is archived: restore it first (aws ec2 restore-snapshot-tier)",
+    ),
+    "larger": ([], {}, 1024, "has 2 GiB, but the disk 1: give the disk at least 2048 MiB"),
+    "encrypted": (
+        ["<encrypted>false<", "<encrypted>true<"],
+        {"encrypted": False},
+        TWO_GIB,
+        "is encrypted, and so is each disk from it: remove cloud_properties.encrypted",
+    ),
+    "another": (["snap-[0-9a-f]+", "snap-0123456789abcdef0"], {}, TWO_GIB, ABSENT),
+    "hidden": (["<snapshotSet>.*</snapshotSet>", "<snapshotSet/>"], {}, TWO_GIB, ABSENT),
+}
+"""What is changed in EC2's answer, the disk's properties, its size in MiB, and the reason."""
 
 
-@pytest.mark.parametrize(
-    "what",
-    ["pending", "binned", "archived", "larger", "encrypted", "hidden", "another", "strange", UNKNOWN],
-)
-def test_refused(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError, what: str) -> None:
+@pytest.mark.parametrize("what", REFUSED)
+def test_refused(cpi: Cpi, world: World, fake_aws: FakeAws, snapshot: str, what: str) -> None:
     """A snapshot that can't become the disk is named with the remedy, before anything is created."""
-    properties, size, reason = broken(world, fake_aws, what)
-    snapshot_id = reason.partition("'")[0]
+    replaced, properties, size, reason = REFUSED[what]
+    fake_aws.rule(action="DescribeSnapshots", replace=[replaced] if replaced else [])
     before = world.state()
-    properties["snapshot_id"] = snapshot_id
-    answer = cpi.call("create_disk", size, properties)
-    assert answer.error == failure("CloudError", f"cloud_properties.snapshot_id: snapshot '{reason}")
+    properties = {**properties, "snapshot_id": snapshot}
+    error = cpi.call("create_disk", size, properties).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
+    assert error["message"].startswith(f"cloud_properties.snapshot_id: snapshot '{snapshot}' {reason}")
     assert "CreateVolume" not in fake_aws.actions()
     assert world.state() == before
     entry = changed(right(world), (*DISK, "cloud_properties"), properties)
     config = changed(entry, (*DISK, "disk_size"), size)
     found = {(each["path"], each["what"]) for each in errors(checked(cpi, config))}
     blamed = "encrypted" if what == "encrypted" else "snapshot_id"
-    assert found == {(f"{PATH}/{blamed}", answer.error["message"])}
+    assert found == {(f"{PATH}/{blamed}", error["message"])}
 
 
-@pytest.mark.parametrize("given", ["", "vol-0123456789abcdef0"])
-def test_no_id(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError, given: str) -> None:
+def test_unknown(cpi: Cpi, world: World, failure: WriteError) -> None:
+    """A snapshot that EC2 does not know is such a one."""
+    answer = cpi.call("create_disk", TWO_GIB, {"snapshot_id": "snap-0123456789abcdef0"})
+    message = f"cloud_properties.snapshot_id: snapshot 'snap-0123456789abcdef0' {ABSENT}"
+    assert answer.error == failure("CloudError", message)
+    assert world.state() == world.empty
+
+
+def test_no_id(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError) -> None:
     """What is no snapshot's id is refused before AWS is asked; the check says the same."""
     fake_aws.forget_calls()
-    answer = cpi.call("create_disk", TWO_GIB, {"snapshot_id": given})
+    answer = cpi.call("create_disk", TWO_GIB, {"snapshot_id": ""})
     message = "cloud_properties.snapshot_id must be the id of a snapshot, snap-…"
     assert answer.error == failure("CloudError", message)
     assert fake_aws.actions() == []
-    config = changed(right(world), (*DISK, "cloud_properties", "snapshot_id"), given)
-    for offline in (True, False):
-        found = errors(checked(cpi, config, *(["--offline"] if offline else [])))
-        assert [(each["path"], each["what"]) for each in found] == [(f"{PATH}/snapshot_id", message)]
+    config = changed(right(world), (*DISK, "cloud_properties", "snapshot_id"), "")
+    found = errors(checked(cpi, config))
+    assert [(each["path"], each["what"]) for each in found] == [(f"{PATH}/snapshot_id", message)]
 
 
 def test_right(cpi: Cpi, world: World, snapshot: str) -> None:

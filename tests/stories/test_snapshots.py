@@ -8,7 +8,6 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.world import World
-from tests.conftest import SPEED
 from tests.protocols import CreateVolume, ListResources, ReadTags, RunInstance, WriteError
 
 CALLS = ["DescribeVolumes", "CreateSnapshot", "DescribeSnapshots"]
@@ -31,14 +30,13 @@ NAMED = {"director": "my-bosh", "instance_index": "0", "instance_name": "redis/1
     ("device", "metadata", "expected"),
     [
         ("/dev/sdf", METADATA, {**KEPT, **NAMED, "device": "/dev/sdf", "Name": "cf/redis/0/sdf"}),
-        ("/dev/xvdba", {}, {"device": "/dev/xvdba", "Name": "xvdba"}),
         (
             None,
             {"job": "redis", "index": 3},
             {"instance_index": "3", "instance_name": "redis", "Name": "redis/3"},
         ),
     ],
-    ids=["attached", "only-a-device", "detached"],
+    ids=["attached", "detached"],
 )
 def test_description_and_tags(
     cpi: Cpi,
@@ -70,12 +68,7 @@ def test_nothing_known(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: W
     assert world.state() == {**world.empty, "volumes": [disk_cid], "snapshots": [snapshot_cid]}
 
 
-def test_failed(
-    cpi: Cpi,
-    disk: CreateVolume,
-    fake_aws: FakeAws,
-    left: ListResources,
-) -> None:
+def test_failed(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, left: ListResources) -> None:
     """A snapshot that EBS could not create is an error with its reason, and is deleted."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "error: the key is disabled"])
     disk_cid = disk()
@@ -87,12 +80,10 @@ def test_failed(
     assert left() == {"volumes": [disk_cid]}
 
 
-@pytest.mark.parametrize("disk_cid", ["vol-0123456789abcdef0", "vol-x"])
-def test_unknown_disk(cpi: Cpi, world: World, failure: WriteError, disk_cid: str) -> None:
-    """A disk that EC2 does not know, or calls malformed, is DiskNotFound."""
-    expected = failure("DiskNotFound", f"Disk '{disk_cid}' not found")
-    assert cpi.call("snapshot_disk", disk_cid, METADATA).error == expected
-    assert world.state() == world.empty
+def test_unknown_disk(cpi: Cpi, failure: WriteError) -> None:
+    """A disk that EC2 does not know is DiskNotFound."""
+    expected = failure("DiskNotFound", "Disk 'vol-0123456789abcdef0' not found")
+    assert cpi.call("snapshot_disk", "vol-0123456789abcdef0", METADATA).error == expected
 
 
 def test_delete(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
@@ -105,13 +96,11 @@ def test_delete(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -
     assert world.state() == {**world.empty, "volumes": [disk_cid]}
 
 
-@pytest.mark.parametrize("snapshot_cid", ["snap-0123456789abcdef0", "snap-x"])
-def test_delete_of_an_unknown_one(cpi: Cpi, world: World, snapshot_cid: str) -> None:
-    """The deletion of an unknown snapshot, or by a malformed id, is logged, and is no error."""
-    answer = cpi.call("delete_snapshot", snapshot_cid)
+def test_delete_of_an_unknown_one(cpi: Cpi) -> None:
+    """The deletion of an unknown snapshot is logged, and is no error."""
+    answer = cpi.call("delete_snapshot", "snap-0123456789abcdef0")
     assert answer.ok() is None
-    assert snapshot_cid in answer.stderr
-    assert world.state() == world.empty
+    assert "snap-0123456789abcdef0" in answer.stderr
 
 
 def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
@@ -123,18 +112,6 @@ def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:
     assert "DeleteSnapshot failed with InvalidSnapshot.InUse" in error["message"]
     assert world.image_id in error["message"]
     assert len(world.ec2.describe_snapshots(SnapshotIds=[snapshot_cid])["Snapshots"]) == 1
-
-
-@pytest.mark.usefixtures("hasty")
-def test_lost_answer_that_shows_late(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -> None:
-    """After a lost answer the snapshot is searched for a minute before another one is created."""
-    disk_cid = disk()
-    fake_aws.rule(action="CreateSnapshot", nth=1, drop="after")
-    unseen = [["<snapshotSet>.*</snapshotSet>", "<snapshotSet/>"]]
-    fake_aws.rule(action="DescribeSnapshots", seconds=40 / SPEED, replace=unseen)
-    snapshot_cid = cpi.call("snapshot_disk", disk_cid, METADATA).ok()
-    assert fake_aws.actions().count("CreateSnapshot") == 1
-    assert snapshot_cid in world.state()["snapshots"]
 
 
 def test_mark_on_another_disk(

@@ -165,36 +165,20 @@ class VmAndDirector:
         self.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=vm_cid)
         return str(address["PublicIp"])
 
-    def route_to_nat(self) -> None:
-        """Give the VM's subnet a default route to a NAT gateway, as EC2 shows it."""
-        gateway = self.internet_gateway()
-        self.route("0.0.0.0/0", GatewayId=gateway)
-        shown = [f"<gatewayId>{gateway}</gatewayId>", "<natGatewayId>nat-0123456789abcdef0</natGatewayId>"]
-        self.fake_aws.rule(action="DescribeRouteTables", replace=[shown])
-
-    def transit_gateway(self) -> str:
-        """Create a transit gateway."""
-        return str(self.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"])
-
     def idle_interface(self) -> str:
         """Create an interface that no instance has."""
         answer = self.ec2.create_network_interface(SubnetId=self.world.subnet_id)
         return str(answer["NetworkInterface"]["NetworkInterfaceId"])
 
-    def other_vpc(self) -> str:
-        """Have a VPC 10.50.0.0/16 with a subnet, and no connection to it; returns the subnet."""
-        vpc_id = self.ec2.create_vpc(CidrBlock="10.50.0.0/16")["Vpc"]["VpcId"]
-        return str(self.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.50.1.0/24")["Subnet"]["SubnetId"])
-
     def peer(self) -> str:
-        """Have another VPC, and a peering connection and routes to it but none back; returns the subnet."""
-        subnet_id = self.other_vpc()
-        vpc_id = self.ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]["VpcId"]
+        """Have another VPC, and a peering connection and routes to it but none back; returns its subnet."""
+        vpc_id = self.ec2.create_vpc(CidrBlock="10.50.0.0/16")["Vpc"]["VpcId"]
+        subnet = self.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.50.1.0/24")["Subnet"]
         answer = self.ec2.create_vpc_peering_connection(VpcId=self.world.vpc_id, PeerVpcId=vpc_id)
         peering = answer["VpcPeeringConnection"]["VpcPeeringConnectionId"]
         self.ec2.accept_vpc_peering_connection(VpcPeeringConnectionId=peering)
         self.route("10.50.0.0/16", VpcPeeringConnectionId=peering)
-        return subnet_id
+        return str(subnet["SubnetId"])
 
     def route_back(self, subnet_id: str) -> None:
         """Give the VPC of `peer` a route back to the VM."""
@@ -237,20 +221,9 @@ class VmAndDirector:
         """Have EC2 show the user data of a VM whose agent section is this one."""
         self.has_user_data(json.dumps({"agent_id": "a", "networks": {"a": {}}, **agent}).encode())
 
-    def has_reason(self, state: str, message: str) -> None:
-        """Have EC2 show this state of the VM, and this reason."""
-        reason = f"<code>Server.InternalError</code><message>{message}</message>"
-        self.fake_aws.rule(
-            action="DescribeInstances",
-            replace=[
-                ["<name>running</name>", f"<name>{state}</name>"],
-                ["<stateReason>.*?</stateReason>", f"<stateReason>{reason}</stateReason>"],
-            ],
-        )
-
-    def has_status(self, check: str, status: str) -> None:
-        """Have EC2 show this status of a check, "system" or "instance"."""
-        self.fake_aws.rule(
-            action="DescribeInstanceStatus",
-            replace=[[f"(<{check}Status>(?:(?!</{check}Status>).)*<status>)ok", rf"\g<1>{status}"]],
-        )
+    def fails_checks(self, *checks: str) -> None:
+        """Have EC2 show that these checks fail: "system", "instance"."""
+        shown = [
+            [f"(<{check}Status>(?:(?!</{check}Status>).)*<status>)ok", r"\g<1>impaired"] for check in checks
+        ]
+        self.fake_aws.rule(action="DescribeInstanceStatus", replace=shown)

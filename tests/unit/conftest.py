@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -247,10 +248,17 @@ def cloud(ec2: Ec2, elb: Stub, elbv2: Stub) -> Cloud:
     return made
 
 
+@pytest.fixture(scope="session")
+def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Return places for caches, none of which exists: to create a folder for each test takes long."""
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def own_cache(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]) -> Path:
     """Give each test a place of its own for the facts of instance types: processes share the usual one."""
-    folder = tmp_path / "cache"
+    folder = next(caches)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     return folder
 

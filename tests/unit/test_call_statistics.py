@@ -9,14 +9,11 @@ from bosh_aws_cpi.call_statistics import CallStatistics
     ("calls", "expected"),
     [
         ([], ""),
-        ([("ec2.RunInstances", [False])], ", 1 AWS call, 0 retries, 0 throttled (ec2.RunInstances)"),
         ([("a.B", [False, False])], ", 1 AWS call, 1 retry, 0 throttled (a.B)"),
-        ([("a.B", [True])], ", 1 AWS call, 0 retries, 1 throttled (a.B)"),
         (
             [("a.B", [False]), ("c.D", [True, False, True, False]), ("a.B", [False, False])],
             ", 3 AWS calls, 4 retries, 2 throttled (2 x a.B, c.D)",
         ),
-        ([("a.B", [])], ", 1 AWS call, 0 retries, 0 throttled (a.B)"),
     ],
 )
 def test_summary(calls: list[tuple[str, list[bool]]], expected: str) -> None:
@@ -30,3 +27,11 @@ def test_summary(calls: list[tuple[str, list[bool]]], expected: str) -> None:
             if is_throttled:
                 statistics.failed(name, "Throttling", "", is_throttled=True)
     assert statistics.summary() == expected
+
+
+def test_failures() -> None:
+    """Of many failures the last ten are remembered."""
+    statistics = CallStatistics()
+    for number in range(12):
+        statistics.failed("a.B", f"Code{number}", "", is_throttled=False)
+    assert [code for _, code, _ in statistics.failures] == [f"Code{number}" for number in range(2, 12)]

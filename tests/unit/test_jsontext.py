@@ -17,7 +17,6 @@ from bosh_aws_cpi.jsontext import JsonTextError
         (b'"\\ud83d\\ude00"', "😀"),
         (b'"\\\\ud83d"', "\\ud83d"),
         (b'{"a": {"x": 1}, "b": {"x": 1}}', {"a": {"x": 1}, "b": {"x": 1}}),
-        (b"1e308", 1e308),
         (b"-0.0", 0.0),
         (b"123456789012345678901234567890", 123456789012345678901234567890),
     ],
@@ -88,19 +87,8 @@ def test_encode_no_number(value: float) -> None:
         jsontext.encode([value])
 
 
-@pytest.mark.parametrize(
-    ("value", "name"),
-    [
-        (None, "null"),
-        (True, "Boolean"),
-        (1, "Integer"),
-        (1.5, "Float"),
-        ("a", "String"),
-        ([], "Array"),
-        ({}, "Hash"),
-        ((), "tuple"),
-    ],
-)
-def test_type_names(value: object, name: str) -> None:
+def test_type_names() -> None:
     """Types are called as BOSH's documents call them."""
-    assert jsontext.type_name(value) == name
+    values: list[object] = [None, True, 1, 1.5, "a", [], {}, ()]
+    names = ["null", "Boolean", "Integer", "Float", "String", "Array", "Hash", "tuple"]
+    assert list(map(jsontext.type_name, values)) == names

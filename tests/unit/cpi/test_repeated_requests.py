@@ -14,6 +14,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, Volume
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
+from tests.unit.conftest import Clock, Stub
 
 FAILED = CloudError("it failed")
 ZONES = [f"us-east-1{letter}" for letter in "abcdef"]
@@ -54,6 +55,14 @@ def test_snapshot(
     with pytest.raises(CloudError, match="it failed"):
         snapshot_disk(cloud, "vol-1", {})
     assert gone == deleted
+
+
+def test_unseen_snapshot(ec2: Stub, clock: Clock) -> None:
+    """After a lost answer the snapshot is looked for, for a minute, before another one is created."""
+    ec2.lay("create_snapshot", "lost", {"SnapshotId": "snap-1"}, VolumeId="vol-1")
+    ec2.keeps("describe_snapshots", {"Snapshots": []})
+    assert snapshots.create(ec2.client, "vol-1", {}, ("bosh_call", "call-1")) == "snap-1"
+    assert clock.now >= 60
 
 
 @pytest.mark.parametrize(

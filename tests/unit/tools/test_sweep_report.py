@@ -15,10 +15,6 @@ LISTING = Wish(24)
 DELETING = Wish(24, delete=True)
 VOLUME = Stray(thing("volume", size_gib=10, type="gp3"), "lost", Removal.DELETE, hours_ago(100))
 INTERFACE = Stray(thing("interface", hours=None), "lost", Removal.DELETE, None)
-LOOKED = (
-    "Looked at in eu-west-1: 0 AMIs, 0 snapshots, 0 volumes, 0 interfaces, 0 subnets, 0 placement groups, "
-    "0 instances"
-)
 
 
 def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Stray:
@@ -32,19 +28,14 @@ def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Str
         (100, Removal.DELETE, LISTING, StrayOutcome.STRAY),
         (100, Removal.DISK, LISTING, StrayOutcome.LEFT_DISK),
         (100, Removal.DELETE, DELETING, StrayOutcome.REMOVED),
-        (100, Removal.DISK, DELETING, StrayOutcome.LEFT_DISK),
         (100, Removal.DISK, OTHER_NAMED, StrayOutcome.LEFT_DISK),
         (100, Removal.DISK, NAMED, StrayOutcome.REMOVED),
         (24, Removal.DELETE, DELETING, StrayOutcome.REMOVED),
         (23.9, Removal.DELETE, DELETING, StrayOutcome.YOUNG),
         (23.9, Removal.DISK, NAMED, StrayOutcome.YOUNG),
-        (23.9, Removal.DELETE, LISTING, StrayOutcome.YOUNG),
         (-1, Removal.DELETE, Wish(0, delete=True), StrayOutcome.REMOVED),
         (-1, Removal.DELETE, Wish(0.001, delete=True), StrayOutcome.YOUNG),
-        (100, Removal.HAND, LISTING, StrayOutcome.LEFT),
         (100, Removal.HAND, NAMED, StrayOutcome.LEFT),
-        (1, Removal.HAND, NAMED, StrayOutcome.YOUNG),
-        (100, Removal.INSTANCE, LISTING, StrayOutcome.LEFT_INSTANCE),
         (100, Removal.INSTANCE, NAMED, StrayOutcome.LEFT_INSTANCE),
         (1, Removal.INSTANCE, NAMED, StrayOutcome.YOUNG),
         (1, Removal.INSTANCE, NAMED_INSTANCE, StrayOutcome.REMOVED),
@@ -75,7 +66,6 @@ def test_unknown_age(stray: Stray, wish: Wish, expected: StrayOutcome) -> None:
     [
         ("volume", {"size_gib": 100, "type": "gp3"}, 8.0),
         ("volume", {"size_gib": 1000, "type": "st1"}, 45.0),
-        ("volume", {"size_gib": 100, "type": "gp9"}, None),
         ("volume", {"size_gib": 100, "type": "io2"}, None),
         ("snapshot", {"size_gib": 100}, 5.0),
         ("instance", {"type": "t3.micro"}, None),
@@ -86,33 +76,14 @@ def test_prices(kind: Any, more: dict[str, Any], price: float | None) -> None:
     assert monthly(thing(kind, **more)) == (None if price is None else pytest.approx(price))
 
 
-@pytest.mark.parametrize(
-    ("outcome", "status"),
-    [
-        (StrayOutcome.STRAY, 1),
-        (StrayOutcome.UNKNOWN, 0),
-        (StrayOutcome.YOUNG, 0),
-        (StrayOutcome.LEFT, 1),
-        (StrayOutcome.LEFT_DISK, 1),
-        (StrayOutcome.MARKED, 0),
-        (StrayOutcome.REMOVED, 0),
-        (StrayOutcome.GONE, 0),
-        (StrayOutcome.SPARED, 0),
-        (StrayOutcome.FAILED, 1),
-        (StrayOutcome.NOT_CERTAIN, 1),
-    ],
-)
-def test_status(outcome: StrayOutcome, status: int) -> None:
+def test_status() -> None:
     """The exit status is 1 if something is left to do; strays that are too young don't count."""
-    assert report(became(VOLUME, StrayOutcome.REMOVED), became(VOLUME, outcome)).status == status
-
-
-def test_not_everything() -> None:
-    """If a kind can't be listed, the report says so, and the exit status is 1."""
-    partly = report(not_listed=["snapshot"])
-    said = f"No strays of director {DIRECTOR}"
-    assert partly.lines(is_complete=True) == [said, LOOKED.replace("0 snapshots", "snapshots not permitted")]
-    assert (partly.status, "snapshot" in partly.document(is_complete=True)["looked_at"]) == (1, False)
+    removed = became(VOLUME, StrayOutcome.REMOVED)
+    to_do = {each for each in StrayOutcome if report(removed, became(VOLUME, each)).status}
+    assert to_do == {
+        *(StrayOutcome.STRAY, StrayOutcome.FAILED, StrayOutcome.NOT_CERTAIN),
+        *(StrayOutcome.LEFT, StrayOutcome.LEFT_DISK, StrayOutcome.LEFT_INSTANCE),
+    }
 
 
 def test_not_complete() -> None:

@@ -145,7 +145,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         ),
         (
             "InvalidFilter FilterLimitExceeded InvalidClientToken InvalidUserData.Malformed "
-            "InvalidAMIName.Malformed"
+            "InvalidAMIName.Malformed InvalidContextAssertion"
         ): "this is a bug in the CPI: please report it",
         "VPCResourceNotSpecified VPCIdNotSpecified DefaultVpcDoesNotExist MissingInput": (
             "give the network a subnet"

@@ -12,6 +12,7 @@ import pytest
 
 from bosh_aws_cpi.cpi.stemcells.image_file import chunks, full_blocks, survey
 from bosh_aws_cpi.errors import CloudError
+from tests.crafted_tars import header
 
 BLOCK = 4096
 DISK_MIB = 2
@@ -21,8 +22,7 @@ IS_GNU_TAR = b"GNU tar" in subprocess.run([TAR, "--version"], capture_output=Tru
 TARS = [["--format=ustar"]]
 """Options of tar: without the option for holes, holes are zeros."""
 if IS_GNU_TAR:
-    forms = ("v7", "gnu", "posix")
-    TARS += [*([f"--format={form}"] for form in forms), ["--format=gnu", "-S"], ["--format=posix", "-S"]]
+    TARS += [["--format=v7"], ["--format=gnu", "-S"], ["--format=posix", "-S"]]
 
 
 def packed(content: bytes) -> bytes:
@@ -50,9 +50,9 @@ def written(folder: Path, content: bytes) -> str:
         (ONES + b"end", {0: ONES, 1: b"end" + bytes(BLOCK - 3)}),
         (ONES + bytes(3), {0: ONES}),
         (b"1", {0: b"1" + bytes(BLOCK - 1)}),
-        (bytes((1 << 20) + BLOCK - 1) + b"1", {256: bytes(BLOCK - 1) + b"1"}),
+        (bytes((DISK_MIB << 20) - 1) + b"1", {511: bytes(BLOCK - 1) + b"1"}),
     ],
-    ids=["one", "holes", "short-end", "zeros-at-end", "one-byte", "last-byte"],
+    ids=["one", "holes", "short-end", "zeros-at-end", "one-byte", "full-disk"],
 )
 def test_blocks(tmp_path: Path, content: bytes, blocks: dict[int, bytes]) -> None:
     """Blocks of zeros need not be written; the last block is filled up; as a stream all is there."""
@@ -62,6 +62,20 @@ def test_blocks(tmp_path: Path, content: bytes, blocks: dict[int, bytes]) -> Non
     parts = list(chunks(path))
     assert b"".join(parts) == content
     assert max(map(len, parts)) <= 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("size", "disk_mib", "what"),
+    [
+        ((2 << 20) + 1, 2, "needs 3 MiB, .* only 2 MiB: set the cloud property disk to 1024"),
+        ((64 << 30) + 1, 1 << 20, "has more than 64 GiB of data: pack it with tar -S"),
+    ],
+)
+def test_too_large(tmp_path: Path, size: int, disk_mib: int, what: str) -> None:
+    """An image that is larger than its disk, or than any stemcell, is refused by its header alone."""
+    path = written(tmp_path, gzip.compress(header(b"root.img", size)))
+    with pytest.raises(CloudError, match=what):
+        survey(path, BLOCK, disk_mib)
 
 
 def test_tar_cut_off(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""root.img in a tar that is read as a stream; tests/stories/test_lying_images.py has the hostile ones."""
+"""root.img in a tar that is read as a stream, also a hostile one."""
 
 import io
 import tarfile
@@ -19,6 +19,7 @@ from tests.crafted_tars import (
     ROOT,
     attribute,
     attributes,
+    bomb,
     extension,
     header,
     member,
@@ -74,7 +75,11 @@ def pax(*records: tuple[bytes, bytes]) -> bytes:
     ("tar", "what"),
     [
         (member(b"a") + header(ROOT + b"/", kind=b"0") + END, "but not as a file"),
+        (header(ROOT, kind=b"3") + END, "but not as a file"),
         (member(ROOT, DATA + b"odd") + IMAGE, "twice"),
+        (member(b"a", kind=b"M") + IMAGE, "a member of type 'M' with 512 bytes"),
+        (member(b"a", kind=b"1") + IMAGE, "a member of type '1' with 512 bytes"),
+        (attributes((b"path", ROOT)) + END, "its tar ends after an extended header"),
         (header(ROOT, 512, b"S") + DATA + END, "is not in GNU's format"),
         (attributes((b"GNU.sparse.map", b"1024,512"), (b"GNU.sparse.name", ROOT)) + member(b"a"), "old form"),
         (pax() + member(b"image", b"0\n".ljust(512, b"\0")), "'' in place of a size"),
@@ -92,6 +97,40 @@ def test_refused(tar: bytes, what: str) -> None:
     """What is not one image, or could be read in two ways, is refused."""
     with pytest.raises(Unusable, match=what):
         read(tar)
+
+
+HEADERS = "its tar headers exceed 4 MiB"
+MAP = attributes(
+    (b"GNU.sparse.major", b"1"), (b"GNU.sparse.name", ROOT), (b"GNU.sparse.realsize", b"1048576")
+) + header(b"image", 64 << 30)
+
+
+@pytest.mark.parametrize(
+    ("start", "pattern", "what"),
+    [
+        (header(b"l", 16 << 30, b"L"), bytes(512), HEADERS),
+        (header(b"x", 16 << 30, b"x"), b"8 a=bcd\n", HEADERS),
+        (sparse([(0, 8)], 8, 0, name=b"a") + header(b"l", 16 << 30, b"L"), bytes(512), HEADERS),
+        (sparse([], 1 << 20, 512, more=True), extension([(0, 0)] * 21, more=True), HEADERS),
+        (MAP + b"999999999999\n".ljust(512, b"1"), b"0\n0\n", "its sparse map has more than 262144 segments"),
+        (MAP + b"262144\n".ljust(512, b"1"), b"1" * 512, HEADERS),
+        (MAP, b"1" * 512, "an extended tar header has '11111111111111111111' in place of a size"),
+    ],
+    ids=["name", "attributes", "behind-a-map", "extensions", "segments", "no-segments", "no-number"],
+)
+def test_no_end(start: bytes, pattern: bytes, what: str) -> None:
+    """Headers and maps that don't end are refused after 4 MiB at most."""
+    stream = GzipStream(io.BytesIO(bomb(start, pattern, 8)))
+    with pytest.raises(Unusable, match=what):
+        TarReader(stream).find_image()
+    assert stream.position <= 4 << 20
+
+
+def test_much_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows the end of the tar is limited like the other members."""
+    monkeypatch.setattr(tar_image, "MAX_OTHER_MIB", 1)
+    with pytest.raises(Unusable, match="contains more than 1 MiB beside"):
+        read(IMAGE + bytes(2 << 20))
 
 
 def test_no_image() -> None:

@@ -1,6 +1,7 @@
 """The causes of `cpi diagnose` from facts, their order, and the report."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,11 +12,11 @@ from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance, StateReason
 from bosh_aws_cpi.tools import diagnose, findings
 from bosh_aws_cpi.tools.diagnosis import settings
-from bosh_aws_cpi.tools.diagnosis.facts import Facts, own_interface, peer_interface
+from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, own_interface, peer_interface
 from bosh_aws_cpi.tools.diagnosis.facts import side as side_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 from bosh_aws_cpi.tools.findings import Finding, Severity
-from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, healthy, interface, side
+from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, healthy, interface, side
 
 NATS_ONLY = GroupRule("tcp", (4222, 4222), ("10.0.0.0/16",))
 PAGE = Path(__file__).parents[4] / "docs/diagnose.md"
@@ -60,12 +61,39 @@ def test_order() -> None:
     assert {finding.source for finding in found[:-1] if finding.what != "no settings"} == {"AWS"}
 
 
-def test_pending() -> None:
-    """A VM that is still starting is a warning."""
-    facts = healthy()
-    instance = facts.instance.replaced(state="pending")
-    ((severity, _),) = told(facts.replaced(instance=instance))
-    assert severity == "warning"
+def tcp_only() -> Side:
+    """The VM's side, whose group lets only TCP out."""
+    rule = GroupRule("tcp", ANY_PORT, ("0.0.0.0/0",))
+    return side("vm", VM).replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), (rule,)),))
+
+
+BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "peer": None, "holders": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "severity", "words"),
+    [
+        ({"instance": healthy().instance.replaced(state="pending")}, "warning", "pending"),
+        ({"health": Health("running", "initializing", "ok", "ok")}, "note", "are not complete"),
+        ({"mbus": Address("nats", "localhost", 4222), "remote": ""}, "error", "is on the VM itself"),
+        (BY_NAME, "not checked", "'director.example' is a name"),
+        ({**BY_NAME, "has_dns": False}, "error", "DNS is disabled in the VPC"),
+        (
+            {"vm": tcp_only(), "settings": AgentSettings(9, ntp=("time.example",))},
+            "warning",
+            "let no udp 123 out to any address, for an NTP server",
+        ),
+        (
+            {"peer": side("director", DIRECTOR, NATS_ONLY, status="available")},
+            "error",
+            "is attached to no instance",
+        ),
+    ],
+)
+def test_cause(changes: dict[str, Any], severity: str, words: str) -> None:
+    """What is wrong comes first, as bad as it is."""
+    first, *_ = told(healthy(**changes))
+    assert (first[0], words in first[1]) == (severity, True)
 
 
 def test_nothing_known() -> None:

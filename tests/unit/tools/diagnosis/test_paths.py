@@ -58,12 +58,27 @@ BY_NAT = routed(VM_SIDE, "0.0.0.0/0", NatGatewayId="nat-1")
         (routed(VM_SIDE, "::/0", GatewayId="igw-1"), "2600::6", None),  # IPv6 has no private addresses
         (VM_SIDE.replaced(groups=None, acl=None, table=None), PUBLIC, None),  # nothing is known
         (BY_NAT, PUBLIC, closed(side("director", DIRECTOR))),  # behind NAT the source is not known
+        (closed(VM_SIDE), "10.0.1.6", closed(side("near", "10.0.1.6", BY_GROUP, subnet_id="subnet-vm"))),
     ],
 )
 def test_open(vm: Side, address: str, peer: Side | None) -> None:
     """Nothing stops a connection that all known rules allow."""
     inside = vm.replaced(acl=None) if ":" in address else vm  # its ACL's rules are for IPv4
     assert stopped(inside, address, peer) == []
+
+
+@pytest.mark.parametrize(
+    ("vm", "address", "what"),
+    [
+        (VM_SIDE, FAR, f"has no route to {FAR}"),
+        (routed(VM_SIDE, "10.50.0.0/16", is_blackhole=True, NatGatewayId="nat-1"), FAR, "a black hole"),
+        (BY_IGW, PUBLIC, "but the VM has no public address"),
+    ],
+)
+def test_route(vm: Side, address: str, what: str) -> None:
+    """An address outside of the VPC needs a route that the VM can use."""
+    (found,) = stopped(vm, address)
+    assert what in found
 
 
 def test_near_to_far() -> None:

@@ -93,6 +93,9 @@ def test_env(env: dict[str, Any], mbus: Address, blobstore: Address | None, ntp:
     ("document", "problem"),
     [
         (FULL, ""),
+        ({**FULL, "vm": {"name": "vm-1"}, "disks": {}, "env": None, "dns": None}, ""),
+        ({**FULL, "networks": {"a": {"type": "vip"}, "b": {"type": "dynamic", "default": None}}}, ""),
+        ({**FULL, "env": {"bosh": {"mbus": {"urls": []}, "blobstores": [None]}}, "ntp": "time.example"}, ""),
         ({"networks": {"a": {}}, "registry": {"endpoint": "http://u:p@10.0.2.6:25777"}}, ""),
         ([], "is not a JSON object"),
         ({**FULL, "mbus": None}, "message bus"),
