@@ -227,7 +227,7 @@ def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAw
 def test_some_types(cpi: Cpi, world: World) -> None:
     """A type that can't be launched is a warning if the VM can be created with another one, or elsewhere."""
     other = {"instance_type": "vt1.3xlarge", "instance_type_fallbacks": ["m5.large"]}
-    types = {
+    types: dict[str, tuple[dict[str, Any], str]] = {
         "other": (other, "does not offer type 'vt1.3xlarge'"),
         "fallback": ({"instance_type_fallbacks": [ELSEWHERE]}, f"does not offer type '{ELSEWHERE}'"),
         "absent": ({"instance_type_fallbacks": ["m5.giant"]}, "there is no instance type 'm5.giant'"),
@@ -303,7 +303,10 @@ def test_stemcell(cpi: Cpi, world: World) -> None:
     arm = world.ec2.register_image(Name="arm", Architecture="arm64", RootDeviceName="/dev/xvda")["ImageId"]
     (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
     least = image["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] * 1024
-    types = {"arm": {"instance_type": "m6g.large"}, "tiny": {"root_disk": {"size": least - 1024}}}
+    types: dict[str, dict[str, Any]] = {
+        "arm": {"instance_type": "m6g.large"},
+        "tiny": {"root_disk": {"size": least - 1024}},
+    }
     whole = with_types(world, {**types, "enough": {"root_disk": {"size": least}}})
     assert errors(checked(cpi, whole)) == []
     stemcell = ("--stemcell", f"{world.image_id} light")
