@@ -25,13 +25,11 @@ from tests.protocols import (
 )
 from tests.stories.disk_copies import Copied
 from tests.stories.launches import (
-    below,
     create_vm,
     devices,
     exposed,
     inline,
     ipv6,
-    launched,
     network,
     settings,
     short,
@@ -47,13 +45,11 @@ from tests.stories.vm_and_director import pair
 from tests.stories.volumes import Volumes
 
 __all__ = [
-    "below",
     "create_vm",
     "devices",
     "exposed",
     "inline",
     "ipv6",
-    "launched",
     "network",
     "pair",
     "settings",
