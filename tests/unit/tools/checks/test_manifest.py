@@ -54,7 +54,7 @@ def errors(found: list[Found]) -> list[Found]:
 
 
 def test_right(check: Check) -> None:
-    """A deployment whose cloud config has all that it needs has no findings, also with two subnets in an az."""
+    """A deployment whose cloud config has all that it needs has no findings."""
     assert check(CONFIG, MANIFEST) == check(CONFIG) == []
     group = {"name": "web", "instances": 1, "vm_type": "default", "azs": ["z1"]}
     networks = [{"name": "default"}, {"name": "vip", "static_ips": ["203.0.113.5"]}]
