@@ -156,7 +156,7 @@ def test_old_disk_attached_meanwhile(copied: Copied, fake_aws: FakeAws) -> None:
     process = copied.start()
     try:
         assert fake_aws.wait_until_held() == ["CreateTags"]
-        copied.attach(copied.cid).ok()
+        copied.attach(copied.cid)
     finally:
         fake_aws.release()
         error = finish(process).error
