@@ -25,6 +25,8 @@ CONTEXT = {"request_id": "cpi-424242"}
 """Of each request: a call that is made again after the process was killed is the same request."""
 MAX_RETRIES = 8
 """What the release has when nothing is configured."""
+_BEFORE: dict[str, list[str]] = {}
+"""The picture before the request, by scenario: it is the same each time."""
 
 
 @dataclass
@@ -55,8 +57,12 @@ class Stage:
         self.registry.documents.clear()
         self.painter = Painter(self.world, self.registry)
 
-    def prepare(self, scenario: Scenario, env: Mapping[str, str] | None = None) -> None:
-        """Lay what a scenario needs, and get the executable ready for its request, with these variables."""
+    def prepare(self, scenario: Scenario, env: Mapping[str, str] | None = None) -> list[str]:
+        """Lay what a scenario needs, and get the executable ready for its request, with these variables.
+
+        Returns:
+            The picture before the request.
+        """
         arguments = scenario.lay(self)
         section = {"endpoint": self.registry.endpoint, "user": USER, "password": PASSWORD}
         registry = section if scenario.version == 1 else None
@@ -69,7 +75,10 @@ class Stage:
         self._request = {"api_version": scenario.version, "stemcell": stemcell, "context": CONTEXT}
         for action, states in scenario.states.items():
             self.fake_aws.rule(action=action, states=list(states))
+        if scenario.name not in _BEFORE:
+            _BEFORE[scenario.name] = self.painter.picture()
         self.fake_aws.forget_calls()
+        return _BEFORE[scenario.name]
 
     def reset(self) -> None:
         """Lay the world anew, as if nothing had been tried."""

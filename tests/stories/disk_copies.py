@@ -7,7 +7,7 @@ from testbed.executable import DIRECTOR_UUID, Answer, Cpi, Process
 from testbed.world import World
 
 WANTED = {"encrypted": True}
-KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+
 SIZE = 2048
 """MiB."""
 OWN_TAGS = {"team": "a", "director": "bosh", "attached_at": "2026-05-01T00:00:00Z", "bosh_call": "call-0"}
@@ -43,10 +43,6 @@ class Copied:
     def start(self, **context: Any) -> Process:
         """Ask for it without waiting for the answer; the caller ends the process."""
         return self._cpi.start("update_disk", self.cid, SIZE, WANTED, context=context)
-
-    def update_other(self, disk_cid: str) -> Answer:
-        """Ask for another key of a disk."""
-        return self._cpi.call("update_disk", disk_cid, SIZE, {**WANTED, "kms_key_arn": KEY})
 
     def delete(self, disk_cid: str) -> None:
         """Delete a disk as the Director does."""

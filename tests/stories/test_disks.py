@@ -176,13 +176,6 @@ def test_set_disk_metadata(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags, fake
     assert "TagLimitExceeded" in answer.stderr
 
 
-def test_tags_that_ec2_would_refuse(cpi: Cpi, refused: CheckRefused) -> None:
-    """More tags than EC2 allows, with those that the CPI adds, are an error before EC2 is asked."""
-    tags = {f"tag{number}": "x" for number in range(49)}
-    reason = "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
-    assert refused(cpi.call("create_disk", 1024, {"tags": tags}, None), reason) == []
-
-
 DEFAULT = {"type": "io2", "iops_per_gib": 100, "encrypted": True, "kms_key_arn": OWN_KEY}
 BY_OWN_KEY = {"Encrypted": "true", "KmsKeyId": OWN_KEY}
 

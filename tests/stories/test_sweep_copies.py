@@ -1,22 +1,11 @@
 """`cpi sweep`: the disks that update_disk has replaced, and copies that it did not finish."""
 
-import pytest
-
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi
 from testbed.killing import kill_at
-from testbed.world import World
-from tests.protocols import RunInstance
 from tests.stories.disk_copies import Copied
 from tests.stories.operators import ANY_AGE, Sweep
 
 ASK = "left to you: name it with --disk"
-
-
-@pytest.fixture
-def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied:
-    """Create a disk with data that update_disk will encrypt."""
-    return Copied(cpi, fake_aws, world, vm())
 
 
 def test_both(copied: Copied, sweep: Sweep) -> None:
