@@ -18,6 +18,9 @@ pytestmark = pytest.mark.usefixtures("warm")
 DISK = "vol-00000000000000001"
 FOUND = {"AccessKeyId": "ASIASEEDED0000000009", "SecretAccessKey": "s/SEEDED+", "SessionToken": "t/SEEDED="}
 
+NAMES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+ENVIRONMENT = dict(zip(NAMES, FOUND.values(), strict=True))
+
 
 def cpi_of(fake_aws: FakeAws, env: dict[str, str] | None = None, **aws: Any) -> Cpi:
     """Return the executable, logging all it does."""
@@ -41,8 +44,12 @@ def assume(fake_aws: FakeAws, *more: tuple[str, str]) -> Answer:
 
 def of_environment(fake_aws: FakeAws) -> Answer:
     """Make a call with the environment's keys."""
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-    return from_source(fake_aws, dict(zip(names, FOUND.values(), strict=True))).call("has_disk", DISK)
+    return from_source(fake_aws, ENVIRONMENT).call("has_disk", DISK)
+
+
+def beside_environment(fake_aws: FakeAws) -> Answer:
+    """Make a call with other keys than the environment's."""
+    return cpi_of(fake_aws, ENVIRONMENT).call("has_disk", DISK)
 
 
 def of_instance(fake_aws: FakeAws, end: int | None = None) -> Answer:
@@ -54,7 +61,7 @@ def of_instance(fake_aws: FakeAws, end: int | None = None) -> Answer:
         return from_source(fake_aws, server.environment).call("has_disk", DISK)
 
 
-@pytest.mark.parametrize("call", [assume, of_environment, of_instance])
+@pytest.mark.parametrize("call", [assume, of_environment, beside_environment, of_instance])
 def test_found_keys(fake_aws: FakeAws, call: Callable[[FakeAws], Answer]) -> None:
     """The keys of a role, the environment and an instance profile are taken out of what EC2 says."""
     message = f"not with {FOUND} and {json.dumps(FOUND)} and {' '.join(FOUND.values())}"

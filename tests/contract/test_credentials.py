@@ -194,10 +194,12 @@ def web_identity(folder: Path, name: str = "token") -> dict[str, str]:
 
 def test_web_identity(relay: Relay, tmp_path: Path) -> None:
     """A token of the environment is exchanged for a role's keys at sts_endpoint; the log does not show it."""
-    cpi = from_source(relay, web_identity(tmp_path))
-    context = {"debug": {"cpi": {"log_level": "debug"}}}
-    answer = cpi.call("has_disk", DISK, context=context)
+    keys = {"access_key_id": ABSENT, "secret_access_key": ABSENT, "credentials_source": "env_or_profile"}
+    document = config(relay.url, **keys)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
+    answer = Cpi(document, env=web_identity(tmp_path)).call("has_disk", DISK)
     assert answer.ok() is False
+    assert " DEBUG: AWS sts.AssumeRoleWithWebIdentity " in answer.stderr
     sts, ec2 = relay.calls
     assert (sts.action, sts.access_key_id) == ("AssumeRoleWithWebIdentity", "")
     wanted = {"RoleArn": ROLE_ARN, "RoleSessionName": "worker", "WebIdentityToken": WEB_TOKEN}

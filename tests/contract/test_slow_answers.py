@@ -1,5 +1,6 @@
 """Answers that come byte by byte, or that have no end: each attempt has a limit of time and of size."""
 
+import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -126,6 +127,17 @@ def test_instance_profile(fake_aws: FakeAws, case: str) -> None:
     else:
         assert answer.ok() is False
         assert asked == 2
+
+
+def test_container_that_says_too_much(fake_aws: FakeAws) -> None:
+    """A container's keys are not used if they are longer than any honest ones."""
+    body = json.dumps(imds.credentials()).encode() + b" " * 70_000
+    head = HEAD + f"Content-Length: {len(body)}\r\n\r\n".encode()
+    with Sender(lambda: iter([head, body])) as server:
+        env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
+        answer = Cpi(config(fake_aws.endpoint, **KEYLESS), env=env).call("has_disk", DISK)
+    failed(answer)
+    assert fake_aws.actions() == []
 
 
 class OddImds(Imds):

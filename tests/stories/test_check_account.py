@@ -167,6 +167,8 @@ def test_defaults(cpi_with: CpiWith, world: World) -> None:
     assert {(each["severity"], each["path"]) for each in checked(cpi, whole)} == {
         ("error", path) for path in paths
     }
+    there = {"default_key_name": "bosh", "default_iam_instance_profile": "bosh-vm"}
+    assert checked(cpi_with(**there, default_security_groups=["bosh"]), whole) == []
     own = {"key_name": "bosh", "iam_instance_profile": "bosh-vm", "security_groups": ["bosh"]}
     for vm_type in whole["vm_types"]:
         vm_type["cloud_properties"] |= own

@@ -42,12 +42,9 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
             id="own",
         ),
         pytest.param(
-            {
-                "root_disk": {"type": "gp2", "iops": 1000, "throughput": 200},
-                "ephemeral_disk": {"size": 6145, "iops": 3100, "throughput": 130},
-            },
+            {"root_disk": {"type": "gp2", "iops": 1000}},
             {**ROOT, "VolumeType": "gp2"},
-            {**EPHEMERAL, "VolumeSize": "7", "Iops": "3100", "Throughput": "130"},
+            EPHEMERAL,
             "root_disk.iops",
             id="gp2-has-no-iops",
         ),
@@ -76,33 +73,6 @@ def test_devices(
     warnings = [line for line in answer.stderr.splitlines() if "WARN" in line]
     assert bool(warnings) is bool(warning)
     assert warning in "\n".join(warnings)
-
-
-@pytest.mark.parametrize(
-    ("defaults", "own", "expected"),
-    [
-        ({"encrypted": True, "kms_key_arn": KEY}, {}, {"Encrypted": "true", "KmsKeyId": KEY}),
-        ({"encrypted": True, "kms_key_arn": KEY}, {"encrypted": None}, {}),
-    ],
-)
-def test_encryption(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    devices: Callable[[], dict[str, dict[str, str]]],
-    world: World,
-    defaults: dict[str, Any],
-    own: dict[str, Any],
-    expected: dict[str, str],
-) -> None:
-    """The ephemeral disk's own encryption wins over the default, also when it is null; the root has none."""
-    vm_cid = create_vm({"ephemeral_disk": own}, executable=cpi_with(**defaults)).result[0]
-    sent = {name: value for name, value in devices()["/dev/sdb"].items() if name not in EPHEMERAL}
-    assert {"Encrypted": "false", **sent} == {"Encrypted": "false", **expected}
-    assert devices()["/dev/xvda"] == ROOT
-    attached = [{"Name": "attachment.instance-id", "Values": [vm_cid]}]
-    volumes = world.ec2.describe_volumes(Filters=attached)["Volumes"]
-    encrypted = {volume["Attachments"][0]["Device"]: volume["Encrypted"] for volume in volumes}
-    assert encrypted == {"/dev/xvda": False, "/dev/sdb": bool(expected)}
 
 
 @pytest.mark.parametrize(

@@ -119,14 +119,8 @@ def test_hinted_disks(
     wrong = "can't use multiple availability zones: subnet in us-east-1a, VM in us-east-1{}"
     apart = create_vm({"availability_zone": world.other_zone})
     assert apart.error == failure("CloudError", wrong.format("b"))
-    assert f". '{world.subnet_id}' is in us-east-1a: correct availability_zone, or " in apart.error["message"]
-    far = create_vm(disks=[here, there, here])
-    volumes = ", and volume in us-east-1a, us-east-1b, us-east-1a"
-    assert far.error == failure("CloudError", wrong.format("a") + volumes)
-    assert far.error["message"].endswith(
-        f". '{world.subnet_id}' is in us-east-1a, '{here}' is in us-east-1a, '{there}' is in us-east-1b: "
-        "a disk can't leave its zone, so the az of its VM must stay in that zone"
-    )
+    far = create_vm(disks=[here, there])
+    assert far.error == failure("CloudError", wrong.format("a, and volume in us-east-1a, us-east-1b"))
     unknown = "vol-0123456789abcdef0"
     gone = create_vm(disks=[here, unknown])
     assert gone.error == failure("DiskNotFound", f"Disk '{unknown}' not found")

@@ -69,13 +69,13 @@ def refusal(folder: Path, content: str | bytes) -> str:
 
 @pytest.mark.parametrize(
     "content",
-    [BLOCK, ANCHORS, TRAILING_COMMAS, BLOCK.replace("\n", "\r\n"), codecs.BOM_UTF8 + BLOCK.encode()],
-    ids=[
-        "block style",
-        "anchors and merge keys",
-        "trailing commas",
-        "line ends of Windows",
-        "byte order mark",
+    [
+        pytest.param(BLOCK, id="block style"),
+        pytest.param(ANCHORS, id="anchors and merge keys"),
+        pytest.param(TRAILING_COMMAS, id="trailing commas"),
+        pytest.param(BLOCK.replace("\n", "\r\n"), id="line ends of Windows"),
+        pytest.param(BLOCK.replace(": ", ":\t"), id="tabs after colons"),
+        pytest.param(codecs.BOM_UTF8 + BLOCK.encode(), id="byte order mark"),
     ],
 )
 def test_yaml(tmp_path: Path, content: str | bytes) -> None:
