@@ -26,12 +26,6 @@ class Control:
     """
 
     def __init__(self, forget_unseen: Callable[[], None], resources: Resources) -> None:
-        """Start with no calls and no rules.
-
-        Args:
-            forget_unseen: Lets everything be seen that rules have hidden.
-            resources: The resources in moto.
-        """
         self._resources = resources
         self.hold = Hold()
         self.buckets = Buckets()

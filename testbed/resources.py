@@ -27,11 +27,6 @@ class Resources:
     """
 
     def __init__(self, lock: threading.Lock) -> None:
-        """Begin with nothing kept.
-
-        Args:
-            lock: Held while moto answers a call.
-        """
         self.generation = 0
         self._lock = lock
         self._kept: Backends = {}

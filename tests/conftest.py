@@ -18,8 +18,6 @@ from testbed.registry import Registry
 from testbed.warm import Warm
 from testbed.world import World
 
-pytest_plugins = ["tests.faults.summary"]
-"""Prints at the end of a run, wherever its tests are."""
 SLOWEST = {
     "test_aws_check.py",
     "test_console.py",

@@ -21,12 +21,6 @@ class Course:
     """The states of one resource, in order."""
 
     def __init__(self, states: list[str], enter: Callable[[str, str], None]) -> None:
-        """Enter the first state.
-
-        Args:
-            states: At least one.
-            enter: Gives the resource a state, and its reason.
-        """
         self._to_come = list(states)
         self._enter = enter
         self._is_seen = False

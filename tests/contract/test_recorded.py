@@ -9,7 +9,6 @@ from itertools import pairwise
 
 import pytest
 
-from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.replay import Replay, Step
 from testbed.world import World
@@ -114,30 +113,6 @@ def test_stemcell_change_and_delete_env(
     assert world.state() == before
     images = world.ec2.describe_images(ImageIds=[world.image_id, replay.names[OLDER_AMI]])["Images"]
     assert len(images) == 2
-
-
-def test_delete_env_after_failed_create(
-    play: Callable[..., list[Step]], world: World, fake_aws: FakeAws
-) -> None:
-    """A light stemcell is given up without its AMI, without AWS, and without a registry."""
-    fake_aws.forget_calls()
-    check(play("71-delete-env-after-failed-create.jsonl"))
-    assert fake_aws.actions() == []
-    assert world.ec2.describe_images(ImageIds=[world.image_id])["Images"] != []
-
-
-def test_dynamic_and_vip(replay: Replay, play: Callable[..., list[Step]], world: World) -> None:
-    """A dynamic and a vip network make a VM with an elastic IP; the recorder's CPI stopped there."""
-    address = world.ec2.allocate_address(Domain="vpc")
-    replay.names |= {"127.0.0.9": address["PublicIp"], "sg-1": world.groups["web"]}
-    *others, create_vm = play("72-shapes-dynamic-vip-noenv.jsonl")
-    check(others)
-    vm_cid, networks = create_vm.answer.ok()
-    assert networks == create_vm.request["arguments"][3]
-    (interface,) = world.instance(vm_cid)["NetworkInterfaces"]
-    assert [group["GroupId"] for group in interface["Groups"]] == [world.groups["web"]]
-    (held,) = world.ec2.describe_addresses(AllocationIds=[address["AllocationId"]])["Addresses"]
-    assert held["NetworkInterfaceId"] == interface["NetworkInterfaceId"]
 
 
 def test_director(play: Callable[..., list[Step]], world: World) -> None:
