@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo console demo-venv test quick faults test-testbed bench test-release e2e aws-check lifecycle lint lock \
-	stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check clean venv
+	e2e-tools stemcell-lines vendor sbom instance-types docs schema docs-check iam-policy-check clean venv
 
 help: ## Say what there is to make
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-16s %s\n", $$1, $$2 }' Makefile
@@ -45,10 +45,12 @@ bench: venv ## Measure the executable beside a plain boto3 script; BENCH_ARGS="-
 test-release: venv ## Run the tests of the release and its job, over the real ERB and as under bpm; needs ruby
 	$(BIN)/python -m pytest -n auto tests/release --ignore=tests/release/test_stemcell_lines.py $(PYTEST_ARGS)
 
-e2e: venv ## Publish, install and upgrade the release with the real bosh CLI; needs Go, ruby and a compiler
+e2e: e2e-tools ## Publish, install and upgrade the release with the real bosh CLI; needs Go, ruby and a compiler; HASTY=1
+	E2E_HASTY="$(HASTY)" $(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
+
+e2e-tools: venv # what it needs
 	@sh scripts/e2e-tools
 	@sh scripts/vendor
-	$(BIN)/python -m pytest tests/e2e $(PYTEST_ARGS)
 
 stemcell-lines: venv ## Compile and run the release as on each stemcell line; as root; LINES="jammy noble" HASTY=1 KEEP=/folder
 	@sh scripts/vendor

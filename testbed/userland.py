@@ -30,10 +30,11 @@ _LEFT_OUT: Final = ("/usr/share/doc/*", "/usr/share/info/*", "/usr/share/locale/
 _UUTILS: Final = "/usr/lib/cargo/bin/coreutils"
 """The folder in which Debian's package has a link for each of its programs."""
 # Not -O0: that keeps a function of _multiprocessing that nothing calls, which needs /dev/shm to link.
-_HASTY: Final = """#!/bin/sh
+HASTY: Final = """#!/bin/sh
 case " $* " in *" -fprofile-generate "*) exit 1 ;; esac
 exec /usr/bin/{} "$@" -O1
 """
+"""A compiler that optimises little, and does not count what a program does: it is done sooner."""
 _VCAP: Final = {
     "passwd": f"x:{VCAP}:{VCAP}::/home/vcap:/bin/bash",
     "group": f"x:{VCAP}:",
@@ -158,12 +159,9 @@ class Userland:
                     path.symlink_to(f"{_UUTILS}/{program.name}")
 
     def hurry_compiler(self) -> None:
-        """Have a compiler that optimises little, and does not count what a program does: it is done sooner.
-
-        Its programs are slow. The real one has the line's version and options, and all warnings and errors.
-        """
+        """Have a hasty compiler, with the line's version and options, and all warnings and errors."""
         hasty = self.root / "usr/local/bin/gcc"
-        hasty.write_text(_HASTY.format(self.line.compiler))
+        hasty.write_text(HASTY.format(self.line.compiler))
         hasty.chmod(0o755)
 
     def said(self, *command: str) -> str:

@@ -18,8 +18,6 @@ from testbed.registry import Registry
 from testbed.warm import Warm
 from testbed.world import World
 
-pytest_plugins = ["tests.faults.summary"]
-"""Prints at the end of a run, wherever its tests are."""
 SLOWEST = {
     "test_aws_check.py",
     "test_console.py",
@@ -118,9 +116,7 @@ def fake_aws(server: FakeAws) -> FakeAws:
 @pytest.fixture
 def world(fake_aws: FakeAws) -> World:
     """Return a laid world, with no calls counted yet."""
-    laid = fake_aws.lay()
-    fake_aws.forget_calls()
-    return laid
+    return fake_aws.lay()
 
 
 @pytest.fixture

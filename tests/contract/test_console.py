@@ -18,6 +18,7 @@ create_disk 1024 {"type": "gp2"}
 
 no_such_method "x"
 has_vm i-123
+???
 {"method": "ping", "arguments": [], "context": {"director_uuid": "me"}}
 {"method"
 state
@@ -58,22 +59,22 @@ def test_piped_lines() -> None:
         lines = LINES.replace("{file}", named["check"]).replace("{director}", named["director"])
         text, stderr, status = console.finish(lines)
         assert (stderr, status, console.left()) == ("", 0, [])
-    info, disk, unknown, ping, state, denied, absent = documents(text)
+    info, disk, unknown, ping, malformed, state, denied, absent = documents(text)
     assert json.loads(called.stdout) == info
     assert info["result"]["stemcell_formats"] == ["aws-raw", "aws-light"]
     assert state["volumes"] == [disk["result"]]
     assert unknown["error"]["message"] == "Method is not known, got: 'no_such_method'"
     assert ping["result"] == "pong"
+    assert malformed["error"]["type"] == "InvalidCall"
     assert "UnauthorizedOperation: Not you." in denied["error"]["message"]
     assert absent["result"] is False
     assert re.search(r"^stderr: .*Finished info in", text, re.MULTILINE)
     assert re.findall(r"^Bad line: (.{15})", text, re.MULTILINE) == [
         "an argument is ",
-        "this request is",
         "this is no rule",
         "this is no rule",
-        "it is fault and",
-        "the command cou",
+        "it is one of: c",
+        "the CPI could n",
     ]
     assert "\nMETHOD [ARGUMENT ...]" in text
     assert re.findall(r"^exit status (\d)$", text, re.MULTILINE) == ["1", "0", "1", "2"]

@@ -1,5 +1,6 @@
 """What the end-to-end tests share: the release, installed by the real CLI, and real agents."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -11,11 +12,9 @@ import pytest
 from testbed.bosh_cli import TOOLS, Bosh, Run
 from testbed.cloud import FakeAws
 from testbed.environment import JOB, Environment, write_stemcell
-from testbed.executable import Answer
 from testbed.hypervisor import Hypervisor
 from testbed.world import World
-from tests.e2e import job
-from tests.e2e.compilation import Compilation, compile_release, pack, stemcell
+from tests.e2e.compilation import Compilation, compile_release, hasty_path, pack, stemcell
 from tests.e2e.publication import Pipeline, checked
 
 
@@ -29,7 +28,6 @@ class Installation:
         settings: What the VM's agent booted with.
         expected: What it has to boot with, but for what each VM has of its own.
         actions: What the VM's agent was asked for.
-        answer: What the VM's job answered when it was asked for its own VM, by has_vm.
         instance: What EC2 knew of the VM.
         things: The world's state while it was there.
         left: The world's state afterwards.
@@ -43,7 +41,6 @@ class Installation:
     settings: dict[str, Any]
     expected: dict[str, Any]
     actions: list[str]
-    answer: Answer
     instance: dict[str, Any]
     things: dict[str, list[str]]
     left: dict[str, list[str]]
@@ -104,7 +101,10 @@ def compilation(server: FakeAws, bosh: Bosh, release: Path, folder: Path) -> Com
     server.reset()
     place = folder / "compilation"
     place.mkdir()
-    made = compile_release(bosh, place, release, server, server.lay())
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("E2E_HASTY"):
+            patch.setenv("PATH", hasty_path(place / "compiler"))
+        made = compile_release(bosh, place, release, server, server.lay())
     bosh.save()
     return made
 
@@ -138,7 +138,6 @@ def installation(server: FakeAws, hypervisor: Hypervisor, compiled: Path, folder
     vcap = folder / "vcap"
     for part in ("data", "jobs", "packages"):
         shutil.copytree(machine.folder / part, vcap / part, symlinks=True)
-    answer = job.on(machine.folder).call("has_vm", machine.instance_id)
     deleted = environment.delete()
     deleted.ok()
     return Installation(
@@ -147,7 +146,6 @@ def installation(server: FakeAws, hypervisor: Hypervisor, compiled: Path, folder
         settings=settings,
         expected=environment.agent_settings,
         actions=actions,
-        answer=answer,
         instance=instance,
         things=things,
         left=world.state(),

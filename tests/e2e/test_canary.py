@@ -84,34 +84,6 @@ def test_names(canary: Path, pipeline: Pipeline) -> None:
     assert (ours["commit_hash"], ours["uncommitted_changes"]) == (head, False)
 
 
-def test_only_names_differ(canary: Path, pipeline: Pipeline) -> None:
-    """Files are those of the ordinary release, and where they differ, no ordinary name is left."""
-    _, ours = parts(canary)
-    manifest, ordinary = parts(pipeline.tarball)
-    renamed = {f"jobs/{each['name']}.tgz": f"jobs/{each['name']}_python.tgz" for each in manifest["jobs"]}
-    renamed |= {
-        f"packages/{each['name']}.tgz": f"packages/canary-{each['name']}.tgz" for each in manifest["packages"]
-    }
-    assert {renamed[name] for name in ordinary if name in renamed} == set(ours)
-    new = re.compile("|".join(["aws_cpi_python", *(f"canary-{re.escape(name)}" for name in PACKAGES)]))
-    old = re.compile("|".join(["aws_cpi", *map(re.escape, PACKAGES), "process cpi", "sudoers.d/cpi"]))
-    differing = []
-    for name, theirs in ordinary.items():
-        if name not in renamed:
-            continue
-        found = ours[renamed[name]]
-        assert found.keys() == theirs.keys()
-        for path in theirs:
-            if name.startswith("jobs/"):
-                assert old.findall(new.sub("", found[path].decode())) == [], (name, path)
-            if found[path] != theirs[path]:
-                differing.append((name, path))
-    packages = [(name, path) for name, path in differing if name.startswith("packages/")]
-    assert packages == [(f"packages/{name}.tgz", "packaging") for name in PACKAGES]
-    for name, path in packages:
-        assert old.findall(new.sub("", ours[renamed[name]][path].decode())) == []
-
-
 class Both(Environment):
     """An environment with the ordinary job on the Director's VM; create-env itself uses the canary."""
 

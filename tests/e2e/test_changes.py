@@ -1,4 +1,4 @@
-"""One environment through all that create-env can be asked for, on stemcells of either kind."""
+"""One environment through all that create-env can be asked for."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,9 +14,7 @@ from tests.e2e.life import FRESH, GONE, NEW_DISK, NEW_VM, Life
 pytestmark = pytest.mark.timeout(3600)
 
 
-@pytest.mark.parametrize("api_version", [2, 3])
 def test_life(
-    api_version: int,
     environment: Environment,
     hypervisor: Hypervisor,
     world: World,
@@ -26,12 +24,9 @@ def test_life(
     """Fresh, again, with a larger disk, another type, another stemcell, and gone: each as it should be."""
     other_image = register_image(world.ec2, "another-light-stemcell")
     life = Life(environment, hypervisor, world, disk_of)
-    environment.stemcell = write_stemcell(tmp_path, world.image_id, "1.1", api_version)
 
     # Fresh.
     run, machine, disk = life.create(*FRESH)
-    contexts = {call.request["context"]["vm"]["stemcell"]["api_version"] for call in run.calls}
-    assert contexts == {api_version}
     assert (disk["Size"], disk["VolumeType"]) == (20, "gp3")
     assert "registry" not in machine.settings
 
@@ -59,7 +54,7 @@ def test_life(
     assert disk["VolumeId"] == larger["VolumeId"]
 
     # Another stemcell: another VM of another image with the same disk.
-    environment.stemcell = write_stemcell(tmp_path, other_image, "1.2", api_version)
+    environment.stemcell = write_stemcell(tmp_path, other_image, "1.2", 3)
     run, restemmed, disk = life.create("create_stemcell", *NEW_VM, "delete_stemcell")
     assert world.instance(restemmed.instance_id)["ImageId"] == other_image
     assert disk["VolumeId"] == larger["VolumeId"]

@@ -4,7 +4,9 @@ import uuid
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.environment import ADDRESS, part
+from tests.e2e import job
 from tests.e2e.compilation import Compilation
 from tests.e2e.conftest import Installation
 
@@ -66,3 +68,19 @@ def test_no_secret_in_the_debug_log(
         assert [text for text in run.said_by_programs if value in text] == []
         assert [command for command in run.commands if value in command] == []
         assert value not in run.output
+
+
+def test_info(installation: Installation) -> None:
+    """`info`, which carries no version, announces contract 3 and both kinds of stemcells."""
+    announced = job.on(installation.vcap).call("info", api_version=None).ok()
+    assert announced["api_version"] == 3
+    assert set(announced["stemcell_formats"]) == {"aws-light", "aws-raw"}
+
+
+def test_commands(installation: Installation, fake_aws: FakeAws) -> None:
+    """An operator's commands run from the job, with its configuration and all that Python needs for them."""
+    swept = job.on(installation.vcap, "sweep --director somebody --json").raw(b"")
+    assert (swept.returncode, swept.document["strays"]) == (0, [])
+    assert "DescribeVolumes" in fake_aws.actions()
+    checked_before = job.on(installation.vcap, "preflight --json").raw(b"")
+    assert (checked_before.returncode, checked_before.document["is_ready"]) == (0, True)

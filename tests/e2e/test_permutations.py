@@ -55,24 +55,3 @@ def test_agent_boots_from_user_data(
     assert caller.call("delete_vm", vm_cid).ok() is None
     assert hypervisor.settle() == []
     assert registry.requests == []
-
-
-@pytest.mark.parametrize("permutation", placed(Place.REGISTRY), ids=str)
-def test_agent_needs_user_data(
-    permutation: Permutation,
-    fake_aws: FakeAws,
-    world: World,
-    registry: Registry,
-    hypervisor: Hypervisor,
-    tmp_path: Path,
-) -> None:
-    """With the settings in the registry, today's agent does not start, and does not ask the registry."""
-    caller = Caller(permutation, fake_aws, registry)
-    arguments = vm_arguments(world, agents.environment(tmp_path))
-    vm_cid = created_vm(permutation, caller.call("create_vm", *arguments).ok(), arguments[3])
-    with pytest.raises(RuntimeError, match="Metadata does not provide settings"):
-        hypervisor.settle()
-    assert [request.method for request in registry.requests] == ["PUT"]
-    assert caller.call("delete_vm", vm_cid).ok() is None
-    assert registry.documents == {}
-    assert hypervisor.settle() == []

@@ -42,42 +42,14 @@ class Step(NamedTuple):
     calls: frozenset[str] = frozenset()
 
 
-class Again(NamedTuple):
-    """An error that says of a request which is made again: that is done.
-
-    Attributes:
-        why: Why that is right.
-        kind: The error's type.
-    """
-
-    why: str
-    kind: str
-
-
-class Retried(NamedTuple):
-    """A fault that passes, and the request fails all the same, with an error that the Director retries.
-
-    Attributes:
-        why: Why that is right.
-        call: Which call.
-        kinds: The names of the faults.
-    """
-
-    why: str
-    call: str
-    kinds: frozenset[str]
-
-
 class Unlisted(NamedTuple):
     """What `cpi sweep` does not list.
 
     Attributes:
-        why: Why that is right.
         prefixes: Of its ids.
         is_complete: Whether it has to be one of `Painter.complete_images`.
     """
 
-    why: str
     prefixes: tuple[str, ...]
     is_complete: bool = False
 
@@ -128,7 +100,6 @@ OUTLIVED: dict[str, list[Outlived]] = {
         ),
     ],
     SPREAD: [BUILT_IN_TABLE],
-    "create_vm from a launch template": [BUILT_IN_TABLE],
     OUTSIDE: [BUILT_IN_TABLE],
     FROM_GROUP_FAST: [
         Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))
@@ -187,80 +158,43 @@ STEPS: dict[str, list[Step]] = {
         for left in range(1, len(BALANCERS) + 1)
     ],
 }
-AGAIN: dict[str, Again] = {
-    "delete_disk": Again(
-        "The contract has DiskNotFound for an unknown disk, and callers take it as deleted",
-        "Bosh::Clouds::DiskNotFound",
-    ),
-    "delete_network": Again(
-        "The contract has NetworkNotFound for an unknown network, and the Director takes it as deleted",
-        "Bosh::Clouds::NetworkNotFound",
-    ),
-    "detach_disk": Again(
-        "The contract has DiskNotAttached for a disk that is not attached",
-        "Bosh::Clouds::DiskNotAttached",
-    ),
+DONE_BEFORE = {
+    # The contract has these errors for what is unknown, or not attached, and callers take them for done.
+    "delete_disk": "Bosh::Clouds::DiskNotFound",
+    "delete_network": "Bosh::Clouds::NetworkNotFound",
+    "detach_disk": "Bosh::Clouds::DiskNotAttached",
 }
+"""The type of the error that says of a request which is made again that it is done."""
 UNCERTAIN = frozenset(
-    {"HTTP 500 once", "connection dropped", "connection reset", "answer lost", "lost, then throttled"}
+    {"HTTP 500 once", "time-out", "connection reset", "answer lost", "lost, then throttled"}
 )
-LAST_ADDRESS = [
-    Retried(
-        "The first attempt at the launch may have taken the last free address, though EC2 does not show "
-        "its instance: a launch in the next subnet could be a second one. The Director's retry has an "
-        "answer that is certain, and gets to the next subnet",
-        "RunInstances",
-        UNCERTAIN,
-    )
-]
-RETRIED: dict[str, list[Retried]] = {
-    OTHER_ZONE: LAST_ADDRESS,
-    TOO_LOW: [
-        Retried(
-            "The first attempt at the launch may have launched the VM, though EC2 does not show it: a launch "
-            "on demand could be a second one. The Director's retry has an answer that is certain",
-            "RunInstances",
-            UNCERTAIN,
-        )
-    ],
-    OUTSIDE: [
-        Retried(
-            "The first attempt at the launch may have taken the last place in the group, though EC2 does not "
-            "show its instance: a launch outside could be a second one. The Director's retry has an answer "
-            "that is certain, and gets outside",
-            "RunInstances",
-            UNCERTAIN,
-        )
-    ],
-}
-
+"""After these AWS may have done what it refuses, or throttles, when it is asked again."""
+RETRIED = {OTHER_ZONE, TOO_LOW, OUTSIDE}
+"""The first attempt at their launch may have launched the VM, though EC2 does not show it, and have taken the
+last free address, or the group's last place. A launch elsewhere could be a second one: the request fails, and
+the Director's retry has an answer that is certain.
+"""
 UNLISTED: dict[str, Unlisted] = {
-    "snapshot_disk": Unlisted(
-        "A snapshot that the Director does not know has the same tags as one that it knows: docs/sweep.md "
-        "says that the sweep lists none of them. The next equal call adopts it",
-        ("snap-",),
-    ),
+    # A snapshot that the Director does not know has the same tags as one that it knows: the sweep lists none
+    # of them (docs/sweep.md). The next equal call adopts it.
+    "snapshot_disk": Unlisted(("snap-",)),
+    # So it is with a whole AMI.
     **dict.fromkeys(
         ("create_stemcell that is copied", "create_stemcell with its image"),
-        Unlisted(
-            "A whole AMI that the Director does not know looks like one that it knows: the sweep lists none "
-            "of them (docs/sweep.md). The next equal call adopts it",
-            ("ami-", "snap-"),
-            is_complete=True,
-        ),
+        Unlisted(("ami-", "snap-"), is_complete=True),
     ),
 }
 """What may stay unlisted: after SIGKILL, or with its id in the log if its undo is refused."""
 
 
 def is_retried(scenario: str, call: str, kind: str) -> bool:
-    """Whether the request may fail in this case, if the Director retries it."""
-    return any(call == each.call and kind in each.kinds for each in RETRIED.get(scenario, []))
+    """Whether the request may fail after a fault that passes, if the Director retries it."""
+    return scenario in RETRIED and call == "RunInstances" and kind in UNCERTAIN
 
 
 def is_done_before(scenario: str, kind: str) -> bool:
     """Whether this type of error says that what is asked for again is done."""
-    return scenario in AGAIN and AGAIN[scenario].kind == kind
+    return DONE_BEFORE.get(scenario) == kind
 
 
 def outlived(scenario: str, call: str) -> Change | None:

@@ -73,7 +73,7 @@ class Kind:
     """One way in which things go wrong.
 
     Attributes:
-        name: For the table.
+        name: As in the case's name.
         expected: What the request has to come to.
         rule: What the stand-in for AWS does at a call of this action.
         harm: Makes the request, with the fault at a call, and returns its answer, or that to
@@ -137,12 +137,9 @@ def _lost_then_throttled(stage: Stage, call: Call) -> Answer:
     return _ruled(stage, call, lambda _: {"drop": "after"})
 
 
-def _interrupted(stage: Stage, call: Call, when: When) -> Answer:
-    return interrupt_at(stage.fake_aws, stage.start, call.nth, when=when, action=call.action)
-
-
-def _abandoned(stage: Stage, call: Call, when: When) -> Answer:
-    return abandon_at(stage.fake_aws, stage.start, call.nth, when=when, action=call.action)
+def _harmed(harm: Callable[..., Answer], stage: Stage, call: Call) -> Answer:
+    """Harm the process before a call's answer: it can't tell whether the call has taken effect."""
+    return harm(stage.fake_aws, stage.start, call.nth, when="after", action=call.action)
 
 
 def _killed(stage: Stage, call: Call, when: When) -> Answer:
@@ -156,29 +153,19 @@ REFUSED = Kind(
     lambda action: {"error": refusal(action), "times": None},
     words=lambda action: (action, refusal(action)["code"]),
 )
-TRANSIENT = (
-    Kind("throttled once", Expected.SURVIVED, lambda action: {"error": throttle(action)}),
-    Kind(
-        f"throttled {THROTTLED_SECONDS} s",
-        Expected.SURVIVED,
-        lambda action: {"error": throttle(action), "seconds": THROTTLED_SECONDS / SPEED},
-    ),
-    Kind("HTTP 500 once", Expected.SURVIVED, lambda action: {"error": fault(action)}),
-    Kind("connection dropped", Expected.SURVIVED, lambda _: {"drop": "before"}),
-    Kind("answer lost", Expected.SURVIVED, lambda _: {"drop": "after"}),
-    Kind("lost, then throttled", Expected.SURVIVED, harm=_lost_then_throttled),
+THROTTLED = Kind("throttled once", Expected.SURVIVED, lambda action: {"error": throttle(action)})
+THROTTLED_LONG = Kind(
+    f"throttled {THROTTLED_SECONDS} s",
+    Expected.SURVIVED,
+    lambda action: {"error": throttle(action), "seconds": THROTTLED_SECONDS / SPEED},
 )
-THROTTLED, THROTTLED_LONG, FAULT, DROPPED, LOST, _ = TRANSIENT
+FAULT = Kind("HTTP 500 once", Expected.SURVIVED, lambda action: {"error": fault(action)})
+LOST = Kind("answer lost", Expected.SURVIVED, lambda _: {"drop": "after"})
+LOST_THROTTLED = Kind("lost, then throttled", Expected.SURVIVED, harm=_lost_then_throttled)
 NOT_FOUND_YET = Kind("not found yet", Expected.SURVIVED, lambda _: {"unseen": LOOKS})
 ANSWER_MALFORMED = Kind("answer malformed", Expected.SURVIVED, lambda _: {"replace": [[r"\A.*\Z", "<html>"]]})
-TERMINATED = (
-    Kind("SIGTERM before", Expected.ENDED, harm=partial(_interrupted, when="before")),
-    Kind("SIGTERM after", Expected.ENDED, harm=partial(_interrupted, when="after")),
-)
-ABANDONED = (
-    Kind("stdout closed before", Expected.ABANDONED, harm=partial(_abandoned, when="before")),
-    Kind("stdout closed after", Expected.ABANDONED, harm=partial(_abandoned, when="after")),
-)
+TERMINATED = Kind("SIGTERM", Expected.ENDED, harm=partial(_harmed, interrupt_at))
+ABANDONED = Kind("stdout closed", Expected.ABANDONED, harm=partial(_harmed, abandon_at))
 AWS_ENDS = "Server.InternalError: Internal error on launch"
 ACCOUNT_ENDS = "Client.VolumeLimitExceeded: Volume limit exceeded"
 """EC2's own example ("Instance terminates immediately", EC2 user guide); its code is Server.InternalError."""
@@ -229,37 +216,31 @@ OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
     "PutSnapshotBlock": BLOCK_REFUSED,
 }
 """What befalls these calls alone."""
-OF_MADE = (NOT_FOUND_YET, ANSWER_MALFORMED, *LAUNCHES)
+OF_MAKING = (LOST_THROTTLED, NOT_FOUND_YET, ANSWER_MALFORMED)
 """What befalls only calls that make something."""
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, harm=partial(_killed, when="before"))
 KILLED = Kind("SIGKILL after", Expected.REPEATED, harm=partial(_killed, when="after"))
-OF_CHANGES = (REFUSED, *TRANSIENT[1:], *TERMINATED, *ABANDONED, KILLED)
-"""What befalls each call that changes something; throttled for long begins with throttled once."""
-OF_READS = (REFUSED, THROTTLED_LONG, DROPPED, TERMINATED[0], ABANDONED[0])
-"""What befalls each call that reads: a lost answer is a lost call, and after it all is as before it."""
-KINDS = (
-    *(REFUSED, *TRANSIENT, NOT_FOUND_YET, ANSWER_MALFORMED, *TERMINATED, *ABANDONED, KILLED_FIRST, KILLED),
-    *(*LAUNCHES, SUBNET_FULL, DEVICE_TAKEN, *BLOCK_REFUSED),
-)
+OF_READS = (REFUSED, THROTTLED_LONG)
+"""What befalls each call that reads."""
+ENDS = (TERMINATED, ABANDONED)
+"""What ends the process early: before anything is changed it is the same at each call."""
+OF_CHANGES = (*OF_READS, FAULT, LOST, *ENDS, KILLED)
+"""What befalls each call that changes something."""
 
 
-def kinds_at(call: Call, place: int) -> Iterator[Kind]:
-    """List what may befall a call.
-
-    Args:
-        call: The call.
-        place: Which of the request's calls it is; 0 is the first.
-    """
-    if call.action.startswith("Describe"):
-        yield from OF_READS
-    else:
+def kinds_at(call: Call) -> Iterator[Kind]:
+    """List what may befall a call."""
+    if call.is_first:
+        yield KILLED_FIRST  # later it is the same as after the call before it
+    if not call.action.startswith("Describe"):
         yield from OF_CHANGES
+    else:
+        yield from OF_READS
+        if call.is_first or not call.is_gathering:
+            yield from ENDS
     if call.action in MAKING:
-        yield from (NOT_FOUND_YET, ANSWER_MALFORMED)
+        yield from OF_MAKING
     yield from OF_ACTIONS.get(call.action, ())
-    if place == 0:
-        # Later on it is the same as after the call before it.
-        yield KILLED_FIRST
 
 
 @dataclass(frozen=True)
@@ -288,8 +269,18 @@ class Case:
         return f"{self.scenario.name}-{self.call}-{self.kind.name}{second}".replace(" ", "_")
 
 
-def cases(scenario: Scenario) -> Iterator[Case]:
-    """List all that may befall a scenario."""
-    for place, call in enumerate(scenario.each()):
-        spared = OF_MADE if str(call) in scenario.refused else ()
-        yield from (Case(scenario, call, kind) for kind in kinds_at(call, place) if kind not in spared)
+def cases(scenarios: Sequence[Scenario]) -> Iterator[Case]:
+    """List all that may befall these scenarios.
+
+    Until a request changes something, its calls are those of each scenario that has begun with the same ones:
+    a fault there shows nothing new.
+    """
+    begun = set()
+    for scenario in scenarios:
+        for place, call in enumerate(scenario.each(), 1):
+            beginning = (scenario.method, *scenario.calls[:place])
+            if call.is_gathering and beginning in begun:
+                continue
+            begun.add(beginning)
+            spared = (*OF_MAKING[1:], *LAUNCHES) if str(call) in scenario.refused else ()
+            yield from (Case(scenario, call, kind) for kind in kinds_at(call) if kind not in spared)

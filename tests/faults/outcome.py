@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from testbed.executable import SECRETS, Answer
 from testbed.registry import PASSWORD
@@ -13,9 +13,6 @@ from tests.faults.kinds import REFUSED, Case, Expected
 from tests.faults.picture import Painter, lasting
 from tests.faults.scenario import Change
 
-LEFT, UNKNOWN, MALFORMED, OTHER = "left behind", "Unknown", "malformed", "otherwise wrong"
-COLUMNS = (LEFT, UNKNOWN, MALFORMED, OTHER)
-"""What may be wrong, as the table has it."""
 TYPES = {
     f"Bosh::Clouds::{name}"
     for name in (
@@ -38,13 +35,6 @@ UNDO_FAILED = "Perhaps left behind"
 GONE = "The caller is gone and did not read the response"
 
 
-class Problem(NamedTuple):
-    """Something that is wrong, and the column of the table that it counts in."""
-
-    column: str
-    text: str
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What a case came to.
@@ -61,7 +51,7 @@ class Outcome:
     before: Sequence[str]
     painter: Painter
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[str]:
         """List what is wrong."""
         if self._is_abandoned:
             return [*self._of_silence(), *_shown_secrets(self.answer), *self._of_undo(), *self._of_world()]
@@ -74,11 +64,11 @@ class Outcome:
         """Whether nobody reads the response."""
         return self.case.kind.expected == Expected.ABANDONED
 
-    def _of_silence(self) -> Iterator[Problem]:
+    def _of_silence(self) -> Iterator[str]:
         """Without a reader, only the exit status and the log show the result."""
         answer = self.answer
         if (answer.returncode, answer.stdout) != (1, b"") or GONE not in answer.stderr:
-            yield Problem(OTHER, f"nobody read its answer, and its exit status is {answer.returncode}")
+            yield f"nobody read its answer, and its exit status is {answer.returncode}"
 
     @property
     def _is_done(self) -> bool:
@@ -105,7 +95,7 @@ class Outcome:
         """Whether it may fail though the fault passes."""
         return is_retried(self.case.scenario.name, str(self.case.call), self.case.kind.name)
 
-    def _of_success(self) -> Iterator[Problem]:
+    def _of_success(self) -> Iterator[str]:
         case, answer = self.case, self.answer
         if answer.error is not None:
             return
@@ -114,16 +104,16 @@ class Outcome:
             self.painter.name(shown, "made")
         result = self.painter.named(json.dumps(shown))
         if result != case.scenario.result:
-            yield Problem(OTHER, f"it answered {result}")
+            yield f"it answered {result}"
         if not self.may_succeed:
-            yield Problem(OTHER, f"it succeeded: {self._hint}")
+            yield f"it succeeded: {self._hint}"
 
     @property
     def _hint(self) -> str:
         """What to do if a success is right after all."""
         call, name = self.case.call, self.case.scenario.name
         if self.is_retried:
-            return f"if right, drop the row of {call} from RETRIED[{name!r}] in tests/faults/allowed.py"
+            return f"if right, drop {name!r} from RETRIED in tests/faults/allowed.py"
         if self.case.kind is REFUSED:
             return f"if right, add a row for {call} to OUTLIVED[{name!r}] in tests/faults/allowed.py"
         return "after this fault it must not"
@@ -136,48 +126,49 @@ class Outcome:
         is_ended_early = kind.expected == Expected.ENDED and not self.case.call.is_settled
         return not (is_refused or self.is_retried or is_ended_early)
 
-    def _of_error(self) -> Iterator[Problem]:
+    def _of_error(self) -> Iterator[str]:
         error = self.answer.error
         if error is None:
             return
         if error["type"] not in TYPES:
-            yield Problem(UNKNOWN, f"type {error['type']}: {error['message']}")
+            yield f"type {error['type']}: {error['message']}"
         if not self.is_foreseen(error):
-            yield Problem(OTHER, f"it failed: {error}")
+            yield f"it failed: {error}"
 
     def is_foreseen(self, error: dict[str, Any]) -> bool:
         """Whether the fault asks for this error."""
         is_foreseen: dict[Expected, bool] = {
             Expected.SURVIVED: self.is_retried and error["ok_to_retry"],
-            Expected.REFUSED: self.outlived is None and self._is_refusal(error) and not error["ok_to_retry"],
-            Expected.BUSY: self._is_refusal(error) and error["ok_to_retry"],
+            Expected.REFUSED: self.outlived is None and self.is_refusal(error) and not error["ok_to_retry"],
+            Expected.BUSY: self.is_refusal(error) and error["ok_to_retry"],
             Expected.ENDED: "interrupted by SIGTERM" in error["message"],
             Expected.REPEATED: self._is_done_before(error),
         }
         return is_foreseen[self.case.kind.expected]
 
-    def _is_refusal(self, error: dict[str, Any]) -> bool:
+    def is_refusal(self, error: dict[str, Any]) -> bool:
+        """Whether it is AWS's error."""
         return all(word in error["message"] for word in self.case.kind.words(self.case.call.action))
 
-    def _of_undo(self) -> Iterator[Problem]:
+    def _of_undo(self) -> Iterator[str]:
         """What AWS refuses for good may be what the undo needs; any other fault it has to live with."""
         if UNDO_FAILED in self.answer.stderr and not self.may_fail_to_undo:
-            yield Problem(OTHER, f"its log says: {UNDO_FAILED}")
+            yield f"its log says: {UNDO_FAILED}"
 
     @property
     def may_fail_to_undo(self) -> bool:
         """Whether its undo may be refused."""
         return REFUSED in self.case.kinds
 
-    def _of_world(self) -> Iterator[Problem]:
+    def _of_world(self) -> Iterator[str]:
         found, wanted = self.painter.picture(), self._wanted()
         if not self._is_done or self.case.then:  # what one fault has undone is repeated after the other
             found, wanted = lasting(found), [lasting(each) for each in wanted]
         if found not in wanted:
             yield from self._of_rest(min((difference(found, each) for each in wanted), key=len))
 
-    def _of_rest(self, lines: list[str]) -> Iterator[Problem]:
-        yield Problem(LEFT, "\n  ".join(["the world is another:", *lines]))
+    def _of_rest(self, lines: list[str]) -> Iterator[str]:
+        yield "\n  ".join(["the world is another:", *lines])
 
     def _wanted(self) -> list[list[str]]:
         """List the pictures that are well."""
@@ -219,11 +210,11 @@ def difference(found: Sequence[str], wanted: Sequence[str]) -> list[str]:
     return [*(f"+ {line}" for line in more.elements()), *(f"- {line}" for line in less.elements())]
 
 
-def _malformed(answer: Answer) -> Iterator[Problem]:
+def _malformed(answer: Answer) -> Iterator[str]:
     try:
         document = answer.document
     except AssertionError as problem:
-        yield Problem(MALFORMED, str(problem))
+        yield str(problem)
         return
     shape = {"result": object, "error": dict | None, "log": str}
     error_shape = {"type": str, "message": str, "ok_to_retry": bool}
@@ -232,7 +223,7 @@ def _malformed(answer: Answer) -> Iterator[Problem]:
         or (_has_shape(document["error"], error_shape) and document["result"] is None)
     )
     if not is_shaped or answer.returncode != 0:
-        yield Problem(MALFORMED, f"exit status {answer.returncode}: {answer.stdout!r}")
+        yield f"exit status {answer.returncode}: {answer.stdout!r}"
 
 
 def _has_shape(document: dict[str, Any], shape: dict[str, Any]) -> bool:
@@ -241,8 +232,6 @@ def _has_shape(document: dict[str, Any], shape: dict[str, Any]) -> bool:
     )
 
 
-def _shown_secrets(answer: Answer) -> Iterator[Problem]:
+def _shown_secrets(answer: Answer) -> Iterator[str]:
     shown = answer.stdout.decode(errors="replace") + answer.stderr
-    yield from (
-        Problem(MALFORMED, f"it shows {secret}") for secret in (*SECRETS, PASSWORD) if secret in shown
-    )
+    yield from (f"it shows {secret}" for secret in (*SECRETS, PASSWORD) if secret in shown)

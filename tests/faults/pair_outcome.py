@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tests.faults.allowed import OPEN_REQUEST, OUTLIVED, STEPS, UNLISTED
+from tests.faults.allowed import OPEN_REQUEST, OUTLIVED, STEPS, UNCERTAIN, UNLISTED
 from tests.faults.kinds import REFUSED, Case, Expected
-from tests.faults.outcome import UNDO_FAILED, Outcome, Problem
+from tests.faults.outcome import UNDO_FAILED, Outcome
 from tests.faults.scenario import Change
 
 RESOURCE = re.compile(r"\+ (?:(?:instance|volume|snapshot|image|subnet) new|eni |placement group )")
@@ -56,7 +56,16 @@ class PairOutcome(Outcome):
     def is_foreseen(self, error: dict[str, Any]) -> bool:
         """The error of the first fault is the one that counts, unless the request goes on after it."""
         first, second = self._each
+        if self._may_have_launched:  # only the Director's retry, with the same token, finds the VM
+            return second.is_refusal(error) and error["ok_to_retry"]
         return first.is_foreseen(error) or (self._goes_on and second.is_foreseen(error))
+
+    @property
+    def _may_have_launched(self) -> bool:
+        """Whether a refused launch was tried before, without an answer that is certain."""
+        first, second = self._each
+        is_launch = first.case.call.action == second.case.call.action == "RunInstances"
+        return is_launch and first.case.kind.name in UNCERTAIN and second.case.kind is REFUSED
 
     @property
     def _goes_on(self) -> bool:
@@ -80,7 +89,7 @@ class PairOutcome(Outcome):
             ]
         return pictures + self._unfinished
 
-    def _of_rest(self, lines: list[str]) -> Iterator[Problem]:
+    def _of_rest(self, lines: list[str]) -> Iterator[str]:
         """What is left after a refused undo or a SIGKILL is listed by sweep, or belongs to what is listed."""
         is_killed = any(kind.expected == Expected.REPEATED for kind in self.case.kinds)
         is_refused = self.may_fail_to_undo and (is_killed or UNDO_FAILED in self.answer.stderr)

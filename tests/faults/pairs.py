@@ -8,7 +8,7 @@ import random
 import signal
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import Enum
+from enum import Enum, auto
 
 from testbed.executable import PATIENCE, Answer, Process, finish
 from testbed.killing import hold_next, wait_until_held
@@ -45,22 +45,22 @@ PASSING = (THROTTLED, FAULT, TIMED_OUT, RESET, LOST)
 HASTY = {TIMEOUT_SPEED: str(SPEED)}
 """The environment of a request in which an answer comes too late."""
 SIGNALS = {Expected.ENDED: signal.SIGTERM, Expected.REPEATED: signal.SIGKILL}
-SECOND = (*PASSING, THROTTLED_LONG, REFUSED, NOT_FOUND_YET, *TERMINATED, KILLED_FIRST, KILLED)
+SECOND = (*PASSING, THROTTLED_LONG, REFUSED, NOT_FOUND_YET, TERMINATED, KILLED_FIRST, KILLED)
 
 
 class Where(Enum):
-    """Which call the second fault meets, as the table has it."""
+    """Which call the second fault meets: the same, a later one, one of the undo, or one after a SIGKILL."""
 
-    AGAIN = "pair: the same call"
-    LATER = "pair: a later call"
-    ENDING = "pair: the undo"
-    REPEATED = "pair: after SIGKILL"
+    AGAIN = auto()
+    LATER = auto()
+    ENDING = auto()
+    REPEATED = auto()
 
 
 FIRST = {
     Where.AGAIN: PASSING,
     Where.LATER: (*PASSING, NOT_FOUND_YET),
-    Where.ENDING: (REFUSED, *TERMINATED),
+    Where.ENDING: (REFUSED, TERMINATED),
     Where.REPEATED: (KILLED, KILLED_FIRST),
 }
 

@@ -31,11 +31,15 @@ class Call(NamedTuple):
         action: As `RunInstances`.
         nth: Which of the calls of that action it is; 1 is the first.
         is_settled: Whether all that the request changes is changed once this call is made.
+        is_first: Whether it is the request's first call.
+        is_gathering: Whether the request has changed nothing when it is made, nor changes anything by it.
     """
 
     action: str
     nth: int
     is_settled: bool
+    is_first: bool = False
+    is_gathering: bool = False
 
     def __str__(self) -> str:
         return f"{self.action}{self.nth}" if self.nth > 1 else self.action
@@ -98,9 +102,11 @@ class Scenario:
 
     def each(self) -> Iterator[Call]:
         """List its calls."""
-        last = max((n for n, action in enumerate(self.calls) if not action.startswith("Describe")), default=0)
+        changes = [n for n, action in enumerate(self.calls) if not action.startswith("Describe")]
+        first, last = changes[0] if changes else len(self.calls), changes[-1] if changes else 0
         for place, action in enumerate(self.calls):
-            yield Call(action, self.calls[: place + 1].count(action), place >= last)
+            nth = self.calls[: place + 1].count(action)
+            yield Call(action, nth, place >= last, is_first=place == 0, is_gathering=place < first)
 
     @property
     def makes(self) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bosh_aws_cpi.plan.spread import MAX_RUNNING
 from testbed.executable import DIRECTOR_UUID, Cpi, config
-from testbed.moto_patches.placement import MOST_IN_ZONE
 from testbed.registry import PASSWORD, USER
 from testbed.traffic import Traffic
 from tests.faults.picture import Painter
@@ -25,6 +25,8 @@ CONTEXT = {"request_id": "cpi-424242"}
 """Of each request: a call that is made again after the process was killed is the same request."""
 MAX_RETRIES = 8
 """What the release has when nothing is configured."""
+_BEFORE: dict[str, list[str]] = {}
+"""The picture before the request, by scenario: it is the same each time."""
 
 
 @dataclass
@@ -55,8 +57,12 @@ class Stage:
         self.registry.documents.clear()
         self.painter = Painter(self.world, self.registry)
 
-    def prepare(self, scenario: Scenario, env: Mapping[str, str] | None = None) -> None:
-        """Lay what a scenario needs, and get the executable ready for its request, with these variables."""
+    def prepare(self, scenario: Scenario, env: Mapping[str, str] | None = None) -> list[str]:
+        """Lay what a scenario needs, and get the executable ready for its request, with these variables.
+
+        Returns:
+            The picture before the request.
+        """
         arguments = scenario.lay(self)
         section = {"endpoint": self.registry.endpoint, "user": USER, "password": PASSWORD}
         registry = section if scenario.version == 1 else None
@@ -69,7 +75,10 @@ class Stage:
         self._request = {"api_version": scenario.version, "stemcell": stemcell, "context": CONTEXT}
         for action, states in scenario.states.items():
             self.fake_aws.rule(action=action, states=list(states))
+        if scenario.name not in _BEFORE:
+            _BEFORE[scenario.name] = self.painter.picture()
         self.fake_aws.forget_calls()
+        return _BEFORE[scenario.name]
 
     def reset(self) -> None:
         """Lay the world anew, as if nothing had been tried."""
@@ -171,8 +180,8 @@ class Stage:
         self.ec2.run_instances(
             ImageId=self.world.image_id,
             InstanceType="t3.micro",
-            MinCount=MOST_IN_ZONE,
-            MaxCount=MOST_IN_ZONE,
+            MinCount=MAX_RUNNING,
+            MaxCount=MAX_RUNNING,
             SubnetId=self.world.subnet_id,
             Placement={"AvailabilityZone": self.world.zone, "GroupName": name},
         )

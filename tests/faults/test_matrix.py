@@ -1,7 +1,5 @@
 """The matrix: every fault, at every AWS call, of every method."""
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.faults.kinds import Case, cases
@@ -9,11 +7,10 @@ from tests.faults.outcome import Outcome
 from tests.faults.scenario import Scenario
 from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS, file_of
 from tests.faults.stage import Stage
-from tests.faults.summary import FOUND, TRIED
 from tests.listing import check_methods_listed
 from tests.stories.test_calls import MOST_ON_STDERR
 
-MATRIX = [case for scenario in SCENARIOS for case in cases(scenario)]
+MATRIX = list(cases(SCENARIOS))
 EVERY = 11
 """A prime, so that the sample that `make test` runs has most kinds of faults, at most scenarios."""
 SAMPLED = [
@@ -31,9 +28,7 @@ def test_each_method_has_a_scenario() -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "_"))
 def test_nothing_wrong(stage: Stage, scenario: Scenario) -> None:
     """Without a fault a scenario succeeds, with the calls that the matrix counts on, and logs little."""
-    stage.prepare(scenario)
-    before = stage.painter.picture()
-    stage.fake_aws.forget_calls()
+    before = stage.prepare(scenario)
     answer = stage.call()
     hint = f"if these calls are right, they belong into {scenario.name!r} of {file_of(scenario)}"
     assert stage.fake_aws.actions() == list(scenario.calls), hint
@@ -47,17 +42,11 @@ def test_nothing_wrong(stage: Stage, scenario: Scenario) -> None:
 
 
 @pytest.mark.parametrize("case", SAMPLED, ids=str)
-def test_fault(stage: Stage, case: Case, record_property: Callable[[str, object], None]) -> None:
+def test_fault(stage: Stage, case: Case) -> None:
     """A request survives what passes, is refused well, leaves nothing, and can be made again."""
-    record_property(TRIED, (case.scenario.method, case.kind.name))
-    stage.prepare(case.scenario)
-    before = stage.painter.picture()
-    stage.fake_aws.forget_calls()
+    before = stage.prepare(case.scenario)
     answer = case.kind.inflict(stage, case.call)
     assert stage.fake_aws.actions().count(case.call.action) >= case.call.nth, "the fault met no call"
     stage.fake_aws.clear_rules()
     problems = Outcome(case, answer, before, stage.painter).problems()
-    record_property(FOUND, sorted({problem.column for problem in problems}))
-    assert not problems, (
-        "\n".join(f"{problem.column}: {problem.text}" for problem in problems) + f"\n{answer}"
-    )
+    assert not problems, "\n".join([*problems, str(answer)])

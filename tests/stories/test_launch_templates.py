@@ -15,7 +15,6 @@ from tests.protocols import (
     ReadCalls,
     ReadSettings,
     ReadWarnings,
-    WriteNetwork,
 )
 from tests.stories.checked_config import LARGE, changed, right
 from tests.stories.checking import checked, errors
@@ -241,34 +240,6 @@ def test_check_asks_once(template: Callable[..., str], cpi: Cpi, world: World, f
     whole = right(world)
     for entry in whole["vm_types"]:
         entry["cloud_properties"]["launch_template"] = {"id": template_id}
-    whole["vm_types"].append(
-        {
-            **whole["vm_types"][1],
-            "name": "other",
-            "cloud_properties": {
-                **whole["vm_types"][1]["cloud_properties"],
-                "launch_template": {"name": "((name))"},
-            },
-        }
-    )
+    whole["vm_extensions"][0]["cloud_properties"]["launch_template"] = {"name": "((name))"}
     assert errors(checked(cpi, whole)) == []
     assert fake_aws.actions().count("DescribeLaunchTemplateVersions") == 1
-
-
-def test_new_version(
-    template: Callable[..., str],
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    warnings: ReadWarnings,
-    world: World,
-) -> None:
-    """If $Latest means another version by then, the VM is another one, and a warning names the first."""
-    template(Monitoring={"Enabled": True})
-    asked: list[Any] = [{"launch_template": {"name": "bosh", "version": "$Latest"}}, {"any": network()}]
-    first = create_vm(*asked).ok()[0]
-    template(Monitoring={"Enabled": False})
-    answer = create_vm(*asked)
-    vm_cid = answer.ok()[0]
-    assert world.state()["instances"] == sorted([first, vm_cid])
-    assert world.instance(vm_cid)["Monitoring"]["State"] == "disabled"
-    assert f"Instance '{first}' was created for this agent with other arguments; it stays" in warnings(answer)

@@ -133,35 +133,13 @@ def test_two_vms(
     assert world.instance(other)["Placement"]["GroupName"] == NAME
 
 
-def test_two_at_once(
-    start_vm: StartVm,
-    spread_vm: SpreadVm,
-    network: WriteNetwork,
-    groups: Groups,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
-    """Of two VMs that are created at once, one creates the placement group, and both are in it."""
-    fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
-    process = start_vm(SPREAD, env=ENV)
-    try:
-        fake_aws.wait_until_held()
-        other = spread_vm(networks={"private": network("10.0.1.11")}, agent_id="agent-2")
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    assert fake_aws.actions().count("CreatePlacementGroup") == 2
-    assert [group["GroupName"] for group in groups()] == [NAME]
-    placed = [world.instance(each.ok()[0])["Placement"]["GroupName"] for each in (answer, other)]
-    assert placed == [NAME, NAME]
-
-
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(
     ("strategy", "tags", "problem"),
     [
         ("cluster", OWN, "has the strategy 'cluster'"),
         ("spread", {**OWN, "bosh_director_uuid": OTHER_DIRECTOR}, LACKS_TAGS),
+        ("spread", {**OWN, "bosh_spread_group": "another"}, LACKS_TAGS),
         ("spread", {"team": "a"}, LACKS_TAGS),
     ],
 )

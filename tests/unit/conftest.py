@@ -60,7 +60,7 @@ class Stub:
         """Lay out calls of this client."""
         self.client = client
         self._stubber = stubber
-        self._kept: list[str] = []
+        self._kept: set[str] = set()
 
     def lay(self, operation: str, /, *ends: dict[str, Any] | str, **expected: Any) -> None:
         """Lay out a call with exactly these parameters for each end: an answer, "lost", or an error's code.
@@ -93,7 +93,7 @@ class Stub:
             raise ClientError({"Error": {"Code": end, "Message": "said"}}, operation)
 
         setattr(self.client, operation, call)
-        self._kept.append(operation)
+        self._kept.add(operation)
 
     def end(self) -> None:
         """Give the operations back that `keeps` took: all tests share the client. All others must be made."""

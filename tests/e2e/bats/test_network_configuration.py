@@ -65,27 +65,6 @@ def test_deploys_multiple_manual_networks(
     assert world.state() == world.empty
 
 
-def test_assigns_networks_with_the_same_nic_group_to_the_same_interface(
-    director: Director, world: World, network: Callable[..., dict[str, Any]]
-) -> None:
-    """The networks of a group share an interface, whose MAC address the agent is told.
-
-    As in BATS's own configuration, all are in one subnet.
-    """
-    batlight = Instance(
-        {
-            "default": network("10.0.1.28", nic_group="1"),
-            "prefix": network("10.0.1.32", nic_group="1", prefix="28", default=[]),
-            "second": network("10.0.1.50", nic_group="2", default=[]),
-        }
-    )
-    director.deploy(batlight, size=0)
-    told = director.machine(batlight).settings["networks"]
-    macs = interfaces(world, batlight.vm.cid)
-    assert macs == {"10.0.1.28": told["default"]["mac"], "10.0.1.50": told["second"]["mac"]}
-    assert told["default"]["mac"] == told["prefix"]["mac"] != told["second"]["mac"]
-
-
 def test_dynamic_network(director: Director, world: World) -> None:
     """EC2 chooses the address, the agent reports it, and the elastic IP leads to it."""
     vip = public_address(world)

@@ -1,4 +1,4 @@
-"""BATS, with_release_stemcell_spec.rb: disks that change their size, and a VM without an ephemeral disk."""
+"""BATS, with_release_stemcell_spec.rb: disks that change their size."""
 
 from testbed.world import World
 from tests.e2e.bats.director import Director, Instance, recorded
@@ -52,18 +52,3 @@ def test_update_disk(director: Director, batlight: Instance, world: World) -> No
     assert (volume["Encrypted"], volume["Size"]) == (True, 4)
     assert old in world.state()["volumes"]  # a person deletes it
     assert director.contents.read(batlight.vm.cid) == "foobar"
-
-
-def test_with_no_ephemeral_disk(director: Director, batlight: Instance, world: World) -> None:
-    """The agent is told of no ephemeral disk, and the root disk has room for its partitions."""
-    batlight.properties = {"ephemeral_disk": {"use_root_disk": True}, "root_disk": {"size": 10_240}}
-    director.deploy(batlight, size=0)
-    assert director.machine(batlight).settings["disks"] == {
-        "system": world.root_device,
-        "ephemeral": None,
-        "persistent": {},
-        "raw_ephemeral": None,
-    }
-    (root,) = world.state()["volumes"]
-    assert director.contents.paths(batlight.vm.cid).popitem()[1] == root
-    assert size(world, root) == 10

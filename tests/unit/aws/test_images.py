@@ -74,24 +74,17 @@ MARKED: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        ("", None),
-        ("pending 2026-01-01, available 2026-01-02", "ami-2"),
-        ("available 2026-01-02, available 2026-01-01", "ami-2"),
-    ],
-)
-def test_marked(ec2: Stub, found: str, expected: str | None) -> None:
-    """A copy is found by all its tags: available ones before pending ones, then the oldest."""
+def test_marked(ec2: Stub) -> None:
+    """Copies are found by all their tags: available ones before pending ones, then the oldest."""
+    states = {"ami-1": "pending 2026-01-01", "ami-2": "available 2026-01-03", "ami-3": "available 2026-01-02"}
     entries = [{"ImageId": "ami-0", "State": "available", "Tags": tagged(a="1")}]
-    for number, each in enumerate(filter(None, found.split(", ")), 1):
+    for ami_id, each in states.items():
         state, date = each.split()
-        made = {"State": state, "CreationDate": date, "Tags": tagged(a="1", b="2")}
-        entries.append({"ImageId": f"ami-{number}", **made})
+        made = {"ImageId": ami_id, "State": state, "CreationDate": date}
+        entries.append({**made, "Tags": tagged(a="1", b="2")})
     ec2.lay("describe_images", shown(*entries), **MARKED)
-    first = next(iter(images.marked(ec2.client, {"b": "2", "a": "1"})), None)
-    assert (first and first.ami_id) == expected
+    found = images.marked(ec2.client, {"b": "2", "a": "1"})
+    assert [each.ami_id for each in found] == ["ami-3", "ami-2", "ami-1"]
 
 
 def lay_deletions(ec2: Stub, *snapshot_ids: str) -> None:

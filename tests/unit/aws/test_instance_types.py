@@ -11,6 +11,7 @@ import pytest
 from bosh_aws_cpi.aws import instance_types
 from bosh_aws_cpi.aws.instance_types import MAX_AGE, TypeCache
 from bosh_aws_cpi.model import InstanceTypeFacts
+from tests.unit.conftest import Stub
 
 NAME = "m6id.large"
 PLAIN = InstanceTypeFacts(NAME, ebs_needs_nvme_path=False)
@@ -131,14 +132,12 @@ def test_names_that_are_none(own_cache: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["{}", "[0, [[]]]", '[0, ["x.y"]]'])
-def test_offered(monkeypatch: pytest.MonkeyPatch, own_cache: Path, content: str) -> None:
+def test_offered(ec2: Stub, own_cache: Path, content: str) -> None:
     """EC2 is asked once which types a region offers; a broken file counts as none, and is replaced."""
     aws: Any = Mock(region="us-east-1", endpoints={})
-    found = iter([frozenset({"a.b"}), frozenset({"c.d"})])
-    monkeypatch.setattr(instance_types, "_ask_offers", lambda *_: next(found))
-    for _ in range(2):
-        assert instance_types.offered(aws, Mock, ["a.b", "c.d"]) == frozenset({"a.b"})
-    (file,) = (own_cache / "bosh-aws-cpi").iterdir()
-    file.write_text(content.replace("[0,", f"[{time.time()},"))
-    for _ in range(2):
-        assert instance_types.offered(aws, Mock, ["a.b", "c.d"]) == frozenset({"c.d"})
+    for name in ("a.b", "c.d"):
+        ec2.keeps("describe_instance_type_offerings", {"InstanceTypeOfferings": [{"InstanceType": name}]})
+        assert instance_types.offered(aws, lambda: ec2.client, ["a.b", "c.d"]) == frozenset({name})
+        assert instance_types.offered(aws, Mock, ["a.b", "c.d"]) == frozenset({name})
+        (file,) = (own_cache / "bosh-aws-cpi").iterdir()
+        file.write_text(content.replace("[0,", f"[{time.time()},"))
