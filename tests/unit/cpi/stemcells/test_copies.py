@@ -24,3 +24,15 @@ def test_time_based_copy(cloud: Cloud, ec2: Stub, clock: Clock) -> None:
     with pytest.raises(CloudError, match="last seen: pending"):
         copies.copy(cloud, copies.Source(AMI, "us-east-1", Encryption()), properties, {})
     assert clock.now >= IMAGE_COPIED.seconds
+
+
+def test_plain_copy(cloud: Cloud, ec2: Stub) -> None:
+    """A copy from another region that nothing encrypts is the stemcell's own, and is not made again."""
+    source = copies.Source("ami-0fedcba9876543210", "eu-west-1", Encryption())
+    marks = {**tags.of_copy(DIRECTOR, source.ami_id, Encryption()), **tags.stemcell_name("noble", "1")}
+    origin = {"SourceImageId": source.ami_id, "SourceImageRegion": source.region}
+    entry = image("available", "snap-0123456789abcdef0", Tags=tagged(**marks), **origin)
+    ec2.keeps("describe_images", {"Images": [entry]})
+    ec2.keeps("create_tags", {})
+    given = {"name": "noble", "version": "1", "ami": {source.region: source.ami_id}}
+    assert copies.copy(cloud, source, StemcellProperties.parse(given), {}) == AMI
