@@ -114,7 +114,7 @@ class FakeAws:
         self._ask("DELETE", "/testbed/")
 
     def lay(self) -> World:
-        """Lay a network, an image and the rest that a VM needs, in place of everything that exists.
+        """Lay a network, an image and what else a VM needs, in place of all that exists; forget the calls.
 
         They are created by calls once. From then on they come back as they were, with the same ids.
         """
@@ -122,6 +122,7 @@ class FakeAws:
         if self._world is None:
             world = World.lay(self.client("ec2"), self.client("iam"), self.existing)
             self._ask("POST", "/testbed/resources")
+            self.forget_calls()
             self._world = world
         return replace(self._world, groups=dict(self._world.groups), laid=copy.deepcopy(self._world.laid))
 

@@ -63,7 +63,7 @@ class Control:
             ("DELETE", ""): self._reset,
             ("GET", "resources"): self._resources.existing,
             ("POST", "resources"): self._resources.keep,
-            ("PUT", "resources"): self._resources.restore,
+            ("PUT", "resources"): self._restore,
             ("GET", "contents"): self._resources.contents,
             ("GET", "calls"): lambda: self._calls,
             ("DELETE", "calls"): self._forget_calls,
@@ -90,6 +90,10 @@ class Control:
         self._clear_rules()
         self.buckets.fill(0)
         self.policy_names = {}
+        self._forget_calls()
+
+    def _restore(self) -> None:
+        self._resources.restore()
         self._forget_calls()
 
     def _forget_calls(self) -> None:

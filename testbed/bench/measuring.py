@@ -73,16 +73,10 @@ class Bench:
         self._environment = least_environment(folder)
 
     def row(self, name: str, executables: Sequence[Form], runs: int) -> dict[str, Figures]:
-        """Measure the executable's forms and their yardsticks.
+        """Measure the executable's forms and their yardsticks; returns what each took, by its name.
 
         One start of each is not measured: after it, what is kept from one call to the next (bytecode, the
         facts of instance types, copies of the SDK's data) is there for the others.
-
-        Returns:
-            What each took, by its name.
-
-        Raises:
-            BenchError: A form failed, or the forms do not make the same calls to AWS.
         """
         others = yardsticks(method_of(name))
         forms = {each.name: each for form in executables for each in (others[form.name], form)}

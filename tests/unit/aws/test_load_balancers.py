@@ -110,6 +110,17 @@ def test_targets_of(elbv2: Stub) -> None:
     assert list(found) == [Target("arn:a", VM), Target("arn:e", VM)]
 
 
+def test_load_balancers_of(elb: Stub) -> None:
+    """The classic load balancers that have the VM are found on all pages."""
+    have = [("a", [VM]), ("b", ["i-2"]), ("c", ["i-2", VM]), ("d", [])]
+    entries: list[dict[str, Any]] = [
+        {"LoadBalancerName": name, "Instances": [{"InstanceId": each} for each in ids]} for name, ids in have
+    ]
+    elb.lay("describe_load_balancers", {"LoadBalancerDescriptions": entries[:2], "NextMarker": "n"})
+    elb.lay("describe_load_balancers", {"LoadBalancerDescriptions": entries[2:]}, Marker="n")
+    assert load_balancers.load_balancers_of(elb.client, VM) == ["a", "c"]
+
+
 def test_longest_record() -> None:
     """The longest record is within EC2's limits for tags."""
     long = record_of([Target(ARN.replace("/web/", f"/{'w' * 32}/"), ":".join(["2001"] * 8), 65_535)])

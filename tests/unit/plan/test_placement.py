@@ -26,3 +26,10 @@ def test_zones_that_differ(vm: str, disk_zones: list[str], message: str) -> None
         placement.check_zone([Subnet("subnet-1", "vpc-1", "a")], vm, disks)
     assert caught.value.message.startswith(f"can't use multiple availability zones: {message}")
     assert caught.value.ok_to_retry is False
+
+
+def test_several_vpcs() -> None:
+    """Subnets of several VPCs are refused, each with its own."""
+    subnets = [Subnet(f"subnet-{vpc_id}", vpc_id, "a") for vpc_id in ("vpc-b", "vpc-a")]
+    with pytest.raises(CloudError, match=r"vpc-b, vpc-a.*'subnet-vpc-b' is in vpc-b"):
+        placement.one_vpc(subnets)
