@@ -63,7 +63,6 @@ class Lab:
     """
 
     def __init__(self, account: Account, network: Network, tags: dict[str, str]) -> None:
-        """Begin with the network alone."""
         self.account = account
         self.network = network
         self.tags = tags

@@ -48,7 +48,6 @@ class Replay:
     """A recording in another world: the Ruby release's AWS calls are repeated, and this CPI is called."""
 
     def __init__(self, cpi: Cpi, endpoint: str, names: Mapping[str, str]) -> None:
-        """Begin with the names that exist."""
         self.names = dict(names)
         self._cpi = cpi
         self._endpoint = endpoint

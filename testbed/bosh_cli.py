@@ -49,12 +49,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Run:
-    """The result of a run of the CLI.
-
-    Attributes:
-        output: Its output for the operator, on stdout and stderr.
-        log: Its debug log.
-    """
+    """The result of a run of the CLI."""
 
     status: int
     output: str
@@ -104,7 +99,6 @@ class Bosh:
     """The CLI; several runs at once need a home each."""
 
     def __init__(self, home: Path) -> None:
-        """Keep all files of the CLI in one folder."""
         self._home = home
         self._kept = home / ".bosh"
         self._saved = home / "saved"

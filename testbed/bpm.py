@@ -81,7 +81,6 @@ class Container(Place):
     volumes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Make the folders, and one on which the container's file system is mounted."""
         super().__post_init__()
         (self.vcap / "root").mkdir(exist_ok=True)
         for name in self.volumes:
@@ -141,13 +140,7 @@ class Container(Place):
 
 
 def lay_packages(folder: Path, lib: Path, program: Path) -> None:
-    """Lay the release's packages out as compiled ones.
-
-    Args:
-        folder: Becomes /var/vcap/data/packages.
-        lib: What the package bosh_aws_cpi has installed; it is moved.
-        program: Its stemcell-copy.
-    """
+    """Lay the release's packages out as compiled ones."""
     own = folder / "bosh_aws_cpi"
     (own / "bin").mkdir(parents=True)
     shutil.move(lib, own / "lib")

@@ -7,7 +7,6 @@ refused and has no effect. The figures are EC2's documented defaults.
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,12 +18,7 @@ READING = ("Describe", "Get", "List", "Search")
 
 @dataclass(frozen=True)
 class Limit:
-    """How many calls EC2 accepts.
-
-    Attributes:
-        burst: The tokens of a full bucket.
-        rate: Tokens that are refilled per second.
-    """
+    """How many calls EC2 accepts."""
 
     burst: int
     rate: float
@@ -66,13 +60,7 @@ def bucket_name(action: str, parameters: dict[str, str]) -> str:
 
 @dataclass
 class Bucket:
-    """The bucket of one action.
-
-    Attributes:
-        tokens: The tokens that were left after the last call.
-        allowed: How many calls took a token.
-        throttled: How many calls found no token.
-    """
+    """The bucket of one action."""
 
     tokens: float
     allowed: int = 0
@@ -91,26 +79,16 @@ class Bucket:
 class Buckets:
     """The buckets of the account; there are none until they are filled."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """Begin without throttling.
-
-        Args:
-            clock: Tells the time in seconds.
-        """
-        self._clock = clock
+    def __init__(self) -> None:
         self._lock = threading.Lock()
         self._speed = 0.0
         self._at = 0.0
         self._buckets: dict[str, Bucket] = {}
 
     def fill(self, speed: float) -> None:
-        """Throttle from now on, beginning with full buckets.
-
-        Args:
-            speed: How many times faster than EC2's the buckets refill; 0 ends the throttling.
-        """
+        """Throttle from now on, beginning with full buckets; see `FakeAws.throttle`."""
         with self._lock:
-            self._speed, self._at = speed, self._clock()
+            self._speed, self._at = speed, time.monotonic()
             self._buckets.clear()
 
     def allow(self, action: str, parameters: dict[str, str]) -> bool:
@@ -131,7 +109,7 @@ class Buckets:
             }
 
     def _refill(self) -> None:
-        now = self._clock()
+        now = time.monotonic()
         passed, self._at = (now - self._at) * self._speed, now
         for name, bucket in self._buckets.items():
             limit = limit_of(name)

@@ -41,14 +41,9 @@ def scrubbed_environment(home: str) -> dict[str, str]:
 
 
 class FakeAws:
-    """moto's server process for one `with` block.
-
-    Attributes:
-        endpoint: Where it listens.
-    """
+    """moto's server process for one `with` block."""
 
     def __init__(self) -> None:
-        """Prepare; the process starts with the `with` block."""
         self.endpoint = ""
         self._home = ""
         self._clients: dict[tuple[str, str, str], Any] = {}
@@ -58,7 +53,6 @@ class FakeAws:
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def __enter__(self) -> Self:
-        """Start the process and wait until it serves."""
         self._home = tempfile.mkdtemp(prefix="testbed-")
         errors = Path(self._home) / "stderr"
         with errors.open("wb") as stderr:
@@ -87,20 +81,8 @@ class FakeAws:
             self._process = None
         shutil.rmtree(self._home, ignore_errors=True)
 
-    @property
-    def pid(self) -> int:
-        """The server's process id."""
-        assert self._process is not None  # noqa: S101 - tells the type checker
-        return self._process.pid
-
     def client(self, service: str, region: str = REGION, account: str = "") -> Any:
-        """Return a boto3 client of the server: one per service, as creating them takes long.
-
-        Args:
-            service: As boto3 names it.
-            region: Where it calls.
-            account: Another account than that of the tests' keys.
-        """
+        """Return a boto3 client of the server: one per service, as creating them takes long."""
         key = (service, region, account)
         if key not in self._clients:
             client = self._clients[key] = self.new_client(service, region)
@@ -132,7 +114,7 @@ class FakeAws:
         self._ask("DELETE", "/testbed/")
 
     def lay(self) -> World:
-        """Lay a network, an image and the rest that a VM needs, in place of everything that exists.
+        """Lay a network, an image and what else a VM needs, in place of all that exists; forget the calls.
 
         They are created by calls once. From then on they come back as they were, with the same ids.
         """
@@ -140,6 +122,7 @@ class FakeAws:
         if self._world is None:
             world = World.lay(self.client("ec2"), self.client("iam"), self.existing)
             self._ask("POST", "/testbed/resources")
+            self.forget_calls()
             self._world = world
         return replace(self._world, groups=dict(self._world.groups), laid=copy.deepcopy(self._world.laid))
 
@@ -194,9 +177,6 @@ class FakeAws:
         """Give the program's keys docs/iam-policy-restricted.json; see `testbed.iam`.
 
         Calls of tests may do everything.
-
-        Args:
-            **names: The values for its placeholders, such as `REGION`.
         """
         self._ask("POST", "/testbed/policy", names)
 

@@ -1,13 +1,13 @@
 """A simulated AWS to call the CPI on by hand: `python -m testbed.console`."""
 
 import argparse
-import contextlib
+import cmd
 import json
 import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from testbed.demo_text import BOLD, DIM, YELLOW, masked, paint, readable
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 from testbed.registry import PASSWORD, USER
 
-PROMPT = "cpi> "
 CONTRACT = STEMCELL = 3
 """The contract version, and the stemcell's api_version, of a line that is not a whole request."""
 
@@ -47,24 +46,23 @@ class BadLine(Exception):
     """An invalid line; the message says why."""
 
 
-class Console:
-    """Answers lines.
-
-    Attributes:
-        cpi: The executable, with its configuration.
-    """
+class Console(cmd.Cmd):
+    """Answers lines."""
 
     def __init__(self, stage: Stage) -> None:
-        """Write a configuration for the stage."""
+        super().__init__()
+        self.use_rawinput = sys.stdin.isatty()  # with a history, where there is one
+        self.prompt = "cpi> " if self.use_rawinput else ""
         registry = {"endpoint": stage.registry.endpoint, "user": USER, "password": PASSWORD}
-        self.cpi = Cpi(config(stage.fake_aws.endpoint, registry=registry), where=Path.cwd())
+        self._cpi = Cpi(config(stage.fake_aws.endpoint, registry=registry), where=Path.cwd())
         self._stage = stage
-        self._cloud_config = self.cpi.folder / "cloud-config.yml"
+        self._cloud_config = self._cpi.folder / "cloud-config.yml"
         self._cloud_config.write_text(yaml.safe_dump(cloud_config(stage.world), sort_keys=False))
+        self.intro = self._introduction()
 
-    def introduction(self) -> str:
+    def _introduction(self) -> str:
         """Describe the stage and the commands."""
-        world, path = self._stage.world, self.cpi.config_path
+        world, path = self._stage.world, self._cpi.config_path
         request = {"method": "info", "arguments": [], "context": {"director_uuid": "me"}, "api_version": 3}
         properties = {"instance_type": "m5.large", "availability_zone": world.zone}
         create_vm = ["agent-1", f"{world.image_id} light", properties, network(world)]
@@ -96,62 +94,74 @@ class Console:
             ]
         )
 
-    def answer(self, line: str) -> str:
-        """Carry out a line.
-
-        Raises:
-            BadLine: It is invalid.
-        """
-        if line == "help":
-            return HELP
-        if line == "state":
-            return readable(self._stage.world.state())
-        if line.startswith("{"):
-            return self._sent(line)
-        if line.split(maxsplit=1)[0] in {"fault", "faults", "throttle"}:
-            return self._told(line)
-        if line.split(maxsplit=1)[0] in COMMANDS:
-            return self._commanded(line)
-        method, arguments = parsed(line)
+    def onecmd(self, line: str) -> bool:
+        """Answer a line; returns whether it is the last one."""
         try:
-            return shown(self.cpi.call(method, *arguments, api_version=CONTRACT, stemcell=STEMCELL))
-        except (OSError, subprocess.TimeoutExpired) as error:
+            return super().onecmd(line.strip())
+        except BadLine as problem:
+            print(paint(f"Bad line: {problem}.", YELLOW))
+            return False
+
+    def emptyline(self) -> bool:
+        """Do nothing."""
+        return False
+
+    def do_help(self, _: str) -> None:
+        """Say what there is."""
+        print(HELP)
+
+    def do_quit(self, _: str) -> bool:
+        """End."""
+        return True
+
+    do_exit = do_EOF = do_quit  # noqa: N815 - the library's name for the end of the input
+
+    def do_state(self, _: str) -> None:
+        """List what was created."""
+        print(readable(self._stage.world.state()))
+
+    def do_fault(self, rule: str) -> None:
+        """Set a rule."""
+        try:
+            self._stage.fake_aws.rule(**json.loads(rule))
+        except (ValueError, TypeError, RecursionError, RuntimeError) as error:
+            raise BadLine(f"this is no rule: {error}") from None
+        print("done")
+
+    def do_faults(self, argument: str) -> None:
+        """Remove all rules."""
+        self._switch({"clear": self._stage.fake_aws.clear_rules}, argument)
+
+    def do_throttle(self, argument: str) -> None:
+        """Throttle, or no longer."""
+        throttle = self._stage.fake_aws.throttle
+        self._switch({"on": throttle, "off": lambda: throttle(0)}, argument)
+
+    def default(self, line: str) -> None:
+        """Send a whole request, run a command, or call a method."""
+        try:
+            if line.startswith("{"):
+                print(shown(self._cpi.raw(line.encode())))
+            elif line.split(maxsplit=1)[0] in COMMANDS:
+                print(self._reported(*shlex.split(line)))
+            else:
+                method, arguments = parsed(line)
+                answer = self._cpi.call(method, *arguments, api_version=CONTRACT, stemcell=STEMCELL)
+                print(shown(answer))
+        except (ValueError, OSError, subprocess.TimeoutExpired) as error:
             raise BadLine(f"the CPI could not be run: {error}") from None
 
-    def _told(self, line: str) -> str:
-        """Tell the simulated AWS how to misbehave."""
-        fake_aws = self._stage.fake_aws
-        match line.split(maxsplit=1):
-            case ["fault", rule]:
-                try:
-                    fake_aws.rule(**json.loads(rule))
-                except (ValueError, TypeError, RecursionError, RuntimeError) as error:
-                    raise BadLine(f"this is no rule: {error}") from None
-            case ["faults", "clear"]:
-                fake_aws.clear_rules()
-            case ["throttle", "on" | "off" as switch]:
-                fake_aws.throttle(1 if switch == "on" else 0)
-            case _:
-                raise BadLine("it is fault and a rule, faults clear, throttle on or throttle off")
-        return "done"
+    def _switch(self, choices: dict[str, Callable[[], object]], argument: str) -> None:
+        if argument not in choices:
+            raise BadLine(f"it is one of: {', '.join(choices)}")
+        choices[argument]()
+        print("done")
 
-    def _commanded(self, line: str) -> str:
+    def _reported(self, command: str, *arguments: str) -> str:
         """Run an operator's command; like the console, it finds files from the current folder."""
-        try:
-            command, *arguments = shlex.split(line)
-            answer = self.cpi.run(command, *arguments)
-        except (ValueError, OSError, subprocess.TimeoutExpired) as error:
-            raise BadLine(f"the command could not be run: {error}") from None
+        answer = self._cpi.run(command, *arguments)
         report = answer.stdout.decode(errors="replace")
         return masked("\n".join([*_remarks(answer), f"{report}exit status {answer.returncode}"]))
-
-    def _sent(self, request: str) -> str:
-        """Send a whole request."""
-        try:
-            json.loads(request)
-        except (ValueError, RecursionError) as error:
-            raise BadLine(f"this request is no JSON: {error}") from None
-        return shown(self.cpi.raw(request.encode()))
 
 
 def parsed(line: str) -> tuple[str, list[Any]]:
@@ -191,21 +201,6 @@ def _remarks(answer: Answer) -> list[str]:
     return [paint(f"stderr: {line}", DIM) for line in answer.stderr.splitlines()]
 
 
-def lines() -> Iterator[str]:
-    """Read lines until the end of the input; a terminal gets a prompt, and a history where there is one."""
-    if not sys.stdin.isatty():
-        yield from sys.stdin
-        return
-    with contextlib.suppress(ImportError):
-        import readline  # noqa: F401, PLC0415 - input() uses it once it is imported
-    while True:
-        try:
-            yield input(PROMPT)
-        except EOFError:
-            print()
-            return
-
-
 def main() -> int:
     """Answer lines until there are no more."""
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
@@ -217,17 +212,7 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ).parse_args()
     with staged() as stage:
-        console = Console(stage)
-        print(console.introduction())
-        for text in lines():
-            line = text.strip()
-            if line in {"quit", "exit"}:
-                break
-            try:
-                if line:
-                    print(console.answer(line))
-            except BadLine as problem:
-                print(paint(f"Bad line: {problem}.", YELLOW))
+        Console(stage).cmdloop()
     return 0
 
 

@@ -26,12 +26,6 @@ class Control:
     """
 
     def __init__(self, forget_unseen: Callable[[], None], resources: Resources) -> None:
-        """Start with no calls and no rules.
-
-        Args:
-            forget_unseen: Lets everything be seen that rules have hidden.
-            resources: The resources in moto.
-        """
         self._resources = resources
         self.hold = Hold()
         self.buckets = Buckets()
@@ -69,7 +63,7 @@ class Control:
             ("DELETE", ""): self._reset,
             ("GET", "resources"): self._resources.existing,
             ("POST", "resources"): self._resources.keep,
-            ("PUT", "resources"): self._resources.restore,
+            ("PUT", "resources"): self._restore,
             ("GET", "contents"): self._resources.contents,
             ("GET", "calls"): lambda: self._calls,
             ("DELETE", "calls"): self._forget_calls,
@@ -96,6 +90,10 @@ class Control:
         self._clear_rules()
         self.buckets.fill(0)
         self.policy_names = {}
+        self._forget_calls()
+
+    def _restore(self) -> None:
+        self._resources.restore()
         self._forget_calls()
 
     def _forget_calls(self) -> None:

@@ -43,14 +43,9 @@ class Difference(Exception):
 
 
 class Play:
-    """The life of a VM, in a world.
-
-    Attributes:
-        calls: The number of calls that answered as expected.
-    """
+    """The life of a VM, in a world."""
 
     def __init__(self, stage: Stage) -> None:
-        """Prepare."""
         self._cpi = Cpi(config(stage.fake_aws.endpoint))
         self._stage = stage
         self.calls = 0

@@ -21,13 +21,6 @@ class Program:
     """A module of the test bed as a process in its own session, for one `with` block."""
 
     def __init__(self, module: str, *arguments: str, stdin: int = subprocess.PIPE) -> None:
-        """Start `python -m MODULE`.
-
-        Args:
-            module: The module's name.
-            *arguments: Its arguments.
-            stdin: See `subprocess.Popen`.
-        """
         self._folder = tempfile.TemporaryDirectory(prefix="program-")
         home = self._folder.name
         self.process = subprocess.Popen(
@@ -78,11 +71,9 @@ class Program:
         return True
 
     def __enter__(self) -> Self:
-        """Do nothing: it has been started."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End its remaining processes."""
         with suppress(ProcessLookupError):
             self.signal(signal.SIGKILL)
         self.process.communicate()

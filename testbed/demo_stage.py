@@ -30,7 +30,6 @@ class Interrupted(BaseException):
     """
 
     def __init__(self, number: int) -> None:
-        """Keep the number of the signal."""
         super().__init__(number)
         self.status = 128 + number
 

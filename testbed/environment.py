@@ -24,20 +24,9 @@ class Environment:
     """One environment: its manifest, its state and its secrets.
 
     The attributes may be changed between two runs.
-
-    Attributes:
-        release: The release's file.
-        stemcell: The stemcell's file.
-        disk_size: Of the persistent disk, in MiB.
-        instance_type: Of the VM.
-        jobs: Of the VM's instance group; with the CPI's job its packages are compiled there, too.
-        debug: The properties `debug`, for both the CLI and the job on the VM: what may be logged is logged.
-        aws: The properties `aws`, for both the CLI and the job on the VM.
-        options: More options of the CLI, such as for an operations file.
     """
 
     def __init__(self, bosh: Bosh, folder: Path, release: Path, fake_aws: FakeAws, world: World) -> None:
-        """Describe an ordinary environment; nothing is created yet."""
         self.release = release
         self.stemcell = folder
         self.disk_size = 20_480

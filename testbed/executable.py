@@ -128,13 +128,7 @@ def least_environment(home: Path) -> dict[str, str]:
 
 
 def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Process:
-    """Start the console script beside this interpreter, or fork it if `FORK_FROM` is set.
-
-    Args:
-        arguments: Its arguments.
-        environment: Its whole environment.
-        folder: Where it runs.
-    """
+    """Start the console script beside this interpreter, or fork it if `FORK_FROM` is set."""
     if path := os.environ.get(FORK_FROM):
         return warm.fork(path, arguments, environment, folder)
     return popen([str(Path(sys.executable).parent / "cpi"), *arguments], environment, folder)
@@ -191,13 +185,7 @@ class Cpi:
         return self._answer([str(self.config_path)], stdin)
 
     def run(self, command: str, *arguments: str, stdin: bytes = b"") -> Answer:
-        """Carry out an operator's command, `cpi COMMAND CONFIG_PATH …`.
-
-        Args:
-            command: Its name.
-            *arguments: What follows the configuration's path.
-            stdin: What it gets there.
-        """
+        """Carry out an operator's command, `cpi COMMAND CONFIG_PATH …`."""
         return self._answer([command, str(self.config_path), *arguments], stdin)
 
     def _answer(self, arguments: list[str], stdin: bytes) -> Answer:
@@ -247,15 +235,7 @@ def request(
     stemcell: object = ABSENT,
     context: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """Write a request.
-
-    Args:
-        method: Its name.
-        arguments: Its arguments.
-        api_version: Of the contract; none leaves it out of the request.
-        stemcell: The stemcell's api_version, in the context.
-        context: More of the context.
-    """
+    """Write a request."""
     whole: dict[str, Any] = {"director_uuid": DIRECTOR_UUID, **(context or {})}
     if stemcell is not ABSENT:
         whole["vm"] = {"stemcell": {"api_version": stemcell}}

@@ -41,7 +41,6 @@ class Hold:
     """Keeps held and late calls and answers until their release."""
 
     def __init__(self) -> None:
-        """Start with nothing held."""
         self._condition = threading.Condition()
         self._held: list[str] = []
         self._releases = 0

@@ -26,7 +26,7 @@ from urllib.parse import SplitResult, urlsplit
 from botocore.exceptions import ClientError
 
 from testbed.cloud import FakeAws
-from testbed.metadata_server import INSTANCE_ID, SSH_KEYS, TOKEN, USER_DATA, MetadataServer
+from testbed.imds import INSTANCE_ID, SSH_KEYS, TOKEN_PATH, USER_DATA, MetadataServer
 from testbed.rules import LATE
 
 INTERVAL = 0.2
@@ -69,12 +69,7 @@ _ACTION = re.compile(r"Received request with action (\w+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Machine:
-    """One instance's agent.
-
-    Attributes:
-        folder: The agent's /var/vcap. It stays after the end of the machine.
-        log: The agent's stderr.
-    """
+    """One instance's agent."""
 
     instance_id: str
     folder: Path
@@ -147,21 +142,9 @@ class Machine:
 
 
 class Hypervisor:
-    """Starts and ends machines as the instances come and go, for one `with` block.
-
-    Attributes:
-        metadata: The instance metadata of the machines.
-        machines: All machines so far, by instance id; those that ended, too.
-    """
+    """Starts and ends machines as the instances come and go, for one `with` block."""
 
     def __init__(self, fake_aws: FakeAws, agent: Path, folder: Path) -> None:
-        """Prepare; the machines start and end in the `with` block.
-
-        Args:
-            fake_aws: The stand-in for AWS with the instances.
-            agent: The agent's executable.
-            folder: For the machines' files.
-        """
         self.metadata = MetadataServer()
         self.machines: dict[str, Machine] = {}
         self._ec2 = fake_aws.new_client("ec2")
@@ -176,14 +159,12 @@ class Hypervisor:
         self._thread = threading.Thread(target=self._look_until_done)
 
     def __enter__(self) -> Self:
-        """Begin to watch the instances."""
         shutil.copy(self._agent, self._ours)
         self.metadata.__enter__()
         self._thread.start()
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
-        """End all machines."""
         self._done.set()
         self._thread.join()
         for machine in self.machines.values():
@@ -326,7 +307,7 @@ class Hypervisor:
             "UserDataPath": f"/{instance_id}{USER_DATA}",
             "InstanceIDPath": f"/{instance_id}{INSTANCE_ID}",
             "SSHKeysPath": f"/{instance_id}{SSH_KEYS}",
-            "TokenPath": f"/{instance_id}{TOKEN}",
+            "TokenPath": f"/{instance_id}{TOKEN_PATH}",
         }
         return {"Infrastructure": {"Settings": {"Sources": [source]}}}
 

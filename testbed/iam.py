@@ -84,13 +84,7 @@ def _restricted(names: frozenset[tuple[str, str]]) -> Document:
 
 
 def denial(names: Mapping[str, str], call: Call, region: str) -> str:
-    """What the restricted policy does not allow of a call, as IAM would say it; empty if it allows all.
-
-    Args:
-        names: The values for the policy's placeholders.
-        call: The call.
-        region: Where it is made.
-    """
+    """What the restricted policy does not allow of a call, as IAM would say it; empty if it allows all."""
     return _denial(names, call, _authorizations(call, region))
 
 

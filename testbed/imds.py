@@ -1,6 +1,7 @@
-"""A stand-in for the instance metadata service, version 2 only."""
+"""Stand-ins for the instance metadata service, version 2 only: for one instance, and for many."""
 
 import json
+import secrets
 from datetime import UTC, datetime, timedelta
 
 from testbed.loopback import LoopbackServer, Reply, Request
@@ -11,18 +12,16 @@ SESSION_TOKEN = "role-session-token-c44d"
 ROLE = "bosh-director"
 CREDENTIALS = "/latest/meta-data/iam/security-credentials/"
 TOKEN = "AQAEATESTBEDTOKEN=="
+TOKEN_PATH = "/latest/api/token"
+USER_DATA = "/latest/user-data/"
+INSTANCE_ID = "/latest/meta-data/instance-id/"
+SSH_KEYS = "/latest/meta-data/public-keys/0/openssh-key/"
 
 
 class Imds(LoopbackServer):
-    """Answers an instance's requests for its own metadata.
-
-    Attributes:
-        documents: The answers, by path; may be changed and extended.
-        token: The token that it gives.
-    """
+    """Answers an instance's requests for its own metadata."""
 
     def __init__(self, instance_id: str = "i-0123456789abcdef0") -> None:
-        """Serve the metadata of one instance."""
         super().__init__()
         self.token = TOKEN
         self.documents = {
@@ -42,22 +41,52 @@ class Imds(LoopbackServer):
         }
 
     def reply(self, request: Request) -> Reply:
-        """Answer as the metadata service does: nothing without a token."""
-        if request.path == "/latest/api/token":
-            return self._token(request)
-        if request.headers.get("x-aws-ec2-metadata-token") != self.token:
-            return Reply(401, content_type="text/plain")
-        document = self.documents.get(request.path)
-        if request.method != "GET" or document is None:
-            return Reply(404, content_type="text/plain")
-        return Reply(200, document.encode(), "text/plain")
+        """Answer as the metadata service does."""
+        return answered(request, request.path, self.token, self.documents)
 
-    def _token(self, request: Request) -> Reply:
-        if request.method != "PUT":
-            return Reply(405, content_type="text/plain")
-        if "x-aws-ec2-metadata-token-ttl-seconds" not in request.headers:
-            return Reply(400, content_type="text/plain")
-        return Reply(200, self.token.encode(), "text/plain")
+
+class MetadataServer(LoopbackServer):
+    """Answers each instance's requests for its own metadata.
+
+    On EC2 the service has a link-local address, and knows the instance by the network.
+    Here a prefix of the path names the instance: `/INSTANCE_ID/latest/…`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._documents: dict[str, dict[str, str]] = {}
+        self._tokens: dict[str, str] = {}
+
+    def add(self, instance_id: str, user_data: str) -> None:
+        """Begin to answer for an instance."""
+        # An empty key, because the agent retries a 404 for ten seconds.
+        self._documents[instance_id] = {USER_DATA: user_data, INSTANCE_ID: instance_id, SSH_KEYS: ""}
+        self._tokens[instance_id] = secrets.token_urlsafe()
+
+    def remove(self, instance_id: str) -> None:
+        """Stop answering for an instance."""
+        self._documents.pop(instance_id, None)
+        self._tokens.pop(instance_id, None)
+
+    def reply(self, request: Request) -> Reply:
+        """Answer as the service does, with the token and the documents of that same instance."""
+        instance_id, _, path = request.path.removeprefix("/").partition("/")
+        return answered(
+            request, f"/{path}", self._tokens.get(instance_id, ""), self._documents.get(instance_id, {})
+        )
+
+
+def answered(request: Request, path: str, token: str, documents: dict[str, str]) -> Reply:
+    """Answer a request of one instance: nothing without its token."""
+    if path == TOKEN_PATH:
+        is_asked = request.method == "PUT" and "x-aws-ec2-metadata-token-ttl-seconds" in request.headers
+        return Reply(200 if is_asked else 400, token.encode() if is_asked else b"", "text/plain")
+    if not token or request.headers.get("x-aws-ec2-metadata-token") != token:
+        return Reply(401, content_type="text/plain")
+    document = documents.get(path)
+    if request.method != "GET" or document is None:
+        return Reply(404, content_type="text/plain")
+    return Reply(200, document.encode(), "text/plain")
 
 
 def credentials() -> dict[str, str]:

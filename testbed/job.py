@@ -30,13 +30,7 @@ PACKAGES: Final = (PYTHON, "bosh_aws_cpi")
 
 @dataclass(frozen=True)
 class Place:
-    """Where the job runs.
-
-    Attributes:
-        vcap: The VM's /var/vcap, of which programs see all or parts.
-        packages: The VM's /var/vcap/data/packages.
-        environment: Of what is started.
-    """
+    """Where the job runs."""
 
     vcap: Path
     packages: Path
@@ -74,13 +68,6 @@ class JobCpi(Cpi):
     """The job's bin/cpi."""
 
     def __init__(self, place: Place, render: Render, document: Mapping[str, Any]) -> None:
-        """Render the job.
-
-        Args:
-            place: Where it runs.
-            render: Renders a file of the job, from properties by their dotted names.
-            document: The cpi.json whose settings the job's properties have.
-        """
         super().__init__(document)
         job = place.vcap / "jobs/aws_cpi"
         for name in ("bin/cpi", "config/cpi.json", "config/cacert.pem"):

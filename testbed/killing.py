@@ -3,7 +3,7 @@
 import os
 import signal
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from testbed.cloud import FakeAws
 from testbed.executable import PATIENCE, Answer, Process, finish
@@ -23,7 +23,7 @@ def kill_at(
     when: When = "before",
     action: str = ANY,
 ) -> str:
-    """Kill the executable, by SIGKILL, at a call to AWS.
+    """Kill the executable, by SIGKILL, at a call to AWS; returns its action.
 
     Other rules stay as they are; this one is used up.
 
@@ -33,9 +33,6 @@ def kill_at(
         nth: The number of the call, of all or of one action; 1 is the first from now on.
         when: Before the call reaches AWS, or after its effect.
         action: The action; by default any.
-
-    Returns:
-        The action at which it was killed.
     """
 
     def kill(process: Process) -> None:
@@ -54,36 +51,16 @@ def interrupt_at(
     start: Callable[[], Process],
     nth: int = 1,
     *,
-    when: When = "before",
-    action: str = ANY,
     number: signal.Signals = signal.SIGTERM,
+    **at: Any,
 ) -> Answer:
-    """Send the executable a signal that it can handle, at a call to AWS, and let it continue.
-
-    The arguments are those of `kill_at`.
-
-    Returns:
-        The result of the executable's call.
-    """
-    return _harmed(fake_aws, start, lambda process: process.send_signal(number), nth, when, action)[1]
+    """Send the executable a signal that it can handle, at a call as `kill_at` has it, and let it continue."""
+    return _harmed(fake_aws, start, lambda process: process.send_signal(number), nth, **at)[1]
 
 
-def abandon_at(
-    fake_aws: FakeAws,
-    start: Callable[[], Process],
-    nth: int = 1,
-    *,
-    when: When = "before",
-    action: str = ANY,
-) -> Answer:
-    """Close the other end of the executable's stdout, at a call to AWS, and let it continue.
-
-    The arguments are those of `kill_at`.
-
-    Returns:
-        The result of the executable's call; nothing was read from its stdout.
-    """
-    return _harmed(fake_aws, start, leave, nth, when, action)[1]
+def abandon_at(fake_aws: FakeAws, start: Callable[[], Process], nth: int = 1, **at: Any) -> Answer:
+    """Close the other end of the executable's stdout, at a call as `kill_at` has it, and let it continue."""
+    return _harmed(fake_aws, start, leave, nth, **at)[1]
 
 
 def leave(process: Process) -> None:
@@ -99,8 +76,8 @@ def _harmed(
     start: Callable[[], Process],
     harm: Callable[[Process], None],
     nth: int,
-    when: When,
-    action: str,
+    when: When = "before",
+    action: str = ANY,
 ) -> tuple[str, Answer]:
     fake_aws.rule(action=action, nth=nth, **{"hold_before" if when == "before" else "hold": True})
     process = start()

@@ -96,7 +96,6 @@ class LoopbackServer:
     """A server that records its requests; subclasses answer them."""
 
     def __init__(self) -> None:
-        """Take a free port; serving starts with the `with` block."""
         self.requests: list[Request] = []
         self._lock = threading.Lock()
         self._server = _Server(("127.0.0.1", 0), _Handler)
@@ -120,12 +119,10 @@ class LoopbackServer:
         raise NotImplementedError
 
     def __enter__(self) -> Self:
-        """Start serving."""
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop serving."""
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -8,8 +8,7 @@ import re
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -19,6 +18,8 @@ from testbed import iam, protocols
 from testbed.buckets import THROTTLED
 from testbed.control import PREFIX, Control
 from testbed.hold import drop, is_gone
+from testbed.moto_patches.states import in_states
+from testbed.moto_patches.termination import end_instances
 from testbed.moto_patches.visibility import Unseen
 from testbed.program_calls import ProgramCalls
 from testbed.protocols import Call
@@ -32,31 +33,13 @@ GENERATION = "testbed.generation"
 class Middleware:
     """A WSGI application around moto's."""
 
-    def __init__(
-        self,
-        moto: WSGIApplication,
-        end_instances: Callable[[list[str], str], None],
-        in_states: Callable[[list[str]], AbstractContextManager[None]],
-        unseen: Unseen,
-        program_calls: ProgramCalls,
-    ) -> None:
-        """Wrap moto's application.
-
-        Args:
-            moto: The application.
-            end_instances: Ends instances, by their ids, for a reason of EC2's own.
-            in_states: Has a call's new resource go through these states; none: moto's own.
-            unseen: Hides a resource that a call looks up too early.
-            program_calls: Where the executable's calls are noted.
-        """
+    def __init__(self, moto: WSGIApplication, program_calls: ProgramCalls) -> None:
         self._moto = moto
-        self._end_instances = end_instances
-        self._in_states = in_states
-        self._unseen = unseen
+        self._unseen = Unseen()
         self._program_calls = program_calls
         self._moto_lock = threading.Lock()
         self._resources = Resources(self._moto_lock)
-        self._control = Control(unseen.forget, self._resources)
+        self._control = Control(self._unseen.forget, self._resources)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request."""
@@ -145,7 +128,7 @@ class Middleware:
     def _end(self, response: Response, reason: str) -> None:
         instance_ids = re.findall(r"<instanceId>(i-[0-9a-f]+)</instanceId>", response.get_data(as_text=True))
         with self._moto_lock:
-            self._end_instances(instance_ids, reason)
+            end_instances(instance_ids, reason)
 
     def _forward(self, request: Request, call: Call, rules: list[Rule]) -> Response:
         """Let moto answer, one call at a time: its models are not thread-safe."""
@@ -153,7 +136,7 @@ class Middleware:
         states = [state for rule in rules for state in rule.states]
         looks = max((rule.unseen for rule in rules), default=0)
         try:
-            with self._moto_lock, self._in_states(states), self._unseen.during(call, looks):
+            with self._moto_lock, in_states(states), self._unseen.during(call, looks):
                 if environ[GENERATION] != self._resources.generation:
                     return protocols.failure(LATE, call.service)
                 return Response.from_app(self._moto, environ, buffered=True)

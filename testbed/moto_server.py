@@ -32,9 +32,6 @@ from werkzeug.serving import BaseWSGIServer, make_server
 from testbed import moto_patches
 from testbed.middleware import Middleware
 from testbed.moto_patches.patching import Patch, install
-from testbed.moto_patches.states import in_states
-from testbed.moto_patches.termination import end_instances
-from testbed.moto_patches.visibility import Unseen
 from testbed.program_calls import ProgramCalls
 
 HOST = "127.0.0.1"
@@ -43,7 +40,7 @@ HOST = "127.0.0.1"
 def create(program_calls: ProgramCalls) -> BaseWSGIServer:
     """Make the server, on a free port."""
     moto = DomainDispatcherApplication(create_backend_app)
-    application = Middleware(moto, end_instances, in_states, Unseen(), program_calls)
+    application = Middleware(moto, program_calls)
     return make_server(HOST, 0, application, threaded=True, request_handler=MotoRequestHandler)
 
 

@@ -14,7 +14,6 @@ class ProgramCalls:
     """The executable's calls to a stand-in; a reset keeps them."""
 
     def __init__(self) -> None:
-        """Begin without calls."""
         self._lock = threading.Lock()
         self._seen: set[tuple[str, str, str]] = set()
 
@@ -24,13 +23,7 @@ class ProgramCalls:
         return bool(os.environ.get(VARIABLE))
 
     def note(self, service: str, action: str, denial: str = "") -> None:
-        """Record a call, whatever its answer.
-
-        Args:
-            service: The service.
-            action: The action.
-            denial: Why the restricted IAM policy denies the call, if it does.
-        """
+        """Record a call, whatever its answer."""
         with self._lock:
             self._seen.add((service, action, denial))
 

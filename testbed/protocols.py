@@ -26,13 +26,7 @@ Parameters = dict[str, str]
 
 
 class Call(NamedTuple):
-    """A call to AWS.
-
-    Attributes:
-        service: The SDK's name of the service, such as `ec2`.
-        action: Such as `RunInstances`.
-        parameters: The parameters by their full names.
-    """
+    """A call to AWS."""
 
     service: str
     action: str

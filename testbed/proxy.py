@@ -15,15 +15,7 @@ _PER_CONNECTION = frozenset({"connection", "proxy-connection", "proxy-authorizat
 
 @dataclass(frozen=True)
 class AwsCall:
-    """A request to AWS, with its sender according to its headers.
-
-    Attributes:
-        action: Such as `DescribeInstances`.
-        access_key_id: The key that signed it; empty when it is not signed.
-        region: The region that it is signed for.
-        token: The session token, if there is one.
-        parameters: All parameters, by name.
-    """
+    """A request to AWS, with its sender according to its headers."""
 
     action: str
     access_key_id: str
@@ -45,7 +37,6 @@ class Relay(LoopbackServer):
     """Passes each request on to one server, and records it with its headers."""
 
     def __init__(self, upstream: str) -> None:
-        """Begin to relay to this server."""
         super().__init__()
         self._upstream = urlsplit(upstream)
 

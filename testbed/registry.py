@@ -12,14 +12,9 @@ PASSWORD = "registry-secret-5f1c"
 
 
 class Registry(LoopbackServer):
-    """Keeps a document per instance.
-
-    Attributes:
-        documents: The settings, as they were put, by instance id.
-    """
+    """Keeps a document per instance."""
 
     def __init__(self, user: str = USER, password: str = PASSWORD) -> None:
-        """Serve one user."""
         super().__init__()
         self.user = user
         self.password = password

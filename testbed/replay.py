@@ -4,9 +4,9 @@ import json
 import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
-from testbed.executable import Answer
+from testbed.executable import Answer, Cpi
 from testbed.world import World
 
 CREATING: Final = frozenset({"create_stemcell", "create_vm", "create_disk", "snapshot_disk"})
@@ -15,22 +15,9 @@ ID: Final = re.compile(r"\b[a-z]+-[0-9a-f]+\b")
 """AWS's ids, also inside messages and in "ami-… light"."""
 
 
-class Program(Protocol):
-    """A program that is called as the executable is."""
-
-    def raw(self, stdin: bytes) -> Answer:
-        """Give a request to the program, and wait for its answer."""
-
-
 @dataclass(frozen=True)
 class Step:
-    """One request of a flow.
-
-    Attributes:
-        request: As it was sent to the executable.
-        recorded: The recorded response, with the world's names.
-        answer: The executable's response.
-    """
+    """One request of a flow."""
 
     request: dict[str, Any]
     recorded: dict[str, Any]
@@ -60,18 +47,12 @@ class Replay:
             answers are added automatically, as replacements of the recorded ones.
     """
 
-    def __init__(self, cpi: Program, names: Mapping[str, str]) -> None:
-        """Start with the names that exist before the first request."""
+    def __init__(self, cpi: Cpi, names: Mapping[str, str]) -> None:
         self.names = dict(names)
         self._cpi = cpi
 
     def play(self, flow: Sequence[dict[str, Any]], methods: Container[str] | None = None) -> list[Step]:
-        """Send a flow's requests: all, or those of some methods.
-
-        Args:
-            flow: Requests with their responses: `{"request": …, "response": …}`.
-            methods: The methods to send; None for all.
-        """
+        """Send a flow's requests: all, or those of some methods."""
         chosen = [line for line in flow if methods is None or line["request"]["method"] in methods]
         return [self._send(line["request"], line["response"]) for line in chosen]
 

@@ -7,22 +7,10 @@ MARKETS = ("", "capacity-block", "interruptible-capacity-reservation")
 
 
 def reserved(ec2: Any, instance_type: str, zone: str, *, market: str = "", state: str = "active") -> str:
-    """Reserve one instance; returns the reservation's id.
-
-    Args:
-        ec2: A client of the simulated EC2.
-        instance_type: The type.
-        zone: The zone; capacity blocks are only in the first one.
-        market: One of `MARKETS`.
-        state: The state in which to leave a capacity block.
-    """
+    """Reserve one instance; returns the reservation's id."""
     platform = {"InstancePlatform": "Linux/UNIX"}
     if market == "capacity-block":
-        wanted = {"InstanceType": instance_type, "InstanceCount": 1, "CapacityDurationHours": 24}
-        (offering,) = ec2.describe_capacity_block_offerings(**wanted)["CapacityBlockOfferings"]
-        bought = ec2.purchase_capacity_block(
-            CapacityBlockOfferingId=offering["CapacityBlockOfferingId"], **platform
-        )
+        bought = ec2.purchase_capacity_block(CapacityBlockOfferingId=f"cb-{instance_type}", **platform)
         block = bought["CapacityReservation"]
         while block["State"] != state:
             ids = [block["CapacityReservationId"]]

@@ -1,9 +1,10 @@
 """The resources in moto: deleted, or restored to an earlier state."""
 
-import copy
+import pickle
 import threading
 from typing import Any
 
+from moto.backends import get_backend
 from moto.core.base_backend import BackendDict
 from moto.core.model_instances import reset_model_data
 from moto.ec2.models import ec2_backends
@@ -12,29 +13,22 @@ from testbed.iam import ACCOUNT
 from testbed.moto_patches.copies import contents_of
 
 REGION = "us-east-1"
-Backends = dict[BackendDict[Any], dict[str, dict[str, Any]]]
-"""By service, account and region."""
 
 
 class Resources:
     """The resources of all services, accounts and regions.
 
     A thousand tests begin with the same network. It is created by calls once, kept, and restored for each of
-    them: a copy takes three milliseconds, the calls two hundred.
+    them: that takes two milliseconds, the calls two hundred.
 
     Attributes:
         generation: Increases whenever everything is deleted. A call with an earlier one is a former test's.
     """
 
     def __init__(self, lock: threading.Lock) -> None:
-        """Begin with nothing kept.
-
-        Args:
-            lock: Held while moto answers a call.
-        """
         self.generation = 0
         self._lock = lock
-        self._kept: Backends = {}
+        self._kept = pickle.dumps({})
 
     def delete(self) -> None:
         """Delete everything."""
@@ -42,21 +36,21 @@ class Resources:
             self._delete()
 
     def keep(self) -> None:
-        """Keep a copy of everything."""
+        """Keep a copy of everything; a pickle is copied faster than objects."""
         with self._lock:
             present = {
-                service: {account: dict(regions) for account, regions in service.items()}
+                service.service_name: {account: dict(regions) for account, regions in service.items()}
                 for service in _services()
             }
-            self._kept = _copied(present)
+            self._kept = pickle.dumps(present)
 
     def restore(self) -> None:
         """Replace everything by what was kept."""
         with self._lock:
             self._delete()
-            for service, accounts in _copied(self._kept).items():
+            for name, accounts in pickle.loads(self._kept).items():  # noqa: S301 - written here
                 for account, regions in accounts.items():
-                    service[account].update(regions)
+                    get_backend(name)[account].update(regions)
 
     def existing(self) -> dict[str, list[str]]:
         """List what EC2 has in the tests' account, of the kinds that a CPI creates.
@@ -97,8 +91,3 @@ def _services() -> list[BackendDict[Any]]:
     """List the services that have any resources."""
     services: list[BackendDict[Any]] = vars(BackendDict)["_instances"]
     return services
-
-
-def _copied(backends: Backends) -> Backends:
-    """Copy the resources together, because they refer to each other, but not the services themselves."""
-    return copy.deepcopy(backends, {id(service): service for service in backends})

@@ -19,14 +19,9 @@ _LIFETIME = timedelta(days=1)
 
 
 class Authority:
-    """A certificate authority with its own key.
-
-    Attributes:
-        path: Its certificate in PEM, as a CA bundle.
-    """
+    """A certificate authority with its own key."""
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Create the key, and write the certificate into the folder."""
         self._folder = folder
         self._name = name
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -92,11 +87,7 @@ class _KeepingHandler(_Handler):
 
 
 class TlsRelay(Relay):
-    """Passes requests that come over TLS on to one server, and records them.
-
-    Attributes:
-        handshakes: How many handshakes clients have begun.
-    """
+    """Passes requests that come over TLS on to one server, and records them."""
 
     def __init__(self, upstream: str, authority: Authority, certificate: Path | None = None) -> None:
         """Begin to relay to this server, with a new certificate of this authority, or with a given one."""

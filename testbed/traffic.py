@@ -12,18 +12,7 @@ LOAD_BALANCER = "classic"
 
 @dataclass
 class Traffic:
-    """Ids and names of these resources; tests that need them create them in their world.
-
-    Attributes:
-        world: The world with the VMs.
-        elb: A client for classic load balancers.
-        elbv2: A client for target groups.
-        public_ip: The elastic address.
-        allocation_id: The same address's id.
-        target_groups: ARNs of two target groups by name.
-        load_balancer: The name of a classic load balancer.
-        laid_routes: The original routes, which the state does not list.
-    """
+    """Ids and names of these resources; tests that need them create them in their world."""
 
     world: World
     elb: Any

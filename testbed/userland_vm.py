@@ -78,11 +78,7 @@ class Vm(Place):
         return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
     def start_job(self, cpi_ctl: str) -> None:
-        """Start the job as monit does, which lets vcap run the package's program as root.
-
-        Args:
-            cpi_ctl: The text of the job's script.
-        """
+        """Start the job as monit does, which lets vcap run the package's program as root."""
         path = self.vcap / "jobs/aws_cpi/bin/cpi_ctl"
         path.write_text(cpi_ctl)
         path.chmod(0o755)

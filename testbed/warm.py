@@ -25,18 +25,9 @@ from testbed.warm_server import NUMBER
 
 
 class Forked:
-    """A process of the executable; as far as tests need it, it is used like a `subprocess.Popen`.
-
-    Attributes:
-        pid: Its process id.
-        stdin: Where its request is written; none once it is closed.
-        stdout: Where its answer is read.
-        stderr: Where its log is read.
-        returncode: Its exit status, or minus the signal that ended it; none as long as it runs.
-    """
+    """A process of the executable; as far as tests need it, it is used like a `subprocess.Popen`."""
 
     def __init__(self, connection: socket.socket, streams: Sequence[int]) -> None:
-        """Take over a connection on which a process was asked for, and the near ends of its streams."""
         self._connection = connection
         self.pid = int.from_bytes(connection.recv(NUMBER, socket.MSG_WAITALL), "big")
         self.stdin: IO[bytes] | None = os.fdopen(streams[0], "wb", buffering=0)
@@ -48,7 +39,6 @@ class Forked:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Wait for its end, and close its streams."""
         self._close_stdin()
         self.wait()
         self.stdout.close()
@@ -126,11 +116,7 @@ class Forked:
 
 
 class Warm:
-    """The process to fork from, for one `with` block.
-
-    Args:
-        speed: How many times faster the clock by which the program waits shall run.
-    """
+    """The process to fork from, for one `with` block."""
 
     def __init__(self, speed: float = 1) -> None:
         self._speed = speed
@@ -138,7 +124,6 @@ class Warm:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Start it, and wait until it has loaded everything."""
         self._home = tempfile.mkdtemp(prefix="warm-")
         self._process = subprocess.Popen(
             [sys.executable, "-m", "testbed.warm_server", self.path, str(self._speed)],
@@ -167,14 +152,7 @@ class Warm:
 
 
 def fork(path: str, arguments: Sequence[str], environment: Mapping[str, str], folder: Path) -> Forked:
-    """Start the executable.
-
-    Args:
-        path: A `Warm`'s socket.
-        arguments: The executable's arguments.
-        environment: Its whole environment.
-        folder: Where it runs.
-    """
+    """Start the executable."""
     request = {"arguments": list(arguments), "environment": dict(environment), "folder": str(folder)}
     pipes = [os.pipe() for _ in range(3)]
     far = [pipes[0][0], pipes[1][1], pipes[2][1]]

@@ -25,6 +25,10 @@ from typing import Any, NoReturn
 NUMBER = 8
 """Bytes of a process id, and of an exit status, on their way."""
 LONGEST_REQUEST = 1 << 20
+AWS = {"region": "us-east-1", "max_retries": 1, "credentials_source": "env_or_profile"}
+CONFIG = {"cloud": {"properties": {"aws": AWS}}}
+ALIASES = {"elasticloadbalancing", "elb", "elbv2"}
+"""Those of the program's services, among the SDK's many that it tries for each event of a client."""
 TIMEOUT_SPEED = "TESTBED_TIMEOUT_SPEED"
 """The variable that says how many times earlier the connections of one process time out.
 
@@ -59,6 +63,10 @@ def load() -> None:
         importlib.import_module(module.name)
     for name in ("requests", "tenacity", "yaml"):
         importlib.import_module(name)
+    importlib.import_module("bosh_aws_cpi.config.cpi_config").parse(CONFIG, {}, {})  # compiles its patterns
+    hooks: Any = importlib.import_module("botocore.hooks")
+    hooks.accepts_kwargs = lambda _: True  # otherwise it is looked up for each handler
+    hooks.EVENT_ALIASES = {old: new for old, new in hooks.EVENT_ALIASES.items() if old in ALIASES}
     sdk_data: Any = importlib.import_module("bosh_aws_cpi.aws.sdk.data")
     sdk_data.loader = functools.cache(sdk_data.loader)
     share_models()

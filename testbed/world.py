@@ -16,6 +16,30 @@ INSTANCE_PROFILE = "bosh-vm"
 ROOT_SIZE = 5
 """GiB of the image's snapshot: no default of moto's or of the program's."""
 
+QUOTAS = {
+    "Running On-Demand DL instances": 0,
+    "Running On-Demand F instances": 0,
+    "Running On-Demand G and VT instances": 0,
+    "Running On-Demand High Memory instances": 0,
+    "Running On-Demand HPC instances": 0,
+    "Running On-Demand Inf instances": 0,
+    "Running On-Demand P instances": 0,
+    "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances": 5,
+    "Running On-Demand Trn instances": 0,
+    "Running On-Demand X instances": 0,
+    "All DL Spot Instance Requests": 0,
+    "All F Spot Instance Requests": 0,
+    "All G and VT Spot Instance Requests": 0,
+    "All Inf Spot Instance Requests": 0,
+    "All P4, P3 and P2 Spot Instance Requests": 0,
+    "All P5 Spot Instance Requests": 0,
+    "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests": 5,
+    "All Trn Spot Instance Requests": 0,
+    "All X Spot Instance Requests": 0,
+    "EC2-VPC Elastic IPs": 5,
+}
+"""A new account's, from the EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"."""
+
 
 @dataclass
 class World:

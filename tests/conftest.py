@@ -116,9 +116,7 @@ def fake_aws(server: FakeAws) -> FakeAws:
 @pytest.fixture
 def world(fake_aws: FakeAws) -> World:
     """Return a laid world, with no calls counted yet."""
-    laid = fake_aws.lay()
-    fake_aws.forget_calls()
-    return laid
+    return fake_aws.lay()
 
 
 @pytest.fixture

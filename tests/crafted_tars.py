@@ -12,7 +12,6 @@ DATA: Final = b"boot" * 128
 """Content of a small image: one record."""
 END: Final = bytes(2 * RECORD)
 """The end of a tar."""
-HUGE: Final = 1 << 60
 
 
 def field(number: int) -> bytes:

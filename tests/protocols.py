@@ -1,5 +1,6 @@
 """What the stories' fixtures are, where a fixture is a function: its arguments and what it returns."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from testbed.executable import Answer, Cpi, Process
@@ -67,13 +68,6 @@ class CreateVolume(Protocol):
         """Return its id."""
 
 
-class CpiWith(Protocol):
-    """Returns an executable with other configuration."""
-
-    def __call__(self, **aws: Any) -> Cpi:
-        """Configure it with keys of the aws section."""
-
-
 class Refuse(Protocol):
     """Has AWS refuse an action for good, from its nth call on."""
 
@@ -95,43 +89,17 @@ class WriteError(Protocol):
         """Write it under BOSH's name."""
 
 
-class CheckRefused(Protocol):
-    """Checks a CloudError for which nothing was created, nor tried to be."""
-
-    def __call__(self, answer: Answer, message: str) -> list[str]:
-        """Return the actions, all of them questions."""
-
-
-class ListResources(Protocol):
-    """Lists what there is beyond what was laid, by kind."""
-
-    def __call__(self) -> dict[str, list[str]]:
-        """List the ids."""
-
-
-class ReadCalls(Protocol):
-    """Lists the parameters of all calls of one action."""
-
-    def __call__(self, action: str) -> list[dict[str, str]]:
-        """List them in their order."""
-
-
-class ReadTags(Protocol):
-    """Reads the tags of anything."""
-
-    def __call__(self, resource_id: str) -> dict[str, str]:
-        """Read them by name."""
-
-
-class ReadSettings(Protocol):
-    """Reads what a VM boots from."""
-
-    def __call__(self, vm_cid: str) -> dict[str, Any]:
-        """Read the agent's settings."""
-
-
-class ReadWarnings(Protocol):
-    """Reads the warnings of a call, without the time."""
-
-    def __call__(self, answer: Answer) -> list[str]:
-        """List them in their order."""
+CheckRefused = Callable[[Answer, str], list[str]]
+"""Checks a CloudError for which nothing was created, nor tried to be; returns the actions, all questions."""
+ListResources = Callable[[], dict[str, list[str]]]
+"""Lists the ids of what there is beyond what was laid, by kind."""
+ReadCalls = Callable[[str], list[dict[str, str]]]
+"""Lists the parameters of all calls of one action, in their order."""
+ReadTags = Callable[[str], dict[str, str]]
+"""Reads the tags of anything, by name."""
+ReadSettings = Callable[[str], dict[str, Any]]
+"""Reads the agent's settings that a VM boots from."""
+ReadWarnings = Callable[[Answer], list[str]]
+"""Reads the warnings of a call in their order, without the time."""
+CpiWith = Callable[..., Cpi]
+"""Returns an executable whose configuration has other keys of the aws section."""

@@ -37,6 +37,9 @@ class _Signals:
     """The interruption that has arrived, if any, and whether it may end the call now."""
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
         self.received: str | None = None
         self.closed = True  # before the call, after a first signal, past the point of no return
         self.shields = 0
@@ -69,10 +72,11 @@ _signals = _Signals()
 
 
 def install() -> None:
-    """Catch SIGTERM, SIGINT and SIGHUP from now on; they are held back until `start`.
+    """Catch SIGTERM, SIGINT and SIGHUP from now on, for a new call; they are held back until `start`.
 
     SIGHUP stays ignored if the parent process ignores it, as nohup does.
     """
+    _signals.forget()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _signals.on_signal)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:

@@ -7,14 +7,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from testbed.bench import forms, sweeping, table
+from testbed.bench import forms, table
 from testbed.bench.measuring import VALGRIND, Bench, BenchError, Figures
 from testbed.bench.rows import ROWS
 from testbed.cloud import ROOT, FakeAws
 
 PAGE = ROOT / "docs/performance.md"
-SWEEP = "sweep"
-EVERYTHING = (*ROWS, SWEEP)
 RUNS = 12
 
 
@@ -50,34 +48,26 @@ def main() -> int:
     parser.add_argument(
         "--rows",
         nargs="+",
-        choices=EVERYTHING,
-        default=EVERYTHING,
+        choices=[*ROWS],
+        default=[*ROWS],
         metavar="ROW",
-        help=f"these alone, and write nothing; of {', '.join(EVERYTHING)}",
+        help=f"these alone, and write nothing; of {', '.join(ROWS)}",
     )
     parser.add_argument("--check", action="store_true", help="fail when something takes more than it may")
     arguments = parser.parse_args()
     if arguments.runs < 1:
         parser.error("--runs must be 1 at least")
-    wanted = [name for name in ROWS if name in arguments.rows]
     try:
-        rows = measured(wanted, arguments.runs) if wanted else {}
+        rows = measured(arguments.rows, arguments.runs)
     except BenchError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    parts = [f"{machine()}."]
-    if rows:
-        parts += [table.table(rows), table.minima(rows, arguments.runs)]
+    text = "\n\n".join([f"{machine()}.", table.table(rows), table.minima(rows, arguments.runs)])
     excess = table.beyond(rows)
-    if SWEEP in arguments.rows:
-        _say(SWEEP)
-        swept = sweeping.sweeping()
-        parts.append(sweeping.told(swept))
-        excess += sweeping.beyond(swept)
-    print("\n\n".join(parts))
-    if set(arguments.rows) == set(EVERYTHING):
-        PAGE.write_text(table.replaced(PAGE.read_text(), "\n\n".join(parts)))
-    if rows and VALGRIND is None:
+    print(text)
+    if set(arguments.rows) == set(ROWS):
+        PAGE.write_text(table.replaced(PAGE.read_text(), text))
+    if VALGRIND is None:
         print("Instructions: not counted and not judged, because valgrind is not installed")
     print("More than it may be:", *(excess or ["nothing"]), sep="\n  ")
     return 1 if arguments.check and excess else 0

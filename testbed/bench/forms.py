@@ -89,15 +89,9 @@ def trust(sources: Path, authority: Path) -> None:
 
 
 class Front(TlsRelay):
-    """The stand-in over TLS, whose own authority each form trusts.
-
-    Attributes:
-        authority: The file of its certificate.
-        bundle: The file with the usual authorities and this one, for programs without a bundle like it.
-    """
+    """The stand-in over TLS, whose own authority each form trusts."""
 
     def __init__(self, fake_aws: FakeAws, folder: Path) -> None:
-        """Write the bundle into the folder."""
         own = Authority(folder, "front")
         super().__init__(fake_aws.endpoint, own)
         self.authority = own.path

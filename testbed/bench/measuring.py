@@ -64,13 +64,7 @@ class Figures:
 
 
 class Bench:
-    """Measures calls against one stand-in for AWS.
-
-    Args:
-        fake_aws: The stand-in.
-        folder: Where the processes run; it is their home, so that they find what an earlier one keeps.
-        front: The stand-in over TLS; without one there are no rows over TLS.
-    """
+    """Measures calls against one stand-in for AWS."""
 
     def __init__(self, fake_aws: FakeAws, folder: Path, front: Front | None = None) -> None:
         self._fake_aws = fake_aws
@@ -79,21 +73,10 @@ class Bench:
         self._environment = least_environment(folder)
 
     def row(self, name: str, executables: Sequence[Form], runs: int) -> dict[str, Figures]:
-        """Measure the executable's forms and their yardsticks.
+        """Measure the executable's forms and their yardsticks; returns what each took, by its name.
 
         One start of each is not measured: after it, what is kept from one call to the next (bytecode, the
         facts of instance types, copies of the SDK's data) is there for the others.
-
-        Args:
-            name: In `ROWS`.
-            executables: The executable's forms.
-            runs: How often each is started.
-
-        Returns:
-            What each took, by its name.
-
-        Raises:
-            BenchError: A form failed, or the forms do not make the same calls to AWS.
         """
         others = yardsticks(method_of(name))
         forms = {each.name: each for form in executables for each in (others[form.name], form)}
@@ -165,11 +148,7 @@ def _is_well(answer: bytes) -> bool:
 
 
 def check_alike(name: str, calls: dict[str, tuple[str, ...]]) -> None:
-    """Check that all forms have made the same calls to AWS; otherwise they can't be compared.
-
-    Raises:
-        BenchError: They have not.
-    """
+    """Refuse to compare forms that have not made the same calls to AWS."""
     if len(set(calls.values())) > 1:
         lines = [f"  {form}: {', '.join(each)}" for form, each in calls.items()]
         message = f"{name}: the forms make different calls to AWS\n" + "\n".join(lines)

@@ -17,11 +17,7 @@ HEAD = [
 
 
 def replaced(page: str, text: str) -> str:
-    """Return a page with this text between its markers.
-
-    Raises:
-        ValueError: The page has no markers.
-    """
+    """Return a page with this text between its markers, which it must have."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not (begin and end):

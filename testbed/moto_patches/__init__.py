@@ -7,7 +7,7 @@ what EC2 does and what moto did.
 
 from importlib import import_module
 
-from testbed.moto_patches.patching import Patch, install
+from testbed.moto_patches.patching import install
 
 MODULES = """
     filters identifiers tags addresses prefixes groups interfaces elastic routes subnets volumes
@@ -17,14 +17,8 @@ MODULES = """
 """In the order of installation: a later patch of a method wraps the earlier ones."""
 
 
-def apply() -> list[Patch]:
-    """Correct the moto of this process. Call it once, before moto serves.
-
-    Returns:
-        The patches, in the order in which they were installed.
-    """
-    modules = [import_module(f"{__name__}.{name}") for name in MODULES.split()]
-    patches = [patch for module in modules for patch in module.PATCHES]
-    for patch in patches:
-        install(patch)
-    return patches
+def apply() -> None:
+    """Correct the moto of this process. Call it once, before moto serves."""
+    for name in MODULES.split():
+        for patch in import_module(f"{__name__}.{name}").PATCHES:
+            install(patch)

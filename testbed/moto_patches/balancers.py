@@ -5,13 +5,8 @@ from ipaddress import ip_address
 from typing import Any
 
 from moto.ec2.models import ec2_backends
-from moto.elb.exceptions import (
-    ELBClientError as ClassicError,
-)
-from moto.elb.exceptions import (
-    LoadBalancerNotFoundError,
-    NoActiveLoadBalancerFoundError,
-)
+from moto.elb.exceptions import ELBClientError as ClassicError
+from moto.elb.exceptions import LoadBalancerNotFoundError, NoActiveLoadBalancerFoundError
 from moto.elb.models import ELBBackend
 from moto.elb.responses import ELBResponse
 from moto.elbv2.exceptions import ELBClientError

@@ -27,7 +27,6 @@ class DirectError(ServiceException):
     """An error of the EBS direct APIs; moto reads its attributes."""
 
     def __init__(self, code: str, message: str, reason: str | None = None) -> None:
-        """Keep the code, the message and the reason."""
         super().__init__(code, message)
         self.Reason = reason
 

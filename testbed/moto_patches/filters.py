@@ -34,7 +34,6 @@ class Wanted(list[str]):
     """The values of a filter, as a list that contains all that they match."""
 
     def __contains__(self, value: object) -> bool:
-        """Whether one of them matches."""
         return any(re.match(expression(pattern), str(value)) for pattern in self)
 
 

@@ -18,7 +18,6 @@ class Association:
     """The association of a group with another VPC; its attributes are those of EC2's answer."""
 
     def __init__(self, group_id: str, vpc_id: str) -> None:
-        """Begin with the state associating."""
         self.shown = {"GroupId": group_id, "VpcId": vpc_id}
         states.begin(self, "associated", self.enter, before=("associating",))
 

@@ -2,10 +2,7 @@
 
 from typing import Any, NoReturn
 
-from moto.ec2.models.elastic_network_interfaces import (
-    NetworkInterface,
-    NetworkInterfaceBackend,
-)
+from moto.ec2.models.elastic_network_interfaces import NetworkInterface, NetworkInterfaceBackend
 from moto.ec2.models.instances import InstanceBackend
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 

@@ -23,7 +23,7 @@ def show_reservation(instance: Any, given: dict[str, Any]) -> None:
 
 @PATCHES.around(InstanceResponse, "run_instances")
 def shown_options(original: Original, response: Any) -> Any:
-    """EC2 shows placement, market, CPU options, credits and capacity reservation of a launch.
+    """EC2 shows placement, market, CPU options and capacity reservation of a launch.
 
     moto dropped them, but for a placement's host and the market's name.
     """
@@ -35,21 +35,9 @@ def shown_options(original: Original, response: Any) -> Any:
         placement.tenancy = get("Placement.Tenancy", "default")
         placement.host_resource_group_arn = get("Placement.HostResourceGroupArn")
         instance.cpu_options = get("CpuOptions")
-        instance.testbed_credits = get("CreditSpecification.CpuCredits")
         show_reservation(instance, get("CapacityReservationSpecification", {}))
         if instance.lifecycle == "spot":
             instance.spot_instance_request_id = f"sir-{random_resource_id(8)}"
-    return result
-
-
-@PATCHES.around(InstanceResponse, "describe_instance_credit_specifications")
-def shown_credits(original: Original, response: Any) -> Any:
-    """EC2 shows the requested credits, or the type's default; moto always showed the default of a t2."""
-    result = original(response)
-    for entry in result.result["InstanceCreditSpecifications"]:
-        instance = response.ec2_backend.get_instance(entry["InstanceId"])
-        default = "standard" if instance.instance_type.startswith("t2.") else "unlimited"
-        entry["CpuCredits"] = getattr(instance, "testbed_credits", None) or default
     return result
 
 
@@ -82,7 +70,6 @@ class OpenRequest(TaggedEC2Resource):
     state = "open"
 
     def __init__(self, backend: Any, tags: dict[str, str]) -> None:
-        """Note its tags."""
         super().__init__()
         self.ec2_backend = backend
         self.id = self.spot_instance_request_id = random_spot_request_id()

@@ -33,23 +33,18 @@ class Patch:
 class Patches(list[Patch]):
     """The corrections of one module, in the order in which they are written."""
 
-    def around(self, owner: Any, name: str) -> Callable[[Replacement], Replacement]:
+    def around(self, owner: Any, name: str, *, is_new: bool = False) -> Callable[[Replacement], Replacement]:
         """Note the decorated function as the replacement of `owner.name`."""
 
         def note(replacement: Replacement) -> Replacement:
-            self.append(Patch(owner, name, replacement))
+            self.append(Patch(owner, name, replacement, is_new))
             return replacement
 
         return note
 
     def adding(self, owner: Any, name: str) -> Callable[[Replacement], Replacement]:
         """Note the decorated function as the method `owner.name`, which moto lacks."""
-
-        def note(replacement: Replacement) -> Replacement:
-            self.append(Patch(owner, name, replacement, is_new=True))
-            return replacement
-
-        return note
+        return self.around(owner, name, is_new=True)
 
 
 def install(patch: Patch) -> None:

@@ -168,7 +168,7 @@ def shows(host: Any, wanted: dict[str, list[str]]) -> bool:
 
 @PATCHES.around(InstanceResponse, "run_instances")
 def launched_where_possible(original: Original, response: Any) -> Any:
-    """EC2 refuses a zone without the type, and unknown or unfit groups, hosts and reservations.
+    """EC2 refuses a zone without the type, and unknown or unfit groups and reservations.
 
     moto accepted all of them.
     """
@@ -176,7 +176,6 @@ def launched_where_possible(original: Original, response: Any) -> Any:
     if name := parameter(response, "Placement.GroupName"):
         check_group(response, name)
         check_spread(response, name)
-    check_host(response)
     reservation = checked_reservation(response)
     result = original(response)
     if reservation is not None:
@@ -252,24 +251,6 @@ def check_spread(response: Any, name: str) -> None:
             "You've reached the limit of instances in this spread placement group. A spread placement group "
             "can have up to seven instances per Availability Zone.",
         )
-
-
-def check_host(response: Any) -> None:
-    """Refuse an unknown host, and one in another zone or for another type.
-
-    EC2's error codes: InvalidHostID.NotFound ("does not exist"), and InvalidHostConfiguration for a launch
-    that the host can't take. That a wrong zone and a wrong type have the latter is a guess.
-    """
-    host_id = parameter(response, "Placement.HostId")
-    if not host_id:
-        return
-    host = response.ec2_backend.hosts.get(host_id)
-    if host is None:
-        refuse("InvalidHostID.NotFound", f"The host ID '{host_id}' does not exist")
-    name, zone = parameter(response, "InstanceType"), parameter(response, "Placement.AvailabilityZone")
-    fits = name == host.instance_type if host.instance_type else name.startswith(f"{host.instance_family}.")
-    if host.zone != zone or not fits:
-        refuse("InvalidHostConfiguration", f"The host '{host_id}' can't run a '{name}' in {zone}")
 
 
 def checked_reservation(response: Any) -> dict[str, Any] | None:

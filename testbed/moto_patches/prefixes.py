@@ -2,10 +2,7 @@
 
 from typing import Any
 
-from moto.ec2.models.elastic_network_interfaces import (
-    NetworkInterface,
-    NetworkInterfaceBackend,
-)
+from moto.ec2.models.elastic_network_interfaces import NetworkInterface, NetworkInterfaceBackend
 from moto.ec2.responses.elastic_network_interfaces import ElasticNetworkInterfaces
 
 from testbed.moto_patches.addresses import check_free, check_prefixes_free

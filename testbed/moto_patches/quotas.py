@@ -7,34 +7,12 @@ from moto.kms.responses import KmsResponse
 from moto.servicequotas.responses import ServiceQuotasResponse
 
 from testbed.moto_patches.patching import Original, Patches
+from testbed.world import QUOTAS
 
 PATCHES = Patches()
 
-QUOTAS = {
-    "Running On-Demand DL instances": 0,
-    "Running On-Demand F instances": 0,
-    "Running On-Demand G and VT instances": 0,
-    "Running On-Demand High Memory instances": 0,
-    "Running On-Demand HPC instances": 0,
-    "Running On-Demand Inf instances": 0,
-    "Running On-Demand P instances": 0,
-    "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances": 5,
-    "Running On-Demand Trn instances": 0,
-    "Running On-Demand X instances": 0,
-    "All DL Spot Instance Requests": 0,
-    "All F Spot Instance Requests": 0,
-    "All G and VT Spot Instance Requests": 0,
-    "All Inf Spot Instance Requests": 0,
-    "All P4, P3 and P2 Spot Instance Requests": 0,
-    "All P5 Spot Instance Requests": 0,
-    "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests": 5,
-    "All Trn Spot Instance Requests": 0,
-    "All X Spot Instance Requests": 0,
-    "EC2-VPC Elastic IPs": 5,
-}
-"""A new account's, from the EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"."""
 UNLISTED = {"Running On-Demand DL instances", "Running On-Demand Trn instances"}
-"""Those that have only a default value, as some do; which ones is not documented."""
+"""Of the quotas, those that have only a default value, as some do; which ones is not documented."""
 HEADERS = {"Content-Type": "application/x-amz-json-1.1"}
 MOST = 8
 """Entries of one page: fewer than AWS's 100, so that there are several."""

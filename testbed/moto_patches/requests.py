@@ -66,26 +66,6 @@ def check_interface_parameters(response: Any) -> None:
         )
 
 
-def check_placement(response: Any) -> None:
-    """Refuse parameters that can't be combined with a Dedicated Host.
-
-    EC2 user guide: "Capacity Reservations can't be used with Dedicated Hosts" ("Capacity Reservations",
-    limitations); "You can't launch Dedicated Hosts in placement groups" ("Placement groups"). API
-    reference, SpotPlacement: "The host tenancy is not supported for Spot Instances." The code is a guess:
-    none of the pages gives one.
-    """
-    get = partial(parameter, response)
-    is_on_host = get("Placement.Tenancy") == "host" or get("Placement.HostId")
-    excluded = {
-        "Capacity Reservations": "CapacityReservationSpecification.CapacityReservationTarget",
-        "placement groups": "Placement.GroupName",
-        "Spot Instances": "InstanceMarketOptions.MarketType",
-    }
-    for what, name in excluded.items():
-        if is_on_host and get(name):
-            refuse("InvalidParameterCombination", f"Dedicated Hosts can't be used with {what}.")
-
-
 def check_type(response: Any) -> None:
     """Refuse an unknown instance type; hashicorp/packer issue 11585 quotes EC2's message."""
     name = parameter(response, "InstanceType", "m1.small")
@@ -98,7 +78,6 @@ def checked_launch(original: Original, response: Any) -> Any:
     """EC2 refuses contradicting parameters and unknown types; moto accepted both."""
     check_type(response)
     check_interface_parameters(response)
-    check_placement(response)
     return original(response)
 
 

@@ -42,39 +42,22 @@ def keep(
     return whole
 
 
-@PATCHES.adding(General, "describe_capacity_block_offerings")
-def offered_blocks(response: Any) -> Any:
-    """EC2 offers capacity blocks; moto lacks DescribeCapacityBlockOfferings.
-
-    Here the first zone has one of every size that is asked for, for any type.
-    """
-    offering = {
-        "CapacityBlockOfferingId": f"cb-{random_resource_id(17)}",
-        "InstanceType": parameter(response, "InstanceType"),
-        "AvailabilityZone": f"{response.region}a",
-        "InstanceCount": int(parameter(response, "InstanceCount", 1)),
-    }
-    kept(response, "block_offerings")[offering["CapacityBlockOfferingId"]] = offering
-    return ActionResult({"CapacityBlockOfferings": [offering]})
-
-
 @PATCHES.adding(General, "purchase_capacity_block")
 def purchased_block(response: Any) -> Any:
     """EC2 creates a reservation of the type capacity-block (API model, CapacityReservationType); moto can't.
 
     User guide, "View Capacity Blocks": it is payment-pending, then scheduled, and active when it begins. Here
-    it begins when somebody has looked at each of these states. "Capacity Blocks for ML", supported platforms:
-    the tenancy is default.
+    it begins when somebody has looked at each of these states, is for one instance in the first zone, and an
+    offering's id is cb- and the type. "Capacity Blocks for ML", supported platforms: the tenancy is default.
     """
-    offering = kept(response, "block_offerings")[parameter(response, "CapacityBlockOfferingId")]
     reservation = {
-        "InstanceType": offering["InstanceType"],
-        "AvailabilityZone": offering["AvailabilityZone"],
+        "InstanceType": parameter(response, "CapacityBlockOfferingId").removeprefix("cb-"),
+        "AvailabilityZone": f"{response.region}a",
         "ReservationType": "capacity-block",
         "Tenancy": "default",
         "OwnerId": response.current_account,
     }
-    bought = keep(response, reservation, offering["InstanceCount"], BEFORE_ACTIVE)
+    bought = keep(response, reservation, 1, BEFORE_ACTIVE)
     return ActionResult({"CapacityReservation": bought})
 
 

@@ -121,12 +121,3 @@ def route_state(original: Original, route: Any) -> Any:
     if interface is None or interface.attachment_id:
         return original(route)
     return "blackhole"
-
-
-@PATCHES.around(Route, "instance_id")
-def instance_behind(original: Original, route: Any) -> Any:
-    """EC2 shows the instance of a route's interface; moto showed an instance only if the call named it."""
-    interface = route.interface
-    if interface is None:
-        return original(route)
-    return interface.instance.id if interface.instance else None

@@ -69,11 +69,7 @@ def enabled(response: Any) -> Any:
 
 
 class Visible:
-    """An account's backend, with the images that it may use of other accounts.
-
-    Attributes:
-        amis: All of them.
-    """
+    """An account's backend, with the images that it may use of other accounts."""
 
     def __init__(self, backend: Any) -> None:
         """Look at all accounts; an organization's members are not simulated."""

@@ -21,25 +21,19 @@ class Course:
     """The states of one resource, in order."""
 
     def __init__(self, states: list[str], enter: Callable[[str, str], None]) -> None:
-        """Enter the first state.
-
-        Args:
-            states: At least one.
-            enter: Gives the resource a state, and its reason.
-        """
-        self._to_come = list(states)
+        self.to_come = list(states)
         self._enter = enter
         self._is_seen = False
         self._next()
 
     def look(self) -> None:
         """Advance to the next state, except at the first look, which sees the first state."""
-        if self._is_seen and self._to_come:
+        if self._is_seen and self.to_come:
             self._next()
         self._is_seen = True
 
     def _next(self) -> None:
-        state, _, reason = self._to_come.pop(0).partition(":")
+        state, _, reason = self.to_come.pop(0).partition(":")
         self._enter(state, reason.strip())
 
 
@@ -67,7 +61,8 @@ def begin(thing: Any, default: str, enter: Callable[[str, str], None], *, before
         enter: Gives it a state, and its reason.
         before: States before the default one.
     """
-    thing.testbed_course = Course(_asked_for or [*before, default], enter)
+    course = Course(_asked_for or [*before, default], enter)
+    thing.testbed_course = course if course.to_come else None  # a course can't be kept: it has a function
 
 
 def look(response: Any, identifiers: str, things: Iterable[Any]) -> None:

@@ -32,7 +32,6 @@ class Unseen:
     """Hidden resources, and how many lookups fail until each is visible."""
 
     def __init__(self) -> None:
-        """Begin with nothing hidden."""
         self._looks: dict[str, int] = {}
 
     @contextmanager

@@ -1,6 +1,9 @@
 """The lifecycle program in an account."""
 
 from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from testbed.cloud import FakeAws
 from testbed.world import World
@@ -28,24 +31,31 @@ def test_lifecycle(run: Callable[..., Run], nothing_left: Callable[[], None], wo
     nothing_left()
 
 
-def test_method_that_fails(
-    run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (
+            {"action": "RegisterImage", "error": DENIED},
+            "create_stemcell failed with Bosh::Clouds::CloudError: RegisterImage failed",
+        ),
+        (
+            {"action": "DescribeImages", "replace": [["(<rootDeviceName>)/dev/xvda<", r"\1/dev/sda<"]]},
+            "the AMI's root device: expected '/dev/xvda', but it is '/dev/sda'",
+        ),
+    ],
+    ids=["method that fails", "answer that is not true"],
+)
+def test_bad_end(
+    run: Callable[..., Run],
+    fake_aws: FakeAws,
+    nothing_left: Callable[[], None],
+    rule: dict[str, Any],
+    message: str,
 ) -> None:
-    """The first method that fails ends the run with its error; all resources are deleted."""
-    fake_aws.rule(action="RegisterImage", error=DENIED)
+    """The first wrong answer ends the run; the report says what is wrong, and all resources are deleted."""
+    fake_aws.rule(**rule)
     result = run("lifecycle")
     assert result.status == 1
-    assert "create_stemcell failed with Bosh::Clouds::CloudError: RegisterImage failed" in result.report
+    assert message in result.report
     assert result.document["left"] == {}
-    nothing_left()
-
-
-def test_answer_that_is_not_true(
-    run: Callable[..., Run], fake_aws: FakeAws, nothing_left: Callable[[], None]
-) -> None:
-    """If EC2 disagrees with an answer, the report says how."""
-    fake_aws.rule(action="DescribeImages", replace=[["(<rootDeviceName>)/dev/xvda<", r"\1/dev/sda<"]])
-    result = run("lifecycle")
-    assert result.status == 1
-    assert "the AMI's root device: expected '/dev/xvda', but it is '/dev/sda'" in result.report
     nothing_left()

@@ -104,22 +104,6 @@ def test_context_replaces_credentials(fake_aws: FakeAws) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("aws", "properties", "expected"),
-    [
-        ({"encrypted": True, "kms_key_arn": KEY}, {}, ("true", KEY)),
-        ({"encrypted": True, "kms_key_arn": KEY}, {"encrypted": False}, ("false", None)),
-    ],
-)
-def test_disk_encryption(
-    fake_aws: FakeAws, aws: dict[str, Any], properties: dict[str, Any], expected: tuple[str, str | None]
-) -> None:
-    """A disk is encrypted as configured; its own property wins, also when it is false."""
-    Cpi(config(fake_aws.endpoint, **aws)).call("create_disk", 1024, properties).ok()
-    sent = parameters(fake_aws, "CreateVolume")
-    assert (sent.get("Encrypted", "false"), sent.get("KmsKeyId")) == expected
-
-
 def test_stemcell(world: World, fake_aws: FakeAws) -> None:
     """aws.stemcell is merged over the stemcell's properties, key by key."""
     properties = {"ami": {"us-east-1": "ami-00000000000000001"}, "encrypted": True}

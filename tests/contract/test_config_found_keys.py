@@ -4,6 +4,7 @@ Every one of them holds the word SEEDED: where that word is to be seen, a secret
 """
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -16,6 +17,9 @@ pytestmark = pytest.mark.usefixtures("warm")
 
 DISK = "vol-00000000000000001"
 FOUND = {"AccessKeyId": "ASIASEEDED0000000009", "SecretAccessKey": "s/SEEDED+", "SessionToken": "t/SEEDED="}
+
+NAMES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+ENVIRONMENT = dict(zip(NAMES, FOUND.values(), strict=True))
 
 
 def cpi_of(fake_aws: FakeAws, env: dict[str, str] | None = None, **aws: Any) -> Cpi:
@@ -31,20 +35,6 @@ def from_source(fake_aws: FakeAws, env: dict[str, str]) -> Cpi:
     return cpi_of(fake_aws, env, credentials_source="env_or_profile", **keys)
 
 
-def refuse(fake_aws: FakeAws) -> None:
-    """Let EC2 refuse a call in words that hold the keys."""
-    message = f"not with {FOUND} and {json.dumps(FOUND)} and {' '.join(FOUND.values())}"
-    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
-    fake_aws.rule(action="DescribeVolumes", error=error)
-
-
-def hidden(answer: Answer) -> None:
-    """Check for a typed error that holds no key, in its log neither."""
-    assert answer.error["type"] == "Bosh::Clouds::CloudError"
-    assert "DEBUG: " in answer.stderr
-    assert "SEEDED" not in answer.stdout.decode() + answer.stderr
-
-
 def assume(fake_aws: FakeAws, *more: tuple[str, str]) -> Answer:
     """Make a call with a role whose keys are known."""
     known = [(f"<{name}>[^<]*</{name}>", f"<{name}>{value}</{name}>") for name, value in FOUND.items()]
@@ -52,36 +42,43 @@ def assume(fake_aws: FakeAws, *more: tuple[str, str]) -> Answer:
     return cpi_of(fake_aws, role_arn="arn:aws:iam::123456789012:role/cpi").call("has_disk", DISK)
 
 
-def test_role(fake_aws: FakeAws) -> None:
-    """The keys of an assumed role are taken out of what EC2 says."""
-    refuse(fake_aws)
-    hidden(assume(fake_aws))
-    assert fake_aws.actions() == ["AssumeRole", "DescribeVolumes"]
+def of_environment(fake_aws: FakeAws) -> Answer:
+    """Make a call with the environment's keys."""
+    return from_source(fake_aws, ENVIRONMENT).call("has_disk", DISK)
 
 
-def test_broken_answer_of_sts(fake_aws: FakeAws) -> None:
-    """An answer of STS that can't be read is not shown."""
-    hidden(assume(fake_aws, ("</AssumeRoleResponse>.*", "")))
-    assert fake_aws.actions() == ["AssumeRole"]
+def beside_environment(fake_aws: FakeAws) -> Answer:
+    """Make a call with other keys than the environment's."""
+    return cpi_of(fake_aws, ENVIRONMENT).call("has_disk", DISK)
 
 
-def test_environment(fake_aws: FakeAws) -> None:
-    """The environment's keys are taken out of what EC2 says."""
-    refuse(fake_aws)
-    names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-    hidden(from_source(fake_aws, dict(zip(names, FOUND.values(), strict=True))).call("has_disk", DISK))
-    assert fake_aws.actions() == ["DescribeVolumes"]
-
-
-@pytest.mark.parametrize("is_broken", [False, True])
-def test_instance(fake_aws: FakeAws, *, is_broken: bool) -> None:
-    """The instance profile's keys are taken out of what EC2 says; metadata that is broken is not shown."""
-    refuse(fake_aws)
+def of_instance(fake_aws: FakeAws, end: int | None = None) -> Answer:
+    """Make a call with the instance profile's keys; `end` cuts the metadata."""
     with Imds() as server:
         keys = {**FOUND, "Token": FOUND["SessionToken"]}
         whole = json.dumps({**json.loads(server.documents[CREDENTIALS + ROLE]), **keys})
-        server.documents[CREDENTIALS + ROLE] = whole[:-1] if is_broken else whole
-        answer = from_source(fake_aws, server.environment).call("has_disk", DISK)
+        server.documents[CREDENTIALS + ROLE] = whole[:end]
+        return from_source(fake_aws, server.environment).call("has_disk", DISK)
+
+
+@pytest.mark.parametrize("call", [assume, of_environment, beside_environment, of_instance])
+def test_found_keys(fake_aws: FakeAws, call: Callable[[FakeAws], Answer]) -> None:
+    """The keys of a role, the environment and an instance profile are taken out of what EC2 says."""
+    message = f"not with {FOUND} and {json.dumps(FOUND)} and {' '.join(FOUND.values())}"
+    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
+    fake_aws.rule(action="DescribeVolumes", error=error)
+    hidden(call(fake_aws))
+    assert fake_aws.actions()[-1] == "DescribeVolumes"
+
+
+def test_broken_answer(fake_aws: FakeAws) -> None:
+    """An answer of STS or of the metadata that can't be read is not shown."""
+    hidden(assume(fake_aws, ("</AssumeRoleResponse>.*", "")))
+    hidden(of_instance(fake_aws, -1))
+    assert fake_aws.actions() == ["AssumeRole"]
+
+
+def hidden(answer: Answer) -> None:
+    """Check for a typed error that holds no key, in its log neither."""
     assert answer.error["type"] == "Bosh::Clouds::CloudError"
     assert "SEEDED" not in answer.stdout.decode() + answer.stderr
-    assert fake_aws.actions() == ([] if is_broken else ["DescribeVolumes"])

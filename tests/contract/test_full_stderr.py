@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import PATIENCE, Answer, Cpi, config, finish, popen
+from testbed.executable import PATIENCE, Answer, Cpi, config, finish
 from testbed.world import World
 
 FULL = """
@@ -44,9 +44,3 @@ def test_answer(result: Callable[[Answer], Any], fake_aws: FakeAws, world: World
     counts = [found[1] for line in log if (found := COUNT.fullmatch(line))]
     assert counts == (["2"] if is_read else [])  # Starting, Finished
     assert len(log) == len(counts)
-
-
-def test_command(tmp_path: Path) -> None:
-    """A command ends with its exit status even if its stderr is not read."""
-    with popen([*COMMAND, "check", str(tmp_path / "cpi.json"), "file"], {}, tmp_path) as process:
-        assert process.wait(PATIENCE) == 2

@@ -37,17 +37,6 @@ def test_throttled(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
     assert world.state() == world.empty
 
 
-@pytest.mark.usefixtures("warm")
-def test_before_creation(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
-    """A call whose caller is gone before it creates anything creates nothing."""
-    action = "DescribeAvailabilityZones"
-    answer = abandon_at(fake_aws, lambda: cpi.start("create_disk", 1024, {}), action=action)
-    assert answer.returncode == 1
-    assert ENDED in answer.stderr
-    assert fake_aws.actions() == [action]
-    assert world.state() == world.empty
-
-
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no file that accepts no data")
 def test_answer_refused(fake_aws: FakeAws, world: World) -> None:
     """A disk is deleted when its id can't be written, whatever the reason; the log has the id."""

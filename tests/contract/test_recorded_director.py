@@ -6,22 +6,17 @@ that overlapped in time are replayed in the order of the recording.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, config
+from testbed.executable import Cpi
 from testbed.replay import Replay, director_names
 from testbed.world import World
 from tests.contract.recorded import NVME, attached, check, persistent, read, shortened, tags
-from tests.stories.stemcell_images import packed, written
 
 pytestmark = pytest.mark.usefixtures("hasty")
-
-IMAGE = "/var/vcap/data/tmp/image"
-"""The path at which the Director unpacks a heavy stemcell."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +88,9 @@ class Scene:
 
 
 @pytest.fixture
-def scene(cpi: Cpi, world: World, tmp_path: Path) -> Scene:
-    """Return a world in which the recording's AMI, subnets and image exist."""
-    return Scene(world, Replay(cpi, {**director_names(world), IMAGE: written(tmp_path, packed())}))
+def scene(cpi: Cpi, world: World) -> Scene:
+    """Return a world in which the recording's AMI and subnets exist."""
+    return Scene(world, Replay(cpi, director_names(world)))
 
 
 def test_deploy(scene: Scene) -> None:
@@ -108,36 +103,6 @@ def test_deploy(scene: Scene) -> None:
         assert instance["PrivateIpAddress"] == f"10.0.1.{21 + index}"
         assert tags(instance)["Name"].startswith("toy/")
         assert tags(instance)["index"] == tags(scene.volume(disk_cid))["instance_index"] == str(index)
-
-
-def test_recreate(scene: Scene) -> None:
-    """Recreated VMs get the old VMs' addresses and disks; each disk got a snapshot before."""
-    scene.lay("i-49bc02919dbf63d20", "10.0.1.21", "vol-b221327cdabd2df34")
-    scene.lay("i-370a197fa8830dd6a", "10.0.1.22", "vol-65cad0d4c74887a1f")
-    scene.play("81-director-recreate.jsonl")
-    scene.check_left(
-        {
-            "i-e75571ae627ef2943": {"/dev/sdf": "vol-b221327cdabd2df34"},
-            "i-85de70f21ff740667": {"/dev/sdf": "vol-65cad0d4c74887a1f"},
-        },
-        snapshots=["snap-0ea8b5edc143f0ab3", "snap-43b846bba6b6cf677"],
-    )
-
-
-def test_disk_grows_by_copy(scene: Scene) -> None:
-    """The Director copies the data of each VM's disk to a larger one, and orphans the old one."""
-    scene.lay("i-e75571ae627ef2943", "10.0.1.21", "vol-b221327cdabd2df34")
-    scene.lay("i-85de70f21ff740667", "10.0.1.22", "vol-65cad0d4c74887a1f")
-    scene.play("82-director-disk-grow-by-copy.jsonl")
-    scene.check_left(
-        {
-            "i-e75571ae627ef2943": {"/dev/sdg": "vol-e07137357bdcfac27"},
-            "i-85de70f21ff740667": {"/dev/sdg": "vol-791809f4400cd578d"},
-        },
-        disks=["vol-b221327cdabd2df34", "vol-65cad0d4c74887a1f"],
-        snapshots=["snap-c8940cf7246a3c1ca", "snap-cc26f14fc3bca17d6"],
-    )
-    assert scene.volume("vol-e07137357bdcfac27")["Size"] == 20
 
 
 def test_disk_grows_in_place(scene: Scene) -> None:
@@ -171,21 +136,6 @@ def test_disk_gets_encrypted(scene: Scene, fake_aws: FakeAws) -> None:
     )
     volumes = [scene.volume(new) for _, new in vms.values()]
     assert [(volume["Encrypted"], volume["VolumeType"]) for volume in volumes] == [(True, "gp2")] * 2
-
-
-def test_hotswap(scene: Scene) -> None:
-    """The new VMs exist before the old ones are deleted; they get the old disks, and then new ones."""
-    scene.lay("i-e75571ae627ef2943", "10.0.1.21", "vol-16d2a741f62ada7c6")
-    scene.lay("i-85de70f21ff740667", "10.0.1.22", "vol-78af2e6eb9d735599")
-    scene.play("85-director-hotswap.jsonl")
-    scene.check_left(
-        {
-            "i-d9031cd7e1519acff": {"/dev/sdg": "vol-5a7738df4dc9e8b39"},
-            "i-2d87eaa1d9954f513": {"/dev/sdg": "vol-116f4abf34ac4b5ca"},
-        },
-        disks=["vol-16d2a741f62ada7c6", "vol-78af2e6eb9d735599"],
-        snapshots=["snap-343d3d26bf56bfee2", "snap-68d1bd4fb8ef10a31"],
-    )
 
 
 def test_cloud_check(scene: Scene) -> None:
@@ -226,44 +176,3 @@ def test_dynamic_disks(scene: Scene, fake_aws: FakeAws) -> None:
     named = [name for asked in created for name in ("dd1", "dd2") if name in asked.values()]
     assert named == ["dd1", "dd2"]
     scene.check_left({vm_cid: {}})
-
-
-def test_heavy_stemcell(scene: Scene) -> None:
-    """A heavy stemcell is uploaded and used for VMs; it and the VMs are deleted, and their disks are not."""
-    scene.play("88-director-heavy-stemcell.jsonl")
-    scene.check_left({}, disks=["vol-bc2ad2fc2b3bce443", "vol-0f6676fe2296349c5"])
-
-
-def test_newer_properties(world: World, fake_aws: FakeAws, tmp_path: Path) -> None:
-    """Requests with properties that the Ruby release lacks are answered as the Director was.
-
-    They come from several flows, so each VM makes room for the next one.
-    """
-    subnets = ("subnet-d78abdce5eafa4103", "subnet-f72ed4df42f8986ee", "subnet-79a113ca2f6c6715d")
-    names = {
-        "/var/vcap/data/director/tmp/stemcell/image": written(tmp_path, packed()),
-        "ami-c752863ed6582b95f": world.image_id,
-        **dict(zip(subnets, world.subnet_ids, strict=True)),
-    }
-    replay = Replay(Cpi(config(fake_aws.endpoint, vm_resources_families=["t3"])), names)
-    for number in ("93dec949c5d6c32bf", "bf26a1792e91bf92a", "4cc784b986b7dc156", "bb0c4c98e7d4c6283"):
-        disk = world.ec2.create_volume(AvailabilityZone=world.zone, Size=10, VolumeType="gp3")
-        replay.names[f"vol-{number}"] = disk["VolumeId"]
-    snapshot = world.ec2.create_snapshot(VolumeId=disk["VolumeId"])
-    replay.names["snap-0bdfe1d38b0fd076b"] = snapshot["SnapshotId"]
-    data = {"Monitoring": {"Enabled": True}}
-    world.ec2.create_launch_template(LaunchTemplateName="bosh-monitored", LaunchTemplateData=data)
-    fake_aws.new_client("elbv2").create_target_group(Name="tg1", VpcId=world.vpc_id, Protocol="TCP", Port=443)
-    for line in read("90-director-newer-properties.jsonl"):
-        request, running = line["request"], world.state()["instances"]
-        if request["method"] == "create_disk":
-            replay.names.setdefault(request["arguments"][2], *running)
-        if request["method"] == "create_vm":
-            for vm_cid in running:
-                world.ec2.terminate_instances(InstanceIds=[vm_cid])
-            if line["response"]["result"][1] != request["arguments"][3]:  # the VM was launched elsewhere
-                error = {"code": "InsufficientInstanceCapacity", "message": "Not now.", "status": 500}
-                where = {"Placement.AvailabilityZone": world.zone}
-                fake_aws.rule(action="RunInstances", where=where, error=error)
-        check(replay.play([line]))
-        fake_aws.clear_rules()

@@ -12,14 +12,16 @@ from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
 
 Checked = Callable[[Answer], Any]
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 MEGABYTES = 10_000_000
 SECRET = "stdin-secret-55c1"
 
 
-def ping(more: str = "", director_uuid: str = DIRECTOR_UUID) -> bytes:
+def ping(more: str = "") -> bytes:
     """Write a ping by hand, with more in its context."""
-    context = f'{{"director_uuid": "{director_uuid}"{more}}}'
+    context = f'{{"director_uuid": "{DIRECTOR_UUID}"{more}}}'
     return f'{{"method": "ping", "arguments": [], "context": {context}}}'.encode()
 
 
@@ -42,11 +44,10 @@ def undeserializable(problem: tuple[str, str]) -> str:
         b"\xef\xbb\xbf" + ping(),
         ping(', "a": "\xe9"').decode().encode("latin-1"),
         ping(f', "director_uuid": "{DIRECTOR_UUID}"'),
-        ping(', "a": ' + '{"a":' * 100_000 + "1" + "}" * 100_000),
         ping(', "a": "' + "x" * MEGABYTES),
     ],
     ids=[
-        *("nothing", "half", "two", "bom", "latin-1", "same-key", "deep-object"),
+        *("nothing", "half", "two", "bom", "latin-1", "same-key"),
         "half-of-10-MB",
     ],
 )
@@ -61,7 +62,7 @@ def test_too_large(offline: Cpi, early: Checked) -> None:
     assert undeserializable(early(offline.raw(raw))) == "more than 16 MiB"
 
 
-@pytest.mark.parametrize("raw", [b"[]", b'"ping"', b"null", b"17", b"true"], ids=bytes.decode)
+@pytest.mark.parametrize("raw", [b"[]", b"null"], ids=bytes.decode)
 def test_no_object(offline: Cpi, early: Checked, raw: bytes) -> None:
     """JSON that is no object is answered like a request that is no JSON."""
     undeserializable(early(offline.raw(raw)))
@@ -72,12 +73,10 @@ def test_no_object(offline: Cpi, early: Checked, raw: bytes) -> None:
     [
         b"\r\n\t " + ping() + b" \r\n",
         ping(', "a": "größe 😀"'),
-        ping(director_uuid="\\u0000"),
         ping(', "a": "' + "x" * MEGABYTES + '"'),
-        ping(', "a": [' + "1," * (MEGABYTES // 2) + "1]"),
     ],
     ids=[
-        *("blanks", "utf-8", "escaped-nul", "10-MB-string", "10-MB-list"),
+        *("blanks", "utf-8", "10-MB-string"),
     ],
 )
 def test_json(offline: Cpi, result: Checked, raw: bytes) -> None:

@@ -1,7 +1,6 @@
 """The versions of TLS that AWS and the registry are called with."""
 
 import socket
-import ssl
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config, finish
 from testbed.registry import PASSWORD, USER
-from testbed.tls import Authority, TlsRelay
 
 pytestmark = pytest.mark.usefixtures("cold")  # OpenSSL reads its settings once per process
 
@@ -28,7 +26,6 @@ CipherString = DEFAULT:@SECLEVEL=0
 """Settings of a machine whose OpenSSL allows old versions."""
 SUPPORTED_VERSIONS = 43
 """The extension of a ClientHello that lists the versions (RFC 8446, 4.2.1)."""
-BOTH = pytest.mark.parametrize("service", ["AWS", "registry"])
 
 
 @pytest.fixture
@@ -50,7 +47,7 @@ def calling(service: str, address: str, elsewhere: str, env: dict[str, str]) -> 
     return Cpi(config(elsewhere, registry=section), env=env), ["detach_disk", VM, DISK]
 
 
-@BOTH
+@pytest.mark.parametrize("service", ["AWS", "registry"])
 def test_offered_versions(fake_aws: FakeAws, environment: dict[str, str], service: str) -> None:
     """No version before 1.2 is offered, whatever Python and OpenSSL allow."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -67,37 +64,10 @@ def test_offered_versions(fake_aws: FakeAws, environment: dict[str, str], servic
     refused(answer)
 
 
-@BOTH
-def test_server_of_an_old_version(
-    fake_aws: FakeAws, tmp_path: Path, environment: dict[str, str], service: str
-) -> None:
-    """A server that has TLS 1.1 alone is not called."""
-    authority = Authority(tmp_path, "one")
-    environment |= dict.fromkeys(("BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE"), str(authority.path))
-    with OldRelay(fake_aws.endpoint, authority) as front:
-        cpi, call = calling(service, front.address, fake_aws.endpoint, environment)
-        refused(cpi.call(*call, stemcell=1))
-        assert front.requests == []
-
-
 def refused(answer: Answer) -> None:
     """Check for the typed error of a connection that was not made."""
     assert answer.error["type"] == "Bosh::Clouds::CloudError"
     assert "SSL" in answer.error["message"]
-
-
-class OldRelay(TlsRelay):
-    """Has TLS 1.1 alone."""
-
-    def __init__(self, upstream: str, authority: Authority) -> None:
-        """Relay to this server."""
-        super().__init__(upstream, authority)
-        context = self._server.socket.context  # type: ignore[attr-defined]  # wrapped by the base class
-        context.set_ciphers("DEFAULT:@SECLEVEL=0")
-        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
-            context.minimum_version = ssl.TLSVersion.TLSv1_1
-        with pytest.warns(DeprecationWarning, match="TLSv1_1"):
-            context.maximum_version = ssl.TLSVersion.TLSv1_1
 
 
 def offered(hello: bytes) -> set[int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from bosh_aws_cpi.plan.spread import MAX_RUNNING
 from testbed.executable import DIRECTOR_UUID, Cpi, config
-from testbed.moto_patches.placement import MOST_IN_ZONE
 from testbed.registry import PASSWORD, USER
 from testbed.traffic import Traffic
 from tests.faults.picture import Painter
@@ -180,8 +180,8 @@ class Stage:
         self.ec2.run_instances(
             ImageId=self.world.image_id,
             InstanceType="t3.micro",
-            MinCount=MOST_IN_ZONE,
-            MaxCount=MOST_IN_ZONE,
+            MinCount=MAX_RUNNING,
+            MaxCount=MAX_RUNNING,
             SubnetId=self.world.subnet_id,
             Placement={"AvailabilityZone": self.world.zone, "GroupName": name},
         )

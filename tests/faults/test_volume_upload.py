@@ -37,12 +37,6 @@ CALLS = [
 """All but those by which the volume is removed, and the last one, which marks a snapshot that is good."""
 
 
-@pytest.fixture(autouse=True)
-def attached_disk(own_vm: OwnVm) -> None:
-    """Let the kernel show the disk."""
-    own_vm.shows_disk_as("xvdf")
-
-
 @pytest.mark.parametrize(("action", "nth"), CALLS)
 def test_refused_calls(
     own_vm: OwnVm,

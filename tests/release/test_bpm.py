@@ -16,18 +16,17 @@ from testbed.registry import Registry
 from testbed.tls import Authority, TlsRelay
 from testbed.world import World
 from tests.faults.scenario import Scenario
-from tests.faults.scenarios import SCENARIOS, WITHOUT_AWS
+from tests.faults.scenarios import WITHOUT_AWS
 from tests.faults.scenarios_vm import arguments, network
 from tests.faults.stage import Stage
 from tests.listing import check_methods_listed
-from tests.release.playing import play
+from tests.release.playing import ONE_OF_EACH_METHOD, play
 from tests.stories.stemcell_images import PROPERTIES, packed
 
 Render = Callable[[str, Mapping[str, object]], str]
 UnderBpm = Callable[[Mapping[str, Any]], JobCpi]
 
 WITHOUT_HOME = {name: value for name, value in DIRECTORS.items() if name != "HOME"}
-BARE = {"PATH": DIRECTORS["PATH"]}
 NO_ROOT = (
     "The program stemcell-copy must run as root, but this process can't become root, without sudo or in "
     "bpm's containers: set director.use_bpm_for_workers to false, or use the EBS direct APIs "
@@ -67,11 +66,11 @@ def with_added(container: Container, environment: Mapping[str, str]) -> Containe
 
 def test_each_method_is_called() -> None:
     """Each method is called in the container."""
-    called = {each.method for each in SCENARIOS} | WITHOUT_AWS
+    called = {each.method for each in ONE_OF_EACH_METHOD} | WITHOUT_AWS
     check_methods_listed(called, "add a scenario to tests/faults/scenarios_*.py")
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name.replace(" ", "_"))
+@pytest.mark.parametrize("scenario", ONE_OF_EACH_METHOD, ids=lambda scenario: scenario.method)
 def test_method(stage: Stage, container: Container, scenario: Scenario) -> None:
     """Each request takes the same calls and changes the same as elsewhere, and warns of nothing else."""
     play(stage, scenario)
@@ -101,40 +100,20 @@ def test_current_vm(container: Container, fake_aws: FakeAws, render: Render) -> 
     assert " WARNING: " not in answer.stderr
 
 
-def test_registry(stage: Stage) -> None:
-    """A VM of an old stemcell gets its settings from the registry, until it is deleted."""
-    registry = stage.registry
-    section = {"endpoint": registry.endpoint, "user": registry.user, "password": registry.password}
-    cpi = stage.executable(config(stage.fake_aws.endpoint, registry=section))
-    words = arguments(stage, {"private": network(stage, "10.0.1.10")}, [])
-    vm_cid = cpi.call("create_vm", *words, api_version=1, stemcell=1).ok()
-    assert registry.settings(vm_cid)["agent_id"] == "agent-1"
-    answer = cpi.call("delete_vm", vm_cid, api_version=1, stemcell=1)
-    assert answer.ok() is None
-    assert " WARNING: " not in answer.stderr
-    assert registry.documents == {}
-    assert stage.world.state() == stage.world.empty
-
-
-@pytest.mark.parametrize("way", ["volume", "ebs_direct"])
 def test_no_upload_through_a_volume(
-    fake_aws: FakeAws, world: World, container: Container, render: Render, way: str
+    fake_aws: FakeAws, world: World, container: Container, render: Render
 ) -> None:
     """An upload through a volume is refused before anything is created, also where AWS permits no other."""
     fake_aws.rule(action="StartSnapshot", error=DENIED)
     heavy = container.tmp / "image"
     heavy.write_bytes(packed())
     with Imds(VM) as imds:
-        document = config(fake_aws.endpoint, stemcell_upload=way)
-        cpi = JobCpi(with_added(container, imds.environment), render, document)
+        cpi = JobCpi(with_added(container, imds.environment), render, config(fake_aws.endpoint))
         answer = cpi.call("create_stemcell", str(heavy), dict(PROPERTIES))
     error = answer.error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-    if way == "volume":
-        assert error["message"] == NO_ROOT
-    else:
-        assert error["message"].startswith("StartSnapshot failed with AccessDeniedException: You may not. (")
-        assert error["message"].endswith(f"The upload through a volume also failed: {NO_ROOT}")
+    assert error["message"].startswith("StartSnapshot failed with AccessDeniedException: You may not. (")
+    assert error["message"].endswith(f"The upload through a volume also failed: {NO_ROOT}")
     assert "CreateVolume" not in fake_aws.actions()
     assert world.state() == world.empty
 
@@ -149,9 +128,8 @@ def written(container: Container) -> list[str]:
     [
         (DIRECTORS, "data/director/.cache/bosh-aws-cpi"),
         (WITHOUT_HOME, "data/director/tmp/bosh-aws-cpi-1000"),
-        (BARE, "data/director/tmp/bosh-aws-cpi-1000"),
     ],
-    ids=["environment of the Director", "no HOME", "PATH alone"],
+    ids=["environment of the Director", "no HOME"],
 )
 class TestCaches:
     """The caches, and a CPI config's certificates, in each environment that a Director may pass."""
@@ -194,16 +172,6 @@ class TestCaches:
         (path,) = written(container)
         assert path.startswith(f"{cache}/ca-")
         assert (container.vcap / path).read_text() == text
-
-
-def test_job_certificates(fake_aws: FakeAws, container: Container, render: Render, tmp_path: Path) -> None:
-    """The job's own certificates are read where BOSH has put them, and not written elsewhere."""
-    authority = Authority(tmp_path, "one")
-    with TlsRelay(fake_aws.endpoint, authority) as front:
-        options = {"ca_cert": authority.path.read_text()}
-        document = config(fake_aws.endpoint, ec2_endpoint=front.address, connection_options=options)
-        assert JobCpi(container, render, document).call("has_disk", DISK).ok() is False
-    assert written(container) == []
 
 
 @pytest.mark.parametrize("volumes", [(), (RUN,)], ids=["as the Director has it", "with the volume"])

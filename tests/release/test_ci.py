@@ -71,19 +71,14 @@ def test_task_inputs_are_in_the_plan() -> None:
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
 def test_script_is_a_shell_script(script: Path) -> None:
-    """A script is executable, is what its shell can read, and ends at the first error."""
+    """A script is executable and ends at the first error; what it requires is a parameter of its task."""
     text = script.read_text()
     assert script.stat().st_mode & 0o111 == 0o111
     assert text.startswith("#!/bin/sh\n")
     assert re.search(r"^set -eu$", text, re.MULTILINE)
     checked = subprocess.run(["/bin/sh", "-n", str(script)], capture_output=True, text=True, check=False)
     assert checked.stderr == ""
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.name)
-def test_script_reads_declared_parameters(script: Path) -> None:
-    """Each variable that a script requires is a parameter of its task."""
-    required = set(re.findall(r"\$\{([A-Z_]+):\?\}", script.read_text()))
+    required = set(re.findall(r"\$\{([A-Z_]+):\?\}", text))
     assert required <= set(load(script.with_suffix(".yml")).get("params", ()))
 
 
@@ -104,16 +99,13 @@ def test_make_targets_exist() -> None:
     assert called >= {"lint", "test", "quick", "test-release", "vendor", "e2e", "faults"}
 
 
-@pytest.mark.parametrize("path", YAML, ids=lambda path: path.name)
-def test_secrets_are_variables(path: Path) -> None:
-    """Every secret is a variable, or a parameter of the task."""
-    named = [(key, value) for step in steps(load(path)) for key, value in step.items() if SECRET.search(key)]
-    for key, value in named:
-        assert value is None or re.fullmatch(r"\(\(.+\)\)", str(value)), key
-
-
-def test_no_literal_credentials() -> None:
-    """Nothing below ci/ nor in the guide looks like a key, a certificate, a token or a password in a URL."""
+def test_no_secrets() -> None:
+    """Every secret is a variable or a parameter of the task; nothing looks like a key or a password."""
+    for path in YAML:
+        named = [
+            (key, value) for step in steps(load(path)) for key, value in step.items() if SECRET.search(key)
+        ]
+        assert [key for key, value in named if value and not re.fullmatch(r"\(\(.+\)\)", str(value))] == []
     for path in [GUIDE, *(each for each in CI.rglob("*") if each.is_file())]:
         assert not MARKS.search(path.read_text()), path
 
@@ -137,7 +129,7 @@ CHECKED = {
 LIVED = {"is_good": True, "summary": "1 calls", "left": {}, "calls": [{"method": "info", "seconds": 0.3}]}
 
 
-@pytest.mark.parametrize(("check", "lifecycle"), [(0, 0), (1, 0), (0, 2), (1, 2)])
+@pytest.mark.parametrize(("check", "lifecycle"), [(1, 0), (0, 2)])
 def test_lifecycle_runs_both_programs(tmp_path: Path, check: int, lifecycle: int) -> None:
     """Both programs run; the last failure is the task's. A commit says what both saw."""
     author = {"GIT_USER_NAME": "ci", "GIT_USER_EMAIL": "ci@example.com"}

@@ -21,16 +21,9 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> list[Form]:
 @pytest.mark.parametrize(
     ("method", "properties"),
     [
-        ("create_disk", {"type": 7}),
         ("create_disk", {"encrypted": [], "iops": "many", "kms_key_arn": {}}),
-        ("create_disk", {"tags": ["a"]}),
-        ("create_vm", {}),
         ("create_vm", {"instance_type": ["m5.large"], "ephemeral_disk": {"size": "x"}}),
         ("create_vm", {"instance_type": "m5.large", "lb_target_groups": [{"port": 1}], "root_disk": 3}),
-        (
-            "create_vm",
-            {"instance_type": "m5.large", "advertised_routes": [{"table_id": "rtb-1", "destination": 1}]},
-        ),
         (
             "create_vm",
             {

@@ -90,16 +90,9 @@ def test_each_platform_has_what_is_locked(platform: str) -> None:
 @pytest.mark.parametrize(
     "wheel", WHEELS, ids=lambda wheel: f"{wheel.platform}/{wheel.file.name.split('-')[0]}"
 )
-def test_wheels_have_locked_hashes(wheel: blobs.Blob) -> None:
-    """A wheel's SHA-256 in blobs.yml is one that the lock file has for that project."""
+def test_wheels(wheel: blobs.Blob) -> None:
+    """A wheel has a SHA-256 of the lock file, and fits its folder's platform and the release's CPython."""
     assert f"--hash=sha256:{wheel.sha256}" in LOCK[locked_as(wheel).split("==")[0]]
-
-
-@pytest.mark.parametrize(
-    "wheel", WHEELS, ids=lambda wheel: f"{wheel.platform}/{wheel.file.name.split('-')[0]}"
-)
-def test_wheels_fit_their_platform(wheel: blobs.Blob) -> None:
-    """A wheel's tags fit the folder it is in, and the release's CPython."""
     *_, interpreter, abi, tag = wheel.file.name.removesuffix(".whl").split("-")
     if wheel.platform == install.EVERY_PLATFORM:
         assert ("py3" in interpreter.split("."), abi, tag) == (True, "none", "any")

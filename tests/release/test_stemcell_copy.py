@@ -51,11 +51,8 @@ def test_arguments(arguments: list[str]) -> None:
     [
         ("", "no such device: "),
         ("-x", "no such device: -x"),
-        ("--help", "no such device: --help"),
-        ("no-such-device", "no such device: no-such-device"),
         ("/dev/no-such-device", "no such device: /dev/no-such-device"),
         ("null", "not a block device: /dev/null"),
-        ("/dev/null", "not a block device: /dev/null"),
         ("/dev/pts/ptmx", "not one of the kernel's own devices: /dev/pts/ptmx"),
         ("/etc/passwd", "DEVICE must be below /dev: /etc/passwd"),
         ("/dev/../etc/passwd", "DEVICE must be below /dev: /etc/passwd"),
@@ -93,7 +90,7 @@ def disk(tmp_path: Path) -> Iterator[str]:
         yield device
 
 
-@pytest.mark.parametrize("image", [SMALL, NO_DISK[:-1] + b"x", b"x", b""])
+@pytest.mark.parametrize("image", [SMALL, NO_DISK[:-1] + b"x", b""])
 def test_written(disk: str, tmp_path: Path, image: bytes) -> None:
     """The image is written from the disk's beginning, and the rest is left as it was."""
     done = copy(disk, image=image)

@@ -16,13 +16,12 @@ from testbed.imds import Imds
 from testbed.job import DIRECTORS, JOB, PYTHON, JobCpi
 from testbed.registry import Registry
 from testbed.tls import Authority, TlsRelay
-from testbed.userland import LINES, REFUSED, Line, Userland
+from testbed.userland import LINES, Line, Userland
 from testbed.userland_vm import Vm, lay_sources
 from testbed.world import World
 from tests.faults.scenario import Scenario
-from tests.faults.scenarios import SCENARIOS
 from tests.faults.stage import Stage
-from tests.release.playing import play
+from tests.release.playing import ONE_OF_EACH_METHOD, play
 from tests.stories.own_vm import DISK_SIZE, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import MIB, PROPERTIES, SMALL, packed
 
@@ -43,7 +42,6 @@ VERSIONS = {
     "resolute": ((2, 43), "3.", "15."),
 }
 """Of glibc at least, of OpenSSL, and of GCC."""
-ONE_OF_EACH_METHOD = tuple({each.method: each for each in reversed(SCENARIOS)}.values())
 OWN_VM = "i-0123456789abcdef0"
 NOTHING = b"\xff" * DISK_SIZE
 """What is on a disk at first."""
@@ -222,15 +220,3 @@ def test_stemcell(
         ami_id = cpi.call("create_stemcell", str(image), dict(PROPERTIES)).ok()
     assert world.state()["images"] == [ami_id]
     assert (tmp_path / "disk").read_bytes() == SMALL + NOTHING[len(SMALL) :]
-
-
-def test_no_userland(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a machine that can't make a userland the suite fails, and says what is missing."""
-    line = LINES[0]
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "geteuid", lambda: 1000)
-        with pytest.raises(AssertionError, match="this user is not root"):
-            Userland(line, tmp_path / "root")
-    monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(AssertionError, match=f"{re.escape(REFUSED)}.* No such file or directory"):
-        Userland(line, tmp_path / "root")

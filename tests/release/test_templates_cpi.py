@@ -171,16 +171,6 @@ def test_folder_of_roles(render: Render, tmp_path: Path) -> None:
     assert installed.run({"PATH": DIRECTOR_PATH}).handed_on == {"PATH": DIRECTOR_PATH, **added}
 
 
-def test_default_folders(install: Install) -> None:
-    """Without the two variables, or with empty ones, the packages and jobs are those of a BOSH VM."""
-    installed = install({})
-    for environment in ({}, {"BOSH_PACKAGES_DIR": "", "BOSH_JOBS_DIR": ""}):
-        with installed.process(environment) as process:
-            stdout, stderr = process.communicate()
-        assert (process.returncode, stdout) == (127, b"")
-        assert f"/var/vcap/packages/{PYTHON_PROGRAM}".encode() in stderr
-
-
 def test_create_env(install: Install) -> None:
     """In create-env's environment the folders that it names count, and the operator's variables stay."""
     installed = install({})
@@ -191,7 +181,7 @@ def test_create_env(install: Install) -> None:
     assert started.stderr == ""
 
 
-@pytest.mark.parametrize("name", ["a b", "it's", 'a "b"', "$HOME", "*", "-n", "\\", "\xe9", "a\nb"])
+@pytest.mark.parametrize("name", ["it's", 'a "b" $HOME *', "-n", "\\", "\xe9\n"])
 def test_odd_folders(render: Render, shell: str, tmp_path: Path, name: str) -> None:
     """Whatever characters the paths hold, they arrive whole; where bin/cpi is run from doesn't matter."""
     installed = Installed(tmp_path / name, render("bin/cpi", {"aws.connection_options.ca_cert": "x"}), shell)
@@ -238,13 +228,8 @@ def test_operators_python(install: Install, tmp_path: Path) -> None:
         PYTHONHOME=str(hostile),
         PYTHONSTARTUP=str(hostile / "json.py"),
         PYTHONINSPECT="1",
-        PYTHONVERBOSE="1",
         PYTHONUTF8="0",
-        PYTHONIOENCODING="utf-16",
         PYTHONPYCACHEPREFIX=str(hostile),
-        PYTHONPLATLIBDIR="nowhere",
-        PYTHONBREAKPOINT="json.x",
-        PYTHONWARNINGS="error",
     )
     with installed.process(environment, folder=hostile) as process:
         stdout, stderr = process.communicate()
@@ -257,24 +242,22 @@ def test_operators_python(install: Install, tmp_path: Path) -> None:
     assert list(tmp_path.rglob("*.pyc")) == []
 
 
-@pytest.mark.parametrize("name", ["http_proxy", "https_proxy", "no_proxy"])
-@pytest.mark.parametrize("value", [PROXY, NASTY, 3128])
-def test_proxy_properties(install: Install, name: str, value: object) -> None:
+@pytest.mark.parametrize("value", [NASTY, 3128])
+def test_proxy_properties(install: Install, value: object) -> None:
     """A proxy property is exported unchanged in small and in capital letters, over the operator's own."""
-    installed = install({f"env.{name}": value})
-    started = installed.run(installed.create_env(**{name: "small", name.upper(): "CAPITAL"}))
-    assert started.proxies[name] == started.proxies[name.upper()] == str(value)
+    names = ("http_proxy", "https_proxy", "no_proxy")
+    installed = install({f"env.{name}": value for name in names})
+    operators = {**dict.fromkeys(names, "small"), **{name.upper(): "CAPITAL" for name in names}}
+    found = installed.run(installed.create_env(**operators)).proxies
+    assert {found[name] for name in operators if "no" not in name.lower()} == {str(value)}
+    assert found["no_proxy"] == found["NO_PROXY"]
+    assert found["no_proxy"].startswith(str(value))
 
 
 def test_no_proxy_properties(install: Install) -> None:
-    """Without proxy properties no variable about proxies is made."""
+    """Without proxy properties no variable about proxies is made, and the operator's exceptions stay."""
     installed = install({})
     assert installed.run(installed.create_env()).proxies == {}
-
-
-def test_operators_exceptions_alone(install: Install) -> None:
-    """Exceptions without a proxy stay as the operator has them."""
-    installed = install({})
     given = {"no_proxy": "small.example.org", "NO_PROXY": "CAPITAL.example.org"}
     assert installed.run(installed.create_env(**given)).proxies == given
 
@@ -290,16 +273,11 @@ def test_empty_proxy_properties(install: Install) -> None:
     ("properties", "operators", "expected"),
     [
         ({"env.http_proxy": PROXY}, {}, METADATA),
-        ({"env.https_proxy": PROXY}, {}, METADATA),
         ({"env.https_proxy": PROXY, "env.no_proxy": "a.org,b.org"}, {}, f"a.org,b.org,{METADATA}"),
         ({"env.https_proxy": PROXY, "env.no_proxy": ""}, {"no_proxy": "a.org"}, METADATA),
-        ({"env.https_proxy": PROXY, "env.no_proxy": NASTY}, {}, f"{NASTY},{METADATA}"),
         ({"env.https_proxy": PROXY, "env.no_proxy": "a.org"}, {"NO_PROXY": "b.org"}, f"a.org,{METADATA}"),
-        ({"env.https_proxy": PROXY}, {"no_proxy": "a.org"}, f"a.org,{METADATA}"),
-        ({"env.https_proxy": PROXY}, {"NO_PROXY": "a.org"}, f"a.org,{METADATA}"),
         ({"env.https_proxy": PROXY}, {"no_proxy": "a.org", "NO_PROXY": "b.org"}, f"a.org,{METADATA}"),
         ({"env.https_proxy": PROXY}, {"no_proxy": "*"}, "*"),
-        ({"env.https_proxy": PROXY, "env.no_proxy": "*"}, {}, "*"),
         ({"env.no_proxy": "a.org"}, {"https_proxy": PROXY}, f"a.org,{METADATA}"),
         *(({}, {name: PROXY}, METADATA) for name in PROXY_NAMES),
     ],
@@ -311,14 +289,6 @@ def test_metadata_is_never_asked_by_proxy(
     installed = install(properties)
     found = installed.run(installed.create_env(**operators)).proxies
     assert found["no_proxy"] == found["NO_PROXY"] == expected
-
-
-def test_ca_certificates(install: Install) -> None:
-    """With certificates of its own, bin/cpi names the file that they are in."""
-    installed = install({"aws.connection_options.ca_cert": NASTY})
-    started = installed.run(installed.create_env(BOSH_CA_CERT_FILE="/of/the/operator"))
-    bundle = installed.jobs / "aws_cpi" / "config" / "cacert.pem"
-    assert started.environment["BOSH_CA_CERT_FILE"] == str(bundle)
 
 
 @pytest.mark.parametrize("properties", [{}, {"aws.connection_options.ca_cert": " \n"}])

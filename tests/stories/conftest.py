@@ -23,14 +23,13 @@ from tests.protocols import (
     RunInstance,
     WriteError,
 )
+from tests.stories.disk_copies import Copied
 from tests.stories.launches import (
-    below,
     create_vm,
     devices,
     exposed,
     inline,
     ipv6,
-    launched,
     network,
     settings,
     short,
@@ -46,13 +45,11 @@ from tests.stories.vm_and_director import pair
 from tests.stories.volumes import Volumes
 
 __all__ = [
-    "below",
     "create_vm",
     "devices",
     "exposed",
     "inline",
     "ipv6",
-    "launched",
     "network",
     "pair",
     "settings",
@@ -201,6 +198,12 @@ def disk(world: World, fake_aws: FakeAws) -> CreateVolume:
 def volumes(fake_aws: FakeAws, world: World) -> Volumes:
     """Return the volumes of this story."""
     return Volumes(fake_aws, world)
+
+
+@pytest.fixture
+def copied(cpi: Cpi, fake_aws: FakeAws, world: World, vm: RunInstance) -> Copied:
+    """Have a disk with data, which is to be encrypted."""
+    return Copied(cpi, fake_aws, world, vm())
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from testbed.executable import DIRECTOR_UUID, Answer, Cpi, Process
 from testbed.world import World
 
 WANTED = {"encrypted": True}
-KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+
 SIZE = 2048
 """MiB."""
 OWN_TAGS = {"team": "a", "director": "bosh", "attached_at": "2026-05-01T00:00:00Z", "bosh_call": "call-0"}
@@ -33,7 +33,7 @@ class Copied:
         )["VolumeId"]
         self._laid = set(world.state()["volumes"]) - {self.cid}
         self.attach(self.cid)
-        self.detach(self.cid)
+        self._ec2.detach_volume(VolumeId=self.cid)
         fake_aws.forget_calls()
 
     def update(self, **context: Any) -> Answer:
@@ -44,28 +44,16 @@ class Copied:
         """Ask for it without waiting for the answer; the caller ends the process."""
         return self._cpi.start("update_disk", self.cid, SIZE, WANTED, context=context)
 
-    def update_other(self, disk_cid: str) -> Answer:
-        """Ask for another key of a disk."""
-        return self._cpi.call("update_disk", disk_cid, SIZE, {**WANTED, "kms_key_arn": KEY})
-
-    def delete(self, disk_cid: str) -> None:
-        """Delete a disk as the Director does."""
-        self._cpi.call("delete_disk", disk_cid).ok()
-
-    def attach(self, disk_cid: str) -> Answer:
-        """Attach a disk as the Director does; the VM writes on it."""
-        return self._cpi.call("attach_disk", self.vm_cid, disk_cid, stemcell=2)
+    def attach(self, disk_cid: str) -> None:
+        """Attach a disk; the VM writes on it."""
+        self._ec2.attach_volume(InstanceId=self.vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
 
     def use(self, disk_cid: str) -> None:
         """Attach a disk, tag it as the Director does after that, and detach it."""
-        self.attach(disk_cid).ok()
-        metadata = {"director": "bosh", "attached_at": "2026-05-02T00:00:00Z"}
-        self._cpi.call("set_disk_metadata", disk_cid, metadata).ok()
-        self.detach(disk_cid).ok()
-
-    def detach(self, disk_cid: str) -> Answer:
-        """Detach it."""
-        return self._cpi.call("detach_disk", self.vm_cid, disk_cid, stemcell=2)
+        self.attach(disk_cid)
+        tags = {"director": "bosh", "attached_at": "2026-05-02T00:00:00Z"}
+        self._ec2.create_tags(Resources=[disk_cid], Tags=[{"Key": key, "Value": tags[key]} for key in tags])
+        self._ec2.detach_volume(VolumeId=disk_cid)
 
     def progress(self, *percent: str) -> None:
         """Set the progress of the next copies, in percent, for each DescribeVolumeStatus in turn."""

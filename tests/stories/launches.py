@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, Process
-from testbed.killing import kill_at
 from testbed.rules import REQUEST_ID
 from testbed.traffic import Traffic
 from testbed.world import World
@@ -23,6 +21,12 @@ from tests.protocols import (
     VmArguments,
     WriteNetwork,
 )
+
+
+def below(parameters: dict[str, str], name: str) -> dict[str, str]:
+    """Return the parameters below a name of RunInstances, without that name."""
+    prefix = f"{name}."
+    return {key.removeprefix(prefix): value for key, value in parameters.items() if key.startswith(prefix)}
 
 
 @pytest.fixture
@@ -84,18 +88,6 @@ def start_vm(cpi: Cpi, vm_arguments: VmArguments) -> StartVm:
 
 
 @pytest.fixture
-def launched(start_vm: StartVm, fake_aws: FakeAws, world: World) -> Callable[..., str]:
-    """Return a function that kills the CPI right after its second launch, and returns the VM's id."""
-
-    def launch(*given: Any) -> str:
-        kill_at(fake_aws, lambda: start_vm(*given), 2, when="after", action="RunInstances")
-        (vm_cid,) = world.state()["instances"]
-        return str(vm_cid)
-
-    return launch
-
-
-@pytest.fixture
 def traffic(fake_aws: FakeAws, world: World) -> Traffic:
     """Return what exposes VMs, beside a route that leads out of the VPC."""
     gateway = world.ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
@@ -152,21 +144,7 @@ def ipv6(world: World, fake_aws: FakeAws) -> None:
 
 
 @pytest.fixture
-def below() -> Callable[[dict[str, str], str], dict[str, str]]:
-    """Return a function that takes the parameters below a prefix, under what is left of their names."""
-
-    def select(parameters: dict[str, str], prefix: str) -> dict[str, str]:
-        pattern = re.compile(rf"{re.escape(prefix)}\.(.+)")
-        found = {pattern.fullmatch(name): value for name, value in parameters.items()}
-        return {match[1]: value for match, value in found.items() if match}
-
-    return select
-
-
-@pytest.fixture
-def inline(
-    sent: ReadCalls, below: Callable[[dict[str, str], str], dict[str, str]]
-) -> Callable[[], dict[str, str]]:
+def inline(sent: ReadCalls) -> Callable[[], dict[str, str]]:
     """Return a function that reads the one interface that the launch made; others there must not be."""
 
     def read() -> dict[str, str]:
@@ -179,9 +157,7 @@ def inline(
 
 
 @pytest.fixture
-def devices(
-    sent: ReadCalls, below: Callable[[dict[str, str], str], dict[str, str]]
-) -> Callable[[], dict[str, dict[str, str]]]:
+def devices(sent: ReadCalls) -> Callable[[], dict[str, dict[str, str]]]:
     """Return a function that reads the block devices of the one launch, by device name."""
 
     def read() -> dict[str, dict[str, str]]:

@@ -159,13 +159,22 @@ class Yard:
 
     def instance(self, **tags: str) -> str:
         """Make an instance that runs, with its interface and volume."""
+        return self._run({}, _specifications(tags, "instance", "volume", "network-interface"))
+
+    def instance_in(self, group: str, **tags: str) -> str:
+        """Make an instance that runs in a placement group."""
+        placement = {"AvailabilityZone": self._world.zone, "GroupName": group}
+        return self._run({"Placement": placement}, _specifications(tags, "instance"))
+
+    def _run(self, more: dict[str, Any], tags: list[dict[str, Any]]) -> str:
         answer = self._ec2.run_instances(
             ImageId=self._world.image_id,
             InstanceType="t3.micro",
             SubnetId=self._world.subnet_id,
             MinCount=1,
             MaxCount=1,
-            TagSpecifications=_specifications(tags, "instance", "volume", "network-interface"),
+            TagSpecifications=tags,
+            **more,
         )
         return str(answer["Instances"][0]["InstanceId"])
 
@@ -179,25 +188,6 @@ class Yard:
             TagSpecifications=_specifications(tags, "placement-group"),
         )
         return str(answer["PlacementGroup"]["GroupId"])
-
-    def instance_in(self, group: str, **tags: str) -> str:
-        """Make an instance that runs in a placement group."""
-        answer = self._ec2.run_instances(
-            ImageId=self._world.image_id,
-            InstanceType="t3.micro",
-            SubnetId=self._world.subnet_id,
-            MinCount=1,
-            MaxCount=1,
-            Placement={"AvailabilityZone": self._world.zone, "GroupName": group},
-            TagSpecifications=_specifications(tags, "instance"),
-        )
-        return str(answer["Instances"][0]["InstanceId"])
-
-    def attached(self, **tags: str) -> str:
-        """Make a volume that an instance has."""
-        volume_id = self.volume(**tags)
-        self.attach(volume_id, self.instance(**ALIVE, **METADATA))
-        return volume_id
 
     def attach(self, resource_id: str, instance_id: str) -> None:
         """Give a volume or an interface to an instance."""
@@ -243,7 +233,7 @@ class Yard:
         self.group("somebody's", **SPREAD)
         self.group(bosh_spread_group="used")
         self.instance_in(f"bosh-{DIRECTOR_UUID}-used", **ALIVE, **METADATA)
-        self.attached(bosh_call="call-7")
+        self.attach(self.volume(bosh_call="call-7"), self.instance(**ALIVE, **METADATA))
         self.volume(bosh_call="call-7", **METADATA)
         self.volume(**ALIVE)
         self.interface(**ALIVE)

@@ -83,7 +83,7 @@ class OwnVm:
     """
 
     def __init__(self, vm_cid: str, heavy: Heavy, imds: Imds, folder: Path) -> None:
-        """Start with a stand-in for the program, and no disk attached."""
+        """Start with a stand-in for the program."""
         self.vm_cid = vm_cid
         self.heavy = heavy
         self._environment = imds.environment
@@ -114,15 +114,12 @@ class OwnVm:
         return self.heavy.start(self._started)
 
     def has(self, disk: str) -> None:
-        """Be a VM whose disks are this block device."""
+        """Be a VM whose kernel shows each attached disk as xvdf, which is this block device."""
         self.disk = disk
         (self._dev / Path(disk).name).touch()
-
-    def shows_disk_as(self, name: str) -> None:
-        """Let the kernel show the disk under a name below /dev."""
-        link = self._dev / name
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.symlink_to(self.disk)
+        link = self._dev / "xvdf"
+        link.unlink(missing_ok=True)
+        link.symlink_to(disk)
 
     def writes_by(self, last_words: str) -> None:
         """Have a stand-in for the program, which ends with some words of the shell's."""

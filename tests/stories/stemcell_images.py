@@ -39,14 +39,13 @@ PROPERTIES: Final = {
 """As a stemcell has them."""
 
 
-def packed(content: bytes = SMALL, name: str = "root.img", kind: bytes = tarfile.REGTYPE) -> bytes:
+def packed(content: bytes = SMALL, name: str = "root.img") -> bytes:
     """Return a gzipped tar that holds an image behind something else, as a stemcell's may."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
-        for member_name, data, member_kind in (("notes", b"x", tarfile.REGTYPE), (name, content, kind)):
+        for member_name, data in (("notes", b"x"), (name, content)):
             member = tarfile.TarInfo(member_name)
-            member.type = member_kind
-            member.size = len(data) if member_kind == tarfile.REGTYPE else 0
+            member.size = len(data)
             archive.addfile(member, io.BytesIO(data))
     return buffer.getvalue()
 

@@ -9,7 +9,6 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
 from tests.protocols import VmArguments, WriteError
-from tests.stories.lookups import FAILING_LOOKUPS
 
 NOT_IN_REGION = "Stemcell does not contain an AMI in region us-east-1"
 HIDDEN = (
@@ -98,7 +97,7 @@ def test_other_region(cpi: Cpi, restrict: Any, failure: WriteError) -> None:
 def test_not_looked_up(cpi: Cpi, restrict: Any, public: str, fake_aws: FakeAws, failure: WriteError) -> None:
     """If the setting can't be read, the error stays what it is."""
     restrict("enabled")
-    fake_aws.rule(action="GetAllowedImagesSettings", **FAILING_LOOKUPS["unreadable"])
+    fake_aws.rule(action="GetAllowedImagesSettings", replace=[[r"\A.*\Z", "no XML"]])
     answer = cpi.call("create_stemcell", "/image", {"ami": {"us-east-1": public}})
     assert answer.error == failure("CloudError", NOT_IN_REGION)
     assert "WARNING: Could not look up the Allowed AMIs setting: " in answer.stderr

@@ -90,8 +90,11 @@ def misfits(world: World, far: Far) -> dict[str, tuple[dict[str, Any], str, str]
     reservation, host_id = "capacity_reservation/id", "dedicated_host/id"
     of_other_type = reserved(ec2, "m5.xlarge", zone)
     elsewhere = reserved(ec2, "m5.large", "us-east-1c")
-    of_default_tenancy = {"id": reserved(ec2, "m5.large", zone)}
+    plain = {"id": reserved(ec2, "m5.large", zone)}
     route = {"table_id": far.table_id, "destination": "10.9.0.0/16"}
+    root = {"encrypted": True, "size": 5120}
+    ec2.create_placement_group(GroupName="spread", Strategy="spread")
+    ec2.create_placement_group(GroupName="parts", Strategy="partition", PartitionCount=3)
     arn = "arn:aws:iam::123456789012:instance-profile/bosh"
     return {
         "type": ({"instance_type": "t3.samll"}, "instance_type", "Did you mean t3.small?"),
@@ -99,6 +102,10 @@ def misfits(world: World, far: Far) -> dict[str, tuple[dict[str, Any], str, str]
         "key": ({"key_name": "bosch"}, "key_name", "Did you mean bosh?"),
         "group": ({"security_groups": ["bosch"]}, "security_groups/0", "Did you mean bosh?"),
         "placement": ({"placement_group": "spraed"}, "placement_group", "Did you mean spread?"),
+        "no-parts": ({"placement_group": "spread", "placement_partition": 1}, "placement_group", ""),
+        "too-many": ({"placement_group": "parts", "placement_partition": 4}, "placement_group", ""),
+        "option": ({"instance_type": "t3.micro", "enclave": True}, "enclave", ""),
+        "memory": ({"hibernation": True, "root_disk": root}, "hibernation", ""),
         "profile": ({"iam_instance_profile": "bosh-wm"}, "iam_instance_profile", "Did you mean bosh-vm?"),
         "profile-by-arn": ({"iam_instance_profile": arn}, "iam_instance_profile", "Give the name of an"),
         "no-balancer": ({"elbs": ["farr"]}, "elbs/0", "Did you mean far?"),
@@ -113,11 +120,7 @@ def misfits(world: World, far: Far) -> dict[str, tuple[dict[str, Any], str, str]
         "reservation-elsewhere": ({"capacity_reservation": {"id": elsewhere}}, reservation, ""),
         "no-market": ({"capacity_reservation": in_market(world, "capacity-block", "")}, reservation, ""),
         "other-market": ({"capacity_reservation": in_market(world, "", "capacity-block")}, reservation, ""),
-        "tenancy": (
-            {"capacity_reservation": of_default_tenancy, "tenancy": "dedicated"},
-            reservation,
-            "",
-        ),
+        "tenancy": ({"capacity_reservation": plain, "tenancy": "dedicated"}, reservation, ""),
         "host-for-other-type": ({"dedicated_host": {"id": host(world, "m5.xlarge", zone)}}, host_id, ""),
         "host-elsewhere": ({"dedicated_host": {"id": host(world, "m5.large", "us-east-1c")}}, host_id, ""),
     }
@@ -135,9 +138,10 @@ def with_types(world: World, types: dict[str, dict[str, Any]]) -> dict[str, Any]
 
 def test_wrong(cpi: Cpi, world: World, far: Far) -> None:
     """What does not exist or fit is an error with its path, its line, and the nearest name that exists."""
-    world.ec2.create_placement_group(GroupName="spread", Strategy="spread")
     wrong = misfits(world, far)
-    whole = with_types(world, {name: properties for name, (properties, *_) in wrong.items()})
+    types = {name: properties for name, (properties, *_) in wrong.items()}
+    fits = {"placement_group": "parts", "placement_partition": 3}
+    whole = with_types(world, {**types, "fits": fits})
     found = {each["path"]: each for each in errors(checked(cpi, whole))}
     expected = {f"vm_types/{name}/cloud_properties/{path}": said for name, (_, path, said) in wrong.items()}
     assert found.keys() == expected.keys()
@@ -163,6 +167,8 @@ def test_defaults(cpi_with: CpiWith, world: World) -> None:
     assert {(each["severity"], each["path"]) for each in checked(cpi, whole)} == {
         ("error", path) for path in paths
     }
+    there = {"default_key_name": "bosh", "default_iam_instance_profile": "bosh-vm"}
+    assert checked(cpi_with(**there, default_security_groups=["bosh"]), whole) == []
     own = {"key_name": "bosh", "iam_instance_profile": "bosh-vm", "security_groups": ["bosh"]}
     for vm_type in whole["vm_types"]:
         vm_type["cloud_properties"] |= own
@@ -171,11 +177,11 @@ def test_defaults(cpi_with: CpiWith, world: World) -> None:
     }
 
 
-def associated(world: World, far: Far, state: str = "associated") -> None:
-    """Associate the far group with the world's VPC, and wait until the association has a state."""
+def associated(world: World, far: Far) -> None:
+    """Associate the far group with the world's VPC, and wait until it is."""
     now = world.ec2.associate_security_group_vpc(GroupId=far.group_id, VpcId=world.vpc_id)["State"]
     of_group = [{"Name": "group-id", "Values": [far.group_id]}]
-    while now != state:
+    while now != "associated":
         found = world.ec2.describe_security_group_vpc_associations(Filters=of_group)
         now = found["SecurityGroupVpcAssociations"][0]["State"]
 
@@ -222,34 +228,25 @@ def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAw
 
 def test_some_types(cpi: Cpi, world: World) -> None:
     """A type that can't be launched is a warning if the VM can be created with another one, or elsewhere."""
-    types = {
-        "fallback-elsewhere": {"instance_type_fallbacks": [ELSEWHERE]},
-        "no-fallback": {"instance_type_fallbacks": ["m5.giant"]},
-        "first-elsewhere": {"instance_type": "vt1.3xlarge", "instance_type_fallbacks": ["m5.large"]},
-        "one-zone": {"instance_type": ONE_ZONE},
+    other = {"instance_type": "vt1.3xlarge", "instance_type_fallbacks": ["m5.large"]}
+    types: dict[str, tuple[dict[str, Any], str]] = {
+        "other": (other, "does not offer type 'vt1.3xlarge'"),
+        "fallback": ({"instance_type_fallbacks": [ELSEWHERE]}, f"does not offer type '{ELSEWHERE}'"),
+        "absent": ({"instance_type_fallbacks": ["m5.giant"]}, "there is no instance type 'm5.giant'"),
+        "one-zone": ({"instance_type": ONE_ZONE}, f"us-east-1b does not offer type '{ONE_ZONE}'"),
     }
-    said = [
-        f"does not offer type '{ELSEWHERE}'",
-        "there is no instance type 'm5.giant'",
-        "does not offer type 'vt1.3xlarge'",
-        f"zone us-east-1b does not offer type '{ONE_ZONE}'",
-    ]
-    found = checked(cpi, with_types(world, types))
+    whole = with_types(world, {name: properties for name, (properties, _) in types.items()})
+    found = checked(cpi, whole)
     assert {each["severity"] for each in found} == {"warning"}, found
-    for name, words in zip(types, said, strict=True):
+    for name, (_, words) in types.items():
         assert any(f"/{name}/" in each["path"] and words in each["what"] for each in found), words
 
 
-def test_options_of_types(cpi: Cpi, world: World) -> None:
-    """An option that a type lacks is an error, and so is a root disk that is not larger than its memory."""
-    whole = right(world)
-    small, large = (each["cloud_properties"] for each in whole["vm_types"])
-    small |= {"enclave": True}
-    large |= {"hibernation": True, "root_disk": {"encrypted": True, "size": 5120}}
-    found = {each["path"]: each["what"] for each in errors(checked(cpi, whole))}
-    assert found.keys() == {"vm_types/small/cloud_properties/enclave", f"{LARGE_PATH}/hibernation"}
-    assert "enclave requested for instance type 't3.micro'" in "".join(found.values())
-    assert "larger than the 8192 MiB of memory of 'm5.large'" in found[f"{LARGE_PATH}/hibernation"]
+def test_type_that_is_a_variable(cpi: Cpi, world: World) -> None:
+    """A type that no zone offers is a warning as long as a variable may name another one."""
+    properties = {"instance_type": "((type))", "instance_type_fallbacks": [ELSEWHERE]}
+    found = checked(cpi, changed(right(world), PROPERTIES, properties))
+    assert [each["severity"] for each in found if ELSEWHERE in each["what"]] == ["warning"]
 
 
 def test_interfaces(cpi: Cpi, world: World) -> None:
@@ -297,25 +294,6 @@ def test_pending_reservation(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     assert any("is in state payment-pending, not active" in each["what"] for each in found)
 
 
-def test_partitions(cpi: Cpi, world: World) -> None:
-    """A partition must be one of its placement group's, which only groups of one strategy have."""
-    world.ec2.create_placement_group(GroupName="apart", Strategy="spread")
-    world.ec2.create_placement_group(GroupName="parts", Strategy="partition", PartitionCount=3)
-    given = {"no-parts": ("apart", 1), "too-many": ("parts", 4), "right": ("parts", 3)}
-    types = {
-        name: {"placement_group": group, "placement_partition": number}
-        for name, (group, number) in given.items()
-    }
-    assert {each["path"]: each["what"] for each in checked(cpi, with_types(world, types))} == {
-        "vm_types/no-parts/cloud_properties/placement_group": (
-            "placement group 'apart' has no partitions: its strategy is spread, not partition"
-        ),
-        "vm_types/too-many/cloud_properties/placement_group": (
-            "placement group 'parts' has 3 partitions, but placement_partition is 4"
-        ),
-    }
-
-
 def test_range(cpi: Cpi, world: World) -> None:
     """A range outside the subnet is an error; a part of the subnet is a warning."""
     whole = right(world)
@@ -334,10 +312,20 @@ def test_stemcell(cpi: Cpi, world: World) -> None:
     arm = world.ec2.register_image(Name="arm", Architecture="arm64", RootDeviceName="/dev/xvda")["ImageId"]
     (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
     least = image["BlockDeviceMappings"][0]["Ebs"]["VolumeSize"] * 1024
-    types = {"arm": {"instance_type": "m6g.large"}, "tiny": {"root_disk": {"size": least - 1024}}}
+    types: dict[str, dict[str, Any]] = {
+        "arm": {"instance_type": "m6g.large"},
+        "tiny": {"root_disk": {"size": least - 1024}},
+    }
     whole = with_types(world, {**types, "enough": {"root_disk": {"size": least}}})
     assert errors(checked(cpi, whole)) == []
-    stemcell = ("--stemcell", f"{world.image_id} light")
+    root = {"SnapshotId": image["BlockDeviceMappings"][0]["Ebs"]["SnapshotId"], "VolumeSize": 99}
+    larger = world.ec2.register_image(
+        Name="larger",
+        Architecture="x86_64",
+        RootDeviceName="/dev/xvda",
+        BlockDeviceMappings=[{"DeviceName": "/dev/xvda", "Ebs": root}],
+    )["ImageId"]
+    stemcell = ("--stemcell", f"{world.image_id} light", "--stemcell", larger)
     found = {each["path"]: each for each in errors(checked(cpi, whole, *stemcell))}
     other_type, tiny = (found.pop(f"vm_types/{name}/cloud_properties/{key}") for name, key in NAMED.items())
     assert found == {}

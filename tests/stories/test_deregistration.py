@@ -1,7 +1,5 @@
 """delete_vm: a VM leaves its load balancers first, where the configuration says so."""
 
-from collections.abc import Callable
-
 import pytest
 
 from testbed.cloud import FakeAws
@@ -32,29 +30,17 @@ def balanced(traffic: Traffic, vm: RunInstance, fake_aws: FakeAws) -> tuple[str,
     return vm_cids
 
 
-@pytest.fixture
-def left(traffic: Traffic, world: World) -> Callable[[], tuple[set[str], set[str], list[str]]]:
-    """Return a function that reads who is a target, who is registered, and who is alive."""
-
-    def read() -> tuple[set[str], set[str], list[str]]:
-        state = traffic.state()
-        return set(state["targets"]), set(state["registered"]), world.state()["instances"]
-
-    return read
-
-
 def test_drained(
-    cpi_with: CpiWith,
-    balanced: tuple[str, str],
-    left: Callable[[], tuple[set[str], set[str], list[str]]],
-    fake_aws: FakeAws,
+    cpi_with: CpiWith, balanced: tuple[str, str], traffic: Traffic, world: World, fake_aws: FakeAws
 ) -> None:
     """The VM is deregistered, and terminated once it is drained; other VMs stay."""
     vm_cid, other = balanced
     fake_aws.rule(action=HEALTH, nth=3, replace=[[GONE, DRAINING]])
     assert cpi_with(deregister_on_delete=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == [*LEAVING, *[HEALTH] * 3, "TerminateInstances", "DescribeInstances"]
-    assert left() == ({other}, {other}, [other])
+    state = traffic.state()
+    assert (set(state["targets"]), state["registered"]) == ({other}, [other])
+    assert world.state()["instances"] == [other]
 
 
 def test_disk_that_is_attached_meanwhile(
@@ -73,20 +59,6 @@ def test_disk_that_is_attached_meanwhile(
     assert f"The shutdown of '{vm_cid}' is not skipped, because disks outlive it: {disk_cid}" in answer.stderr
 
 
-def test_not_waited_for_on_the_fast_path(
-    cpi_with: CpiWith,
-    balanced: tuple[str, str],
-    left: Callable[[], tuple[set[str], set[str], list[str]]],
-    fake_aws: FakeAws,
-) -> None:
-    """The fast path deregisters the VM without a wait."""
-    vm_cid, other = balanced
-    cpi = cpi_with(deregister_on_delete=True, fast_path_delete=True)
-    assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
-    assert fake_aws.actions() == [*LEAVING, "TerminateInstances", "CreateTags"]
-    assert left() == ({other}, {other}, [other])
-
-
 def test_not_asked_for(cpi: Cpi, balanced: tuple[str, str], fake_aws: FakeAws) -> None:
     """Without the option no load balancer is called."""
     assert cpi.call("delete_vm", balanced[0], stemcell=2).ok() is None
@@ -97,7 +69,6 @@ def test_not_asked_for(cpi: Cpi, balanced: tuple[str, str], fake_aws: FakeAws) -
     ("action", "what", "others"),
     [
         ("DescribeLoadBalancers", ["classic load balancers"], TARGETS),
-        (CLASSIC, ["classic"], TARGETS),
         ("DescribeTargetGroups", ["target groups"], CLASSIC),
         (TARGETS, ["web-tcp", "web-tls"], CLASSIC),
     ],

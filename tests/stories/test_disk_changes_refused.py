@@ -57,9 +57,3 @@ def test_unknown_disk(cpi: Cpi, world: World, failure: WriteError, method: str) 
     """A disk that EC2 calls malformed is DiskNotFound."""
     assert cpi.call(*asked(method, "vol-x")).error == failure("DiskNotFound", "Disk 'vol-x' not found")
     assert world.state() == world.empty
-
-
-def test_no_size(cpi: Cpi, volumes: Volumes, failure: WriteError) -> None:
-    """A size of nothing is told as create_disk tells it."""
-    expected = failure("CloudError", "disk size must be more than 0 MiB, got 0")
-    assert cpi.call("update_disk", volumes.make(), 0, {}).error == expected

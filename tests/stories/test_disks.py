@@ -20,6 +20,7 @@ from tests.protocols import (
 UNKNOWN = "vol-0123456789abcdef0"
 KEY = "arn:aws:kms:us-east-1:123456789012:key/default"
 OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
+BY_OWN_KEY = {"Encrypted": "true", "KmsKeyId": OWN_KEY}
 GP3 = {"Size": "1", "VolumeType": "gp3", "Encrypted": "false"}
 IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
 
@@ -36,13 +37,7 @@ IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
         (
             (8 * 1024, {"iops_per_gib": 500, "throughput": 300, "kms_key_arn": OWN_KEY}),
             {"encrypted": True, "kms_key_arn": KEY},
-            {
-                "Size": "8",
-                "Iops": "4000",
-                "Throughput": "300",
-                "Encrypted": "true",
-                "KmsKeyId": OWN_KEY,
-            },
+            {"Size": "8", "Iops": "4000", "Throughput": "300", **BY_OWN_KEY},
         ),
     ],
     ids=["defaults", "default-key", "own"],
@@ -176,15 +171,7 @@ def test_set_disk_metadata(cpi: Cpi, disk: CreateVolume, tags_of: ReadTags, fake
     assert "TagLimitExceeded" in answer.stderr
 
 
-def test_tags_that_ec2_would_refuse(cpi: Cpi, refused: CheckRefused) -> None:
-    """More tags than EC2 allows, with those that the CPI adds, are an error before EC2 is asked."""
-    tags = {f"tag{number}": "x" for number in range(49)}
-    reason = "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
-    assert refused(cpi.call("create_disk", 1024, {"tags": tags}, None), reason) == []
-
-
 DEFAULT = {"type": "io2", "iops_per_gib": 100, "encrypted": True, "kms_key_arn": OWN_KEY}
-BY_OWN_KEY = {"Encrypted": "true", "KmsKeyId": OWN_KEY}
 
 
 @pytest.mark.parametrize(

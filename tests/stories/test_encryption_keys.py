@@ -65,6 +65,7 @@ def test_disk_in_error(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
     [
         ("InvalidKMSKey.InvalidState", {"encrypted": True}, BY_KEYS.format("the account's default key")),
         ("CustomerKeyHasBeenRevoked", OF_CONFIG, BY_KEYS.format(f"'{KEY}' (cloud_properties.kms_key_arn)")),
+        ("InvalidKMSKey.InvalidState", {}, ""),
         ("VolumeLimitExceeded", {"encrypted": True}, ""),
     ],
 )

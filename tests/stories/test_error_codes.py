@@ -10,23 +10,11 @@ from tests.protocols import CpiWith, CreateVm
 
 REFUSED = [
     ("UnsupportedHibernationConfiguration", "Or remove hibernation"),
-    ("InvalidLaunchTargets", "Correct capacity_reservation"),
-    ("InvalidCpuCredits.Malformed", "Correct credit_specification"),
-    ("ClientInvalidParameterValue", "Correct the named value in the cloud config"),
-    ("VPCIdNotSpecified", "Give the network a subnet"),
-    ("DefaultVpcDoesNotExist", "Give the network a subnet"),
-    ("InvalidVpcID.Malformed", "This is not the id of a VPC"),
-    ("InvalidIdentityToken", "check its identity provider in IAM"),
-    ("IDPRejectedClaim", "it may have expired"),
-    ("ZonesMismatched", "Use the same zone for the dedicated host and the VM"),
-    ("InvalidInstanceID", "The instance is still pending"),
     ("HostLimitExceeded", "quota"),
     ("InvalidBrandNewID.NotFound", "Correct the named value in the cloud config"),
 ]
 BUSY = [
     ("CreditSpecificationUpdateInProgress", "takes about five minutes"),
-    ("BandwidthLimitExceeded", "The instance has used up its network bandwidth"),
-    ("IDPCommunicationError", "AWS could not reach the identity provider"),
     ("InsufficientBrandNewThings", "AWS lacks capacity"),
 ]
 

@@ -1,13 +1,9 @@
 """Heavy stemcells when AWS is busy, does not answer, fails or refuses: nothing is left."""
 
-from collections.abc import Callable
-
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Answer
 from testbed.rules import REQUEST_ID
-from testbed.world import World
 from tests.protocols import CpiWith, ListResources, WriteError
 from tests.stories.stemcell_images import FULL_BLOCKS, Heavy, read_back
 
@@ -24,26 +20,15 @@ UNREAD = {
 OFF_EC2 = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
 
 
-@pytest.fixture
-def only(world: World, fake_aws: FakeAws) -> Callable[[Answer], None]:
-    """Return a function that checks that a whole stemcell is all there is."""
-
-    def check(answer: Answer) -> None:
-        ami_id = answer.ok()
-        fake_aws.clear_rules()
-        (snapshot_id,) = world.state()["snapshots"]
-        assert world.state() == {**world.empty, "images": [ami_id], "snapshots": [snapshot_id]}
-        assert read_back(fake_aws, snapshot_id) == FULL_BLOCKS
-
-    return check
-
-
-def test_blocks_are_repeated(heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]) -> None:
+def test_blocks_are_repeated(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
     """A block that EBS can't accept now is sent again, more often than by the SDK."""
-    times = 10
-    fake_aws.rule(action="PutSnapshotBlock", nth=1, times=times, error=UNREAD)
-    only(heavy.create())
-    assert fake_aws.actions().count("PutSnapshotBlock") == len(FULL_BLOCKS) + times
+    fake_aws.rule(action="PutSnapshotBlock", nth=1, times=10, error=UNREAD)
+    ami_id = heavy.create().ok()
+    assert fake_aws.actions().count("PutSnapshotBlock") == len(FULL_BLOCKS) + 10
+    found = left()
+    (snapshot_id,) = found["snapshots"]
+    assert found == {"images": [ami_id], "snapshots": [snapshot_id]}
+    assert read_back(fake_aws, snapshot_id) == FULL_BLOCKS
 
 
 def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
@@ -52,6 +37,7 @@ def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResour
     fake_aws.rule(action="PutSnapshotBlock", nth=2, error=refusal)
     error = heavy.create().error
     assert error["message"].startswith("PutSnapshotBlock failed with ValidationException: Not this block.")
+    assert "A heavy stemcell needs" not in error["message"]
     assert left() == {}
 
 
@@ -63,19 +49,6 @@ def test_other_call_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListR
     assert error["message"].startswith("DescribeSnapshots failed with UnauthorizedOperation: You may not.")
     assert "A heavy stemcell needs" not in error["message"]
     assert left() == {}
-
-
-def test_limit_of_concurrent_requests(
-    heavy: Heavy, fake_aws: FakeAws, only: Callable[[Answer], None]
-) -> None:
-    """The limit of concurrent StartSnapshot calls is retried like throttling."""
-    error = {
-        "code": "ConcurrentLimitExceededException",
-        "message": "You have reached the limit for concurrent API requests.",
-        "status": 400,
-    }
-    fake_aws.rule(action="StartSnapshot", nth=1, times=3, error=error)
-    only(heavy.create())
 
 
 @pytest.mark.parametrize(
@@ -111,12 +84,15 @@ def test_failed(
     assert left() == {}
 
 
-def test_not_permitted(heavy: Heavy, fake_aws: FakeAws, failure: WriteError, left: ListResources) -> None:
+@pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"])
+def test_not_permitted(
+    heavy: Heavy, fake_aws: FakeAws, failure: WriteError, left: ListResources, action: str
+) -> None:
     """Outside EC2, the error names the permissions, and the light stemcell, which needs none."""
     denied = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
-    fake_aws.rule(action="PutSnapshotBlock", error=denied)
+    fake_aws.rule(action=action, error=denied)
     message = (
-        f"PutSnapshotBlock failed with AccessDeniedException: You may not. (request id {REQUEST_ID}). "
+        f"{action} failed with AccessDeniedException: You may not. (request id {REQUEST_ID}). "
         "A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and ebs:CompleteSnapshot: "
         "allow them, or use the light stemcell of the same version. "
         f"The upload through a volume also failed: {OFF_EC2}"

@@ -20,17 +20,14 @@ AT_TYPE = "vm_types/large/cloud_properties"
 @pytest.mark.parametrize(
     ("properties", "path", "text"),
     [
-        *[
+        (
+            {"tenancy": "Dedicated"},
+            "tenancy",
             (
-                {"tenancy": tenancy},
-                "tenancy",
-                (
-                    f"tenancy '{tenancy}' is ignored, and the VM runs on shared hardware: "
-                    "set it to dedicated, or name the host in dedicated_host"
-                ),
-            )
-            for tenancy in ("host", "Dedicated")
-        ],
+                "tenancy 'Dedicated' is ignored, and the VM runs on shared hardware: set it to dedicated, or "
+                "name the host in dedicated_host"
+            ),
+        ),
         (
             {"ephemeral_disk": {**ROOT, "size": 20_480, "encrypted": True, "type": None}},
             "ephemeral_disk/encrypted",

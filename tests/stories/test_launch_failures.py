@@ -1,33 +1,30 @@
-"""create_vm when EC2 refuses the launch: what the Director may ask for again, and what not."""
+"""create_vm when EC2 refuses the launch: the next type is tried, and the Director may ask again, or not."""
 
 import pytest
 
 from testbed.cloud import FakeAws
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, ListResources, RefuseLaunch, WriteError, WriteNetwork
+from tests.protocols import (
+    CpiWith,
+    CreateVm,
+    ListResources,
+    ReadCalls,
+    ReadSettings,
+    RefuseLaunch,
+    WriteError,
+    WriteNetwork,
+)
+from tests.stories.launches import below
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
 
-@pytest.mark.parametrize(
-    ("code", "ok_to_retry"),
-    [
-        ("InsufficientInstanceCapacity", True),
-        ("VcpuLimitExceeded", False),
-    ],
-)
-def test_no_capacity(
-    create_vm: CreateVm,
-    short: RefuseLaunch,
-    failure: WriteError,
-    fake_aws: FakeAws,
-    left: ListResources,
-    code: str,
-    ok_to_retry: bool,  # noqa: FBT001 - a column of the table
+def test_quota(
+    create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, fake_aws: FakeAws, left: ListResources
 ) -> None:
-    """When AWS is short of something the Director may ask again; a quota does not rise by that."""
-    message = short(code)
-    assert create_vm().error == failure("VMCreationFailed", message, ok_to_retry=ok_to_retry)
+    """A quota does not rise when the Director asks again."""
+    message = short("VcpuLimitExceeded")
+    assert create_vm().error == failure("VMCreationFailed", message)
     assert fake_aws.actions().count("RunInstances") == 1
     assert left() == {}
 
@@ -37,8 +34,7 @@ def full_subnet(world: World, fake_aws: FakeAws) -> str:
     """Return a subnet whose every address an interface holds."""
     made = world.ec2.create_subnet(VpcId=world.vpc_id, CidrBlock="10.0.9.0/28", AvailabilityZone=world.zone)
     subnet_id = str(made["Subnet"]["SubnetId"])
-    for last in range(4, 15):
-        world.ec2.create_network_interface(SubnetId=subnet_id, PrivateIpAddress=f"10.0.9.{last}")
+    world.ec2.create_network_interface(SubnetId=subnet_id, SecondaryPrivateIpAddressCount=10)
     fake_aws.forget_calls()
     return subnet_id
 
@@ -114,3 +110,67 @@ def test_answer_that_never_comes(
     assert answer.error is None
     assert found.get("instances", []) == [answer.result[0]]
     assert len(found["interfaces"]) == len(answer.result[1])
+
+
+FIRST, SECOND = "t3.micro", "m5.large"
+FALLBACK = {"instance_type": FIRST, "instance_type_fallbacks": [SECOND]}
+OF_FIRST, OF_SECOND = {"InstanceType": FIRST}, {"InstanceType": SECOND}
+
+
+def test_first_type_short(create_vm: CreateVm, short: RefuseLaunch, sent: ReadCalls, world: World) -> None:
+    """Each type is tried once, also when EC2 says HTTP 500; all the rest of the launch stays the same."""
+    message = short("InsufficientInstanceCapacity", OF_FIRST, 500)
+    answer = create_vm(FALLBACK)
+    instance = world.instance(answer.ok()[0])
+    assert (instance["InstanceType"], instance["PrivateIpAddress"]) == (SECOND, "10.0.1.10")
+    first, second = sent("RunInstances")
+    assert (first["InstanceType"], second["InstanceType"]) == (FIRST, SECOND)
+    differing = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
+    assert differing == {"InstanceType", "ClientToken"}
+    assert f"EC2 can't launch {FIRST} (on demand): {message.removesuffix(')')}" in answer.stderr
+
+
+def test_two_networks(
+    create_vm: CreateVm,
+    short: RefuseLaunch,
+    network: WriteNetwork,
+    sent: ReadCalls,
+    world: World,
+) -> None:
+    """Interfaces that were made first serve the next type."""
+    short("InsufficientInstanceCapacity", OF_FIRST, 500)
+    vm_cid = create_vm(FALLBACK, {"one": network("10.0.1.10"), "two": network("10.0.2.10", 1)}).ok()[0]
+    first, second = sent("RunInstances")
+    assert below(first, "NetworkInterface") == below(second, "NetworkInterface") != {}
+    found = [nic["NetworkInterfaceId"] for nic in world.instance(vm_cid)["NetworkInterfaces"]]
+    assert sorted(found) == world.state()["interfaces"]
+    assert len(sent("CreateNetworkInterface")) == 2
+
+
+def test_devices_follow_the_type(
+    create_vm: CreateVm, short: RefuseLaunch, sent: ReadCalls, settings: ReadSettings
+) -> None:
+    """The instance store is that of the type that was launched: for EC2, and for the agent."""
+    short("InsufficientInstanceCapacity", {"InstanceType": "m3.xlarge"}, 500)
+    properties = {"instance_type": "m3.xlarge", "instance_type_fallbacks": ["m5d.large"]}
+    vm_cid = create_vm({**properties, "raw_instance_storage": True}).ok()[0]
+    assert settings(vm_cid)["disks"]["raw_ephemeral"] == [{"path": "/dev/nvme0n1"}]
+    mapped = [
+        {value for name, value in call.items() if name.endswith(".DeviceName")}
+        for call in sent("RunInstances")
+    ]
+    assert mapped == [{"/dev/sdb", "/dev/xvda", "/dev/xvdba", "/dev/xvdbb"}, {"/dev/sdb", "/dev/xvda"}]
+
+
+def test_all_exhausted(
+    create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, left: ListResources, fake_aws: FakeAws
+) -> None:
+    """When no type has capacity the error lists what each one answered."""
+    first, second = short("InsufficientInstanceCapacity", OF_FIRST), short("InstanceLimitExceeded", OF_SECOND)
+    message = (
+        "No capacity for any of the VM's instance types. "
+        f"{FIRST} (on demand): {first}; {SECOND} (on demand): {second}"
+    )
+    assert create_vm(FALLBACK).error == failure("VMCreationFailed", message, ok_to_retry=True)
+    assert fake_aws.actions().count("RunInstances") == 2
+    assert left() == {}

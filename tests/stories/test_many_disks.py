@@ -109,13 +109,3 @@ def test_name_that_is_released(
     fake_aws.rule(action="AttachVolume", error=TAKEN, times=len(USUAL) + 3)
     assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == USUAL[3]
     assert [call["Device"] for call in sent("AttachVolume")] == [*USUAL, *USUAL[:4]]
-
-
-@pytest.mark.usefixtures("hasty")
-def test_every_name_taken(cpi: Cpi, vm: RunInstance, disk: CreateVolume, fake_aws: FakeAws) -> None:
-    """When EC2 says of every name that it is in use, and goes on, the instance has too many disks."""
-    vm_cid, disk_cid = vm(XEN), disk()
-    fake_aws.rule(action="AttachVolume", error=TAKEN, times=None)
-    assert (
-        cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).error["message"].partition(". ")[0] == TOO_MANY
-    )

@@ -42,12 +42,6 @@ def test_refused(
     assert fake_aws.actions() == []
 
 
-def test_other_options(create_vm: CreateVm, cpi_with: CpiWith) -> None:
-    """Such a key is no mistake without the option."""
-    off = {"metadata_options": {"instance_metadata_tags": "disabled"}}
-    assert create_vm({**off, "tags": BAD}, executable=cpi_with(metadata_options=ENABLED)).error is None
-
-
 def test_tags_of_director_and_cpi(
     create_vm: CreateVm, cpi_with: CpiWith, world: World, tags_of: ReadTags
 ) -> None:
@@ -95,11 +89,10 @@ def test_default_of_account(create_vm: CreateVm, fake_aws: FakeAws, world: World
     ("aws", "properties", "manifest"),
     [
         ({"metadata_options": ENABLED, "tags": BAD}, {}, {}),
-        ({"tags": BAD}, {"metadata_options": ENABLED}, {}),
         ({"metadata_options": ENABLED}, {"tags": BAD}, {}),
         ({}, {"metadata_options": ENABLED}, OF_MANIFEST),
     ],
-    ids=["cpi.json", "aws.tags", "vm-type", "manifest"],
+    ids=["cpi.json", "vm-type", "manifest"],
 )
 def test_check(
     cpi_with: CpiWith, world: World, aws: dict[str, Any], properties: dict[str, Any], manifest: dict[Any, str]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, config
+from testbed.executable import Cpi
 from testbed.world import World
 from tests.protocols import (
     CreateVm,
@@ -36,12 +36,6 @@ def dynamic(network: WriteNetwork) -> dict[str, Any]:
 
 
 @pytest.fixture
-def two_networks(network: WriteNetwork) -> dict[str, Any]:
-    """Return networks that need two interfaces."""
-    return {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
-
-
-@pytest.fixture
 def tokens(fake_aws: FakeAws) -> Callable[[], list[str]]:
     """Return a function that lists the client tokens that were sent, and forgets them."""
 
@@ -53,23 +47,17 @@ def tokens(fake_aws: FakeAws) -> Callable[[], list[str]]:
     return read
 
 
-@pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
 def test_same_again(
-    create_vm: CreateVm,
-    two_networks: dict[str, Any],
-    tokens: Callable[[], list[str]],
-    world: World,
-    *,
-    is_several: bool,
+    create_vm: CreateVm, network: WriteNetwork, tokens: Callable[[], list[str]], world: World
 ) -> None:
     """The same call answers the same VM; its client tokens are the same ones, which EC2 can take."""
-    networks = two_networks if is_several else {"first": two_networks["first"]}
+    networks = {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
     first = create_vm(networks=networks).ok()
     state, sent = world.state(), tokens()
     assert create_vm(networks=networks).ok() == first
     assert world.state() == state
     assert tokens() == sent
-    assert len(set(sent)) == len(sent) == (3 if is_several else 1)
+    assert len(set(sent)) == len(sent) == 3
     assert all(len(token) <= 64 and set(token) <= set(string.printable) for token in sent)
 
 
@@ -233,17 +221,3 @@ def test_after_an_undo(
     (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
     state = world.state()
     assert (state["instances"], state["interfaces"]) == ([vm_cid], [nic["NetworkInterfaceId"]])
-
-
-def test_launched_and_undone(
-    fake_aws: FakeAws,
-    vm_arguments: VmArguments,
-    left: ListResources,
-) -> None:
-    """After a call that failed once the VM ran the same call makes another VM."""
-    closed = {"endpoint": "http://127.0.0.1:9", "user": "u", "password": "p"}
-    cpi = Cpi(config(fake_aws.endpoint, registry=closed))
-    assert cpi.call("create_vm", *vm_arguments(), stemcell=1).error is not None
-    assert left() == {}
-    vm_cid = cpi.call("create_vm", *vm_arguments(), stemcell=2).ok()[0]
-    assert left()["instances"] == [vm_cid]

@@ -46,12 +46,9 @@ def test_impossible_sizes(
 @pytest.mark.parametrize(
     ("families", "cpu", "ram", "name"),
     [
-        (["t3", "m7i"], 1, 512, "t3.nano"),
         (["m7i", "t3"], 1, 512, "t3.nano"),
-        (["t3", "m7i"], 2, 8192, "t3.large"),
         (["t3", "m7i"], 8, 32769, "m7i.4xlarge"),
         (["t3", "c7i", "m7i", "r7i"], 2, 16384, "r7i.large"),
-        (["t2", "t3"], 1, 512, "t2.nano"),
         ([], 1, 8192, "m5.large"),
     ],
 )
@@ -111,8 +108,6 @@ def test_impossible_families(
 ASKING = "DescribeInstanceTypeOfferings"
 WANTED = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 4096}
 WITHOUT_T2 = "eu-north-1"
-WITHOUT_ANY = "ap-southeast-5"
-"""A region that offers no type of the default list."""
 
 
 def kept_in(cpi: Cpi) -> Path:
@@ -135,30 +130,14 @@ def test_by_region(cpi_with: CpiWith, fake_aws: FakeAws, region: str, families: 
     assert fake_aws.actions() == [ASKING]
 
 
-@pytest.mark.parametrize(
-    ("region", "wanted", "message"),
-    [
-        (
-            WITHOUT_ANY,
-            WANTED,
-            (
-                "aws.vm_resources_by_region: ap-southeast-5 offers no type of t2, c5, m5, r5: name families "
-                "in aws.vm_resources_families that it offers"
-            ),
-        ),
-        (
-            WITHOUT_T2,
-            {**WANTED, "cpu": 65},
-            f"Unable to meet requested VM requirements: 65 CPU, 512 RAM. {LARGEST}",
-        ),
-    ],
-)
-def test_nothing_in_the_region(
-    cpi_with: CpiWith, failure: WriteError, region: str, wanted: dict[str, int], message: str
-) -> None:
-    """A region without any of the types, or without a large enough one, is an error that says so."""
-    cpi = cpi_with(vm_resources_by_region=True, region=region)
-    assert cpi.call("calculate_vm_cloud_properties", wanted).error == failure("CloudError", message)
+def test_nothing_in_the_region(cpi_with: CpiWith, failure: WriteError) -> None:
+    """A region without any of the types is an error that says so."""
+    message = (
+        "aws.vm_resources_by_region: ap-southeast-5 offers no type of t2, c5, m5, r5: name families in "
+        "aws.vm_resources_families that it offers"
+    )
+    cpi = cpi_with(vm_resources_by_region=True, region="ap-southeast-5")
+    assert cpi.call("calculate_vm_cloud_properties", WANTED).error == failure("CloudError", message)
 
 
 def test_region_that_can_not_be_asked(cpi_with: CpiWith, deny: Refuse, fake_aws: FakeAws) -> None:

@@ -53,10 +53,7 @@ def test_disk_that_stays(
 
 @pytest.mark.parametrize(
     ("key", "own", "is_skipped"),
-    [
-        *((True, None, True), (True, False, False), (True, True, True)),
-        *((False, None, False), (False, True, True), (None, True, False)),
-    ],
+    [(True, False, False), (False, True, True), (None, True, False)],
 )
 def test_own_property(
     cpi_with: CpiWith,
@@ -140,9 +137,3 @@ def test_one_look(
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == calls
     assert ended(sent) == [True]
-
-
-def test_vm_that_is_unknown(cpi_with: CpiWith, failure: WriteError) -> None:
-    """A VM that EC2 does not know is VMNotFound, as without the option."""
-    answer = cpi_with(skip_os_shutdown=True).call("delete_vm", "i-0123456789abcdef0", stemcell=2)
-    assert answer.error == failure("VMNotFound", "VM `i-0123456789abcdef0' not found")

@@ -97,10 +97,10 @@ def test_delete(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: World) -
 
 
 def test_delete_of_an_unknown_one(cpi: Cpi) -> None:
-    """The deletion of an unknown snapshot is logged, and is no error."""
-    answer = cpi.call("delete_snapshot", "snap-0123456789abcdef0")
+    """The deletion of a snapshot whose id EC2 calls malformed is logged, and is no error."""
+    answer = cpi.call("delete_snapshot", "snap-x")
     assert answer.ok() is None
-    assert "snap-0123456789abcdef0" in answer.stderr
+    assert "snap-x" in answer.stderr
 
 
 def test_delete_of_one_in_use(cpi: Cpi, world: World) -> None:

@@ -1,6 +1,5 @@
 """Spot VMs, with and without a way out."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from tests.protocols import (
     WriteError,
     WriteNetwork,
 )
+from tests.stories.launches import below
 
 MARKET = "InstanceMarketOptions"
 SPOT = {f"{MARKET}.MarketType": "spot"}
@@ -35,7 +35,6 @@ WITHOUT_PRICE = {name: value for name, value in OPTIONS.items() if name != "Spot
 def test_spot(
     create_vm: CreateVm,
     sent: ReadCalls,
-    below: Callable[[dict[str, str], str], dict[str, str]],
     world: World,
     spot: dict[str, Any],
     expected: dict[str, str],
@@ -47,68 +46,33 @@ def test_spot(
     assert world.instance(vm_cid)["InstanceLifecycle"] == "spot"
 
 
-@pytest.mark.parametrize(
-    ("spot", "code"),
-    [(ANY_PRICE, "InsufficientInstanceCapacity"), (PRICE, "UnauthorizedOperation")],
-)
 def test_failed(
-    create_vm: CreateVm,
-    short: RefuseLaunch,
-    failure: WriteError,
-    fake_aws: FakeAws,
-    left: ListResources,
-    spot: dict[str, Any],
-    code: str,
+    create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, fake_aws: FakeAws, left: ListResources
 ) -> None:
     """Without the fallback a spot launch that fails, for whatever reason, is not retriable."""
-    said = short(code)
+    said = short("InsufficientInstanceCapacity")
     message = f"Spot instance creation failed, and spot_ondemand_fallback is not set: {said}"
-    assert create_vm(spot).error == failure("VMCreationFailed", message)
+    assert create_vm(ANY_PRICE).error == failure("VMCreationFailed", message)
     assert fake_aws.actions().count("RunInstances") == 1
     assert left() == {}
 
 
-@pytest.mark.parametrize(
-    ("spot", "code"),
-    [(PRICE, "InvalidParameterCombination"), (ANY_PRICE, "InsufficientInstanceCapacity")],
-)
 def test_on_demand(
     create_vm: CreateVm,
     short: RefuseLaunch,
     sent: ReadCalls,
-    below: Callable[[dict[str, str], str], dict[str, str]],
     world: World,
-    spot: dict[str, Any],
-    code: str,
 ) -> None:
     """With the fallback it is launched on demand, and is the same VM otherwise."""
-    short(code, SPOT)
-    vm_cid = create_vm({**spot, **WITH_FALLBACK}).ok()[0]
+    short("InvalidParameterCombination", SPOT)
+    vm_cid = create_vm({**PRICE, **WITH_FALLBACK}).ok()[0]
     first, second = sent("RunInstances")
-    assert below(first, MARKET) == (OPTIONS if spot == PRICE else WITHOUT_PRICE)
+    assert below(first, MARKET) == OPTIONS
     of_spot = (f"{MARKET}.", "TagSpecification.4.")  # of the request, which is tagged, too
     common = {name: value for name, value in first.items() if not name.startswith(of_spot)}
     assert {**common, "ClientToken": second["ClientToken"]} == second
     assert first["ClientToken"] != second["ClientToken"]
     assert "InstanceLifecycle" not in world.instance(vm_cid)
-
-
-def test_both_fail(
-    create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, sent: ReadCalls, left: ListResources
-) -> None:
-    """All types are tried as spot before all on demand, and the error tells what each one answered."""
-    types = ["t3.micro", "m5.large"]
-    no_spot = short("UnfulfillableCapacity", SPOT)
-    demand = short("InsufficientInstanceCapacity", status=500)
-    error = create_vm({**PRICE, **WITH_FALLBACK, "instance_type_fallbacks": types[1:]}).error
-    tried = [(call["InstanceType"], f"{MARKET}.MarketType" in call) for call in sent("RunInstances")]
-    assert tried == [(name, is_spot) for is_spot in (True, False) for name in types]
-    listed = [f"{name} (spot): {no_spot}" for name in types] + [
-        f"{name} (on demand): {demand}" for name in types
-    ]
-    message = f"No capacity for any of the VM's instance types. {'; '.join(listed)}"
-    assert error == failure("VMCreationFailed", message, ok_to_retry=True)
-    assert left() == {}
 
 
 SPOT_CALLS = ("RunInstances", "DescribeSpotInstanceRequests", "CancelSpotInstanceRequests")
@@ -131,9 +95,8 @@ def test_open_request(
     assert "spot-instances-request" in sent("RunInstances")[0].values()
 
 
-@pytest.mark.parametrize("agent_id", ["agent-1", "*"])
 def test_request_of_another_vm(
-    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws, agent_id: str
+    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws
 ) -> None:
     """An open request that another VM's launch left is not this call's to cancel."""
     refused = {"action": "CancelSpotInstanceRequests", "error": {"code": "X", "message": "x", "status": 400}}
@@ -141,14 +104,13 @@ def test_request_of_another_vm(
     create_vm({**TOO_LOW, **WITH_FALLBACK}, {"any": network()}, agent_id="another").ok()
     fake_aws.clear_rules()
     (others,) = world.state()["spot requests"]
-    create_vm({**TOO_LOW, **WITH_FALLBACK}, agent_id=agent_id).ok()
+    create_vm({**TOO_LOW, **WITH_FALLBACK}, agent_id="*").ok()
     assert world.state()["spot requests"] == [others]
 
 
-@pytest.mark.parametrize("action", SPOT_CALLS[1:])
-def test_open_request_stays(create_vm: CreateVm, fake_aws: FakeAws, world: World, action: str) -> None:
-    """If the keys may not look for requests, or not cancel them, the log says so; nothing else changes."""
-    error = {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
+def test_open_request_stays(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+    """If the keys may not cancel requests, the log says so; nothing else changes."""
+    action, error = SPOT_CALLS[-1], {"code": "UnauthorizedOperation", "message": "No.", "status": 403}
     fake_aws.rule(action=action, error=error)
     assert "SpotMaxPriceTooLow" in create_vm(TOO_LOW).error["message"]
     answer = create_vm({**TOO_LOW, **WITH_FALLBACK})

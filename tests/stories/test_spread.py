@@ -17,6 +17,7 @@ from tests.protocols import (
     ReadCalls,
     ReadTags,
     ReadWarnings,
+    RunInstance,
     StartVm,
     WriteError,
     WriteNetwork,
@@ -25,7 +26,6 @@ from tests.stories.operators import OTHER_DIRECTOR
 
 SpreadVm = Callable[..., Answer]
 HaveGroup = Callable[..., None]
-HaveMembers = Callable[[int], list[str]]
 Launches = Callable[[], list[tuple[str, bool, bool]]]
 Groups = Callable[[], list[dict[str, Any]]]
 
@@ -79,25 +79,10 @@ def have_group(world: World, fake_aws: FakeAws) -> HaveGroup:
 
 
 @pytest.fixture
-def have_members(world: World, fake_aws: FakeAws) -> HaveMembers:
-    """Return a function that launches instances into the placement group, and returns their sorted ids."""
-
-    def launch(count: int) -> list[str]:
-        place = {"AvailabilityZone": world.zone, "GroupName": NAME}
-        wish = {"ImageId": world.image_id, "InstanceType": "t3.micro", "MinCount": 1, "MaxCount": 1}
-        for _ in range(count):
-            world.ec2.run_instances(**wish, SubnetId=world.subnet_id, Placement=place)
-        fake_aws.forget_calls()
-        return world.state()["instances"]
-
-    return launch
-
-
-@pytest.fixture
-def full_group(have_group: HaveGroup, have_members: HaveMembers) -> list[str]:
+def full_group(have_group: HaveGroup, vm: RunInstance, world: World) -> list[str]:
     """Have a placement group with as many instances as EC2 allows, whose sorted ids are returned."""
     have_group()
-    return have_members(7)
+    return sorted(vm(Placement={"AvailabilityZone": world.zone, "GroupName": NAME}) for _ in range(7))
 
 
 @pytest.fixture
@@ -123,48 +108,29 @@ def groups(world: World) -> Groups:
     return lambda: list(world.ec2.describe_placement_groups()["PlacementGroups"])
 
 
-def test_first_vm(
-    spread_vm: SpreadVm, groups: Groups, tags_of: ReadTags, world: World, fake_aws: FakeAws, cpi_with: CpiWith
+def test_two_vms(
+    spread_vm: SpreadVm,
+    groups: Groups,
+    tags_of: ReadTags,
+    network: WriteNetwork,
+    world: World,
+    fake_aws: FakeAws,
+    cpi_with: CpiWith,
 ) -> None:
-    """The first VM creates the placement group, with its tags and those of the configuration."""
-    vm_cid = spread_vm(executable=cpi_with(tags={"team": "a"})).ok()[0]
+    """The first VM creates the placement group, with all its tags; the next one uses it, for one call."""
+    executable = cpi_with(tags={"team": "a"})
+    vm_cid = spread_vm(executable=executable).ok()[0]
     (group,) = groups()
     assert (group["GroupName"], group["Strategy"]) == (NAME, "spread")
     assert tags_of(group["GroupId"]) == {**OWN, "team": "a"}
     assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
     assert "CreateTags" not in fake_aws.actions()
-
-
-def test_next_vm(spread_vm: SpreadVm, have_group: HaveGroup, world: World, fake_aws: FakeAws) -> None:
-    """The next VM uses the placement group, which costs one call."""
-    have_group()
-    vm_cid = spread_vm().ok()[0]
-    assert len(fake_aws.actions()) == len(GATHERED) + len(("RunInstances", "DescribeInstances")) + 1
-    assert "CreatePlacementGroup" not in fake_aws.actions()
-    assert world.instance(vm_cid)["Placement"]["GroupName"] == NAME
-
-
-def test_two_at_once(
-    start_vm: StartVm,
-    spread_vm: SpreadVm,
-    network: WriteNetwork,
-    groups: Groups,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
-    """Of two VMs that are created at once, one creates the placement group, and both are in it."""
-    fake_aws.rule(action="CreatePlacementGroup", hold_before=True)
-    process = start_vm(SPREAD, env=ENV)
-    try:
-        fake_aws.wait_until_held()
-        other = spread_vm(networks={"private": network("10.0.1.11")}, agent_id="agent-2")
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    assert fake_aws.actions().count("CreatePlacementGroup") == 2
-    assert [group["GroupName"] for group in groups()] == [NAME]
-    placed = [world.instance(each.ok()[0])["Placement"]["GroupName"] for each in (answer, other)]
-    assert placed == [NAME, NAME]
+    fake_aws.forget_calls()
+    more: dict[str, Any] = {"networks": {"a": network(FREE)}, "agent_id": "agent-2"}
+    other = spread_vm(executable=executable, **more).ok()[0]
+    expected = {*GATHERED, "RunInstances", "DescribeInstances", "DescribePlacementGroups"}
+    assert set(fake_aws.actions()) == expected - {"DescribeInstanceTypes"}  # the type is known by now
+    assert world.instance(other)["Placement"]["GroupName"] == NAME
 
 
 @pytest.mark.usefixtures("hasty")
@@ -270,22 +236,8 @@ def test_never_known(spread_vm: SpreadVm, world: World, fake_aws: FakeAws) -> No
     assert world.state() == {**world.empty, "placement groups": [NAME]}
 
 
-def test_unknown_to_a_later_launch(spread_vm: SpreadVm, sent: ReadCalls, fake_aws: FakeAws) -> None:
-    """Only the launch that EC2 refuses for the group is repeated, not those before it."""
-    shortage = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
-    fake_aws.rule(action="RunInstances", nth=1, error=shortage)
-    fake_aws.rule(action="RunInstances", nth=2, error={**UNKNOWN, "status": 400})
-    spread_vm({"instance_type": "t3.large", "instance_type_fallbacks": ["t3.medium", "t3.small"]}).ok()
-    types = [each["InstanceType"] for each in sent("RunInstances")]
-    assert types == ["t3.large", "t3.medium", "t3.medium"]
-
-
-def test_full(
-    spread_vm: SpreadVm, have_group: HaveGroup, have_members: HaveMembers, world: World, fake_aws: FakeAws
-) -> None:
+def test_full(spread_vm: SpreadVm, full_group: list[str], world: World, fake_aws: FakeAws) -> None:
     """An eighth VM in a zone fails at once, whatever types and markets it may have; retriable."""
-    have_group()
-    before = have_members(7)
     error = spread_vm(EVERYTHING).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert error["message"].startswith(f"RunInstances failed with InsufficientInstanceCapacity: {LIMIT} (")
@@ -294,13 +246,10 @@ def test_full(
         "it into several, use spread: prefer, or remove spread or placement_group"
     )
     assert fake_aws.actions().count("RunInstances") == 1
-    assert world.state()["instances"] == before
+    assert world.state()["instances"] == full_group
 
 
-@pytest.mark.parametrize(
-    ("env", "said"),
-    [(None, [ALONE]), ({"bosh": {"group": 5}}, [ALONE]), ({"bosh": {"group": COMPILATION}}, [])],
-)
+@pytest.mark.parametrize(("env", "said"), [(None, [ALONE]), ({"bosh": {"group": COMPILATION}}, [])])
 def test_no_instance_group(
     spread_vm: SpreadVm, warnings: ReadWarnings, fake_aws: FakeAws, world: World, env: Any, said: list[str]
 ) -> None:
@@ -339,19 +288,16 @@ def test_full_in_one_zone(spread_vm: SpreadVm, world: World) -> None:
 
 
 @pytest.mark.usefixtures("full_group")
-@pytest.mark.parametrize("is_default", [False, True])
 def test_eighth_preferred(
     spread_vm: SpreadVm,
     cpi_with: CpiWith,
     network: WriteNetwork,
     launched: Launches,
     warnings: ReadWarnings,
-    *,
-    is_default: bool,
 ) -> None:
-    """An eighth VM in a zone runs outside of the group, on the same market, and the log says so."""
-    spread, executable = ({"spread": None}, cpi_with(spread="prefer")) if is_default else (PREFER, None)
-    answer = spread_vm({**EVERYTHING, **spread}, networks={"a": network(FREE)}, executable=executable)
+    """An eighth VM that only prefers the group runs outside of it, on the same market; the log says so."""
+    properties = {**EVERYTHING, "spread": None}
+    answer = spread_vm(properties, networks={"a": network(FREE)}, executable=cpi_with(spread="prefer"))
     answer.ok()
     assert launched() == [("t3.micro", True, True), ("t3.micro", True, False)]
     refused, outside = warnings(answer)
@@ -382,6 +328,17 @@ def test_preferred_group_never_known(
     answer = spread_vm(PREFER)
     assert world.instance(answer.ok()[0])["Placement"]["GroupName"] == ""
     assert [each for each in warnings(answer) if "EC2 to accept placement group" in each]
+
+
+@pytest.mark.usefixtures("hasty")
+def test_preferred_group_after_a_lost_answer(
+    spread_vm: SpreadVm, launched: Launches, fake_aws: FakeAws
+) -> None:
+    """A VM that EC2 may have launched into the group is not launched outside, too."""
+    fake_aws.rule(action="RunInstances", nth=1, drop="before")
+    fake_aws.rule(action="RunInstances", times=None, error={**UNKNOWN, "status": 400})
+    assert NAME in spread_vm(PREFER).error["message"]
+    assert set(launched()) == {("t3.micro", False, True)}
 
 
 def test_preferred_beyond_the_quota(

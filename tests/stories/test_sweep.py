@@ -1,6 +1,7 @@
 """`cpi sweep` lists leaked resources, deletes them on request, and touches nothing else."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -103,23 +104,15 @@ def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
 
 
 def test_nothing(yard: Yard, sweep: Sweep) -> None:
-    """Without strays, the report says where and at how many resources it looked; the exit status is 0."""
+    """Without strays, the report says where it looked; a warning says if no resource has the tag."""
+    answer = sweep("--json")
+    assert "No resource has the tag of director" in answer.stderr
+    assert "UUID, region (us-east-1) or account may be wrong" in answer.stderr
     yard.instance(**ALIVE, **METADATA)
     answer = sweep("--delete")
     looked = "0 AMIs, 0 snapshots, 1 volume, 1 interface, 0 subnets, 0 placement groups, 1 instance"
     said = f"No strays of director {DIRECTOR_UUID}\nLooked at in us-east-1: {looked}\n"
     assert (answer.returncode, answer.stdout.decode(), answer.stderr) == (0, said, "")
-
-
-def test_nothing_at_all(sweep: Sweep, world: World) -> None:
-    """If no resource has the tag, a warning says that the UUID, region or account may be wrong."""
-    assert world.state() == world.empty
-    answer = sweep("--json")
-    assert "No resource has the tag of director" in answer.stderr
-    assert "UUID, region (us-east-1) or account may be wrong" in answer.stderr
-    kinds = ("AMI", "snapshot", "volume", "interface", "subnet", "placement group", "instance")
-    assert answer.document["looked_at"] == dict.fromkeys(kinds, 0)
-    assert answer.document["region"] == "us-east-1"
 
 
 def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
@@ -190,62 +183,65 @@ def test_snapshot_in_use(yard: Yard, sweep: Sweep, fake_aws: FakeAws, user: str,
     assert sweep.outcomes("--delete", *ANY_AGE, status=0) == expected
 
 
-@pytest.mark.parametrize("kind", ["interface", "disk"])
-def test_attached_after_the_second_look(
-    yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World, kind: str
+@pytest.fixture
+def swept_while(sweep: Sweep, fake_aws: FakeAws) -> Callable[..., tuple[int, Any]]:
+    """Return a function that sweeps and, before a call of it reaches AWS, does something else."""
+
+    def run(act: Callable[[], object], action: str, *named: str, **rule: int) -> tuple[int, Any]:
+        fake_aws.rule(action=action, hold_before=True, **rule)
+        process = sweep.start("--delete", "--json", *named)
+        try:
+            assert fake_aws.wait_until_held() == [action]
+            act()
+        finally:
+            fake_aws.release()
+            answer = finish(process)
+        strays = answer.document["strays"]
+        return answer.returncode, [(stray["id"], stray["outcome"]) for stray in strays]
+
+    return run
+
+
+def test_interface_that_is_attached(
+    yard: Yard, swept_while: Callable[..., Any], fake_aws: FakeAws, world: World
 ) -> None:
-    """A stray that is attached right before its deletion is kept, without a wait for its release."""
-    makers = {
-        "interface": lambda: yard.seen(yard.interface(**GONE)),
-        "disk": lambda: yard.volume(bosh_call="call-1"),
-    }
-    resource_id, vm = makers[kind](), yard.instance(**ALIVE, **METADATA)
-    action = "DeleteNetworkInterface" if kind == "interface" else "DeleteVolume"
-    named = ("--disk", resource_id, *ANY_AGE) if kind == "disk" else ()
-    fake_aws.rule(action=action, hold_before=True)
-    process = sweep.start("--delete", "--json", *named)
-    try:
-        assert fake_aws.wait_until_held() == [action]
-        yard.attach(resource_id, vm)
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
-    assert (answer.returncode, told) == (0, [(resource_id, "spared")])
+    """An interface that is attached right before its deletion is kept, without a wait for its release."""
+    nic_id, vm = yard.seen(yard.interface(**GONE)), yard.instance(**ALIVE, **METADATA)
+    action = "DeleteNetworkInterface"
+    assert swept_while(lambda: yard.attach(nic_id, vm), action) == (0, [(nic_id, "spared")])
     assert fake_aws.actions().count(action) == 1
-    assert resource_id in [*world.state()["volumes"], *world.state()["interfaces"]]
+    assert nic_id in world.state()["interfaces"]
 
 
-def test_group_that_is_used_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+def test_disk_that_is_attached(
+    yard: Yard, swept_while: Callable[..., Any], fake_aws: FakeAws, world: World
+) -> None:
+    """So is a disk."""
+    disk, vm = yard.volume(bosh_call="call-1"), yard.instance(**ALIVE, **METADATA)
+    outcome = swept_while(lambda: yard.attach(disk, vm), "DeleteVolume", "--disk", disk, *ANY_AGE)
+    assert outcome == (0, [(disk, "spared")])
+    assert fake_aws.actions().count("DeleteVolume") == 1
+    assert disk in world.state()["volumes"]
+
+
+def test_group_that_is_used_again(yard: Yard, swept_while: Callable[..., Any], world: World) -> None:
     """A placement group into which a VM is launched right before its deletion is kept, whosever it is."""
     group_id = yard.seen(yard.group(**SPREAD))
-    fake_aws.rule(action="DeletePlacementGroup", hold_before=True)
-    process = sweep.start("--delete", "--json")
-    try:
-        assert fake_aws.wait_until_held() == ["DeletePlacementGroup"]
-        yard.instance_in(GROUP, bosh_director_uuid="")
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
-    assert (answer.returncode, told) == (0, [(group_id, "spared")])
+    outcome = swept_while(lambda: yard.instance_in(GROUP, bosh_director_uuid=""), "DeletePlacementGroup")
+    assert outcome == (0, [(group_id, "spared")])
     assert world.state()["placement groups"] == [GROUP]
 
 
-def test_group_that_was_created_again(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+def test_group_that_was_created_again(yard: Yard, swept_while: Callable[..., Any], world: World) -> None:
     """A placement group that create_vm has created again under the same name lacks the mark, and is kept."""
     group_id = yard.seen(yard.group(**SPREAD))
-    fake_aws.rule(action="DescribePlacementGroups", nth=2, hold_before=True)
-    process = sweep.start("--delete", "--json")
-    try:
-        assert fake_aws.wait_until_held() == ["DescribePlacementGroups"]
+
+    def create_again() -> None:
         world.ec2.delete_placement_group(GroupName=GROUP)
         yard.group(**SPREAD)
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    told = [(stray["id"], stray["outcome"]) for stray in answer.document["strays"]]
-    assert (answer.returncode, told) == (0, [(group_id, "spared")])
+
+    outcome = swept_while(create_again, "DescribePlacementGroups", nth=2)
+    assert outcome == (0, [(group_id, "spared")])
     assert world.state()["placement groups"] == [GROUP]
 
 
@@ -308,13 +304,8 @@ def test_groups_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: FakeA
     fake_aws.rule(action="DescribePlacementGroups", error=REFUSED)
     answer = sweep()
     assert answer.returncode == 0
-    (first, last) = answer.stdout.decode().splitlines()
-    assert first == f"No strays of director {DIRECTOR_UUID}"
-    assert "placement groups not permitted" in last
+    assert "placement groups not permitted" in answer.stdout.decode()
     assert "Placement groups are left out: DescribePlacementGroups failed with " in answer.stderr
-    document = sweep("--json").document
-    assert document["not_listed"] == ["placement group"]
-    assert "placement group" not in document["looked_at"]
 
 
 def test_not_carried_out(cpi: Cpi, sweep: Sweep, fake_aws: FakeAws) -> None:

@@ -8,7 +8,15 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, ListResources, ReadCalls, ReadTags, ReadWarnings
+from tests.protocols import (
+    CpiWith,
+    CreateVm,
+    ListResources,
+    ReadCalls,
+    ReadTags,
+    ReadWarnings,
+    WriteNetwork,
+)
 from tests.stories.own_vm import OwnVm
 from tests.stories.stemcell_images import Heavy
 
@@ -32,21 +40,6 @@ def tagging(cpi_with: CpiWith) -> Cpi:
     return cpi_with(tags=TAGS)
 
 
-def network(world: World, subnet: int, ip: str | None = None) -> dict[str, Any]:
-    """Write a network; without an address it is dynamic."""
-    properties = {"subnet": world.subnet_ids[subnet]}
-    given = {"type": "manual", "ip": ip} if ip else {"type": "dynamic"}
-    return {**given, "cloud_properties": properties}
-
-
-def create_vm(cpi: Cpi, world: World, networks: dict[str, Any], **properties: Any) -> str:
-    """Create a VM."""
-    given = {"instance_type": "t3.micro", "availability_zone": world.zone, **properties}
-    env = {"bosh": {"tags": {"owner": "team-a"}}}
-    arguments = ["agent-1", f"{world.image_id} light", given, networks, [], env]
-    return str(cpi.call("create_vm", *arguments, stemcell=2).ok()[0])
-
-
 @pytest.mark.usefixtures("strict")
 def test_without_tags(cpi: Cpi, world: World) -> None:
     """Without `aws.tags`, the account denies the creation, and nothing is left."""
@@ -57,14 +50,22 @@ def test_without_tags(cpi: Cpi, world: World) -> None:
 
 
 @pytest.mark.usefixtures("strict")
-@pytest.mark.parametrize("count", [1, 2], ids=["one-interface", "two-interfaces"])
-def test_vm(tagging: Cpi, world: World, tags_of: ReadTags, count: int) -> None:
+@pytest.mark.parametrize("is_several", [False, True], ids=["one-interface", "two-interfaces"])
+def test_vm(
+    tagging: Cpi,
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    world: World,
+    tags_of: ReadTags,
+    *,
+    is_several: bool,
+) -> None:
     """VM, interfaces and volumes are tagged when they are created; a manifest's tag has precedence."""
-    networks = {"front": network(world, 0, "10.0.1.10"), "back": network(world, 1, "10.0.2.10")}
-    vm_cid = create_vm(tagging, world, dict(list(networks.items())[:count]), ephemeral_disk={"size": 10_240})
+    networks = {"front": network("10.0.1.10"), **({"back": network("10.0.2.10", 1)} if is_several else {})}
+    env = {"bosh": {"tags": {"owner": "team-a"}}}
+    vm_cid = create_vm(networks=networks, env=env, executable=tagging).ok()[0]
     state = world.state()
-    assert len(state["volumes"]) == 2
-    assert len(state["interfaces"]) == count
+    assert (len(state["volumes"]), len(state["interfaces"])) == (2, len(networks))
     for resource_id in [vm_cid, *state["volumes"], *state["interfaces"]]:
         tags = tags_of(resource_id)
         assert (tags[KEY], tags["owner"]) == ("4711", "team-a")
@@ -73,18 +74,18 @@ def test_vm(tagging: Cpi, world: World, tags_of: ReadTags, count: int) -> None:
 
 
 @pytest.mark.usefixtures("strict")
-def test_spot_vm(tagging: Cpi, world: World, sent: ReadCalls) -> None:
+def test_spot_vm(tagging: Cpi, create_vm: CreateVm, sent: ReadCalls) -> None:
     """So is the request of a spot VM."""
-    create_vm(tagging, world, {"default": network(world, 0)}, spot_bid_price=0.05)
+    create_vm({"spot_bid_price": 0.05}, executable=tagging).ok()
     (launch,) = sent("RunInstances")
     kinds = {value for name, value in launch.items() if name.endswith("ResourceType")}
     assert kinds == {"instance", "volume", "network-interface", "spot-instances-request"}
 
 
 @pytest.mark.usefixtures("strict")
-def test_disks(tagging: Cpi, world: World, tags_of: ReadTags) -> None:
+def test_disks(tagging: Cpi, create_vm: CreateVm, tags_of: ReadTags) -> None:
     """Disks, snapshots and copies of disks are tagged, whatever the Director's tags are."""
-    vm_cid = create_vm(tagging, world, {"default": network(world, 0)})
+    vm_cid = create_vm(executable=tagging).ok()[0]
     disk_cid = tagging.call("create_disk", 2048, {"tags": {"owner": "team-b"}}, vm_cid).ok()
     tagging.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
     snapshot_cid = tagging.call("snapshot_disk", disk_cid, {"deployment": "cf"}).ok()
@@ -121,7 +122,6 @@ def test_heavy_stemcell_by_volume(
 ) -> None:
     """So are those of an upload through a volume, and that volume."""
     fake_aws.rule(action="*", without_tag=KEY, error=DENIED)
-    own_vm.shows_disk_as("xvdf")
     ami_id = own_vm.create(tags=TAGS).ok()
     for resource_id in [ami_id, *made()["snapshots"]]:
         assert WRITTEN.items() <= tags_of(resource_id).items()

@@ -1,12 +1,11 @@
 """What is known of instance types: asked from EC2 once a day, and looked up where it may not be asked."""
 
-import os
 from collections.abc import Callable
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, config, finish
+from testbed.executable import Cpi, finish
 from testbed.world import World
 from tests.protocols import (
     CpiWith,
@@ -25,23 +24,6 @@ ODD = {"code": "InvalidInstanceType", "message": "The following supplied instanc
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 RAW = {"instance_type": "m5d.4xlarge", "raw_instance_storage": True}
 """What can't be launched without the type's facts."""
-
-
-def test_calls_of_a_plain_vm(
-    create_vm: CreateVm,
-    network: WriteNetwork,
-    world: World,
-    fake_aws: FakeAws,
-) -> None:
-    """A VM with one network and groups given by id takes five calls, which the summary names."""
-    networks = {"private": network("10.0.1.10", groups=[world.groups["bosh"]])}
-    answer = create_vm(networks=networks)
-    answer.ok()
-    actions = ["DescribeImages", ASKING, "DescribeSubnets", "RunInstances", "DescribeInstances"]
-    assert fake_aws.actions() == actions
-    summary = answer.stderr.splitlines()[-1]
-    named = ", ".join(f"ec2.{action}" for action in actions)
-    assert summary.endswith(f" seconds, 5 AWS calls, 0 retries, 0 throttled ({named})")
 
 
 def test_kept_between_processes(
@@ -90,20 +72,6 @@ def test_kept_by_processes_at_once(
     third = start_vm(RAW, {"a": network()}, agent_id="agent-3")
     assert finish(third).ok()
     assert fake_aws.actions().count(ASKING) == 2
-
-
-def test_where_nothing_can_be_kept(
-    create_vm: CreateVm,
-    warnings: ReadWarnings,
-    fake_aws: FakeAws,
-) -> None:
-    """A place where nothing can be kept is no error."""
-    cpi = Cpi(config(fake_aws.endpoint), env={"HOME": "/dev/null"})
-    (cpi.folder / f"bosh-aws-cpi-{os.geteuid()}").write_text("in the way")
-    answer = create_vm(RAW, executable=cpi)
-    assert answer.ok()
-    assert warnings(answer) == []
-    assert fake_aws.actions().count(ASKING) == 1
 
 
 @pytest.mark.parametrize("is_asked", [True, False], ids=["denied", "switched-off"])

@@ -8,9 +8,10 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.loopback import Reply, Request
 from testbed.registry import PASSWORD, USER, Registry
+from testbed.traffic import Traffic
 from testbed.world import World
 from tests.conftest import SPEED
-from tests.protocols import CreateVm, ListResources, Refuse, WriteError, WriteNetwork
+from tests.protocols import CreateVm, ListResources, Refuse, VmArguments, WriteError, WriteNetwork
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -18,47 +19,10 @@ pytestmark = pytest.mark.usefixtures("hasty")
 LEFT = "Perhaps left behind"
 
 
-class LateRefusal(Registry):
-    """A registry that keeps the settings, and then says that it failed."""
-
-    def reply(self, request: Request) -> Reply:
-        """Do what is asked, and answer a PUT with an error."""
-        reply = super().reply(request)
-        if request.method == "PUT":
-            assert self.documents != {}
-            return Reply(500)
-        return reply
-
-
 @pytest.fixture
 def two_networks(network: WriteNetwork) -> dict[str, Any]:
     """Return networks that need two interfaces."""
     return {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
-
-
-@pytest.mark.parametrize("is_several", [False, True], ids=["one-network", "two-networks"])
-def test_create_vm_with_registry(
-    world: World,
-    two_networks: dict[str, Any],
-    failure: WriteError,
-    fake_aws: FakeAws,
-    *,
-    is_several: bool,
-) -> None:
-    """A VM goes with its interfaces, and with settings that the registry kept though it answered 500."""
-    networks = two_networks if is_several else {"first": two_networks["first"]}
-    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
-    with LateRefusal() as registry:
-        section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
-        cpi = Cpi(config(fake_aws.endpoint, registry=section))
-        answer = cpi.call("create_vm", "agent-1", world.image_id, properties, networks, [], {}, stemcell=1)
-        vm_cid = registry.requests[0].path.split("/")[2]
-        assert [request.method for request in registry.requests] == ["PUT", "DELETE"]
-        assert registry.documents == {}
-    message = f"Cannot update settings for '{vm_cid}', got HTTP 500 (registry at http://{registry.endpoint.rpartition('@')[2]})"
-    assert answer.error == failure("CloudError", message)
-    assert world.instance(vm_cid)["State"]["Name"] == "terminated"
-    assert world.state() == world.empty
 
 
 def test_end_that_can_not_be_seen(
@@ -75,15 +39,13 @@ def test_end_that_can_not_be_seen(
     assert left() == {}
 
 
-def test_settings_that_stay(world: World, two_networks: dict[str, Any], fake_aws: FakeAws) -> None:
+def test_settings_that_stay(vm_arguments: VmArguments, world: World, fake_aws: FakeAws) -> None:
     """The log names the settings in the registry as left behind, not the terminated VM."""
-    properties = {"instance_type": "t3.micro", "availability_zone": world.zone}
-    networks = {"first": two_networks["first"]}
     with Registry(USER, PASSWORD) as registry:
         registry.answer(500, times=9)
         section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
         cpi = Cpi(config(fake_aws.endpoint, registry=section))
-        answer = cpi.call("create_vm", "agent-1", world.image_id, properties, networks, [], {}, stemcell=1)
+        answer = cpi.call("create_vm", *vm_arguments(), stemcell=1)
         vm_cid = registry.requests[0].path.split("/")[2]
     assert world.instance(vm_cid)["State"]["Name"] == "terminated"
     (left,) = [line.partition(": ")[2] for line in answer.stderr.splitlines() if LEFT in line]
@@ -156,3 +118,85 @@ def test_instance_that_ec2_does_not_know_yet(
     error = create_vm({"source_dest_check": False}).error
     assert "ModifyInstanceAttribute failed with UnauthorizedOperation" in error["message"]
     assert left() == {}
+
+
+class LateRefusal(Registry):
+    """A registry that keeps the settings, and then says that it failed."""
+
+    def reply(self, request: Request) -> Reply:
+        """Do what is asked, and answer a PUT with an error."""
+        reply = super().reply(request)
+        if request.method == "PUT":
+            assert self.documents != {}
+            return Reply(500)
+        return reply
+
+
+def test_registry_refuses(
+    exposed: dict[str, Any],
+    vm_arguments: VmArguments,
+    failure: WriteError,
+    fake_aws: FakeAws,
+    world: World,
+    left: ListResources,
+    traffic: Traffic,
+) -> None:
+    """The registry comes last: when it answers an error, all the rest is taken back, and what it kept."""
+    routes = world.ec2.describe_route_tables(RouteTableIds=[world.route_table_id])["RouteTables"]
+    with LateRefusal() as registry:
+        section = {"endpoint": registry.endpoint, "user": USER, "password": PASSWORD}
+        cpi = Cpi(config(fake_aws.endpoint, registry=section))
+        answer = cpi.call("create_vm", *vm_arguments(**exposed), stemcell=1)
+        vm_cid = registry.requests[0].path.split("/")[2]
+        assert [request.method for request in registry.requests] == ["PUT", "DELETE"]
+        assert registry.documents == {}
+    where = f"registry at http://{registry.endpoint.rpartition('@')[2]}"
+    message = f"Cannot update settings for '{vm_cid}', got HTTP 500 ({where})"
+    assert answer.error == failure("CloudError", message)
+    assert left() == {}
+    assert traffic.state() == traffic.empty
+    assert world.ec2.describe_route_tables(RouteTableIds=[world.route_table_id])["RouteTables"] == routes
+
+
+@pytest.mark.parametrize(
+    ("kind", "actions"),
+    [
+        ("registered", {"DeregisterTargets": 1, "DeregisterInstancesFromLoadBalancer": 1}),
+        ("routes", {"ReplaceRoute": 2, "DeleteRoute": 1}),
+    ],
+    ids=["load-balancers", "routes"],
+)
+def test_removals_that_fail(
+    create_vm: CreateVm,
+    exposed: dict[str, Any],
+    traffic: Traffic,
+    deny: Refuse,
+    left: ListResources,
+    kind: str,
+    actions: dict[str, int],
+) -> None:
+    """Removals that fail are logged with what may be left; the rest goes, and the first error is answered.
+
+    A target group shows no target that has ended.
+    """
+    message = deny("AssociateAddress")
+    for action, number in actions.items():
+        deny(action, number)
+    answer = create_vm(**exposed)
+    assert answer.error["message"] == message
+    assert left() == {}
+    state = traffic.state()
+    assert [name for name, found in state.items() if found] == [kind]
+    errors = [line for line in answer.stderr.splitlines() if LEFT in line]
+    assert [action for action in actions if any(action in line for line in errors)] == list(actions)
+    table_id = traffic.route_table_id
+    logged = {
+        "registered": [
+            f"'{vm_cid}' in '{name}'"
+            for vm_cid in state["registered"]
+            for name in (traffic.load_balancer, traffic.target_group_arn)
+        ],
+        "routes": [f"route to {range_} in {table_id}" for range_ in ("0.0.0.0/0", "10.9.0.0/16")],
+    }
+    assert [what for what in logged[kind] if any(what in line for line in errors)] == logged[kind]
+    assert len(errors) == len(logged[kind]) == 2

@@ -39,14 +39,6 @@ def test_instance(create_vm: CreateVm, world: World, fake_aws: FakeAws) -> None:
     check_not_quoted(answer, "RunInstances")
 
 
-def test_volume(world: World, fake_aws: FakeAws) -> None:
-    """So is a volume."""
-    garble(fake_aws, "CreateVolume")
-    answer = cpi_that_logs_all(fake_aws).call("create_disk", 1024, {})
-    assert world.state()["volumes"] == [answer.ok()]
-    check_not_quoted(answer, "CreateVolume")
-
-
 def test_reading(fake_aws: FakeAws) -> None:
     """A call that reads is an error that may be gone at a retry."""
     garble(fake_aws, "DescribeVolumes")

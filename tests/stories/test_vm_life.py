@@ -47,12 +47,16 @@ def test_delete_vm_on_the_fast_path(
     assert tags_of(vm_cid) == {"Name": "to be deleted"}
 
 
-@pytest.mark.parametrize("vm_cid", [UNKNOWN, "i-x"])
 @pytest.mark.parametrize(
-    ("method", "more"),
-    [("delete_vm", []), ("reboot_vm", []), ("set_vm_metadata", [{"a": "b"}]), ("get_disks", [])],
+    ("method", "vm_cid", "more"),
+    [
+        ("delete_vm", UNKNOWN, []),
+        ("reboot_vm", "i-x", []),
+        ("set_vm_metadata", UNKNOWN, [{"a": "b"}]),
+        ("get_disks", "i-x", []),
+    ],
 )
-def test_unknown_vm(cpi: Cpi, failure: WriteError, method: str, more: list[Any], vm_cid: str) -> None:
+def test_unknown_vm(cpi: Cpi, failure: WriteError, method: str, vm_cid: str, more: list[Any]) -> None:
     """An id that EC2 does not know, or calls malformed, is VMNotFound."""
     answer = cpi.call(method, vm_cid, *more, stemcell=2)
     assert answer.error == failure("VMNotFound", f"VM `{vm_cid}' not found")
@@ -125,12 +129,9 @@ def test_reboot_vm(
             {"name": "redis/1", "job": "redis", "index": 0, "none": None},
             {"Name": "redis/1", "job": "redis", "index": "0"},
         ),
-        ({"job": "redis", "index": 0}, {"Name": "redis/0", "job": "redis", "index": "0"}),
-        ({"compiling": "ruby"}, {"Name": "compiling/ruby", "compiling": "ruby"}),
-        ({"x" * 200: "y" * 300}, {"x" * 127: "y" * 255}),
         ({}, {}),
     ],
-    ids=["name", "job-and-index", "compiling", "long", "none"],
+    ids=["some", "none"],
 )
 def test_set_vm_metadata(
     cpi: Cpi,

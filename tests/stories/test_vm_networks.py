@@ -1,6 +1,7 @@
-"""create_vm: from networks to network interfaces."""
+"""create_vm: from networks to network interfaces, with addresses, prefixes and security groups."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -8,20 +9,12 @@ from testbed.cloud import FakeAws
 from testbed.world import World
 from tests.protocols import (
     CheckRefused,
+    CpiWith,
     CreateVm,
     ReadCalls,
     ReadSettings,
     ReadTags,
-    WriteError,
     WriteNetwork,
-)
-
-SUBNETS_DIFFER = (
-    "Networks in nic_group '{}' have different subnet ids: {} or probably none of them have any "
-    "subnet id defined. All networks in a nic_group must have the same subnet_id"
-)
-ZONES_DIFFER = (
-    "All nic groups must be in the same availability zone. Found subnets in zones: us-east-1a, us-east-1b"
 )
 
 
@@ -143,30 +136,143 @@ def test_networks_that_share_an_interface(
     assert macs == [interface["MacAddress"]] * 2
 
 
-def test_networks_that_make_no_vm(
+def test_networks_in_two_zones(
     create_vm: CreateVm, network: WriteNetwork, refused: CheckRefused, world: World
 ) -> None:
-    """A group in two subnets, and a VM in two zones, are named before anything is made."""
-    first, second, third = world.subnet_ids
-    group = {"a": network("10.0.1.10", nic_group="g"), "b": network("10.0.2.10", 1, nic_group="g")}
-    answer = create_vm(networks=group)
-    assert "DescribeSubnets" not in refused(answer, SUBNETS_DIFFER.format("g", f"{first}, {second}"))
-    assert f"'b' has {second}" in answer.error["message"]
+    """Networks in two zones are named before anything is made."""
     answer = create_vm(networks={"a": network("10.0.1.10"), "b": network("10.0.3.10", 2)})
-    refused(answer, ZONES_DIFFER)
-    assert f"'{third}' is in us-east-1b" in answer.error["message"]
+    said = "All nic groups must be in the same availability zone. Found subnets in zones: "
+    refused(answer, f"{said}us-east-1a, us-east-1b")
+    assert f"'{world.subnet_ids[2]}' is in us-east-1b" in answer.error["message"]
 
 
-def test_networks_that_are_none(
-    create_vm: CreateVm, network: WriteNetwork, failure: WriteError, fake_aws: FakeAws
-) -> None:
-    """No network, and one of an unknown type, are refused without asking AWS."""
+def test_no_network(create_vm: CreateVm, fake_aws: FakeAws) -> None:
+    """A VM without a network is refused without asking AWS."""
     none = create_vm(networks={}).error
     assert (none["type"], none["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert "network" in none["message"]
-    odd = create_vm(networks={"a": {**network("10.0.1.10"), "type": "static"}})
-    assert odd.error == failure(
-        "CloudError",
-        "Invalid network type 'static' for AWS, can only handle 'dynamic', 'vip', or 'manual' network types",
-    )
     assert fake_aws.actions() == []
+
+
+NO_ADDRESS = (
+    "Could not find a single ip address for nic group '{}' "
+    "and a prefix network can only be a secondary network"
+)
+OVERLAP = "Addresses of nic group {} overlap: {} and {}"
+
+
+@pytest.mark.usefixtures("ipv6")
+def test_prefixes(
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    settings: ReadSettings,
+    world: World,
+) -> None:
+    """A group's first prefix of each kind is delegated to its interface; the agent finds it by its MAC."""
+    networks = {
+        "range": network("10.0.1.16", nic_group="g", prefix="28"),
+        "one": network("10.0.1.10", nic_group="g", prefix=32),
+        "more": network("10.0.1.32", nic_group="g", prefix=28),
+        "range6": network("2001:db8:0:0:2::", nic_group="g", prefix=80),
+        "one6": network("2001:db8::10", nic_group="g", prefix="128"),
+        "other": network("10.0.2.10", 1),
+    }
+    vm_cid, answered = create_vm(networks=networks).ok()
+    assert answered == networks
+    first, second = sorted(
+        world.instance(vm_cid)["NetworkInterfaces"], key=lambda nic: nic["Attachment"]["DeviceIndex"]
+    )
+    ids = [nic["NetworkInterfaceId"] for nic in (first, second)]
+    described = world.ec2.describe_network_interfaces(NetworkInterfaceIds=ids)["NetworkInterfaces"]
+    by_id = {nic["NetworkInterfaceId"]: nic for nic in described}
+    assert by_id[ids[0]]["Ipv4Prefixes"] == [{"Ipv4Prefix": "10.0.1.16/28"}]
+    assert by_id[ids[0]]["Ipv6Prefixes"] == [{"Ipv6Prefix": "2001:db8:0:0:2::/80"}]
+    assert by_id[ids[0]]["PrivateIpAddress"] == "10.0.1.10"
+    assert by_id[ids[0]]["Ipv6Addresses"] == [{"Ipv6Address": "2001:db8::10"}]
+    assert [by_id[ids[1]].get(name, []) for name in ("Ipv4Prefixes", "Ipv6Prefixes")] == [[], []]
+    macs = {name: given["mac"] for name, given in settings(vm_cid)["networks"].items()}
+    of_group = dict.fromkeys(("range", "one", "more", "range6", "one6"), first["MacAddress"])
+    assert macs == {**of_group, "other": second["MacAddress"]}
+
+
+@pytest.mark.parametrize(
+    ("odd", "message"),
+    [
+        ({"ip": "10.0.1.16", "prefix": "28"}, NO_ADDRESS.format("odd")),
+        ({"ip": "10.0.1.10"}, OVERLAP.format("'one' and 'odd'", "10.0.1.10", "10.0.1.10")),
+        (
+            {"ip": "10.0.1.0", "prefix": 28, "nic_group": "one"},
+            OVERLAP.format("'one'", "10.0.1.10", "10.0.1.0/28"),
+        ),
+    ],
+    ids=["alone", "twice", "overlap"],
+)
+def test_addresses_that_make_no_vm(
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    refused: CheckRefused,
+    odd: dict[str, Any],
+    message: str,
+) -> None:
+    """A prefix alone, and an address in two groups, or within a prefix, need no call to refuse."""
+    networks = {
+        "one": network("10.0.1.10"),
+        "odd": {**network(None), "type": "manual", **odd},
+    }
+    assert refused(create_vm(networks=networks), message) == []
+
+
+@pytest.mark.parametrize(
+    ("of_vm", "of_network", "expected"),
+    [
+        (["web"], ["bosh"], ["web"]),
+        ([], ["web", "sg-frontend"], ["sg-frontend", "web"]),
+        (["ID web", "bosh", "web"], [], ["web", "bosh"]),
+        ([], [], ["bosh"]),
+    ],
+    ids=["of-the-vm", "of-the-networks", "by-id", "defaults"],
+)
+def test_security_groups(
+    create_vm: CreateVm,
+    network: WriteNetwork,
+    inline: Callable[[], dict[str, str]],
+    world: World,
+    of_vm: list[str],
+    of_network: list[str],
+    expected: list[str],
+) -> None:
+    """The VM's groups win over the networks', which win over the defaults; ids and names mix."""
+    frontend = world.ec2.create_security_group(GroupName="sg-frontend", Description="x", VpcId=world.vpc_id)
+    ids = {**world.groups, "sg-frontend": frontend["GroupId"]}
+    entries = [ids[entry.removeprefix("ID ")] if entry.startswith("ID ") else entry for entry in of_vm]
+    given = network("10.0.1.10", groups=of_network)
+    create_vm({"security_groups": entries}, {"a": given}).ok()
+    groups = [value for name, value in inline().items() if name.startswith("SecurityGroupId.")]
+    assert groups == [ids[name] for name in expected]
+
+
+def test_security_groups_that_are_not_clear(
+    create_vm: CreateVm,
+    cpi_with: CpiWith,
+    refused: CheckRefused,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """A group that is unknown, or not the only one of its name, is named; so is there being none."""
+    unknown = create_vm({"security_groups": ["bosh", "nosuch"]})
+    asked = refused(unknown, "Security group not found with name 'nosuch'")
+    assert asked.count("DescribeSecurityGroups") == 1
+    assert f". The subnet's VPC {world.vpc_id} has none of that name: correct" in unknown.error["message"]
+    rename = ["<groupName>web</groupName>", "<groupName>bosh</groupName>"]
+    fake_aws.rule(action="DescribeSecurityGroups", replace=[rename])
+    ambiguous = create_vm({"security_groups": ["bosh", "web"]}).error
+    said, _, remedy = ambiguous["message"].partition(". ")
+    assert remedy == "Give the id of one of them instead of the name"
+    found = said.removeprefix("Found multiple matching security groups with name 'bosh': ")
+    assert sorted(found.split(", ")) == sorted(world.groups.values())
+    missing = create_vm(executable=cpi_with(default_security_groups=[]))
+    refused(
+        missing,
+        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties. "
+        "Set security_groups in the cloud_properties of the VM or a network, or aws.default_security_groups",
+    )

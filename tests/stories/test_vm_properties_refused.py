@@ -10,17 +10,9 @@ from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarn
 
 MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 HOST = {"id": "h-0123456789abcdef0"}
-BLOCK = {"id": "cr-0123456789abcdef0", "market": "capacity-block"}
 LACKS = (
     "{} requested for instance type '{}' that does not support it: use other types (including fallbacks), "
     "or remove the property"
-)
-OTHER_KIND = "AMI '{}' is for {}, but instance type '{}' runs {}: use a matching type or stemcell"
-
-
-ROOM = (
-    "a root disk that is larger than the 8192 MiB of memory of 'm5.large': increase root_disk.size to 13312 "
-    "MiB, which hold the stemcell's disk, too"
 )
 
 
@@ -32,20 +24,12 @@ ROOM = (
             MISSING.format("cloud_properties.instance_type, cloud_properties.availability_zone"),
         ),
         (
-            {"dedicated_host": {"id": "h-1", "resource_group_arn": "arn:x"}},
-            "cloud_properties.dedicated_host must hold exactly one of: id, resource_group_arn",
-        ),
-        (
             {"spot": True, "dedicated_host": HOST},
             "spot and dedicated_host exclude each other: a spot VM can't run on a Dedicated Host",
         ),
         (
             {"tags": {"owner": "me", "AWS:name": "x", "aws:cost": "y"}},
             "Tags that begin with 'aws:' are reserved for AWS. Remove these: AWS:name, aws:cost",
-        ),
-        (
-            {"tags": {f"tag-{number}": "" for number in range(49)}},
-            "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself",
         ),
         ({"placement_partition": 2}, "cloud_properties.placement_partition needs placement_group"),
         (
@@ -59,28 +43,6 @@ def test_contradictions(
 ) -> None:
     """Missing and contradicting properties are named, without asking AWS."""
     assert refused(create_vm(properties), message) == []
-
-
-@pytest.mark.parametrize(
-    ("properties", "pair"),
-    [
-        ({"spot": True, "hibernation": True}, "hibernation and spot"),
-        ({"spot_bid_price": 0.05, "hibernation": True}, "hibernation and spot_bid_price"),
-        ({"hibernation": True, "enclave": True}, "hibernation and enclave"),
-        (
-            {"tenancy": "dedicated", "capacity_reservation": BLOCK},
-            "market: capacity-block and tenancy: dedicated",
-        ),
-        (
-            {"placement_group": "near", "capacity_reservation": BLOCK},
-            "market: capacity-block and placement_group",
-        ),
-    ],
-)
-def test_exclusive(create_vm: CreateVm, fake_aws: FakeAws, properties: dict[str, Any], pair: str) -> None:
-    """Properties that exclude each other are both named; tests/unit/properties/test_vm.py has all pairs."""
-    assert create_vm(properties).error["message"].startswith(f"{pair} exclude each other: ")
-    assert fake_aws.actions() == []
 
 
 def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
@@ -107,59 +69,14 @@ def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     assert fake_aws.actions() == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "disk", "reason"),
-    [
-        (
-            "root",
-            {"size": 6 * 1024, "iops": 3001},
-            "iops is 3001, but a 6 GiB volume of type gp3 allows at most 3000",
-        ),
-        (
-            "ephemeral",
-            {"type": "gp2", "iops": 3000},
-            "iops can't be set for type gp2: remove it, or use gp3, io1 or io2",
-        ),
-    ],
-    ids=["root", "ephemeral"],
-)
-def test_figures(
-    create_vm: CreateVm, refused: CheckRefused, kind: str, disk: dict[str, Any], reason: str
-) -> None:
-    """Figures that EBS would refuse are named with the remedy."""
-    message = f"EBS would refuse the {kind} disk: cloud_properties.{kind}_disk.{reason}"
-    refused(create_vm({f"{kind}_disk": disk}), message)
-
-
-@pytest.mark.parametrize(
-    ("properties", "is_arm", "expected"),
-    [
-        ({}, True, ("arm64", "t3.micro", "x86_64")),
-        ({"instance_type_fallbacks": ["t4g.micro"]}, False, ("x86_64", "t4g.micro", "arm64")),
-    ],
-    ids=["type", "fallback"],
-)
-def test_architecture(
-    create_vm: CreateVm,
-    refused: CheckRefused,
-    fake_aws: FakeAws,
-    world: World,
-    properties: dict[str, Any],
-    is_arm: bool,  # noqa: FBT001 - a column of the table
-    expected: tuple[str, str, str],
-) -> None:
+def test_architecture(create_vm: CreateVm, refused: CheckRefused, world: World) -> None:
     """A type that can't run the stemcell's AMI is named with both architectures, a fallback too."""
-    if is_arm:
-        fake_aws.rule(action="DescribeImages", replace=[[">x86_64<", ">arm64<"]])
-    answer = create_vm(properties)
-    fake_aws.clear_rules()
-    refused(answer, OTHER_KIND.format(world.image_id, *expected))
-
-
-def test_ebs_optimized(create_vm: CreateVm, refused: CheckRefused) -> None:
-    """EBS optimisation of a type that does not support it is refused."""
-    answer = create_vm({"ebs_optimized": True, "instance_type": "t2.micro"})
-    refused(answer, "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised")
+    answer = create_vm({"instance_type_fallbacks": ["t4g.micro"]})
+    message = (
+        f"AMI '{world.image_id}' is for x86_64, but instance type 't4g.micro' runs arm64: use a matching "
+        "type or stemcell"
+    )
+    refused(answer, message)
 
 
 def test_disabled_image(create_vm: CreateVm, refused: CheckRefused, world: World, fake_aws: FakeAws) -> None:
@@ -172,29 +89,6 @@ def test_disabled_image(create_vm: CreateVm, refused: CheckRefused, world: World
         f"AMI '{world.image_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
         "enable-image), or upload the stemcell again: bosh upload-stemcell --fix",
     )
-
-
-@pytest.mark.parametrize(
-    ("properties", "name", "lacking"),
-    [
-        (
-            {"cpu_options": {"nested_virtualization": "enabled"}},
-            "cpu_options.nested_virtualization",
-            "t3.micro",
-        ),
-        ({"enclave": True}, "enclave", "t3.micro"),
-        (
-            {"enclave": True, "instance_type": "m5.xlarge", "instance_type_fallbacks": ["m5.large"]},
-            "enclave",
-            "m5.large",
-        ),
-    ],
-)
-def test_options_that_a_type_lacks(
-    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], name: str, lacking: str
-) -> None:
-    """An option that a type, or a fallback, does not support is refused before EC2 launches anything."""
-    refused(create_vm(properties), LACKS.format(name, lacking))
 
 
 def test_partition_that_a_type_lacks(create_vm: CreateVm, refused: CheckRefused, fake_aws: FakeAws) -> None:
@@ -222,34 +116,60 @@ def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, s
 
 
 @pytest.mark.parametrize(
-    ("properties", "problem"),
+    ("properties", "message"),
     [
-        ({}, "an encrypted root disk: set root_disk.encrypted to true"),
+        (
+            {"hibernation": True},
+            "hibernation needs an encrypted root disk: set root_disk.encrypted to true",
+        ),
         (
             {
+                "hibernation": True,
                 "root_disk": {"encrypted": True, "size": 6144},
                 "ephemeral_disk": {"type": "st1", "size": 128000},
             },
-            "disks of type gp3, gp2, io2 or io1: change ephemeral_disk.type from st1",
+            "hibernation needs disks of type gp3, gp2, io2 or io1: change ephemeral_disk.type from st1",
         ),
         (
-            {"instance_type": "t3.micro", "instance_type_fallbacks": ["m5.large"]}
-            | {"root_disk": {"encrypted": True, "size": 6144}},
-            ROOM,
+            {
+                "hibernation": True,
+                "root_disk": {"encrypted": True, "size": 6144},
+                "instance_type_fallbacks": ["m5.large"],
+            },
+            (
+                "hibernation needs a root disk that is larger than the 8192 MiB of memory of 'm5.large': "
+                "increase root_disk.size to 13312 MiB, which hold the stemcell's disk, too"
+            ),
+        ),
+        (
+            {"ephemeral_disk": {"type": "gp2", "iops": 3000}},
+            (
+                "EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk.iops can't be set for "
+                "type gp2: remove it, or use gp3, io1 or io2"
+            ),
+        ),
+        (
+            {"ebs_optimized": True, "instance_type": "t2.micro"},
+            "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised",
+        ),
+        (
+            {"cpu_options": {"nested_virtualization": "enabled"}},
+            LACKS.format("cpu_options.nested_virtualization", "t3.micro"),
+        ),
+        (
+            {"enclave": True, "instance_type": "m5.xlarge", "instance_type_fallbacks": ["m5.large"]},
+            LACKS.format("enclave", "m5.large"),
         ),
     ],
 )
-def test_hibernation(
-    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], problem: str
+def test_what_does_not_fit(
+    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], message: str
 ) -> None:
-    """Disks that don't allow hibernation are refused with the property to change.
-
-    The root disk must be larger than the memory; without a size, it is as large as the stemcell's.
-    """
-    refused(create_vm({**properties, "hibernation": True}), f"hibernation needs {problem}")
+    """What a type, a fallback or a disk can't do is refused with the property to change."""
+    refused(create_vm(properties), message)
 
 
-@pytest.mark.parametrize(("size", "is_warned"), [(9216, True), (12288, True), (13312, False)])
+@pytest.mark.parametrize(("size", "is_warned"), [(12288, True), (13312, False)])
 def test_room_for_hibernation(
     create_vm: CreateVm, warnings: ReadWarnings, size: int, *, is_warned: bool
 ) -> None:

@@ -1,16 +1,18 @@
-"""Heavy stemcells by way of a volume that the VM on which the executable runs has attached."""
+"""Heavy stemcells by way of a volume that is attached to the VM on which the executable runs."""
 
 from pathlib import Path
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import DIRECTOR_UUID, finish
+from testbed.executable import DIRECTOR_UUID
 from testbed.rules import REQUEST_ID
 from testbed.world import World
-from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings
+from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings, WriteError
 from tests.stories.own_vm import DISK_SIZE, OwnVm, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import PROPERTIES, SMALL
+
+pytestmark = pytest.mark.usefixtures("hasty")
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"
@@ -41,7 +43,6 @@ def test_by_volume(
     own_vm: OwnVm, fake_aws: FakeAws, sent: ReadCalls, tags_of: ReadTags, made: ListResources
 ) -> None:
     """A volume is created, attached, written and deleted; its snapshot becomes the AMI."""
-    own_vm.shows_disk_as("xvdf")
     ami_id = own_vm.create().ok()
     assert fake_aws.actions() == [*BY_VOLUME, *REGISTERED]
     assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
@@ -68,29 +69,12 @@ def test_by_volume(
     assert {creating[f"TagSpecification.1.Tag.{n}.Key"] for n in range(1, 5)} == set(tags)
 
 
-def test_by_id(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
-    """On Nitro types the device is found by its id."""
-    fake_aws.rule(action="AttachVolume", hold=True)
-    process = own_vm.start()
-    try:
-        assert fake_aws.wait_until_held() == ["AttachVolume"]
-        (volume_id,) = made()["volumes"]
-        plain = volume_id.replace("-", "")
-        own_vm.shows_disk_as(f"disk/by-id/nvme-Amazon_Elastic_Block_Store_{plain}")
-    finally:
-        fake_aws.release()
-        answer = finish(process)
-    assert answer.ok() in made()["images"]
-    assert (own_vm.called_with, own_vm.image) == ([own_vm.disk], SMALL)
-
-
 @pytest.mark.skipif(not makes_loop_devices(), reason="this user can make no loop devices")
 def test_in_earnest(own_vm: OwnVm, tmp_path: Path, made: ListResources) -> None:
     """The program writes the image to the device, as a block device of this computer shows."""
     with loop_device(tmp_path) as device:
         own_vm.has(device)
         own_vm.writes_in_earnest()
-        own_vm.shows_disk_as("xvdf")
         ami_id = own_vm.create().ok()
     assert made()["images"] == [ami_id]
     content = (tmp_path / "disk").read_bytes()
@@ -100,7 +84,6 @@ def test_in_earnest(own_vm: OwnVm, tmp_path: Path, made: ListResources) -> None:
 
 def test_by_itself(own_vm: OwnVm, fake_aws: FakeAws, warnings: ReadWarnings, made: ListResources) -> None:
     """Without permission for the EBS direct APIs a volume is used, with a warning."""
-    own_vm.shows_disk_as("xvdf")
     fake_aws.rule(action="PutSnapshotBlock", error=DENIED)
     answer = own_vm.create("ebs_direct")
     ami_id = answer.ok()
@@ -114,21 +97,59 @@ def test_by_itself(own_vm: OwnVm, fake_aws: FakeAws, warnings: ReadWarnings, mad
     assert told.startswith(f"No permission for the EBS direct APIs, using a volume instead: {why}")
 
 
-def test_refused_for_another_reason(own_vm: OwnVm, fake_aws: FakeAws) -> None:
-    """After other refusals no volume is used."""
-    error = {"code": "ConflictException", "message": "No.", "status": 400}
-    fake_aws.rule(action="StartSnapshot", times=None, error=error)
-    message = own_vm.create("ebs_direct").error["message"]
-    assert "StartSnapshot failed with ConflictException: No." in message
-    assert "CreateVolume" not in fake_aws.actions()
-
-
 def test_encrypted(own_vm: OwnVm, sent: ReadCalls, world: World) -> None:
     """The volume is encrypted, and so the snapshot; RegisterImage has no encryption."""
-    own_vm.shows_disk_as("xvdf")
     ami_id = own_vm.create(encrypted=True, kms_key_arn=KEY).ok()
     (creating,), (registering,) = sent("CreateVolume"), sent("RegisterImage")
     assert (creating["Encrypted"], creating["KmsKeyId"]) == ("true", KEY)
     assert [name for name in registering if "Encrypted" in name] == []
     (image,) = world.ec2.describe_images(ImageIds=[ami_id])["Images"]
     assert image["BlockDeviceMappings"][0]["Ebs"]["Encrypted"] is True
+
+
+def test_volume_that_stays(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources) -> None:
+    """A volume that can't be deleted is logged, and the stemcell is created all the same."""
+    fake_aws.rule(action="DeleteVolume", error={"code": "InvalidRequest", "message": "No.", "status": 400})
+    answer = own_vm.create()
+    assert answer.ok() in made()["images"]
+    (volume_id,) = made()["volumes"]
+    (line,) = [line for line in answer.stderr.splitlines() if "Perhaps left behind" in line]
+    assert volume_id in line
+
+
+def test_no_program(own_vm: OwnVm, fake_aws: FakeAws, failure: WriteError, made: ListResources) -> None:
+    """Without the release's program nothing is created, and the error has the alternatives."""
+    own_vm.has_no_program()
+    message = (
+        "The program stemcell-copy, which is part of the release, is not installed here: use "
+        "the EBS direct APIs (aws.stemcell_upload: ebs_direct), or the light stemcell of the same version"
+    )
+    assert own_vm.create().error == failure("CloudError", message)
+    assert fake_aws.actions() == []
+    assert made() == {}
+
+
+def test_program_that_can_not_be_started(own_vm: OwnVm, made: ListResources) -> None:
+    """The error for a program that can't be started has the system's words."""
+    own_vm.is_written_for("/no/such/shell")
+    error = own_vm.create().error
+    assert error["type"] == "Bosh::Clouds::CloudError"
+    assert error["message"].startswith("Unable to copy stemcell root image: ")
+    assert error["message"].endswith(": No such file or directory")
+    assert made() == {}
+
+
+def test_interrupted_while_writing(own_vm: OwnVm, made: ListResources) -> None:
+    """A signal while the program runs ends the program, too."""
+    own_vm.writes_by("kill -TERM $PPID; exec cat > /dev/null")
+    assert own_vm.create().error["message"].startswith("The call was interrupted by SIGTERM")
+    assert own_vm.called_with == [own_vm.disk]
+    assert made() == {}
+
+
+def test_gone_vm(own_vm: OwnVm, world: World, made: ListResources, failure: WriteError) -> None:
+    """If EC2 does not know the instance of the metadata, the error is VMNotFound."""
+    world.ec2.terminate_instances(InstanceIds=[own_vm.vm_cid])
+    expected = failure("VMNotFound", f"VM `{own_vm.vm_cid}' not found")
+    assert own_vm.create().error == expected
+    assert made() == {}

@@ -13,7 +13,7 @@ SPENT = {"code": "IdempotentParameterMismatch", "message": "Other arguments."}
 NOBLE = {"name": "bosh-noble", "version": "1.2", "encrypted": True}
 
 
-@pytest.mark.parametrize("name", ["*", "agent-?", "a\\?[*]"])
+@pytest.mark.parametrize("name", ["agent-?", "a\\?[*]"])
 def test_interfaces(
     cpi: Cpi, world: World, fake_aws: FakeAws, vm_arguments: VmArguments, network: WriteNetwork, name: str
 ) -> None:
@@ -47,11 +47,10 @@ def test_stemcells(cpi: Cpi, world: World) -> None:
     assert others[0] == others[2]
 
 
-@pytest.mark.parametrize("subnet_id", ["*", "subnet-?????????????????"])
-def test_networks(cpi: Cpi, world: World, fake_aws: FakeAws, failure: WriteError, subnet_id: str) -> None:
+@pytest.mark.usefixtures("world")
+def test_networks(cpi: Cpi, fake_aws: FakeAws, failure: WriteError) -> None:
     """delete_network does not wait for a subnet that has another id."""
-    del world
     fake_aws.rule(action="DeleteSubnet", error={"code": "InvalidSubnetID.NotFound", "message": "None."})
-    expected = failure("NetworkNotFound", f"Network '{subnet_id}' not found")
-    assert cpi.call("delete_network", subnet_id).error == expected
+    expected = failure("NetworkNotFound", "Network 'subnet-*' not found")
+    assert cpi.call("delete_network", "subnet-*").error == expected
     assert fake_aws.actions().count("DeleteSubnet") == 1

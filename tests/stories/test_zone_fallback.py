@@ -7,14 +7,16 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
+from testbed.killing import kill_at
 from testbed.world import World
 from tests.protocols import (
+    CheckRefused,
     CreateVm,
     CreateVolume,
     ReadCalls,
     RefuseLaunch,
+    StartVm,
     WriteError,
-    WriteNetwork,
 )
 
 FIRST, SECOND = "t3.micro", "m5.large"
@@ -75,14 +77,6 @@ def test_other_zone(
     assert f"EC2 can't launch {FIRST} (on demand) in {subnets[0]}: {own_zone_short}" in answer.stderr
 
 
-def test_own_zone_first(
-    create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], tried: Callable[[], Any], world: World
-) -> None:
-    """A VM whose zone has room stays there, and its networks are answered as they were given."""
-    assert create_vm(TYPES, networks=networks).ok()[1] == networks
-    assert tried() == [(FIRST, world.zone, subnets[0])]
-
-
 def test_full_subnets(
     create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], tried: Callable[[], Any], world: World
 ) -> None:
@@ -100,20 +94,6 @@ def test_full_subnets(
     vm_cid = create_vm(TYPES, networks=networks).ok()[0]
     assert world.instance(vm_cid)["SubnetId"] == subnets[2]
     assert [subnet for _, _, subnet in tried()] == [*full, subnets[2]]
-
-
-def test_no_room_anywhere(
-    create_vm: CreateVm, networks: dict[str, Any], short: RefuseLaunch, tried: Callable[[], Any], world: World
-) -> None:
-    """If all zones lack capacity, the error has EC2's words for each, and a retry may succeed."""
-    said = short(SHORT, status=500).removesuffix(")")
-    before = world.state()
-    error = create_vm(ANYWHERE, networks=networks).error
-    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
-    assert error["message"].startswith("No capacity for any of the VM's instance types. ")
-    assert error["message"].count(said) == 2
-    assert [zone for _, zone, _ in tried()] == [world.zone, world.other_zone]
-    assert world.state() == before
 
 
 def test_spot(
@@ -138,12 +118,13 @@ def test_spot(
 def test_same_again(
     create_vm: CreateVm,
     networks: dict[str, Any],
-    launched: Callable[..., str],
+    start_vm: StartVm,
     fake_aws: FakeAws,
     world: World,
 ) -> None:
     """The same call finds its VM in the other zone, though its own zone has room again by then."""
-    vm_cid = launched(ANYWHERE, networks)
+    kill_at(fake_aws, lambda: start_vm(ANYWHERE, networks), 2, when="after", action="RunInstances")
+    (vm_cid,) = world.state()["instances"]
     fake_aws.clear_rules()
     found, shown = create_vm(ANYWHERE, networks=networks).ok()
     assert (found, world.state()["instances"]) == (vm_cid, [vm_cid])
@@ -186,50 +167,36 @@ def test_full_zone_of_the_disks(
     assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, zone), (SECOND, zone)]
 
 
-@pytest.fixture
-def rejected(
-    create_vm: CreateVm, world: World, fake_aws: FakeAws, failure: WriteError
-) -> Callable[..., None]:
-    """Return a function that checks that a VM is refused before anything changes."""
-
-    def check(message: str, **arguments: Any) -> None:
-        before = world.state()
-        fake_aws.forget_calls()
-        assert create_vm(ANYWHERE, **arguments).error == failure("CloudError", message)
-        assert [action for action in fake_aws.actions() if not action.startswith("Describe")] == []
-        assert world.state() == before
-
-    return check
-
-
 @pytest.mark.parametrize("is_apart", [False, True])
 def test_disks_elsewhere(
+    create_vm: CreateVm,
     networks: dict[str, Any],
     disk: CreateVolume,
-    rejected: Callable[..., None],
-    subnets: list[str],
+    tried: Callable[[], Any],
+    failure: WriteError,
     world: World,
     *,
     is_apart: bool,
 ) -> None:
     """Disks in a zone without a subnet of the network, or in several zones, are refused."""
     if not is_apart:
-        networks["any"]["cloud_properties"]["subnet_fallbacks"] = [subnets[1]]
+        networks["any"]["cloud_properties"]["subnet_fallbacks"] = [world.subnet_ids[1]]
     disks = [disk(world.other_zone), disk(world.zone if is_apart else world.other_zone)]
     zones = [world.other_zone, world.zone if is_apart else world.other_zone]
     volumes = ", ".join(f"'{cid}' is in {zone}" for cid, zone in zip(disks, zones, strict=True))
     message = (
         f"can't use multiple availability zones: subnet in {world.zone}, VM in {world.zone}, and volume in "
-        f"{', '.join(zones)}. '{subnets[0]}' is in {world.zone}, {volumes}: a disk can't leave its zone: "
-        "all of the VM's disks must be in one zone, for which subnet_fallbacks has a subnet"
+        f"{', '.join(zones)}. '{world.subnet_id}' is in {world.zone}, {volumes}: a disk can't leave its "
+        "zone: all of the VM's disks must be in one zone, for which subnet_fallbacks has a subnet"
     )
-    rejected(message, networks=networks, disks=disks)
+    assert create_vm(ANYWHERE, networks=networks, disks=disks).error == failure("CloudError", message)
+    assert tried() == []
 
 
-def test_no_fallbacks(network: WriteNetwork, rejected: Callable[..., None]) -> None:
+def test_no_fallbacks(create_vm: CreateVm, refused: CheckRefused) -> None:
     """A VM whose network has a single subnet, as with every static address, can't leave its zone."""
     message = (
-        "zone_fallback needs subnet_fallbacks: network 'any' has none. Give the VM a dynamic network whose "
-        "subnet_fallbacks are in other zones, or remove zone_fallback"
+        "zone_fallback needs subnet_fallbacks: network 'private' has none. Give the VM a dynamic network "
+        "whose subnet_fallbacks are in other zones, or remove zone_fallback"
     )
-    rejected(message, networks={"any": network("10.0.1.10")})
+    refused(create_vm(ANYWHERE), message)

@@ -165,11 +165,6 @@ class VmAndDirector:
         self.ec2.associate_address(AllocationId=address["AllocationId"], InstanceId=vm_cid)
         return str(address["PublicIp"])
 
-    def idle_interface(self) -> str:
-        """Create an interface that no instance has."""
-        answer = self.ec2.create_network_interface(SubnetId=self.world.subnet_id)
-        return str(answer["NetworkInterface"]["NetworkInterfaceId"])
-
     def peer(self) -> str:
         """Have another VPC, and a peering connection and routes to it but none back; returns its subnet."""
         vpc_id = self.ec2.create_vpc(CidrBlock="10.50.0.0/16")["Vpc"]["VpcId"]

@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.bench import __main__ as program
-from testbed.bench import forms, measuring, sweeping, table
-from testbed.bench.measuring import Bench, BenchError, Figures, check_alike
+from testbed.bench import forms, measuring, table
+from testbed.bench.measuring import Bench, Figures
 from testbed.bench.rows import MOST, PIP, RELEASE, ROWS
 from testbed.cloud import FakeAws
 
@@ -31,8 +30,6 @@ def test_limits() -> None:
         f"has_vm, release: {most + 0.1:.2f} of the yardstick's instructions, {most:.2f} at most"
     ]
     assert {name: {*limits} for name, limits in MOST.items()} == {name: {PIP, RELEASE} for name in ROWS}
-    assert sweeping.beyond({500: 10, 5000: 300}) == []
-    assert len(sweeping.beyond({500: 10, 5000: 1000})) == 1
 
 
 def test_table() -> None:
@@ -42,12 +39,6 @@ def test_table() -> None:
     most = MOST["has_vm"][RELEASE]
     assert f"| has_vm | release | 400 | 1,000 | 0.40 | {most:.2f} | 40.0 | 40.0 | 1 | 150 |" in written
     assert "has_vm 0.25 (release)" in table.minima(rows, 3)
-
-
-def test_page() -> None:
-    """Only the text between the markers of the page is replaced."""
-    page = program.PAGE.read_text()
-    assert table.replaced(table.replaced(page, "new"), "newer").count("new") == page.count("new") + 1
 
 
 def test_run(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,12 +51,3 @@ def test_run(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert 0 < pip.memory < script.memory
     assert script.stderr == 0 < pip.stderr
     assert (pip.instructions, script.instructions) == (None, None)
-
-
-def test_failures(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A call that failed is not measured, and forms that make different calls are not compared."""
-    monkeypatch.setitem(ROWS, "has_vm", lambda _: ["i-unknown"])
-    with pytest.raises(BenchError, match=r"boto3 script: has_vm failed"):
-        Bench(fake_aws, tmp_path).row("has_vm", [forms.pip_form()], 1)
-    with pytest.raises(BenchError, match="different calls"):
-        check_alike("has_vm", {PIP: ("DescribeInstances",), RELEASE: ()})

@@ -112,12 +112,3 @@ def test_block_before_it_begins(ec2: Any, run: Any, refused: Any) -> None:
         with refused("InvalidCapacityReservationState.PendingActivation", "not active yet"):
             run(**into(block), **market)
     assert run(**into(reserved(ec2, "m5.large", ZONE, market="capacity-block")), **market)
-
-
-def test_block_in_a_placement_group(ec2: Any, run: Any, refused: Any) -> None:
-    """A capacity block takes no launch in a placement group."""
-    ec2.create_placement_group(GroupName="near", Strategy="cluster")
-    launch = into(reserved(ec2, "m5.large", ZONE, market="capacity-block"))
-    launch["Placement"]["GroupName"] = "near"
-    with refused("InvalidParameterCombination", "placement groups"):
-        run(**launch, InstanceMarketOptions={"MarketType": "capacity-block"})

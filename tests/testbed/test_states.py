@@ -98,16 +98,6 @@ def test_modification(ec2: Any, volume: str, fake_aws: FakeAws, refused: Any) ->
     assert size(ec2, volume) == 30
 
 
-def test_failed_modification(ec2: Any, volume: str, fake_aws: FakeAws) -> None:
-    """A failed modification gives the reason, and leaves the volume unchanged."""
-    fake_aws.rule(action="ModifyVolume", times=1, states=["modifying", "failed: no such key"])
-    ec2.modify_volume(VolumeId=volume, Size=20)
-    states = [modification(ec2, volume) for _ in range(2)]
-    assert [each["ModificationState"] for each in states] == ["modifying", "failed"]
-    assert [each.get("StatusMessage") for each in states] == [None, "no such key"]
-    assert size(ec2, volume) == 10
-
-
 def shown(ec2: Any, snapshot: str) -> dict[str, Any]:
     """Describe a snapshot."""
     described: dict[str, Any] = ec2.describe_snapshots(SnapshotIds=[snapshot])["Snapshots"][0]

@@ -82,23 +82,15 @@ IMAGE = ("RegisterImage", make_image, "InvalidAMIID.NotFound")
     ("thing", "call", "parameters"),
     [
         (INSTANCE, "describe_instances", {"InstanceIds": ["ID"]}),
-        (INSTANCE, "describe_instance_attribute", {"InstanceId": "ID", "Attribute": "userData"}),
-        (INSTANCE, "modify_instance_attribute", {"InstanceId": "ID", "SourceDestCheck": {"Value": False}}),
         (INSTANCE, "create_tags", {"Resources": ["ID"], "Tags": [MARK]}),
         (INSTANCE, "terminate_instances", {"InstanceIds": ["ID"]}),
         (VOLUME, "describe_volumes", {"VolumeIds": ["ID"]}),
-        (VOLUME, "modify_volume", {"VolumeId": "ID", "Size": 2}),
-        (VOLUME, "create_snapshot", {"VolumeId": "ID"}),
-        (VOLUME, "create_tags", {"Resources": ["ID"], "Tags": [MARK]}),
         (VOLUME, "delete_volume", {"VolumeId": "ID"}),
         (INTERFACE, "describe_network_interfaces", {"NetworkInterfaceIds": ["ID"]}),
-        (INTERFACE, "create_tags", {"Resources": ["ID"], "Tags": [MARK]}),
         (INTERFACE, "delete_network_interface", {"NetworkInterfaceId": "ID"}),
         (SNAPSHOT, "describe_snapshots", {"SnapshotIds": ["ID"]}),
-        (SNAPSHOT, "create_tags", {"Resources": ["ID"], "Tags": [MARK]}),
         (SNAPSHOT, "delete_snapshot", {"SnapshotId": "ID"}),
         (IMAGE, "describe_images", {"ImageIds": ["ID"]}),
-        (IMAGE, "create_tags", {"Resources": ["ID"], "Tags": [MARK]}),
         (IMAGE, "deregister_image", {"ImageId": "ID"}),
     ],
 )
@@ -147,16 +139,3 @@ def test_all_that_a_launch_makes(fake_aws: FakeAws, world: Any, refused: Refused
         world.ec2.terminate_instances(InstanceIds=made["instances"])
     world.ec2.terminate_instances(InstanceIds=made["instances"])
     assert world.state() == world.empty
-
-
-def test_used_for_something(fake_aws: FakeAws, world: Any, refused: Refused) -> None:
-    """An unseen resource can't be used, and its address stays taken."""
-    fake_aws.rule(action="CreateNetworkInterface", unseen=1)
-    interface = {"NetworkInterfaceId": make_interface(world), "DeviceIndex": 0}
-    launch = {"ImageId": world.image_id, "MinCount": 1, "MaxCount": 1}
-    with refused("InvalidIPAddress.InUse"):
-        world.ec2.run_instances(**launch, SubnetId=world.subnet_id, PrivateIpAddress="10.0.1.9")
-    with refused("InvalidNetworkInterfaceID.NotFound"):
-        world.ec2.run_instances(**launch, NetworkInterfaces=[interface])
-    world.ec2.run_instances(**launch, NetworkInterfaces=[interface])
-    assert len(world.state()["interfaces"]) == 1

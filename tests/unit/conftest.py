@@ -3,8 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
 from itertools import count
@@ -60,7 +60,7 @@ class Stub:
         """Lay out calls of this client."""
         self.client = client
         self._stubber = stubber
-        self._kept: list[str] = []
+        self._kept: set[str] = set()
 
     def lay(self, operation: str, /, *ends: dict[str, Any] | str, **expected: Any) -> None:
         """Lay out a call with exactly these parameters for each end: an answer, "lost", or an error's code.
@@ -93,24 +93,20 @@ class Stub:
             raise ClientError({"Error": {"Code": end, "Message": "said"}}, operation)
 
         setattr(self.client, operation, call)
-        self._kept.append(operation)
+        self._kept.add(operation)
 
-    def let_go(self) -> None:
-        """Give the operations back that `keeps` took; all tests share the client."""
+    def end(self) -> None:
+        """Give the operations back that `keeps` took: all tests share the client. All others must be made."""
         for operation in self._kept:
             delattr(self.client, operation)
-
-    def answers(self, operation: str, answer: dict[str, Any] | None = None, /, **expected: Any) -> None:
-        """Lay out a call with exactly these parameters, and its answer."""
-        self._stubber.add_response(operation, answer or {}, by_id(operation, expected))
+        left = [
+            f"{each['operation_name']} {each['expected_params']}" for each in vars(self._stubber)["_queue"]
+        ]
+        assert left == [], f"laid out, but not called: {'; '.join(left)}"
 
     def refuses(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
         """Lay out a call with exactly these parameters that AWS answers with an error."""
         self._stubber.add_client_error(operation, code, message, expected_params=by_id(operation, expected))
-
-
-class Ec2(Stub):
-    """The client of EC2; a question by a filter for ids is the one by the ids themselves."""
 
 
 ASKED_BY_ID = {
@@ -119,7 +115,7 @@ ASKED_BY_ID = {
     "DescribeSnapshots": ("snapshot-id", "SnapshotIds"),
     "DescribeVolumes": ("volume-id", "VolumeIds"),
 }
-"""The filter and the parameter that ask for the same."""
+"""The filter and the parameter of EC2 that ask for the same."""
 
 
 def by_id(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -187,58 +183,49 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return fake
 
 
-def check_all_made(stubber: Stubber) -> None:
-    """Check that all calls that were laid out were made; botocore's own check only counts them."""
-    left = [f"{each['operation_name']} {each['expected_params']}" for each in vars(stubber)["_queue"]]
-    assert left == [], f"laid out, but not called: {'; '.join(left)}"
-
-
 @pytest.fixture
-def ec2(clock: Clock) -> Iterator[Ec2]:
-    """Return a stubbed EC2; at the end all calls that were laid out must have been made."""
+def stubs(clock: Clock) -> Iterator[Callable[[str], Stub]]:
+    """Return a function that stubs a service's client; in the end all calls laid out must have been made."""
     assert clock.now == 0
-    client = _client("ec2")
-    with Stubber(client) as stubber:
-        stub = Ec2(client, stubber)
-        yield stub
-        stub.let_go()
-        check_all_made(stubber)
+    with ExitStack() as stack:
+        made: list[Stub] = []
 
+        def stub(service: str) -> Stub:
+            client = _client(service)
+            made.append(Stub(client, stack.enter_context(Stubber(client))))
+            return made[-1]
 
-@contextmanager
-def _stubbed(service: str) -> Iterator[Stub]:
-    """Stub a service's client; at the end all calls that were laid out must have been made."""
-    client = _client(service)
-    with Stubber(client) as stubber:
-        stub = Stub(client, stubber)
         yield stub
-        stub.let_go()
-        check_all_made(stubber)
+        for each in made:
+            each.end()
 
 
 @pytest.fixture
-def elb() -> Iterator[Stub]:
+def ec2(stubs: Callable[[str], Stub]) -> Stub:
+    """Return a stubbed client of EC2."""
+    return stubs("ec2")
+
+
+@pytest.fixture
+def elb(stubs: Callable[[str], Stub]) -> Stub:
     """Return a stubbed client for classic load balancers."""
-    with _stubbed("elb") as stub:
-        yield stub
+    return stubs("elb")
 
 
 @pytest.fixture
-def elbv2() -> Iterator[Stub]:
+def elbv2(stubs: Callable[[str], Stub]) -> Stub:
     """Return a stubbed client for target groups."""
-    with _stubbed("elbv2") as stub:
-        yield stub
+    return stubs("elbv2")
 
 
 @pytest.fixture
-def ebs() -> Iterator[Stub]:
+def ebs(stubs: Callable[[str], Stub]) -> Stub:
     """Return a stubbed client for the EBS direct APIs."""
-    with _stubbed("ebs") as stub:
-        yield stub
+    return stubs("ebs")
 
 
 @pytest.fixture
-def cloud(ec2: Ec2, elb: Stub, elbv2: Stub) -> Cloud:
+def cloud(ec2: Stub, elb: Stub, elbv2: Stub) -> Cloud:
     """Return the cloud of a call that `DIRECTOR` makes, with the stubbed clients and without a registry."""
     keys = {"access_key_id": "AKIAUNIT", "secret_access_key": "unit"}
     document = {"cloud": {"properties": {"aws": {"max_retries": 1, "region": "us-east-1", **keys}}}}
@@ -263,20 +250,14 @@ def own_cache(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]) -> Path:
     return folder
 
 
-@pytest.fixture(autouse=True)
-def no_signal_yet(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give each test a call that has had no signal and is not past its end."""
-    monkeypatch.setattr("bosh_aws_cpi.interrupts._signals", type(vars(interrupts)["_signals"])())
-
-
 @pytest.fixture
-def signals(no_signal_yet: None) -> Iterator[None]:
+def signals() -> Iterator[None]:
     """Let signals arrive as in a call, and give the handlers back."""
-    assert no_signal_yet is None
     kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)}
     interrupts.install()
     interrupts.start()
     yield
+    interrupts.install()  # forgets the call
     for number, handler in kept.items():
         signal.signal(number, handler)
 

@@ -1,15 +1,10 @@
 """docs/cloud-properties.md against the code."""
 
-import ast
 import re
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
-import pytest
 import yaml
 
-from bosh_aws_cpi import errors
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SHUTDOWN_TAG
 from tests.listing import check_listed
@@ -35,47 +30,6 @@ def test_hashes() -> None:
     check_listed(
         marks, kinds, "docs/cloud-properties.md lacks a section with this mark", "no hash of properties"
     )
-
-
-@cache
-def templates() -> str:
-    """The strings of the source, one a line, with an ellipsis for what is filled in."""
-    return "\n".join(_templates())
-
-
-def _templates() -> Iterator[str]:
-    for path in (ROOT / "src/bosh_aws_cpi").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.JoinedStr):
-                yield "".join(
-                    str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values
-                )
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.value.replace("%s", "…")
-
-
-def test_messages() -> None:
-    """Each message that the page explains is one of the program's."""
-    messages = re.findall(r"^\| (`+)(.+?)\1(?: \(log\))? \|", section("Messages"), flags=re.MULTILINE)
-    assert len(messages) > 1
-    for _, message in messages:
-        begin = message.strip().removesuffix("…")
-        assert re.search(re.escape(begin).replace("…", ".+"), templates()), message
-
-
-ALERTS = re.findall(
-    r"^\| (?:ERROR|WARNING|INFO) \| (.+?) \|", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE
-)
-"""The lines to alert on, as their rows show them."""
-
-
-@pytest.mark.parametrize("line", [line for row in ALERTS for line in re.findall(r"`(.+?)`", row)])
-def test_alerts(line: str) -> None:
-    """Each log line to alert on is one that the program logs."""
-    kinds = "\n".join(f"{kind}: …" for kind in vars(errors))
-    begin = line.removesuffix("…").strip()
-    is_found = re.search(re.escape(begin).replace("…", ".+"), templates() + kinds) is not None
-    assert is_found, f"no code logs {line!r}"
 
 
 def test_answers_without_room() -> None:

@@ -42,7 +42,7 @@ def calls(tmp_path: Path) -> Path:
     """Record all that is called, by two stand-ins of which each saw a part."""
     folder = tmp_path / "calls"
     record(folder, "first.json", CALLED[:30])
-    record(folder, "second.json", CALLED[20:])
+    record(folder, "second.json", [*CALLED[20:], *NEEDS_NO_PERMISSION])
     return folder
 
 
@@ -54,37 +54,32 @@ def copy(tmp_path: Path) -> Path:
 
 
 def test_committed_policy(calls: Path) -> None:
-    """The committed policy is what the script makes of all that has a feature."""
-    result = run("--check", calls)
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    """The committed policy is what the script makes of all that has a feature, or of the table alone."""
+    for arguments in ([calls], []):
+        result = run("--check", *arguments)
+        assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_without_records() -> None:
-    """Without recorded calls the committed policy is compared with the table alone."""
-    result = run("--check")
-    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_written(copy: Path, calls: Path, tmp_path: Path, name: str) -> None:
+def test_written(copy: Path, calls: Path, tmp_path: Path) -> None:
     """Both policies are written, and each is out of date once it is another one."""
-    written = tmp_path / "docs" / name
     assert run("--check", calls, script=copy).returncode == 1
     assert run(calls, script=copy).returncode == 0
-    assert written.read_bytes() == (ROOT / "docs" / name).read_bytes()
-    assert run("--check", calls, script=copy).returncode == 0
-    written.write_text("{}")
-    stale = run("--check", calls, script=copy)
-    message = f"docs/{name} is stale: run `make docs`\n"
-    assert (stale.returncode, stale.stderr, written.read_text()) == (1, message, "{}")
+    for name in NAMES:
+        written = tmp_path / "docs" / name
+        text = written.read_bytes()
+        assert text == (ROOT / "docs" / name).read_bytes()
+        written.write_text("{}")
+        stale = run("--check", calls, script=copy)
+        message = f"docs/{name} is stale: run `make docs`\n"
+        assert (stale.returncode, stale.stderr, written.read_text()) == (1, message, "{}")
+        written.write_bytes(text)
 
 
-@pytest.mark.parametrize("check", [[], ["--check"]], ids=["write", "check"])
-def test_actions_that_do_not_match(copy: Path, tmp_path: Path, check: list[str]) -> None:
+def test_actions_that_do_not_match(copy: Path, tmp_path: Path) -> None:
     """An action without a feature, and one that no test has seen, are named; nothing is written."""
     folder = tmp_path / "calls"
     record(folder, "a.json", [*CALLED[1:], "ec2:RunNothing"])
-    result = run(*check, folder, script=copy)
+    result = run(folder, script=copy)
     assert (result.returncode, result.stderr.splitlines()) == (
         2,
         [
@@ -95,13 +90,6 @@ def test_actions_that_do_not_match(copy: Path, tmp_path: Path, check: list[str])
     assert list((tmp_path / "docs").iterdir()) == []
 
 
-def test_actions_that_need_no_permission(calls: Path) -> None:
-    """Actions that need no permission have no feature."""
-    record(calls, "third.json", NEEDS_NO_PERMISSION)
-    result = run("--check", calls)
-    assert (result.returncode, result.stderr) == (0, "")
-
-
 def test_denied(calls: Path) -> None:
     """A call that the restricted policy denies, although all resources are the Director's, is reported."""
     record(calls, "third.json", CALLED[:1], "no tag")
@@ -110,7 +98,7 @@ def test_denied(calls: Path) -> None:
     assert (result.returncode, result.stderr) == (2, message)
 
 
-@pytest.mark.parametrize("text", [None, "", "3", '["ec2:RunInstances"]', '[["ec2"]]'])
+@pytest.mark.parametrize("text", [None, '[["ec2"]]'])
 def test_no_records(tmp_path: Path, text: str | None) -> None:
     """A folder without records, and a file in its place, are named."""
     if text is not None:

@@ -84,10 +84,8 @@ def test_step_without_a_signal() -> None:
         arrive()
 
 
-def test_signal_before_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_signal_before_the_start() -> None:
     """A signal that comes before there is somebody to tell waits for the start."""
-    fresh = type(vars(interrupts)["_signals"])()
-    monkeypatch.setattr("bosh_aws_cpi.interrupts._signals", fresh)
     interrupts.install()
     arrive(signal.SIGINT)
     interrupts.check()

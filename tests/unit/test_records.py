@@ -21,11 +21,10 @@ POINT: Callable[..., Point] = Point
 """As type checkers do not see it: they refuse what the tests try."""
 
 
-class Other(Record):
-    """Another kind of value with the same fields."""
+class Named(Point):
+    """A value with one more field."""
 
-    x: int
-    y: int = 0
+    name: str = ""
 
 
 @pytest.mark.parametrize("point", [Point(1, 0), Point(y=0, x=1), Point(7).replaced(x=1)])
@@ -33,19 +32,8 @@ def test_same_fields(point: Point) -> None:
     """Values of one kind with the same fields are equal, however they were given."""
     assert (point.x, point.y) == (1, 0)
     assert {point, Point(1)} == {point}
-    assert all(point != other for other in (Point(2), Point(1, 1), Other(1), (1, 0)))
-
-
-class Named(Point):
-    """A value with one more field."""
-
-    name: str = ""
-
-
-def test_inherited_fields() -> None:
-    """A derived class has the fields of its base first."""
+    assert all(point != other for other in (Point(2), Point(1, 1), Named(1), (1, 0)))
     assert Named(1, 2, "a") == Named(y=2, x=1, name="a")
-    assert Named(1, 0) != Point(1, 0)
 
 
 @pytest.mark.parametrize(

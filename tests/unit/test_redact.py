@@ -190,15 +190,11 @@ def test_pem_blocks(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('"password": "x y"', f'"password": "{MASK}"'),
-        ("ValueError: 'password': 'x', 'a': 'b'", f"ValueError: 'password': '{MASK}', 'a': 'b'"),
         ("{'secret': 'it\\'s', 'a': 'b'}", f"{{'secret': '{MASK}', 'a': 'b'}}"),
         (':session_token => "x"', f':session_token => "{MASK}"'),
-        ('secret_access_key="x"', f'secret_access_key="{MASK}"'),
         ('Private_Key: "a\\"b"', f'Private_Key: "{MASK}"'),
         ('blobstore_password: "x"', f'blobstore_password: "{MASK}"'),
         ('key_name: "x", http_tokens: "y"', 'key_name: "x", http_tokens: "y"'),
-        ("the password is required", "the password is required"),
     ],
 )
 def test_named_values(text: str, expected: str) -> None:

@@ -51,63 +51,44 @@ def test_right(validator: Draft202012Validator, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("route", "value"),
+    ("route", "value", "depth"),
     [
-        ((*OF_VM, "instance_type"), ["m5.large"]),
-        ((*OF_VM, "security_groups"), ["web", {}]),
-        ((*OF_VM, "spot_bid_price"), 0),
-        ((*OF_VM, "root_disk"), []),
-        ((*OF_VM, "root_disk", "size"), "10 GB"),
-        ((*OF_VM, "cpu_options", "amd_sev_snp"), "on"),
-        ((*OF_VM, "metadata_options", "http_put_response_hop_limit"), "two"),
-        ((*OF_VM, "lb_target_groups"), [{"name": "web", "port": 70_000}]),
-        ((*OF_VM, "lb_target_groups"), [{"arn": "arn:aws:elasticloadbalancing:a:1:targetgroup/web"}]),
-        ((*OF_VM, "advertised_routes"), [{"destination": "10.9.0.0/16"}]),
-        (("disk_types", 0, "cloud_properties", "iops"), "fast"),
+        ((*OF_VM, "instance_type"), ["m5.large"], 4),
+        ((*OF_VM, "security_groups"), ["web", {}], 5),
+        ((*OF_VM, "spot_bid_price"), 0, 4),
+        ((*OF_VM, "root_disk", "size"), "10 GB", 5),
+        ((*OF_VM, "cpu_options"), {"amd_sev_snp": "on"}, 5),
+        ((*OF_VM, "metadata_options"), {"http_put_response_hop_limit": "two"}, 5),
+        ((*OF_VM, "lb_target_groups"), [{"name": "web", "port": 70_000}], 6),
+        ((*OF_VM, "lb_target_groups"), [{"arn": "arn:aws:elasticloadbalancing:a:1:targetgroup/web"}], 6),
+        ((*OF_VM, "advertised_routes"), [{"destination": "10.9.0.0/16"}], 5),
+        ((*OF_VM, "instance_typo"), "m5.large", 3),
+        (("vm_typos",), [], 0),
+        (("vm_types", 0, "name"), GONE, 2),
+        (("disk_types", 0, "disk_size"), 0, 3),
+        (("networks", 0, "type"), "static", 3),
+        (("networks", 0, "subnets", 0, "rnage"), "10.0.0.0/24", 4),
+        (("networks", 0, "subnets", 0, "dns"), "10.0.0.2", 5),
+        (("networks", 1, "managed"), True, 2),
+        (("networks", 1, "subnets", 0, "range"), "10.0.0.0/24", 4),
+        (("networks", 2, "subnets"), [{"range": "10.0.0.0/24"}], 4),
+        (("compilation", "network"), GONE, 1),
     ],
 )
-def test_wrong_type(validator: Draft202012Validator, route: Route, value: Any) -> None:
-    """A cloud property of a wrong type is rejected where it stands."""
+def test_mistake(validator: Draft202012Validator, route: Route, value: Any, depth: int) -> None:
+    """Values of a wrong type, unknown keys, and what BOSH refuses, are rejected where they stand."""
     assert marked(validator, CONFIG) == []
-    found = marked(validator, changed(CONFIG, route, value))
-    assert [each[: len(route)] for each in found] == [route]
-
-
-@pytest.mark.parametrize(
-    ("route", "value", "found"),
-    [
-        (("vm_typos",), [], ()),
-        (
-            ("vm_types", 0, "cloud_properties", "instance_typo"),
-            "m5.large",
-            ("vm_types", 0, "cloud_properties"),
-        ),
-        (("vm_types", 0, "name"), GONE, ("vm_types", 0)),
-        (("disk_types", 0, "disk_size"), GONE, ("disk_types", 0)),
-        (("disk_types", 0, "disk_size"), 0, ("disk_types", 0, "disk_size")),
-        (("networks", 0, "type"), "static", ("networks", 0, "type")),
-        (("networks", 0, "subnets", 0, "rnage"), "10.0.0.0/24", ("networks", 0, "subnets", 0)),
-        (("networks", 0, "subnets", 0, "dns"), "10.0.0.2", ("networks", 0, "subnets", 0, "dns")),
-        (("networks", 1, "managed"), True, ("networks", 1)),
-        (("networks", 1, "subnets", 0, "range"), "10.0.0.0/24", ("networks", 1, "subnets", 0)),
-        (("networks", 2, "subnets"), [{"range": "10.0.0.0/24"}], ("networks", 2, "subnets", 0)),
-        (("compilation", "workers"), 0, ("compilation", "workers")),
-        (("compilation", "network"), GONE, ("compilation",)),
-    ],
-)
-def test_mistake(validator: Draft202012Validator, route: Route, value: Any, found: Route) -> None:
-    """Unknown keys, and what BOSH refuses, are rejected where they stand."""
-    assert found in marked(validator, changed(CONFIG, route, value))
+    (found,) = marked(validator, changed(CONFIG, route, value))
+    assert len(found) == depth
+    assert all(one == other for one, other in zip(found, route, strict=False))
 
 
 @pytest.mark.parametrize(
     ("route", "value"),
     [
-        (("networks", 1, "subnets", 0, "az"), 1),
         (("compilation", "az"), 1),
         (("networks", 0, "subnets", 0, "azs"), [1, "z2"]),
         (("networks", 0, "subnets", 0, "reserved"), [["10.0.0.5"], [["10.0.0.6-10.0.0.9"], None]]),
-        ((*OF_VM, "capacity_reservation"), {"id": "cr-1", "market": "capacity-block"}),
         ((".anchors",), {"a": 1}),
         (("anchors",), [1]),
     ],
@@ -119,7 +100,7 @@ def test_accepted(validator: Draft202012Validator, route: Route, value: Any) -> 
 
 @pytest.mark.parametrize(
     ("text", "is_integer"),
-    [("25_000", True), ("1_0_0", True), ("25_000_", False), ("1__0", False), ("_1", False), ("3000", False)],
+    [("25_000", True), ("1_0_0", True), ("25_000_", False), ("1__0", False), ("3000", False)],
 )
 def test_underscores(validator: Draft202012Validator, text: str, *, is_integer: bool) -> None:
     """An integer with underscores is valid for editors, too, which read it as a string."""

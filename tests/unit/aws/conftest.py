@@ -12,11 +12,8 @@ from testbed.cloud import FakeAws
 from testbed.protocols import KEY_OF_TESTS
 from tests.unit.conftest import Clock
 
-
-@pytest.fixture
-def max_retries() -> int:
-    """Return how often a fault is met by another attempt."""
-    return 2
+RETRIES = 2
+"""How often a fault is met by another attempt."""
 
 
 @pytest.fixture
@@ -24,7 +21,6 @@ def aws(
     fake_aws: FakeAws,
     clock: Clock,  # noqa: ARG001 - replaces the time before the clients read it
     monkeypatch: pytest.MonkeyPatch,
-    max_retries: int,
 ) -> AwsConfig:
     """Return the configuration of clients whose pauses take no time."""
     monkeypatch.setenv("no_proxy", "")
@@ -33,7 +29,7 @@ def aws(
         ("ec2_endpoint", "elb_endpoint", "sts_endpoint", "ebs_endpoint"), fake_aws.endpoint
     )
     keys = {"access_key_id": KEY_OF_TESTS, "secret_access_key": "unit"}
-    section = {"max_retries": max_retries, "region": "us-east-1", **endpoints, **keys}
+    section = {"max_retries": RETRIES, "region": "us-east-1", **endpoints, **keys}
     return cpi_config.parse({"cloud": {"properties": {"aws": section}}}, {}, {}).aws
 
 

@@ -6,7 +6,7 @@ from bosh_aws_cpi.aws import attachments
 from bosh_aws_cpi.aws.attachments import MAX_UNSEEN
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached
 from tests.unit.aws.looks import DISK, OF_DISK, OTHER_VM, VM, volume, volumes
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Stub
 
 PAIR = {"VolumeId": DISK, "InstanceId": VM}
 ATTACH = {**PAIR, "Device": "/dev/sdf"}
@@ -15,12 +15,12 @@ ATTACH = {**PAIR, "Device": "/dev/sdf"}
 @pytest.mark.parametrize(
     ("holder", "state", "is_own"),
     [
-        *((VM, state, True) for state in ("attaching", "attached")),
-        *((VM, state, False) for state in ("detaching", "detached", "busy")),
+        (VM, "attaching", True),
+        (VM, "detaching", False),
         (OTHER_VM, "attached", False),
     ],
 )
-def test_volume_in_use(ec2: Ec2, clock: Clock, holder: str, state: str, *, is_own: bool) -> None:
+def test_volume_in_use(ec2: Stub, clock: Clock, holder: str, state: str, *, is_own: bool) -> None:
     """Only the VM's own attachment is that of an attempt whose answer was lost; any other is waited for."""
     ec2.lay("attach_volume", "VolumeInUse", **ATTACH)
     held = {"Volumes": [volume("in-use", (holder, state), name="/dev/sdg")]}
@@ -34,7 +34,7 @@ def test_volume_in_use(ec2: Ec2, clock: Clock, holder: str, state: str, *, is_ow
     assert len(clock.pauses) == (0 if is_own else 2)
 
 
-def test_attachment_that_is_never_seen(ec2: Ec2, clock: Clock) -> None:
+def test_attachment_that_is_never_seen(ec2: Stub, clock: Clock) -> None:
     """An attachment may be unseen for about 20 seconds, and not in one more question."""
     ec2.lay("describe_volumes", *volumes(*[""] * MAX_UNSEEN, "attached", *[""] * (MAX_UNSEEN + 1)), **OF_DISK)
     attachments.wait_until_attached(ec2.client, DISK, VM)
@@ -44,7 +44,7 @@ def test_attachment_that_is_never_seen(ec2: Ec2, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound"])
-def test_detach_what_is_not_attached(ec2: Ec2, code: str) -> None:
+def test_detach_what_is_not_attached(ec2: Stub, code: str) -> None:
     """It is not attached, unless an attempt whose answer was lost may have detached it."""
     ec2.lay("detach_volume", code, f"throttled {code}", f"again {code}", **PAIR)
     for _ in range(2):
@@ -54,7 +54,7 @@ def test_detach_what_is_not_attached(ec2: Ec2, code: str) -> None:
     attachments.detach(ec2.client, DISK, VM)
 
 
-def test_detach_by_force(ec2: Ec2, clock: Clock) -> None:
+def test_detach_by_force(ec2: Stub, clock: Clock) -> None:
     """A volume that must come off is taken off by force, and waited for; one that is off is fine."""
     ec2.lay("detach_volume", {}, **PAIR, Force=True)
     ec2.lay("describe_volumes", *volumes("detaching", ""), **OF_DISK)

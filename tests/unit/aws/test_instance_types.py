@@ -11,6 +11,7 @@ import pytest
 from bosh_aws_cpi.aws import instance_types
 from bosh_aws_cpi.aws.instance_types import MAX_AGE, TypeCache
 from bosh_aws_cpi.model import InstanceTypeFacts
+from tests.unit.conftest import Stub
 
 NAME = "m6id.large"
 PLAIN = InstanceTypeFacts(NAME, ebs_needs_nvme_path=False)
@@ -29,9 +30,14 @@ GOOD_NETWORK = {
         ({}, {}),
         ({"EbsInfo": {"NvmeSupport": "required"}}, {"ebs_needs_nvme_path": True}),
         ({"EbsInfo": {"NvmeSupport": "supported", "MaximumEbsAttachments": 27}}, {"max_ebs_attachments": 27}),
-        ({"EbsInfo": {"EbsOptimizedSupport": "unsupported"}}, {"ebs_optimized": "unsupported"}),
-        ({"BurstablePerformanceSupported": True}, {"is_burstable": True}),
-        ({"MemoryInfo": {"SizeInMiB": 8192}}, {"memory_mib": 8192}),
+        (
+            {
+                "EbsInfo": {"EbsOptimizedSupport": "unsupported"},
+                "BurstablePerformanceSupported": True,
+                "MemoryInfo": {"SizeInMiB": 8192},
+            },
+            {"ebs_optimized": "unsupported", "is_burstable": True, "memory_mib": 8192},
+        ),
         (
             {"ProcessorInfo": {"SupportedArchitectures": ["i386", "x86_64"]}},
             {
@@ -40,10 +46,11 @@ GOOD_NETWORK = {
             },
         ),
         ({"ProcessorInfo": {"SupportedFeatures": ["amd-sev-snp", "nested-virtualization"]}}, {}),
-        ({"NitroEnclavesSupport": "unsupported"}, {"lacks": {"enclave"}}),
-        ({"HibernationSupported": False}, {"lacks": {"hibernation"}}),
+        (
+            {"NitroEnclavesSupport": "unsupported", "HibernationSupported": False, "Hypervisor": "xen"},
+            {"lacks": {"enclave", "hibernation", "connection_tracking"}},
+        ),
         ({"NitroEnclavesSupport": "supported", "HibernationSupported": True, "Hypervisor": "nitro"}, {}),
-        ({"Hypervisor": "xen"}, {"lacks": {"connection_tracking"}}),
         ({"PlacementGroupInfo": {"SupportedStrategies": ["spread"]}}, {"lacks": {"placement_partition"}}),
         ({"PlacementGroupInfo": {"SupportedStrategies": ["partition"]}}, {"lacks": {"spread"}}),
         (
@@ -51,7 +58,6 @@ GOOD_NETWORK = {
             {"lacks": {"primary_ipv6", "bandwidth_weighting", "interface_type", "ena_express"}},
         ),
         ({"NetworkInfo": {**GOOD_NETWORK, "BandwidthWeightings": ["default"]}}, {"network_cards": 2}),
-        ({"InstanceStorageInfo": {"NvmeSupport": "unsupported"}}, {}),
         (
             {"InstanceStorageInfo": {"Disks": [{"Count": 2, "SizeInGB": 900}], "NvmeSupport": "required"}},
             {"store_disks": 2, "store_gib": 900, "store_is_nvme": True},
@@ -100,10 +106,8 @@ def test_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        *({name: None} for name in ("name", "architectures", "store_disks", "ebs_optimized", "lacks")),
-        *({name: "1"} for name in ("is_burstable", "store_gib", "store_is_nvme", "memory_mib")),
-        *({"ebs_needs_nvme_path": 1}, {"store_disks": 1.0}, {"store_disks": True}, {"store_gib": [1]}),
-        *({"lacks": "enclave"}, {"architectures": 5}, {"unknown": 1}, {"name": "m6id.xlarge"}, {"-name": 1}),
+        *({"ebs_optimized": None}, {"store_gib": "1"}, {"store_disks": True}, {"lacks": "enclave"}),
+        *({"unknown": 1}, {"name": "m6id.xlarge"}, {"-name": 1}),
     ],
     ids=str,
 )
@@ -119,9 +123,7 @@ def test_wrong_values(own_cache: Path, changes: dict[str, Any]) -> None:
     assert TypeCache(ENDPOINT).get(NAME) is None
 
 
-@pytest.mark.parametrize(
-    "name", ["", "m5", "../m5.large", "m5.large/..", "M5.large", "m5.large\n", ".", "a.b.c"]
-)
+@pytest.mark.parametrize("name", ["", "m5", "../m5.large", "m5.large\n"])
 def test_names_that_are_none(own_cache: Path, name: str) -> None:
     """A text that can't be a type's name never becomes a file's name."""
     TypeCache(ENDPOINT).put(FACTS.replaced(name=name))
@@ -129,15 +131,13 @@ def test_names_that_are_none(own_cache: Path, name: str) -> None:
     assert list(own_cache.rglob("*")) == [own_cache / "bosh-aws-cpi"]
 
 
-@pytest.mark.parametrize("content", ["[NaN, []]", "[1]", "{}", "[0, [[]]]", '[0, ["x.y"]]'])
-def test_offered(monkeypatch: pytest.MonkeyPatch, own_cache: Path, content: str) -> None:
+@pytest.mark.parametrize("content", ["{}", "[0, [[]]]", '[0, ["x.y"]]'])
+def test_offered(ec2: Stub, own_cache: Path, content: str) -> None:
     """EC2 is asked once which types a region offers; a broken file counts as none, and is replaced."""
     aws: Any = Mock(region="us-east-1", endpoints={})
-    found = iter([frozenset({"a.b"}), frozenset({"c.d"})])
-    monkeypatch.setattr(instance_types, "_ask_offers", lambda *_: next(found))
-    for _ in range(2):
-        assert instance_types.offered(aws, Mock, ["a.b", "c.d"]) == frozenset({"a.b"})
-    (file,) = (own_cache / "bosh-aws-cpi").iterdir()
-    file.write_text(content.replace("[0,", f"[{time.time()},"))
-    for _ in range(2):
-        assert instance_types.offered(aws, Mock, ["a.b", "c.d"]) == frozenset({"c.d"})
+    for name in ("a.b", "c.d"):
+        ec2.keeps("describe_instance_type_offerings", {"InstanceTypeOfferings": [{"InstanceType": name}]})
+        assert instance_types.offered(aws, lambda: ec2.client, ["a.b", "c.d"]) == frozenset({name})
+        assert instance_types.offered(aws, Mock, ["a.b", "c.d"]) == frozenset({name})
+        (file,) = (own_cache / "bosh-aws-cpi").iterdir()
+        file.write_text(content.replace("[0,", f"[{time.time()},"))

@@ -5,8 +5,8 @@ from typing import Any
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.model import Nic, StateReason
 from tests.unit.aws import looks
-from tests.unit.aws.looks import VM, tagged
-from tests.unit.conftest import Ec2
+from tests.unit.aws.looks import OF_VM, VM, tagged
+from tests.unit.conftest import Stub
 
 NOT_FOUND = "InvalidInstanceID.NotFound"
 
@@ -45,7 +45,7 @@ def test_read() -> None:
     assert (plain.devices, plain.nics, plain.client_token, plain.is_spot) == ({}, [], None, False)
 
 
-def test_tagged(ec2: Ec2) -> None:
+def test_tagged(ec2: Stub) -> None:
     """Instances are found by all their tags, over all pages, in every state."""
     filters = [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
     tags = tagged(a="1", b="2")
@@ -57,8 +57,19 @@ def test_tagged(ec2: Ec2) -> None:
     assert [each.state for each in found] == ["running", "terminated"]
 
 
-def test_pass_foreign_traffic(ec2: Ec2) -> None:
+def test_pass_foreign_traffic(ec2: Stub) -> None:
     """A router's source/destination check is taken off the instance, as soon as EC2 knows it."""
     change = {"InstanceId": VM, "SourceDestCheck": {"Value": False}}
     ec2.lay("modify_instance_attribute", NOT_FOUND, {}, **change)
     instances.pass_foreign_traffic(ec2.client, VM)
+
+
+def test_shutdown_that_is_not_skipped(ec2: Stub) -> None:
+    """Each way in which EC2 may refuse to skip the shutdown leads to a termination with it."""
+    for code in (
+        *("IncorrectInstanceState", "InvalidParameter", "InvalidParameterCombination"),
+        *("InvalidParameterDependency", "Unsupported"),
+    ):
+        ec2.lay("terminate_instances", code, **OF_VM, SkipOsShutdown=True)
+        ec2.lay("terminate_instances", {}, **OF_VM)
+        instances.terminate(ec2.client, VM, skips_shutdown=True)

@@ -2,18 +2,15 @@
 
 from typing import Any
 
-import pytest
-
 from bosh_aws_cpi.aws import launches
 from bosh_aws_cpi.aws.sdk.timing import INSTANCE_SEEN
 from tests.unit.aws.looks import OF_VM, VM, instances
-from tests.unit.aws.timing_script import answer_late
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Stub
 
 NOT_FOUND = "InvalidInstanceID.NotFound"
 
 
-def test_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
+def test_interfaces_are_seen(ec2: Stub, clock: Clock) -> None:
     """An instance that runs is waited for until each of its interfaces is seen attached, unless it ends."""
     seen: list[dict[str, Any]] = [
         {"NetworkInterfaceId": f"eni-{n}", "Attachment": {"AttachmentId": f"a-{n}", "DeviceIndex": n}}
@@ -31,16 +28,17 @@ def test_interfaces_are_seen(ec2: Ec2, clock: Clock) -> None:
     assert ended.is_ending
 
 
-def test_earlier_calls_instance(ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_earlier_calls_instance(ec2: Stub, clock: Clock) -> None:
     """Minutes without an answer don't prove that there is no instance of an earlier call."""
-    answer_late(monkeypatch, ec2.client, "describe_instances", clock, 2 * INSTANCE_SEEN.seconds)
-    ec2.lay("describe_instances", *instances("pending"), NOT_FOUND, *instances("running"), **OF_VM)
+    late = ["fault Unavailable"] * 150
+    ec2.lay("describe_instances", *late, *instances("pending"), NOT_FOUND, *instances("running"), **OF_VM)
     found = launches.wait_until_running(ec2.client, VM, is_new=False)
     assert found
     assert found.state == "running"
+    assert clock.now > INSTANCE_SEEN.seconds
 
 
-def test_earlier_calls_instance_is_gone(ec2: Ec2, clock: Clock) -> None:
+def test_earlier_calls_instance_is_gone(ec2: Stub, clock: Clock) -> None:
     """An earlier call's instance that EC2 does not show for minutes is none."""
     ec2.keeps("describe_instances", NOT_FOUND)
     assert launches.wait_until_running(ec2.client, VM, is_new=False) is None

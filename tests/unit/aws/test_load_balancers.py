@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import load_balancers
-from bosh_aws_cpi.aws.load_balancers import Target, record_of, recorded
+from bosh_aws_cpi.aws.load_balancers import Target, record_of
 from bosh_aws_cpi.aws.sdk.timing import TARGETS_DRAINED
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.vm import TargetGroup
@@ -27,11 +27,9 @@ def group(name: str = "web", **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("of_group", "port", "expected"),
     [
-        ({}, None, (None, "")),
         ({}, 8080, (None, "")),
         ({}, 9100, (9100, "")),
         ({"TargetType": "ip"}, None, (8080, "ipv4")),
-        ({"TargetType": "ip"}, 8080, (8080, "ipv4")),
         ({"TargetType": "ip", "IpAddressType": "ipv6"}, 9100, (9100, "ipv6")),
     ],
 )
@@ -79,7 +77,7 @@ NOT_REGISTERED = health("unused", "Target.NotRegistered")
 NO_TARGETS: dict[str, Any] = {"TargetHealthDescriptions": []}
 
 
-@pytest.mark.parametrize("last", [NOT_REGISTERED, NO_TARGETS, "InvalidTarget", "TargetGroupNotFound"])
+@pytest.mark.parametrize("last", [NOT_REGISTERED, NO_TARGETS, "TargetGroupNotFound"])
 def test_drained(elbv2: Stub, last: dict[str, Any] | str) -> None:
     """The wait covers all groups; one that is gone, or that no longer has the target, is not asked again."""
     elbv2.lay("describe_target_health", health("healthy"), DRAINING, last, **TARGET)
@@ -114,35 +112,16 @@ def test_targets_of(elbv2: Stub) -> None:
 
 def test_load_balancers_of(elb: Stub) -> None:
     """The classic load balancers that have the VM are found on all pages."""
-    have = {"a": [VM], "b": ["i-2"], "c": ["i-2", VM], "d": []}
-    entries = [
-        {"LoadBalancerName": name, "Instances": [{"InstanceId": each} for each in vm_cids]}
-        for name, vm_cids in have.items()
+    have = [("a", [VM]), ("b", ["i-2"]), ("c", ["i-2", VM]), ("d", [])]
+    entries: list[dict[str, Any]] = [
+        {"LoadBalancerName": name, "Instances": [{"InstanceId": each} for each in ids]} for name, ids in have
     ]
     elb.lay("describe_load_balancers", {"LoadBalancerDescriptions": entries[:2], "NextMarker": "n"})
     elb.lay("describe_load_balancers", {"LoadBalancerDescriptions": entries[2:]}, Marker="n")
     assert load_balancers.load_balancers_of(elb.client, VM) == ["a", "c"]
 
 
-TARGETS = [Target(ARN, "10.0.1.10", 80), Target(ARN, "i-1", 8080), Target(ARN, "2001:db8::1", 65_535)]
-
-
-def test_recorded() -> None:
-    """Recorded targets are read again; an instance at its group's own port needs no record."""
-    assert list(recorded({"Name": "web/0", **record_of(TARGETS)})) == TARGETS
-    assert record_of([VM_IN_GROUP]) == {}
-
-
 def test_longest_record() -> None:
     """The longest record is within EC2's limits for tags."""
     long = record_of([Target(ARN.replace("/web/", f"/{'w' * 32}/"), ":".join(["2001"] * 8), 65_535)])
     assert [(len(key) <= 127, len(value) <= 255) for key, value in long.items()] == [(True, True)]
-
-
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [("bosh_target_1_80", ""), ("bosh_target_1_80", ARN), ("bosh_target_1_x", f"{ARN} i-1"), ("a_80", "b c")],
-)
-def test_no_record(key: str, value: str) -> None:
-    """A tag that has another form is no record."""
-    assert list(recorded({key: value})) == []

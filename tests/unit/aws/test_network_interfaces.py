@@ -7,8 +7,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces, placement_groups, volumes
+from bosh_aws_cpi.aws.sdk.filters import by_tags
 from bosh_aws_cpi.model import Nic
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.aws.looks import tagged
+from tests.unit.conftest import Clock, Stub
 
 NIC, SUBNET = "eni-1", "subnet-1"
 MAC = "02:00:00:00:00:01"
@@ -30,14 +32,11 @@ IN_USE = ["InvalidNetworkInterface.InUse", "InvalidParameterValue"]
 @pytest.mark.parametrize(
     ("was_seen", "ends"),
     [
-        (True, [{}]),
-        (True, [*IN_USE, {}]),
-        (True, [NOT_FOUND]),
         (True, [IN_USE[0], NOT_FOUND]),
         (False, [NOT_FOUND, NOT_FOUND, *IN_USE, {}]),
     ],
 )
-def test_discard(ec2: Ec2, clock: Clock, ends: list[str | dict[str, Any]], *, was_seen: bool) -> None:
+def test_discard(ec2: Stub, clock: Clock, ends: list[str | dict[str, Any]], *, was_seen: bool) -> None:
     """What EC2 is detaching is deleted later; what is gone is fine, but what is unknown may just be new."""
     ec2.lay("delete_network_interface", *ends, **OF_NIC)
     network_interfaces.discard(ec2.client, NIC, was_seen=was_seen)
@@ -59,7 +58,7 @@ DELETIONS: dict[str, tuple[Callable[..., bool], str]] = {
         ("delete_placement_group", "InvalidPlacementGroup.Unknown", ["InvalidPlacementGroup.InUse"]),
     ],
 )
-def test_idle_deletion(ec2: Ec2, clock: Clock, operation: str, missing: str, in_use: list[str]) -> None:
+def test_idle_deletion(ec2: Stub, clock: Clock, operation: str, missing: str, in_use: list[str]) -> None:
     """What nothing uses is deleted in one attempt; the result says whether it is gone or in use."""
     delete, name = DELETIONS[operation]
     ec2.lay(operation, {}, missing, *in_use, "UnauthorizedOperation", **{name: "x-1"})
@@ -76,7 +75,7 @@ def test_idle_deletion(ec2: Ec2, clock: Clock, operation: str, missing: str, in_
         ("2600::/80", "assign_ipv6_addresses", "Ipv6Prefixes"),
     ],
 )
-def test_delegate(ec2: Ec2, prefix: str, operation: str, name: str) -> None:
+def test_delegate(ec2: Stub, prefix: str, operation: str, name: str) -> None:
     """A prefix is delegated in the way of its family; one that is there already costs no call.
 
     One that the interface has after a refusal was delegated by this call, whose answer was lost.
@@ -97,58 +96,40 @@ def test_delegate(ec2: Ec2, prefix: str, operation: str, name: str) -> None:
             network_interfaces.delegate(ec2.client, Nic(NIC, MAC), prefix)
 
 
-@pytest.mark.parametrize(
-    ("change", "sent"),
-    [
-        (
-            lambda client: network_interfaces.request_public_ip(client, NIC),
-            {"AssociatePublicIpAddress": True},
-        ),
-        (
-            lambda client: network_interfaces.pass_foreign_traffic(client, NIC),
-            {"SourceDestCheck": {"Value": False}},
-        ),
-        (
-            lambda client: network_interfaces.delete_on_termination(client, [Nic(NIC, attachment_id="a")]),
-            {"Attachment": {"AttachmentId": "a", "DeleteOnTermination": True}},
-        ),
-    ],
-)
-def test_change(ec2: Ec2, change: Callable[[Any], None], sent: dict[str, Any]) -> None:
+def test_change(ec2: Stub) -> None:
     """A change is retried while EC2 does not know the interface."""
-    ec2.lay("modify_network_interface_attribute", NOT_FOUND, NOT_FOUND, {}, **OF_NIC, **sent)
-    change(ec2.client)
+    ends = {"AttachmentId": "a", "DeleteOnTermination": True}
+    ec2.lay("modify_network_interface_attribute", NOT_FOUND, NOT_FOUND, {}, **OF_NIC, Attachment=ends)
+    network_interfaces.delete_on_termination(ec2.client, [Nic(NIC, attachment_id="a")])
 
 
-def described(*held: str) -> dict[str, Any]:
-    """Describe what an interface holds: addresses and prefixes."""
-    ipv4, ipv6 = ([each for each in held if (":" in each) is is_ipv6] for is_ipv6 in (False, True))
-    return {
-        "PrivateIpAddresses": [{"PrivateIpAddress": each} for each in ipv4 if "/" not in each],
-        "Ipv6Addresses": [{"Ipv6Address": each} for each in ipv6 if "/" not in each],
-        "Ipv4Prefixes": [{"Ipv4Prefix": each} for each in ipv4 if "/" in each],
-        "Ipv6Prefixes": [{"Ipv6Prefix": each} for each in ipv6 if "/" in each],
-    }
+def test_of_agent(ec2: Stub) -> None:
+    """Only an interface with all of the tags is the agent's, whatever EC2's filter finds."""
+    found = [entry(TagSet=tagged(a="1", b="2")), entry(TagSet=tagged(a="1"), NetworkInterfaceId="eni-2")]
+    filters = [IN_SUBNET, *by_tags({"a": "1", "b": "2"})]
+    ec2.lay("describe_network_interfaces", {"NetworkInterfaces": found}, Filters=filters)
+    (own,) = network_interfaces.of_agent(ec2.client, {"a": "1", "b": "2"}, SUBNET)
+    assert own.nic_id == NIC
 
 
 @pytest.mark.parametrize(
     ("address", "held", "is_holder"),
     [
-        ("10.0.0.5", "10.0.0.0/28", True),
-        ("10.0.0.15", "10.0.0.32/28 10.0.0.0/28", True),
-        ("2600::5", "10.0.0.0/28 2600::/80", True),
-        ("10.0.0.0/28", "10.0.0.99 10.0.0.5", True),
-        ("10.0.0.0/28", "10.0.0.0/28", True),
-        ("2600::/80", "2600::5", True),
-        ("2600::/80", "2600::/80", True),
-        *(
-            (address, held, False)
-            for address in ("10.0.0.5", "2600::5", "10.0.0.0/28", "2600::/80")
-            for held in ("", "10.0.0.16 10.0.1.5 2600:0:0:0:1::5", "10.0.0.16/28 2600:0:0:0:1::/80")
+        (
+            "10.0.0.15",
+            {"Ipv4Prefixes": [{"Ipv4Prefix": "10.0.0.32/28"}, {"Ipv4Prefix": "10.0.0.0/28"}]},
+            True,
+        ),
+        ("2600::5", {"Ipv6Prefixes": [{"Ipv6Prefix": "2600::/80"}]}, True),
+        ("10.0.0.0/28", {"PrivateIpAddresses": [{"PrivateIpAddress": "10.0.0.5"}]}, True),
+        (
+            "2600::/80",
+            {"PrivateIpAddress": "10.0.0.16", "Ipv6Addresses": [{"Ipv6Address": "2601::5"}]},
+            False,
         ),
     ],
 )
-def test_holder_by_prefix(ec2: Ec2, address: str, held: str, *, is_holder: bool) -> None:
+def test_holder_by_prefix(ec2: Stub, address: str, held: dict[str, Any], *, is_holder: bool) -> None:
     """An address within a delegated prefix is held by who has that, and a prefix by who has a part of it."""
     nothing: dict[str, Any] = {"NetworkInterfaces": []}
     if "/" not in address:
@@ -157,7 +138,7 @@ def test_holder_by_prefix(ec2: Ec2, address: str, held: str, *, is_holder: bool)
             "describe_network_interfaces", nothing, Filters=[IN_SUBNET, {"Name": name, "Values": [address]}]
         )
     ec2.lay("describe_network_interfaces", {**nothing, "NextToken": "n"}, Filters=[IN_SUBNET])
-    found = {"NetworkInterfaces": [entry(**described(*held.split()))]}
+    found = {"NetworkInterfaces": [entry(**held)]}
     ec2.lay("describe_network_interfaces", found, Filters=[IN_SUBNET], NextToken="n")
     holder = network_interfaces.holder(ec2.client, SUBNET, address)
     assert (holder and holder.nic_id) == (NIC if is_holder else None)

@@ -9,7 +9,8 @@ from botocore.stub import ANY
 from bosh_aws_cpi.aws import subnets
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.aws.looks import instances
+from tests.unit.conftest import Clock, Stub
 
 SUBNET, TABLE, ACL = "subnet-1", "rtb-1", "acl-1"
 NOT_FOUND = "InvalidSubnetID.NotFound"
@@ -27,7 +28,7 @@ PAIR = {"SubnetId": SUBNET, "RouteTableId": TABLE}
     ],
     ids=["IPv4", "dual-stack", "IPv6-only"],
 )
-def test_find_all(ec2: Ec2, more: dict[str, bool], families: set[str]) -> None:
+def test_find_all(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     """Subnets are asked for together, each once, and have the families and ranges of their addresses."""
     states = {"2600::/64": "associated", "2601::/64": "disassociated"}
     more["Ipv6CidrBlockAssociationSet"] = [  # type: ignore[assignment]
@@ -41,7 +42,7 @@ def test_find_all(ec2: Ec2, more: dict[str, bool], families: set[str]) -> None:
     assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64"]
 
 
-def test_zones(ec2: Ec2) -> None:
+def test_zones(ec2: Stub) -> None:
     """A zone counts in every state in which VMs may run, also while EC2 reports a problem in it."""
     states = ("available", "constrained", "impaired", "information", "unavailable")
     zones = [{"ZoneName": state, "State": state} for state in states]
@@ -49,8 +50,8 @@ def test_zones(ec2: Ec2) -> None:
     assert subnets.zones(ec2.client) == {*states} - {"unavailable"}
 
 
-@pytest.mark.parametrize("tables", [[{"RouteTableId": TABLE}], [{"RouteTableId": "rtb-2"}], []])
-def test_associated_already(ec2: Ec2, tables: list[dict[str, str]]) -> None:
+@pytest.mark.parametrize("tables", [[{"RouteTableId": TABLE}], [{"RouteTableId": "rtb-2"}]])
+def test_associated_already(ec2: Stub, tables: list[dict[str, str]]) -> None:
     """A second association of a subnet that EC2 may not know yet is no error if it has that route table."""
     ec2.lay("associate_route_table", NOT_FOUND, "Resource.AlreadyAssociated", **PAIR)
     ec2.lay("describe_route_tables", {"RouteTables": tables}, **OF_ASSOCIATION)
@@ -63,29 +64,18 @@ def test_associated_already(ec2: Ec2, tables: list[dict[str, str]]) -> None:
 
 def acls(*acl_ids: str) -> list[dict[str, Any]]:
     """Answer with the subnet's network ACL, which another subnet has, too; empty: no association is shown."""
-    return [
-        {
-            "NetworkAcls": [
-                {
-                    "Associations": [
-                        {
-                            "NetworkAclAssociationId": f"aclassoc-{n}",
-                            "SubnetId": subnet_id,
-                            "NetworkAclId": acl_id,
-                        }
-                        for n, subnet_id in enumerate(["subnet-0", SUBNET])
-                    ]
-                }
-            ]
-            if acl_id
-            else []
-        }
-        for acl_id in acl_ids
-    ]
+
+    def association(number: int, subnet_id: str, acl_id: str) -> dict[str, str]:
+        ids = {"SubnetId": subnet_id, "NetworkAclId": acl_id}
+        return {"NetworkAclAssociationId": f"aclassoc-{number}", **ids}
+
+    found = [[association(0, "subnet-0", each), association(1, SUBNET, each)] for each in acl_ids if each]
+    shown: list[dict[str, Any]] = [{"NetworkAcls": [{"Associations": each}]} for each in found]
+    return shown if all(acl_ids) else [{"NetworkAcls": []}, *shown]
 
 
-@pytest.mark.parametrize("now", [ACL, "acl-2", ""])
-def test_replaced_already(ec2: Ec2, now: str) -> None:
+@pytest.mark.parametrize("now", [ACL, "acl-2"])
+def test_replaced_already(ec2: Stub, now: str) -> None:
     """A refused replacement is no error if the subnet has that network ACL: its answer was lost."""
     ec2.lay("describe_network_acls", *acls("", "acl-2"), **OF_ASSOCIATION)  # it may not be visible yet
     replacement = {"AssociationId": "aclassoc-1", "NetworkAclId": ACL}
@@ -98,7 +88,7 @@ def test_replaced_already(ec2: Ec2, now: str) -> None:
             subnets.use_acl(ec2.client, SUBNET, ACL)
 
 
-def test_same_acl(ec2: Ec2) -> None:
+def test_same_acl(ec2: Stub) -> None:
     """If the subnet already has the network ACL, nothing is changed."""
     ec2.lay("describe_network_acls", *acls(ACL), **OF_ASSOCIATION)
     subnets.use_acl(ec2.client, SUBNET, ACL)
@@ -108,20 +98,28 @@ IN_SUBNET = {"Filters": [{"Name": "subnet-id", "Values": [SUBNET]}]}
 LEAKED = {"NetworkInterfaceId": "eni-1", "Status": "available", "Description": "of a function"}
 
 
-@pytest.mark.parametrize("is_managed", [True, False])
+@pytest.mark.parametrize(
+    ("nic", "is_waited_for"),
+    [({}, True), ({"RequesterManaged": True}, False), ({"Attachment": {"InstanceId": "i-1"}}, False)],
+    ids=["leaked", "managed", "of an instance"],
+)
 def test_interfaces_that_stay(
-    ec2: Ec2, clock: Clock, monkeypatch: pytest.MonkeyPatch, *, is_managed: bool
+    ec2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch, nic: dict[str, Any], *, is_waited_for: bool
 ) -> None:
-    """One that AWS manages for somebody is an error at once, others after a wait; the first are named."""
-    monkeypatch.setattr(timing, "SUBNET_RELEASED", timing.SUBNET_RELEASED if is_managed else timing.AT_ONCE)
-    many = [{**LEAKED, "NetworkInterfaceId": f"eni-{n}", "RequesterManaged": is_managed} for n in range(11)]
-    looks = [{"NetworkInterfaces": many}] * (1 if is_managed else 2)
+    """One that AWS or an instance keeps is an error at once, others after a wait; the first are named."""
+    monkeypatch.setattr(
+        timing, "SUBNET_RELEASED", timing.AT_ONCE if is_waited_for else timing.SUBNET_RELEASED
+    )
+    many = [{**LEAKED, "NetworkInterfaceId": f"eni-{n}", **nic} for n in range(11)]
+    looks = [{"NetworkInterfaces": many}] * (2 if is_waited_for else 1)
     ec2.lay("delete_subnet", "DependencyViolation", SubnetId=SUBNET)
     ec2.lay("describe_network_interfaces", *looks, **IN_SUBNET)
+    if "Attachment" in nic:
+        alive = {"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}
+        asked = [{"Name": "instance-id", "Values": ["i-1"]}, alive]
+        ec2.lay("describe_instances", *instances("stopped"), Filters=asked)
     ec2.lay("create_tags", {}, Resources=[SUBNET], Tags=[{"Key": "bosh_delete_failed", "Value": ANY}])
-    with pytest.raises(
-        CloudError, match=r"eni-9 \(available, of a function\), ….*DependencyViolation"
-    ) as caught:
+    with pytest.raises(CloudError, match=r"eni-9 \(available, [^)]*\), ….*DependencyViolation") as caught:
         subnets.delete(ec2.client, SUBNET)
     assert "eni-10" not in caught.value.message
     assert clock.pauses == []

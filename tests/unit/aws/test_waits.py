@@ -1,7 +1,6 @@
 """Every wait, through the orders of states that AWS shows."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import pytest
@@ -21,7 +20,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed, VMNotFound
 from tests.unit.aws import looks
 from tests.unit.aws.looks import AMI, DISK, OF_AMI, OF_DISK, OF_VM, OTHER_VM, VM
-from tests.unit.conftest import Clock, Ec2
+from tests.unit.conftest import Clock, Stub
 
 SNAPSHOT, NIC, SUBNET = "snap-1", "eni-1", "subnet-1"
 
@@ -31,19 +30,19 @@ class Wait(NamedTuple):
 
     Attributes:
         begin: Waits, with a client of EC2.
-        operation: The call that looks.
+        look: What the call that looks answers, by the resource's state.
+        operation: That call.
         asked: Its parameters.
-        look: Its answer, by the resource's state.
         unknown: The code of its refusal when EC2 does not know the resource.
     """
 
     begin: Callable[[Any], object]
+    look: Callable[[str], dict[str, Any]]
     operation: str
     asked: dict[str, Any]
-    look: Callable[[str], dict[str, Any]]
     unknown: str
 
-    def lay(self, ec2: Ec2, states: str) -> None:
+    def lay(self, ec2: Stub, states: str) -> None:
         """Lay out one look after the other: a state, "?" where EC2 does not know it, "-" for no entry."""
         special: dict[str, Any] = {"?": self.unknown, "lost": "lost", "fault": "fault Unavailable", "-": {}}
         for state in states.split():
@@ -89,53 +88,34 @@ def _instance(state: str) -> dict[str, Any]:
     return looks.instances(state)[0]
 
 
-NO_VOLUME, NO_INSTANCE = "InvalidVolume.NotFound", "InvalidInstanceID.NotFound"
-NIC_WAIT = partial(network_interfaces.wait_until_usable, nic_id=NIC, is_launched=lambda vm_cid: vm_cid == VM)
-OF_SNAPSHOT = {"SnapshotIds": [SNAPSHOT]}
-OF_SUBNET = {"SubnetIds": [SUBNET]}
-OF_NIC = {"NetworkInterfaceIds": [NIC]}
+OF_VOLUME = ("describe_volumes", OF_DISK, "InvalidVolume.NotFound")
+OF_INSTANCE = ("describe_instances", OF_VM, "InvalidInstanceID.NotFound")
+OF_IMAGE = ("describe_images", OF_AMI, "InvalidAMIID.NotFound")
+OF_SNAPSHOT = ("describe_snapshots", {"SnapshotIds": [SNAPSHOT]}, "InvalidSnapshot.NotFound")
+OF_SUBNET = ("describe_subnets", {"SubnetIds": [SUBNET]}, "InvalidSubnetID.NotFound")
+OF_NIC = (
+    *("describe_network_interfaces", {"NetworkInterfaceIds": [NIC]}),
+    "InvalidNetworkInterfaceID.NotFound",
+)
 
 
-def _of_disk(wait: Callable[..., None], look: Callable[[str], dict[str, Any]] = _volume) -> Wait:
-    return Wait(partial(wait, disk_cid=DISK), "describe_volumes", OF_DISK, look, NO_VOLUME)
-
-
-def _of_vm(wait: Callable[..., object]) -> Wait:
-    return Wait(partial(wait, vm_cid=VM), "describe_instances", OF_VM, _instance, NO_INSTANCE)
+def is_launched(vm_cid: str) -> bool:
+    """Only the one VM is launched."""
+    return vm_cid == VM
 
 
 WAITS: dict[str, Wait] = {
-    "volume": _of_disk(volumes.wait_until_available),
-    "deleted volume": _of_disk(volumes.wait_until_deleted),
-    "attachment": _of_disk(partial(attachments.wait_until_attached, vm_cid=VM), _attachment),
-    "detachment": _of_disk(partial(attachments.wait_until_detached, vm_cid=VM), _attachment),
-    "instance": _of_vm(launches.wait_until_running),
-    "ended instance": _of_vm(instances.wait_until_terminated),
-    "reboot": _of_vm(instances.reboot),
-    "image": Wait(
-        partial(images.wait_until_available, ami_id=AMI),
-        "describe_images",
-        OF_AMI,
-        _image,
-        "InvalidAMIID.NotFound",
-    ),
-    "snapshot": Wait(
-        partial(snapshots.wait_until_completed, snapshot_id=SNAPSHOT),
-        "describe_snapshots",
-        OF_SNAPSHOT,
-        _snapshot,
-        "InvalidSnapshot.NotFound",
-    ),
-    "subnet": Wait(
-        partial(subnets.wait_until_available, subnet_id=SUBNET),
-        "describe_subnets",
-        OF_SUBNET,
-        _subnet,
-        "InvalidSubnetID.NotFound",
-    ),
-    "interface": Wait(
-        NIC_WAIT, "describe_network_interfaces", OF_NIC, _nic, "InvalidNetworkInterfaceID.NotFound"
-    ),
+    "volume": Wait(lambda ec2: volumes.wait_until_available(ec2, DISK), _volume, *OF_VOLUME),
+    "deleted volume": Wait(lambda ec2: volumes.wait_until_deleted(ec2, DISK), _volume, *OF_VOLUME),
+    "attachment": Wait(lambda ec2: attachments.wait_until_attached(ec2, DISK, VM), _attachment, *OF_VOLUME),
+    "detachment": Wait(lambda ec2: attachments.wait_until_detached(ec2, DISK, VM), _attachment, *OF_VOLUME),
+    "instance": Wait(lambda ec2: launches.wait_until_running(ec2, VM), _instance, *OF_INSTANCE),
+    "ended instance": Wait(lambda ec2: instances.wait_until_terminated(ec2, VM), _instance, *OF_INSTANCE),
+    "reboot": Wait(lambda ec2: instances.reboot(ec2, VM), _instance, *OF_INSTANCE),
+    "image": Wait(lambda ec2: images.wait_until_available(ec2, AMI), _image, *OF_IMAGE),
+    "snapshot": Wait(lambda ec2: snapshots.wait_until_completed(ec2, SNAPSHOT), _snapshot, *OF_SNAPSHOT),
+    "subnet": Wait(lambda ec2: subnets.wait_until_available(ec2, SUBNET), _subnet, *OF_SUBNET),
+    "interface": Wait(lambda ec2: network_interfaces.wait_until_usable(ec2, NIC, is_launched), _nic, *OF_NIC),
 }
 
 
@@ -143,7 +123,6 @@ WAITS: dict[str, Wait] = {
     ("name", "states"),
     [
         ("volume", "? ? creating lost fault available"),
-        ("volume", "in-use"),
         ("deleted volume", "available deleting ?"),
         ("deleted volume", "in-use deleted"),
         ("attachment", "off other attaching busy attached"),
@@ -165,7 +144,7 @@ WAITS: dict[str, Wait] = {
         ("ended instance", "shutting-down -"),
     ],
 )
-def test_reached(ec2: Ec2, name: str, states: str) -> None:
+def test_reached(ec2: Stub, name: str, states: str) -> None:
     """A wait goes on while AWS does not know what is new, is on the way, or does not answer; then it ends."""
     wait = WAITS[name]
     wait.lay(ec2, states)
@@ -175,10 +154,7 @@ def test_reached(ec2: Ec2, name: str, states: str) -> None:
 @pytest.mark.parametrize(
     ("name", "states", "error", "said"),
     [
-        *(
-            ("volume", f"creating {state}", volumes.NotCreated, "KMS key")
-            for state in ("error", "deleting", "deleted")
-        ),
+        *(("volume", f"creating {state}", volumes.NotCreated, "KMS key") for state in ("error", "deleting")),
         ("volume", "? ? creating ?", volumes.NotCreated, "it is gone.*KMS key"),
         *(
             ("attachment", states, CloudError, "detached from instance .*is the VM terminating")
@@ -192,16 +168,13 @@ def test_reached(ec2: Ec2, name: str, states: str) -> None:
         ("image", "pending -", images.NotCreated, "is gone"),
         ("snapshot", "pending error", CloudError, "no key"),
         ("snapshot", "? pending ?", CloudError, "is gone"),
-        *(
-            ("subnet", f"pending {state}", CloudError, state)
-            for state in ("failed", "failed-insufficient-capacity")
-        ),
+        ("subnet", "pending failed-insufficient-capacity", CloudError, "failed-insufficient-capacity"),
         ("subnet", "available/associating available/failing", CloudError, "failing"),
         ("interface", "in-use ?", NicGone, "is gone"),
         *(("reboot", states, VMNotFound, VM) for states in ("?", "terminated", "stopping terminated")),
     ],
 )
-def test_failed(ec2: Ec2, name: str, states: str, error: type[Exception], said: str) -> None:
+def test_failed(ec2: Stub, name: str, states: str, error: type[Exception], said: str) -> None:
     """A wait for what will not come, or was seen and is gone, ends at once, with the reason."""
     wait = WAITS[name]
     wait.lay(ec2, states)
@@ -220,7 +193,7 @@ def test_failed(ec2: Ec2, name: str, states: str, error: type[Exception], said: 
         ("instance", timing.INSTANCE_RUNNING.seconds, VMCreationFailed),
     ],
 )
-def test_never_seen(ec2: Ec2, clock: Clock, name: str, seconds: float, error: type[Exception]) -> None:
+def test_never_seen(ec2: Stub, clock: Clock, name: str, seconds: float, error: type[Exception]) -> None:
     """What AWS never shows counts as gone after a while; but this call's own instance exists."""
     wait = WAITS[name]
     ec2.keeps(wait.operation, wait.unknown)
@@ -245,7 +218,7 @@ def test_never_seen(ec2: Ec2, clock: Clock, name: str, seconds: float, error: ty
         ("reboot", "stopping", timing.INSTANCE_STOPPED),
     ],
 )
-def test_time_out(ec2: Ec2, clock: Clock, name: str, state: str, policy: timing.Policy) -> None:
+def test_time_out(ec2: Stub, clock: Clock, name: str, state: str, policy: timing.Policy) -> None:
     """A state that does not come in time is an error with the state seen last; the resource is not gone."""
     wait = WAITS[name]
     ec2.keeps(wait.operation, wait.look(state))

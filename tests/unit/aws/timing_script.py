@@ -8,7 +8,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call, remember_call
-from tests.unit.conftest import Clock
 
 
 def ago(age: timedelta) -> datetime:
@@ -37,20 +36,6 @@ def knowing(error: Exception, call: Call | None) -> Exception:
     elif call is not None:
         setattr(error, CALL, call)
     return error
-
-
-def answer_late(
-    monkeypatch: pytest.MonkeyPatch, client: Any, operation: str, clock: Clock, seconds: float
-) -> None:
-    """Have AWS answer an operation with a fault for so many seconds of the clock."""
-    answer = getattr(client, operation)
-
-    def ask(**arguments: Any) -> Any:
-        if clock.now < seconds:
-            raise fault("Unavailable")
-        return answer(**arguments)
-
-    monkeypatch.setattr(client, operation, ask)
 
 
 class Script:

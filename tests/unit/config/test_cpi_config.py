@@ -127,6 +127,20 @@ def test_other_sections() -> None:
     assert parse(agent=None, registry=None, debug=None).agent == {}
 
 
+@pytest.mark.parametrize(
+    ("aws", "looks"),
+    [
+        ({}, True),
+        ({"fast_path_delete": True}, False),
+        ({"fast_path_delete": True, "deregister_on_delete": True}, True),
+        ({"fast_path_delete": True, "skip_os_shutdown": False}, True),
+    ],
+)
+def test_deletion_that_looks(aws: dict[str, Any], *, looks: bool) -> None:
+    """On the fast path, delete_vm sees the VM's tags only for a deregistration or a skipped shutdown."""
+    assert parse(aws).aws.looks_at_deleted_vms is looks
+
+
 def test_secrets_in_sight() -> None:
     """A configuration that is printed shows no secret."""
     whole = parse(

@@ -60,17 +60,6 @@ def test_failure(notes: list[str], program_log: ProgramLog) -> None:
     assert [said.text.partition(": ")[2] for said in errors] == ["c's entry: OSError: bad", "a: OSError: bad"]
 
 
-def test_nothing_made(notes: list[str], program_log: ProgramLog) -> None:
-    """A step that created nothing has nothing to discard, and nothing is said of it."""
-
-    def create() -> str:
-        raise LookupError
-
-    with pytest.raises(LookupError):
-        undoing(Undo(), lambda undo: undo.create(create, notes.append))
-    assert (notes, program_log.records) == ([], [])
-
-
 @pytest.mark.parametrize("when", ["between steps", "within a step"])
 def test_signal(notes: list[str], when: str) -> None:
     """A signal between steps ends the call; one within a step waits until its undo is armed."""

@@ -10,21 +10,10 @@ from bosh_aws_cpi.plan import agent_settings
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.block_devices import BlockDevices
 
-MANUAL = {
-    "type": "manual",
-    "ip": "10.0.0.5",
-    "netmask": "255.255.255.0",
-    "gateway": "10.0.0.1",
-    "dns": ["10.0.0.2"],
-    "default": ["dns", "gateway"],
-    "cloud_properties": {"subnet": "subnet-1"},
-}
-DYNAMIC = {"type": "dynamic", "dns": ["8.8.8.8"], "cloud_properties": {"subnet": "subnet-1"}}
+MANUAL = {"type": "manual", "ip": "10.0.0.5", "dns": ["10.0.0.2"]}
+DYNAMIC = {"type": "dynamic", "dns": ["8.8.8.8"]}
 VIP = {"type": "vip", "ip": "52.1.2.3", "dns": ["9.9.9.9"]}
-NETWORKS: dict[str, Any] = {"v": VIP, "d": DYNAMIC, "a": MANUAL}
 MACS = {"a": "02:00:00:00:00:01"}
-ENVIRONMENT = {"bosh": {"password": "p", "tags": {"a": 1}}}
-AGENT = {"mbus": "nats://m", "ntp": ["n"]}
 DEVICES = BlockDevices([], "/dev/sdb")
 
 
@@ -32,9 +21,9 @@ def facts(**given: Any) -> AgentSettingsInput:
     """Describe a VM, as it mostly is but for what is given."""
     whole: dict[str, Any] = {
         "agent_id": "agent-1",
-        "networks": NETWORKS,
-        "environment": ENVIRONMENT,
-        "agent": AGENT,
+        "networks": {"a": MANUAL},
+        "environment": {},
+        "agent": {},
         "registry_endpoint": None,
         "root_device_name": "/dev/sda1",
         **given,
@@ -55,7 +44,6 @@ def test_name_of_the_vm() -> None:
     ("networks", "dns"),
     [
         ({"v": VIP, "d": DYNAMIC}, None),
-        ({"a": {"ip": "10.0.0.5"}}, None),
         ({"a": {"dns": []}, "b": {"dns": None}, "c": {"dns": ["1.1.1.1"]}}, {"nameserver": ["1.1.1.1"]}),
         ({"a": {"type": None, "dns": ["1.1.1.1"]}, "b": MANUAL}, {"nameserver": ["1.1.1.1"]}),
         ({"d": DYNAMIC, "a": MANUAL}, {"nameserver": ["10.0.0.2"]}),

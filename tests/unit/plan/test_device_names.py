@@ -9,46 +9,10 @@ from bosh_aws_cpi.plan.device_names import (
     FURTHER_DISK_NAMES,
     free_names,
     further_names,
-    guest_path,
     guest_paths,
 )
 
 ALL = [f"/dev/sd{letter}" for letter in "fghijklmnop"]
-
-
-@pytest.mark.parametrize(
-    ("taken", "expected"),
-    [
-        ([], "/dev/sdf"),
-        (["/dev/xvda", "/dev/sdb"], "/dev/sdf"),
-        (["/dev/sdf"], "/dev/sdg"),
-        (["/dev/xvdf", "/dev/sdg"], "/dev/sdh"),
-        (["/dev/sdg"], "/dev/sdf"),
-        (ALL[:-1], "/dev/sdp"),
-        ([name for name in ALL if name != "/dev/sdk"], "/dev/sdk"),
-    ],
-)
-def test_first_free_name(taken: list[str], expected: str) -> None:
-    """A disk takes the first free name from /dev/sdf to /dev/sdp; /dev/xvdf takes /dev/sdf too."""
-    assert free_names(taken)[0] == expected
-
-
-@pytest.mark.parametrize("prefix", ["/dev/sd", "/dev/xvd"])
-def test_no_free_name(prefix: str) -> None:
-    """An instance with eleven disks has no usual name left."""
-    assert free_names([name.replace("/dev/sd", prefix) for name in ALL]) == []
-
-
-@pytest.mark.parametrize(
-    ("nvme", "expected"),
-    [
-        (True, "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_vol0123abc"),
-        (False, "/dev/sdf"),
-    ],
-)
-def test_guest_path(*, nvme: bool, expected: str) -> None:
-    """On Nitro the agent finds a disk by the volume's id without its hyphen, elsewhere by its name."""
-    assert guest_path("/dev/sdf", "vol-0123abc", InstanceTypeFacts("t", ebs_needs_nvme_path=nvme)) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,10 +39,8 @@ def test_no_further_name() -> None:
 @pytest.mark.parametrize(
     ("kind", "facts", "disks", "first"),
     [
-        ("hvm", {"max_ebs_attachments": 27}, 12, "/dev/xvdba"),
         ("hvm", {"max_ebs_attachments": 27}, 26, "/dev/xvdba"),
         ("hvm", {"max_ebs_attachments": 27}, 27, None),
-        ("hvm", {"max_ebs_attachments": 0}, 12, None),
         ("hvm", {"max_ebs_attachments": 40, "ebs_needs_nvme_path": False}, 12, None),
         ("paravirtual", {"max_ebs_attachments": 40}, 12, None),
         ("hvm", {"max_ebs_attachments": 27, "store_disks": 4, "store_is_nvme": True}, 12, "/dev/xvdba"),

@@ -51,9 +51,7 @@ def test_raw_with_an_unknown_kind_of_image() -> None:
     assert len(plan(NVME, kind="not-made-yet", raw_instance_storage=True).raw_ephemeral) == 2
 
 
-@pytest.mark.parametrize(
-    ("disk", "size"), [({}, 10), ({"size": 2048}, 2), ({"type": "gp3", "size": None}, 10)]
-)
+@pytest.mark.parametrize(("disk", "size"), [({"size": 2048}, 2), ({"type": "gp3", "size": None}, 10)])
 def test_ephemeral_disk_beside_a_raw_store(disk: dict[str, Any], size: int) -> None:
     """The ephemeral disk does not stand in for an instance store that the agent uses itself."""
     known = xen("i3.large", store_disks=1, store_gib=475, store_is_nvme=True)

@@ -7,15 +7,12 @@ from botocore.loaders import create_loader
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
-from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import (
     check_architecture,
     default_ephemeral_gib,
     static_facts,
 )
-from bosh_aws_cpi.plan.type_options import planned
 from bosh_aws_cpi.plan.type_table import UNLISTED_TYPES, names
-from bosh_aws_cpi.properties.vm import VmProperties
 
 FIRST_DISK_GIB = """
 m1.small 160  m1.medium 410  m1.large 420  m1.xlarge 420  c1.medium 350  c1.xlarge 420  cc2.8xlarge 840
@@ -53,8 +50,7 @@ def test_default_ephemeral_size() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *("m5.large", "c5d.large", "m5d.large", "g4dn.xlarge", "t3.micro", "i3.metal", "i4g.large"),
-        *("m6id.metal", "i4i.12xlarge", "i4i.24xlarge", "x1e.xlarge", "nonsense", "i3", "", "i3.large.extra"),
+        *("m5.large", "m5d.large", "i3.metal", "i4g.large", "m6id.metal", "i4i.12xlarge", "nonsense", "i3"),
     ],
 )
 def test_other_ephemeral_sizes(name: str) -> None:
@@ -65,13 +61,8 @@ def test_other_ephemeral_sizes(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "nvme"),
     [
-        *(("m5.large", True), ("t3.micro", True), ("c5d.large", True), ("i3en.large", True)),
-        *(("m6id.large", True), ("p3dn.24xlarge", True), ("u-6tb1.metal", True), ("m7i-flex.large", True)),
-        *(("a1.medium", True), ("i3.metal", True), ("x2idn.16xlarge", True), ("not-made-yet.large", True)),
-        *(("t1.micro", False), ("t2.nano", False), ("m4.large", False), ("m3.medium", False)),
-        *(("c4.large", False), ("r4.large", False), ("i3.large", False), ("i2.xlarge", False)),
-        *(("d2.xlarge", False), ("g3s.xlarge", False), ("p3.2xlarge", False), ("f1.2xlarge", False)),
-        *(("h1.2xlarge", False), ("x1e.xlarge", False)),
+        *(("m5.large", True), ("p3dn.24xlarge", True), ("i3.metal", True), ("not-made-yet.large", True)),
+        *(("t1.micro", False), ("m4.large", False), ("i3.large", False), ("p3.2xlarge", False)),
     ],
 )
 def test_nvme_paths(name: str, *, nvme: bool) -> None:
@@ -87,8 +78,6 @@ xen = partial(InstanceTypeFacts, ebs_needs_nvme_path=False)
 @pytest.mark.parametrize(
     "facts",
     [
-        nitro("m5.large", architectures=INTEL),
-        nitro("t3.micro", architectures=INTEL, is_burstable=True),
         nitro("t4g.micro", architectures=frozenset({"arm64"}), is_burstable=True),
         xen("i3.large", architectures=INTEL, store_disks=1, store_gib=475, store_is_nvme=True),
         xen("d2.xlarge", architectures=INTEL, store_disks=3, store_gib=2048),
@@ -102,10 +91,7 @@ def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
     assert static_facts(facts.name).replaced(max_ebs_attachments=0) == facts
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["not-made-yet.large", "nonsense", "", " ", "\n", "\n[", "]\n[", "]\n", "m5.", "c5.large c5a.large"],
-)
+@pytest.mark.parametrize("name", ["not-made-yet.large", "", "]\n[", "m5.", "c5.large c5a.large"])
 def test_types_of_no_table(name: str) -> None:
     """A type that is in no table counts as Nitro; EC2 knows the rest."""
     assert static_facts(name) == nitro(name)
@@ -114,14 +100,6 @@ def test_types_of_no_table(name: str) -> None:
 def test_types_that_ec2_lists_no_more() -> None:
     """Types that the generated table lacks are in another table; no type is in both."""
     assert UNLISTED_TYPES.keys().isdisjoint(names())
-    assert static_facts("i3.metal") == nitro(
-        "i3.metal",
-        architectures=INTEL,
-        store_disks=8,
-        store_gib=1900,
-        store_is_nvme=True,
-        max_ebs_attachments=31,
-    )
     assert static_facts("g2.8xlarge") == xen(
         "g2.8xlarge", architectures=INTEL, ebs_optimized="unsupported", store_disks=2, store_gib=120
     )
@@ -143,8 +121,7 @@ def image(architecture: str) -> Image:
 @pytest.mark.parametrize(
     ("architecture", "runs"),
     [
-        *(("x86_64", {"x86_64"}), ("i386", {"i386", "x86_64"}), ("arm64", {"arm64"})),
-        *(("arm64", set()), ("", {"x86_64"}), ("", set())),
+        *(("i386", {"i386", "x86_64"}), ("arm64", {"arm64"}), ("arm64", set()), ("", {"x86_64"})),
     ],
 )
 def test_architecture_that_fits(architecture: str, runs: set[str]) -> None:
@@ -155,14 +132,3 @@ def test_architecture_that_fits(architecture: str, runs: set[str]) -> None:
     for other in others:
         with pytest.raises(CloudError):
             check_architecture(image(other), facts)
-
-
-def test_ebs_optimized() -> None:
-    """Only a type that can't be EBS-optimised refuses it, and only when it is asked for."""
-    for support in ("default", "supported", "unsupported"):
-        facts = InstanceTypeFacts("t2.micro", ebs_needs_nvme_path=False, ebs_optimized=support)
-        for is_asked in (False, True):
-            properties = VmProperties(ebs_optimized=is_asked)
-            texts = [each.text for each in planned(properties, image("x86_64"), facts, DiskDefaults())[1]]
-            wanted = ["ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised"]
-            assert texts == (wanted if is_asked and support == "unsupported" else [])

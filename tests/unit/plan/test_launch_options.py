@@ -16,7 +16,6 @@ TYPES = {
 }
 ON_DEMAND = ["m5.large (on demand)", "i3.large (on demand)"]
 SPOT = ["m5.large (spot)", "i3.large (spot)"]
-BLOCK = {"id": "cr-1", "market": "capacity-block"}
 
 
 def options(**given: Any) -> list[LaunchOption]:
@@ -37,7 +36,6 @@ def options(**given: Any) -> list[LaunchOption]:
         ({"instance_type_fallbacks": ["m5.large", "i3.large", "i3.large"]}, ON_DEMAND),
         ({"spot_bid_price": 1}, SPOT),
         ({"spot": True}, SPOT),
-        ({"spot": False}, ON_DEMAND),
         ({"spot_bid_price": 1, "spot_ondemand_fallback": True}, [*SPOT, *ON_DEMAND]),
         ({"capacity_reservation": {"preference": "open"}}, ON_DEMAND),
         (
@@ -45,7 +43,6 @@ def options(**given: Any) -> list[LaunchOption]:
             ["m5.large (reserved)", "i3.large (reserved)"],
         ),
         ({"capacity_reservation": {"id": "cr-1"}}, ["m5.large (reserved)", "i3.large (on demand)"]),
-        ({"capacity_reservation": BLOCK}, ["m5.large (capacity-block)", "i3.large (on demand)"]),
         (
             {"capacity_reservation": {"resource_group_arn": "arn", "market": "capacity-block"}},
             ["m5.large (capacity-block)", "i3.large (on demand)"],
@@ -57,14 +54,11 @@ def test_order(given: dict[str, Any], expected: list[str]) -> None:
     assert [str(option) for option in options(**given)] == expected
 
 
-@pytest.mark.parametrize(
-    ("reservation", "way"), [({"id": "cr-1"}, "m5.large (reserved)"), (BLOCK, "m5.large (capacity-block)")]
-)
-def test_own_fallback(reservation: dict[str, str], way: str) -> None:
+def test_own_fallback() -> None:
     """The type of a reservation may be its own fallback, on demand."""
-    fallbacks = ["i3.large", "m5.large", "i3.large"]
+    reservation, fallbacks = {"id": "cr-1"}, ["i3.large", "m5.large", "i3.large"]
     made = options(capacity_reservation=reservation, instance_type_fallbacks=fallbacks)
-    assert [str(option) for option in made] == [way, *reversed(ON_DEMAND)]
+    assert [str(option) for option in made] == ["m5.large (reserved)", *reversed(ON_DEMAND)]
 
 
 def test_preferring_spread() -> None:

@@ -5,26 +5,16 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.model import NicPlan, Vip
+from bosh_aws_cpi.model import NicPlan
 from bosh_aws_cpi.plan import nics
-from bosh_aws_cpi.properties.network import Network, parse_networks
+from bosh_aws_cpi.properties.network import parse_networks
 
-IP = "52.1.2.3"
+VIP = {"type": "vip", "ip": "52.1.2.3"}
 
 
 def manual(ip: str, subnet: str = "subnet-1", **more: Any) -> dict[str, Any]:
     """Describe a manual network."""
     return {"ip": ip, "cloud_properties": {"subnet": subnet}, **more}
-
-
-def dynamic(**more: Any) -> dict[str, Any]:
-    """Describe a dynamic network."""
-    return {"type": "dynamic", "cloud_properties": {"subnet": "subnet-1"}, **more}
-
-
-def vip(ip: str | None = IP, **more: Any) -> dict[str, Any]:
-    """Describe a vip network."""
-    return {"type": "vip", "ip": ip, **more}
 
 
 IPV4 = manual("10.0.0.5", nic_group="g")
@@ -38,11 +28,9 @@ NEXT_WIDE = manual("2600:0:0:0:2::", nic_group="g", prefix=80)
 @pytest.mark.parametrize(
     ("networks", "addresses", "prefixes"),
     [
-        ([IPV4, NARROW], ("10.0.0.5", None), ("10.0.0.16/28", None)),
         ([NARROW, IPV4], ("10.0.0.5", None), ("10.0.0.16/28", None)),
         ([IPV4, IPV6, WIDE, NARROW], ("10.0.0.5", "2600::5"), ("10.0.0.16/28", "2600::1:0:0:0/80")),
         ([IPV6, NARROW], (None, "2600::5"), ("10.0.0.16/28", None)),
-        ([IPV4, WIDE], ("10.0.0.5", None), (None, "2600::1:0:0:0/80")),
         (
             [IPV4, NARROW, NEXT_NARROW, NEXT_WIDE, WIDE],
             ("10.0.0.5", None),
@@ -99,13 +87,11 @@ def test_addresses_that_overlap(networks: dict[str, Any], said: str) -> None:
     "networks",
     [
         {"a": manual("10.0.0.5"), "b": manual("10.0.0.5", "subnet-2")},
-        {"a": manual("10.0.0.5"), "b": manual("10.0.0.6")},
         {"a": manual("10.0.0.32"), "b": IPV4, "c": NARROW},
         {"a": manual("10.0.0.17", "subnet-2"), "b": IPV4, "c": NARROW},
-        {"a": manual("10.0.0.6"), "b": manual("2600::6")},
         {"a": manual("10.0.0.5", nic_group="g"), "b": manual("10.0.0.5", nic_group="g")},
     ],
-    ids=["subnets", "addresses", "beside a prefix", "prefix of another subnet", "kinds", "one interface"],
+    ids=["subnets", "beside a prefix", "prefix of another subnet", "one interface"],
 )
 def test_addresses_that_do_not_meet(networks: dict[str, Any]) -> None:
     """Addresses that differ, one in two subnets, or one twice for one interface are fine."""
@@ -113,54 +99,10 @@ def test_addresses_that_do_not_meet(networks: dict[str, Any]) -> None:
     assert {plan.subnet_id for plan in nics.nic_plans(parse_networks(networks))} == subnets
 
 
-def vip_plan(networks: dict[str, Any]) -> Vip | None:
-    """Plan the elastic IP."""
-    named = parse_networks(networks)
-    return nics.vip_plan(named, nics.nic_plans(named))
-
-
-TWO = {"a": manual("10.0.0.5", nic_group="g"), "b": manual("10.0.1.5"), "d": dynamic(nic_group="h")}
-
-
-@pytest.mark.parametrize(
-    ("wanted", "index"),
-    [(None, 0), ("g", 0), ("b", 1), ("d", 2), ("h", 2), ("unknown", 0), ("v", 0), ("a", 0)],
-)
-def test_elastic_ip(wanted: str | None, index: int) -> None:
-    """The elastic IP goes to the interface that nic_group names, else to the first one."""
-    assert vip_plan({"v": vip(nic_group=wanted), **TWO}) == Vip(IP, index)
-
-
-@pytest.mark.parametrize("ips", [(IP, "52.1.2.4"), (IP, IP), (None, None)])
-def test_two_elastic_ips(ips: tuple[str | None, str | None]) -> None:
+def test_two_elastic_ips() -> None:
     """A second vip network is refused by its name."""
+    named = parse_networks({"v": VIP, "a": manual("10.0.0.5"), "w": VIP})
     with pytest.raises(CloudError) as caught:
-        vip_plan({"v": vip(ips[0]), **TWO, "w": vip(ips[1])})
+        nics.vip_plan(named, nics.nic_plans(named))
     assert caught.value.message.startswith("More than one vip network for 'w'. ")
     assert "has that of vip network 'v' already" in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("networks", "expected"),
-    [
-        ({"a": manual("10.0.0.5")}, False),
-        ({"a": manual("10.0.0.5"), "v": vip()}, False),
-        ({"d": dynamic()}, False),
-        ({"a": IPV4, "b": IPV6}, True),
-        ({"a": manual("10.0.0.5"), "d": dynamic()}, True),
-        ({"d": dynamic(), "e": dynamic()}, True),
-    ],
-)
-def test_made_first(networks: dict[str, Any], *, expected: bool) -> None:
-    """With several networks the agent needs MACs to tell them apart: the interfaces are made first then."""
-    assert nics.are_created_first(parse_networks(networks)) is expected
-
-
-def test_mac_addresses() -> None:
-    """Each manual network has the MAC of its interface; dynamic networks have no MAC."""
-    named: dict[str, Network] = parse_networks(
-        {"a": IPV4, "b": manual("10.0.1.5"), "c": IPV6, "d": dynamic()}
-    )
-    plans = nics.nic_plans(named)
-    assert nics.mac_addresses(plans, ["m0", "m1", "m2"]) == {"a": "m0", "c": "m0", "b": "m1"}
-    assert nics.mac_addresses(plans, []) == {}

@@ -12,7 +12,6 @@ from bosh_aws_cpi.plan import tags
     [
         ({"deployment": "d", "index": "1"}, "/dev/xvdba", "d/1/xvdba"),
         ({"deployment": "", "job": None, "index": 0}, "/dev/sdf", "0/sdf"),
-        ({}, "/dev/sdf", "sdf"),
         ({}, None, ""),
     ],
 )

@@ -13,13 +13,10 @@ from bosh_aws_cpi.tag_names import OWN
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        ("text", "text"),
         ("", ""),
         (0, "0"),
-        (12, "12"),
         (1.5, "1.5"),
         (True, "true"),
-        (False, "false"),
         ([1, "a", None], '[1,"a",null]'),
         ({"b": [True], "a": "ü"}, '{"b":[true],"a":"ü"}'),
     ],
@@ -29,10 +26,9 @@ def test_values(value: object, expected: str) -> None:
     assert tags.of_request({"key": value}) == {"key": expected}
 
 
-@pytest.mark.parametrize("more", [0, 1, 200])
-def test_limits(more: int) -> None:
+def test_limits() -> None:
     """Keys are cut at 127 characters and values at 255, whatever they were."""
-    assert tags.of_request({"ü" * (127 + more): "é" * (255 + more)}) == {"ü" * 127: "é" * 255}
+    assert tags.of_request({"ü" * 128: "é" * 256}) == {"ü" * 127: "é" * 255}
 
 
 def test_for_metadata() -> None:
@@ -49,7 +45,6 @@ def test_for_metadata() -> None:
 @pytest.mark.parametrize(
     ("name", "given", "expected"),
     [
-        (None, None, {}),
         ("", {}, {}),
         ("dd1", {"a": 1}, {"Name": "dd1", "a": "1"}),
         ("dd1", {"Name": "own"}, {"Name": "own"}),
@@ -62,29 +57,18 @@ def test_of_disk(name: str | None, given: object, expected: dict[str, str]) -> N
     assert tags.of_disk(name, given, None, {}) == expected
 
 
-@pytest.mark.parametrize(
-    ("value", "kind"),
-    [([], "Array"), ("a", "String"), (1, "Integer"), (1.5, "Float"), (False, "Boolean")],
-)
-def test_tags_of_a_wrong_type(value: object, kind: str) -> None:
+def test_tags_of_a_wrong_type() -> None:
     """Tags that are no hash are refused by their type."""
-    message = f"Invalid value for 'tags': expected a Hash but got {kind}"
-    with pytest.raises(CloudError) as caught:
-        tags.checked(value)
-    assert caught.value.message == message
-    with pytest.raises(CloudError) as caught:
-        tags.of_vm({"bosh": {"tags": value}}, None)
-    assert caught.value.message == message
+    for check in (tags.checked, lambda value: tags.of_vm({"bosh": {"tags": value}}, None)):
+        with pytest.raises(CloudError, match="'tags': expected a Hash but got Array"):
+            check([])
 
 
 @pytest.mark.parametrize(
     ("environment", "expected"),
     [
         (None, {}),
-        ({}, {}),
-        ({"bosh": None}, {}),
         ({"bosh": []}, {}),
-        ({"bosh": {}}, {}),
         ({"bosh": {"tags": None}}, {}),
         ({"bosh": {"tags": {"a": 1}}}, {"a": "1"}),
     ],
@@ -99,8 +83,6 @@ def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: d
     [
         ("d", "a", {"bosh_director_uuid": "d", "bosh_agent_id": "a"}),
         ("d", None, {"bosh_director_uuid": "d"}),
-        (None, "a", {"bosh_agent_id": "a"}),
-        (None, None, {}),
         ("", "", {}),
     ],
 )
@@ -125,37 +107,11 @@ def test_tags_of_a_copy(encryption: Encryption, key: str) -> None:
     assert tags.of_copy(None, "ami-1", encryption) == same
 
 
-def test_most_tags() -> None:
-    """EC2 takes 50 tags; more are refused before EC2 is asked, with where some of them come from."""
-    tags.check_for_ec2({str(number): "" for number in range(50)})
-    with pytest.raises(CloudError) as caught:
-        tags.check_for_ec2({str(number): "" for number in range(51)})
-    assert (
-        caught.value.message
-        == "EC2 allows 50 tags, but there are 51, with those of aws.tags, env.bosh.tags and the CPI itself"
-    )
-
-
 def test_reserved_keys() -> None:
     """All of AWS's reserved keys are refused, whatever their case."""
     tags.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
-    with pytest.raises(CloudError) as caught:
+    with pytest.raises(CloudError, match=r"reserved for AWS.*: AWS:a, aws:z$"):
         tags.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})
-    assert (
-        caught.value.message == "Tags that begin with 'aws:' are reserved for AWS. Remove these: AWS:a, aws:z"
-    )
-
-
-def test_specifications() -> None:
-    """Each resource type gets all tags; without tags there is no argument at all."""
-    listed = [{"Key": "a", "Value": "1"}, {"Key": "b", "Value": "2"}]
-    assert tags.specifications({"a": "1", "b": "2"}, "instance", "volume") == {
-        "TagSpecifications": [
-            {"ResourceType": "instance", "Tags": listed},
-            {"ResourceType": "volume", "Tags": listed},
-        ]
-    }
-    assert tags.specifications({}, "instance") == {}
 
 
 @pytest.mark.parametrize(
@@ -167,7 +123,6 @@ def test_specifications() -> None:
         ({"job": "j", "compiling": "c"}, {"Name": "compiling/c"}),
         ({"index": 0, "compiling": "c"}, {"Name": "compiling/c"}),
         ({"name": "", "job": "j", "index": 1}, {"Name": "j/1"}),
-        ({"name": None, "compiling": "c"}, {"Name": "compiling/c"}),
         ({"name": "new", "Name": "old"}, {"Name": "new"}),
     ],
 )

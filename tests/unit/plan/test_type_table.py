@@ -9,12 +9,8 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.plan import type_table
-
 ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "scripts/instance_types"
-TABLE = "src/bosh_aws_cpi/plan/instance_types.jsonl.gz"
-NO_STORE = (0, 0, False)
 
 
 def run(*arguments: object, script: Path = SCRIPT) -> subprocess.CompletedProcess[str]:
@@ -40,11 +36,6 @@ def entry(name: str, **changes: object) -> dict[str, Any]:
     }
 
 
-def store(nvme: str, *disks: tuple[int, int]) -> dict[str, Any]:
-    """A type's instance store; each of its disks is a count and a size."""
-    return {"NvmeSupport": nvme, "Disks": [{"Count": count, "SizeInGB": size} for count, size in disks]}
-
-
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The script in a folder of its own, where it may write."""
@@ -60,33 +51,13 @@ def answer(folder: Path, name: str, *entries: object) -> Path:
     return path
 
 
-@pytest.mark.parametrize(
-    ("name", "facts"),
-    [
-        ("c5.large", ("x86_64", True, "default", False, *NO_STORE, 27)),
-        ("m8i.large", ("x86_64", True, "default", False, *NO_STORE, 32)),
-        ("t3.micro", ("x86_64", True, "default", True, *NO_STORE, 27)),
-        ("m5d.large", ("x86_64", True, "default", False, 1, 75, True, 26)),
-        ("m6gd.large", ("arm64", True, "default", False, 1, 118, True, 26)),
-        ("i3en.24xlarge", ("x86_64", True, "default", False, 8, 7500, True, 19)),
-        ("i3.large", ("x86_64", False, "default", False, 1, 475, True, 40)),
-        ("d2.xlarge", ("x86_64", False, "default", False, 3, 2048, False, 40)),
-        ("c1.medium", ("i386 x86_64", False, "unsupported", False, 1, 350, False, 39)),
-        ("c3.xlarge", ("x86_64", False, "supported", False, 2, 40, False, 39)),
-    ],
-)
-def test_known_types(name: str, facts: tuple[object, ...]) -> None:
-    """Types of every kind, old and new, have the facts that EC2 gives for them."""
-    assert type_table.facts(name) == facts
-
-
 def test_committed_table() -> None:
     """The table is what the script makes of moto's collection; after an update of moto it is made anew."""
     result = run("--check")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
-def test_files(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files(copy: Path, tmp_path: Path) -> None:
     """A table is made from the answers of several regions; of two entries for a type the last counts."""
     old = entry("a1.large", BurstablePerformanceSupported=True)
     metal = entry("z1.metal", BareMetal=True)
@@ -105,15 +76,16 @@ def test_files(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
             },
             VCpuInfo={"DefaultVCpus": 4},
             MemoryInfo={"SizeInMiB": 16384},
-            InstanceStorageInfo=store("required", (2, 80), (1, 40)),
+            InstanceStorageInfo={
+                "NvmeSupport": "required",
+                "Disks": [{"Count": 2, "SizeInGB": 80}, {"Count": 1, "SizeInGB": 40}],
+            },
         ),
     )
     assert run(first, second, script=copy).returncode == 0
     printed = run("--print", script=copy)
     assert printed.stderr == ""
-    header, *rows = [" ".join(line.split()) for line in printed.stdout.splitlines()]
-    assert header.startswith("NAME ARCHITECTURES NVME ")
-    assert rows == [
+    assert [" ".join(line.split()) for line in printed.stdout.splitlines()[1:]] == [
         "a1.large i386,x86_64 no unsupported no 3 80 yes 39 4 16384",
         "t2.nano x86_64 yes default no 0 0 no 27 2 8192",
         "t20.nano x86_64 yes default no 0 0 no 27 - -",
@@ -121,39 +93,18 @@ def test_files(copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         "z1.metal x86_64 yes default no 0 0 no 27 - -",
         "Source: east.json, west.json: 5 types",
     ]
-    monkeypatch.setattr(type_table, "FILE", str(copy.parents[1] / TABLE))
-    monkeypatch.setattr(type_table, "_text", type_table._text.__wrapped__)  # noqa: SLF001 - without its cache
-    assert type_table.facts("a1.large") == ("i386 x86_64", False, "unsupported", False, 3, 80, True, 39)
-    assert type_table.facts("z1.metal") == ("x86_64", True, "default", False, *NO_STORE, 27)
-    assert {family: type_table.sizes(family) for family in ("a1", "t2", "t20", "z1")} == {
-        "a1": [("a1.large", 4, 16384, "x86_64")],
-        "t2": [("t2.nano", 2, 8192, "x86_64")],
-        "t20": [],
-        "z1": [("z1.large", 2, 8192, "x86_64")],
-    }
-    assert run("--check", first, second, script=copy).returncode == 0
     stale = run("--check", first, script=copy)
-    assert (stale.returncode, stale.stderr) == (
-        1,
-        "instance_types.jsonl.gz does not match its source: run scripts/instance_types\n",
-    )
+    assert stale.returncode == 1
+    assert "run scripts/instance_types" in stale.stderr
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
         (None, "can't be read as JSON: [Errno 2]"),
-        ("{", "can't be read as JSON: Expecting property name"),
-        ('["m5.large"]', 'is not an answer of DescribeInstanceTypes: it lacks "InstanceTypes": [...]'),
         (
             '{"InstanceTypes": [], "NextToken": "x"}',
             "contains only one page of an answer: it has a NextToken",
-        ),
-        ('{"InstanceTypes": [{"VCpuInfo": {}}]}', "InstanceTypes[0] has no InstanceType"),
-        ('{"InstanceTypes": []}', "The files contain no instance types"),
-        (
-            '{"InstanceTypes": [{"InstanceType": "m5.large"}]}',
-            "The entry of m5.large does not have EC2's format: KeyError('EbsInfo')",
         ),
         (
             json.dumps({"InstanceTypes": [entry("m5.large", EbsInfo={"EbsOptimizedSupport": "no"})]}),

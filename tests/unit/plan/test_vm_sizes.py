@@ -31,41 +31,29 @@ def test_table() -> None:
     assert len(SIZES) == 23
 
 
-@pytest.mark.parametrize(("name", "cpu", "ram"), SIZES)
-def test_exact_sizes(name: str, cpu: int, ram: int) -> None:
-    """A wish for exactly a type's size results in that type."""
-    assert cloud_properties(wanted(cpu, ram)) == {"instance_type": name, "ephemeral_disk": {"size": 1024}}
-
-
 @pytest.mark.parametrize(
     ("cpu", "ram", "name"),
     [
         (0, 0, "t2.nano"),
         (1, 513, "t2.micro"),
-        (1, 2049, "c5.large"),
-        (2, 1, "c5.large"),
         (0.5, 8192.5, "r5.large"),
-        (17, 1, "c5.9xlarge"),
         (32, 73729, "m5.8xlarge"),
         (37, 1, "c5.12xlarge"),
-        (48, 393217, "r5.16xlarge"),
         (64, 524288, "r5.16xlarge"),
     ],
 )
 def test_sizes_between(cpu: float, ram: float, name: str) -> None:
     """The first type that has at least the cpu and the ram wins."""
-    assert cloud_properties(wanted(cpu, ram))["instance_type"] == name
+    expected = {"instance_type": name, "ephemeral_disk": {"size": 1024}}
+    assert cloud_properties(wanted(cpu, ram)) == expected
 
 
 @pytest.mark.parametrize(
     ("given", "key", "kind"),
     [
-        (wanted(cpu="2"), "cpu", "String"),
         (wanted(cpu=-1), "cpu", "Integer"),
         (wanted(ram=True), "ram", "Boolean"),
-        (wanted(ram=[1]), "ram", "Array"),
         (wanted(disk={}), "ephemeral_disk_size", "Hash"),
-        (wanted(disk=-0.5), "ephemeral_disk_size", "Float"),
     ],
 )
 def test_wrong_types(given: dict[str, Any], key: str, kind: str) -> None:

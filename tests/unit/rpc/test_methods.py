@@ -40,7 +40,7 @@ ARGUMENTS: dict[str, tuple[list[Any], int]] = {
     "delete_network": (["subnet-0a"], 0),
 }
 """Each implemented method's arguments in V2, and how many of them are optional."""
-OTHERS = ("text", 5, 1.5, True, [5], {})
+OTHERS: tuple[Any, ...] = ("text", 5, 1.5, True, [5], {})
 
 
 def refusal(method: str, arguments: list[Any], contract: int = 2) -> str:

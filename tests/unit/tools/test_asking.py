@@ -24,14 +24,11 @@ def answered(code: str, operation: str = "RunInstances") -> ClientError:
         ("DryRunOperation", "allowed"),
         ("LoadBalancerNotFound", "allowed"),
         ("UnauthorizedOperation", "missing"),
-        ("AccessDenied", "missing"),
         ("AccessDeniedException", "missing"),
         ("InvalidInstanceID.NotFound", "not checkable"),
         ("InvalidSubnetID.Malformed", "not checkable"),
         ("InvalidID", "not checkable"),
         ("RequestLimitExceeded", "no verdict"),
-        ("ValidationException", "no verdict"),
-        ("AuthFailure", "no verdict"),
     ],
 )
 def test_judged(code: str, state: str) -> None:

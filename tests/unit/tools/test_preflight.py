@@ -1,21 +1,15 @@
 """The command line of `cpi preflight`, and when it says "ready"."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools import preflight
-from bosh_aws_cpi.tools.preflight import NOT_CHECKABLE, Examined, Verdict
+from bosh_aws_cpi.tools.preflight import Examined, Verdict
 
 NEEDED = len(FEATURES[BASELINE].actions)
 SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts", "iam", "service-quotas")
-HOSTS = {service: f"{service}.us-east-1" for service in SERVICES} | {
-    **dict.fromkeys(("elb", "elbv2"), "elasticloadbalancing.us-east-1"),
-    "iam": "iam",
-    "service-quotas": "servicequotas.us-east-1",
-}
 
 
 def found(problems: dict[str, str], **states: Verdict) -> Examined:
@@ -46,7 +40,6 @@ NO_VERDICT = Verdict("no verdict", "why")
         ({}, {"ModifyVolume": NO_VERDICT}, [], "Ready for Baseline: nothing is missing"),
         ({"elb": "p"}, {}, ["Encryption"], "Ready for Baseline, Encryption: nothing is missing"),
         ({"elb": "p"}, {}, ["LoadBalancers"], "NOT READY .* LoadBalancers: endpoints that fail: elb"),
-        ({"sts": "p"}, {}, ["Roles"], "NOT READY .* Roles: endpoints that fail: sts"),
     ],
 )
 def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: list[str], said: str) -> None:
@@ -66,33 +59,3 @@ def test_features(capsys: pytest.CaptureFixture[str], arguments: list[str], stat
     said = capsys.readouterr()
     assert ended.value.code == status
     assert all(name in said.out + said.err for name in FEATURES)
-
-
-def test_example_of_the_documentation() -> None:
-    """The example in docs/preflight.md is what the command prints; an ellipsis stands for any lines."""
-    nic = "answered with InvalidNetworkInterfaceID.NotFound, which proves nothing"
-    subnet = "answered with InvalidSubnetID.NotFound, which proves nothing"
-    untold = {
-        action.partition(":")[2]: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()
-    }
-    findings = found(
-        {},
-        **untold,
-        AssignIpv6Addresses=Verdict("not checkable", nic),
-        AssignPrivateIpAddresses=Verdict("not checkable", nic),
-        AssumeRole=Verdict("not checkable", "no aws.role_arn is set"),
-        ModifySubnetAttribute=Verdict("not checkable", subnet),
-        ModifyVolume=Verdict("missing", "UnauthorizedOperation"),
-        RegisterTargets=Verdict("missing", "AccessDenied"),
-    ).replaced(
-        account="123456789012",
-        caller="arn:aws:iam::123456789012:user/bosh",
-        zones=("us-east-1a", "us-east-1b"),
-        endpoints={service: f"https://{HOSTS[service]}.amazonaws.com" for service in SERVICES},
-    )
-    shown = preflight.lines(preflight.document(findings, ["ResizeUpdate"], None))
-    page = (Path(__file__).parents[3] / "docs/preflight.md").read_text()
-    (example,) = re.findall(r"^```\n(Credentials .+?)```", page, re.MULTILINE | re.DOTALL)
-    pattern = re.escape(example).replace(re.escape("…\n"), r"(?:.*\n)*")
-    text = "\n".join(shown)
-    assert re.fullmatch(pattern, f"{text}\n"), text

@@ -1,7 +1,5 @@
 """The table of permissions."""
 
-import pytest
-
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES, NEEDS_NO_PERMISSION
 from tests.unit.called_operations import actions, calls
 
@@ -10,23 +8,13 @@ BY_THE_SDK = {"sts:AssumeRole", "sts:AssumeRoleWithWebIdentity"}
 """Called by botocore's credential providers, in no line of the program."""
 
 
-def test_baseline_is_first() -> None:
-    """The baseline comes first, in the policy and in the report."""
-    assert next(iter(FEATURES)) == BASELINE
-
-
-@pytest.mark.parametrize("action", sorted(NEEDS_NO_PERMISSION))
-def test_needs_no_permission(action: str) -> None:
-    """An action that needs no permission has a reason, and is in no feature."""
-    assert NEEDS_NO_PERMISSION[action]
-    assert all(action not in feature.actions for feature in FEATURES.values())
-
-
 def test_features() -> None:
-    """Each action names features that exist, and each feature has an action."""
+    """Each action names features that exist, and each feature has an action; the baseline comes first."""
     named = {name for row in ACTIONS.values() for name in row.features.split()}
     assert named == FEATURES.keys()
     assert all(row.features for row in ACTIONS.values())
+    assert next(iter(FEATURES)) == BASELINE
+    assert LISTED.isdisjoint(NEEDS_NO_PERMISSION)
 
 
 def test_calls_are_listed() -> None:

@@ -29,12 +29,6 @@ def places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> dict[str, Path]:
     }
 
 
-def as_file(folder: Path) -> None:
-    """Put a file where the folder would be."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    folder.touch()
-
-
 def as_link(folder: Path) -> None:
     """Put a link where the folder would be: it may lead to where others can write."""
     target = folder.parent / "target"
@@ -42,17 +36,10 @@ def as_link(folder: Path) -> None:
     folder.symlink_to(target)
 
 
-def open_to(mode: int) -> Callable[[Path], None]:
+def open_to_others(folder: Path) -> None:
     """Make the folder with another mode."""
-
-    def make(folder: Path) -> None:
-        folder.mkdir(parents=True)
-        folder.chmod(mode)
-
-    return make
-
-
-UNUSABLE = pytest.mark.parametrize("spoil", [as_file, as_link, *map(open_to, (0o755, 0o770, 0o701))])
+    folder.mkdir(parents=True)
+    folder.chmod(0o701)
 
 
 def test_order(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -63,7 +50,7 @@ def test_order(places: dict[str, Path], monkeypatch: pytest.MonkeyPatch) -> None
         monkeypatch.delenv(name)
 
 
-@pytest.mark.parametrize("value", ["", "relative", "./x", "{}/nobody", f"{{}}/{'x' * 5000}"])
+@pytest.mark.parametrize("value", ["", "relative", "{}/nobody", f"{{}}/{'x' * 5000}"])
 def test_no_places(
     places: dict[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, value: str
 ) -> None:
@@ -75,7 +62,7 @@ def test_no_places(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["HOME", "TMPDIR", "XDG_CACHE_HOME"]
 
 
-@UNUSABLE
+@pytest.mark.parametrize("spoil", [as_link, open_to_others])
 def test_unusable(places: dict[str, Path], spoil: Callable[[Path], None]) -> None:
     """A place that others may look into is passed over; if all are such, a new one is made and used."""
     spoil(places["XDG_CACHE_HOME"])
@@ -135,10 +122,10 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "content",
     [
-        *("", "{", "\xff", "\0" * 100, "[" * 100_000, "null", "[]", "3", "{}", "[1]", f"[{'9' * 400}, {{}}]"),
-        *("[NaN, {}]", "[Infinity, {}]", '["1", {}]', "[null, {}]", "[{0}, 5]", "[{0}, null]"),
+        *("{", "\xff", "[" * 100_000, "3", "[1]", f"[{'9' * 400}, {{}}]"),
+        *("[NaN, {}]", '["1", {}]', "[{0}, 5]"),
     ],
-    ids=range(17),
+    ids=range(9),
 )
 def test_broken(file: Path, content: str) -> None:
     """A file whose content is not as the CPI writes it counts as missing."""

@@ -1,5 +1,8 @@
 """A role's credentials that are kept: events during one call that nothing real shows."""
 
+import json
+import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -8,6 +11,7 @@ import pytest
 from botocore.awsrequest import AWSRequest
 
 from bosh_aws_cpi.aws.sdk.role_session import RoleCredentials
+from tests.unit.conftest import ProgramLog
 
 REVOKED = {"Code": "ExpiredToken", "Message": "The security token included in the request is expired"}
 
@@ -124,3 +128,104 @@ def test_lost_answer(kept: RoleCredentials, file: Path) -> None:
     document = {"context": signed(kept).context}
     assert kept.after_attempt(response=None, request_dict=document) is None
     assert file.exists()
+
+
+def open_to_all(file: Path) -> None:
+    """Make the file one that others can read."""
+    file.chmod(0o640)
+
+
+def linked(file: Path) -> None:
+    """Make the file a symbolic link to a private file."""
+    file.symlink_to(file.rename(file.with_name("target")))
+
+
+def linked_twice(file: Path) -> None:
+    """Give the file a second name."""
+    file.with_name("target").hardlink_to(file)
+
+
+def a_pipe(file: Path) -> None:
+    """Put a pipe in the file's place, which nobody writes."""
+    file.unlink()
+    os.mkfifo(file, 0o600)
+
+
+def with_blanks(file: Path) -> None:
+    """Make the file larger than any honest one."""
+    file.write_text(file.read_text() + " " * 70_000)
+
+
+def dated_ahead(file: Path) -> None:
+    """Let the file be of the future, as after the clock was set back."""
+    later = datetime.now(UTC).timestamp() + 300
+    os.utime(file, (later, later))
+
+
+def changed(**members: Any) -> Callable[[Path], None]:
+    """Make a function that changes members of the file, which are private as before."""
+
+    def change(file: Path) -> None:
+        file.write_text(json.dumps({**json.loads(file.read_text()), **members}))
+
+    return change
+
+
+def expiring(minutes: int, end: int | None = None) -> Callable[[Path], None]:
+    """Make a function that lets the credentials expire so far from then; `end` cuts the time's text."""
+
+    def change(file: Path) -> None:
+        changed(expiry_time=(datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()[:end])(file)
+
+    return change
+
+
+DAMAGES: dict[str, Callable[[Path], None]] = {
+    "open to all": open_to_all,
+    "linked": linked,
+    "linked twice": linked_twice,
+    "a pipe": a_pipe,
+    "too large": with_blanks,
+    "dated ahead": dated_ahead,
+    "a member of another type": changed(token=["planted-token"]),
+    "no time": changed(expiry_time="soon"),
+    "time without a zone": expiring(50, 19),
+    "expires soon": expiring(14),
+    "expires too late": expiring(80),
+}
+
+
+@pytest.mark.parametrize("minutes", [16, 74])
+def test_kept_ones_are_used(kept: RoleCredentials, sts: Sts, file: Path, minutes: int) -> None:
+    """Credentials are used until 15 minutes before they expire, also by a clock that is behind AWS's."""
+    assert key(kept) == "ASIA1"
+    expiring(minutes)(file)
+    assert key(RoleCredentials(sts.fetch, file)) == "ASIA1"
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_file_that_is_not_used(kept: RoleCredentials, sts: Sts, file: Path, damage: str) -> None:
+    """A file that can't be trusted, or expires soon, is not used but replaced; what it links to is left."""
+    assert key(kept) == "ASIA1"
+    target = file.with_name("target")
+    DAMAGES[damage](file)
+    before = target.read_bytes() if target.exists() else b""
+    assert key(RoleCredentials(sts.fetch, file)) == "ASIA2"
+    assert key(RoleCredentials(sts.fetch, file)) == "ASIA2"
+    assert not file.is_symlink()
+    assert file.stat().st_nlink == 1
+    assert (target.read_bytes() if target.exists() else b"") == before
+
+
+def test_file_of_another_user(
+    kept: RoleCredentials, sts: Sts, file: Path, program_log: ProgramLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of another user is neither used nor touched, and a warning names it."""
+    assert key(kept) == "ASIA1"
+    before, another = file.read_bytes(), os.geteuid() + 1
+    monkeypatch.setattr(os, "geteuid", lambda: another)
+    assert key(RoleCredentials(sts.fetch, file)) == "ASIA2"
+    assert file.read_bytes() == before
+    (record,) = program_log.records
+    said = f"The role's credentials can't be kept: '{file}' belongs to another user"
+    assert (record.level, record.text) == ("WARNING", said)

@@ -8,7 +8,6 @@ import pytest
 from botocore.exceptions import (
     BotoCoreError,
     ClientError,
-    ConnectTimeoutError,
     EndpointConnectionError,
     ParamValidationError,
     ReadTimeoutError,
@@ -65,14 +64,13 @@ def test_explained() -> None:
     assert explained(refusal("{action}")) == "AttachVolume failed with {action}: said (request id r-1)"
 
 
-@pytest.mark.parametrize("code", ["UnauthorizedOperation", "AccessDenied", "AccessDeniedException"])
-def test_missing_permission(code: str) -> None:
+def test_missing_permission() -> None:
     """Who may not do it is told the action to allow: AWS may name another one than the call's own."""
     denied = "{0} is not authorized to perform: ec2:CreateTags on resource: arn:x because"
     for error, action in (
-        (refusal(code, "You are not authorized.", 403, DISK), "ec2:AttachVolume"),
-        (refusal(code, denied, 403, DISK), "ec2:CreateTags"),
-        (refusal(code), "AttachVolume"),
+        (refusal("AccessDenied", "You are not authorized.", 403, DISK), "ec2:AttachVolume"),
+        (refusal("UnauthorizedOperation", denied, 403, DISK), "ec2:CreateTags"),
+        (refusal("AccessDeniedException"), "AttachVolume"),
     ):
         assert f". Allow {action} in the policy" in check(error, CloudError, ok_to_retry=False)
 
@@ -80,13 +78,9 @@ def test_missing_permission(code: str) -> None:
 @pytest.mark.parametrize(
     "error",
     [
-        *(
-            refusal(code, status=status)
-            for code in ("InsufficientInstanceCapacity", "RequestLimitExceeded", "InternalError")
-            for status in (400, 503)
-        ),
-        *(refusal(code, status=status) for code in OTHERS for status in (500, 503)),
-        *(kind(**URL) for kind in (EndpointConnectionError, ConnectTimeoutError, ReadTimeoutError)),
+        refusal("InsufficientInstanceCapacity", status=400),
+        *(refusal(code, status=503) for code in ("RequestLimitExceeded", *OTHERS)),
+        *(kind(**URL) for kind in (EndpointConnectionError, ReadTimeoutError)),
     ],
     ids=str,
 )
@@ -99,19 +93,18 @@ def test_busy(error: Exception) -> None:
         assert said.startswith("AWS could not be called: ")
 
 
-@METHODS
 @pytest.mark.parametrize(
     "error",
     [
-        *(refusal(code, status=status) for code in OTHERS for status in (400, 499)),
+        *(refusal(code, status=499) for code in OTHERS),
         refusal("InvalidParameterValue", status=500),
         ParamValidationError(report="no"),
     ],
     ids=str,
 )
-def test_not_busy(error: Exception, method: str) -> None:
+def test_not_busy(error: Exception) -> None:
     """Other errors are not retriable; a code's row wins over the HTTP status."""
-    check(error, CloudError, ok_to_retry=False, method=method)
+    check(error, CloudError, ok_to_retry=False)
 
 
 @pytest.mark.parametrize(
@@ -129,18 +122,12 @@ def test_missing_vm(error: ClientError) -> None:
     assert check(error, VMCreationFailed, ok_to_retry=True, method="create_vm") == explained(error)
 
 
-@METHODS
-@pytest.mark.parametrize(
-    "error",
-    [
-        refusal("InvalidVolume.NotFound", f"The volume '{DISK}' does not exist."),
-        refusal("InvalidVolume.NotFound", "said", 400, DISK, VM),
-    ],
-    ids=["named by AWS", "named by the call"],
-)
-def test_missing_disk(error: ClientError, method: str) -> None:
-    """A disk that is gone is named."""
-    assert check(error, DiskNotFound, ok_to_retry=False, method=method) == DiskNotFound(DISK).message
+def test_missing_disk() -> None:
+    """A disk that is gone is named, whether AWS or the call names it."""
+    error = refusal("InvalidVolume.NotFound", "said", 400, DISK, VM)
+    assert check(error, DiskNotFound, ok_to_retry=False) == DiskNotFound(DISK).message
+    error = refusal("InvalidVolume.NotFound", f"The volume '{DISK}' does not exist.")
+    assert check(error, DiskNotFound, ok_to_retry=False) == DiskNotFound(DISK).message
 
 
 @METHODS
@@ -151,10 +138,9 @@ def test_missing_and_not_named(code: str, method: str) -> None:
     assert check(error, CloudError, ok_to_retry=False, method=method) == explained(error)
 
 
-@pytest.mark.parametrize("error", [ValueError("x"), KeyError("x"), OSError("x"), CloudError("x")])
-def test_others(error: Exception) -> None:
+def test_others() -> None:
     """Errors of others than the SDK are not translated."""
-    assert translate(error, "create_vm") is None
+    assert translate(OSError("x"), "create_vm") is None
 
 
 def every_error() -> list[Exception]:
@@ -172,7 +158,7 @@ def every_error() -> list[Exception]:
 @METHODS
 def test_none_is_unknown(method: str) -> None:
     """Whatever the SDK raises has a name: no code, no HTTP status and no fault of a connection is Unknown."""
-    statuses = (0, 200, 301, 400, 403, 404, 429, 500, 502, 503, 504, 599)
+    statuses = (0, 301, 400, 429, 500)
     answered = [refusal(code, status=status) for code in (*ROWS, *OTHERS) for status in statuses]
     bare: list[Any] = [{"Error": {}}, {}]
     raised = [*every_error(), *(ClientError(each, "DoThis") for each in bare)]

@@ -11,7 +11,7 @@ from isal import isal_zlib
 from bosh_aws_cpi.cpi.stemcells import gzip_stream
 from bosh_aws_cpi.cpi.stemcells.gzip_stream import GzipStream, Unusable
 
-MIB = 1 << 20
+MIB, HALF = 1 << 20, 1 << 19
 DATA = random.Random(1).randbytes(MIB) + bytes(3 * MIB)  # noqa: S311 - the same each time
 WHOLE = gzip.compress(DATA, 1)
 EMPTY = gzip.compress(b"")
@@ -82,11 +82,11 @@ def test_few_streams(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "idle", [bytes(MIB), EMPTY * (MIB // 20), b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * MIB], ids=len
+    "idle", [bytes(HALF), EMPTY * (HALF // 20), b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * HALF], ids=len
 )
 def test_idle(monkeypatch: pytest.MonkeyPatch, idle: bytes) -> None:
     """A file of which a large part unpacks to nothing is refused; a small part is accepted."""
-    monkeypatch.setattr(gzip_stream, "_MAX_IDLE", MIB // 2)
+    monkeypatch.setattr(gzip_stream, "_MAX_IDLE", MIB // 4)
     assert stream(WHOLE, idle[: 20 * 1000]).read(len(DATA)) == DATA
     with pytest.raises(Unusable, match="unpack to almost nothing"):
         whole(WHOLE, idle, WHOLE)

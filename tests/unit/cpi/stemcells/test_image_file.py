@@ -1,18 +1,15 @@
 """A heavy stemcell's image, read as a stream."""
 
-import gzip
-import io
 import os
 import shutil
 import subprocess
-import tarfile
 from pathlib import Path
 
 import pytest
 
 from bosh_aws_cpi.cpi.stemcells.image_file import chunks, full_blocks, survey
 from bosh_aws_cpi.errors import CloudError
-from tests.crafted_tars import header
+from tests.crafted_tars import END, header, member, packed
 
 BLOCK = 4096
 DISK_MIB = 2
@@ -23,16 +20,6 @@ TARS = [["--format=ustar"]]
 """Options of tar: without the option for holes, holes are zeros."""
 if IS_GNU_TAR:
     TARS += [["--format=v7"], ["--format=gnu", "-S"], ["--format=posix", "-S"]]
-
-
-def packed(content: bytes) -> bytes:
-    """Pack an image into a tar."""
-    file = io.BytesIO()
-    with tarfile.open(fileobj=file, mode="w") as archive:
-        entry = tarfile.TarInfo("root.img")
-        entry.size = len(content)
-        archive.addfile(entry, io.BytesIO(content))
-    return file.getvalue()
 
 
 def written(folder: Path, content: bytes) -> str:
@@ -56,7 +43,7 @@ def written(folder: Path, content: bytes) -> str:
 )
 def test_blocks(tmp_path: Path, content: bytes, blocks: dict[int, bytes]) -> None:
     """Blocks of zeros need not be written; the last block is filled up; as a stream all is there."""
-    path = written(tmp_path, gzip.compress(packed(content)))
+    path = written(tmp_path, packed(member(content=content) + END))
     assert dict(full_blocks(path, BLOCK)) == blocks
     assert survey(path, BLOCK, DISK_MIB) == len(blocks)
     parts = list(chunks(path))
@@ -73,14 +60,14 @@ def test_blocks(tmp_path: Path, content: bytes, blocks: dict[int, bytes]) -> Non
 )
 def test_too_large(tmp_path: Path, size: int, disk_mib: int, what: str) -> None:
     """An image that is larger than its disk, or than any stemcell, is refused by its header alone."""
-    path = written(tmp_path, gzip.compress(header(b"root.img", size)))
+    path = written(tmp_path, packed(header(b"root.img", size)))
     with pytest.raises(CloudError, match=what):
         survey(path, BLOCK, disk_mib)
 
 
 def test_tar_cut_off(tmp_path: Path) -> None:
     """A tar that was cut off before it was packed is an error to each reader."""
-    path = written(tmp_path, gzip.compress(packed(os.urandom(100_000))[:50_000]))
+    path = written(tmp_path, packed(member(content=os.urandom(100_000))[:50_000]))
     for read in (survey, lambda *_: list(full_blocks(path, BLOCK)), lambda *_: list(chunks(path))):
         with pytest.raises(CloudError, match="is truncated or damaged"):
             read(path, BLOCK, DISK_MIB)

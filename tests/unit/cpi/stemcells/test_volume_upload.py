@@ -109,11 +109,9 @@ def test_no_root(
     [
         ("print('x' * 5000 + 'end'); sys.exit(2)", f"ended with 2: {'x' * 1996}end$"),
         ("sys.stdout.buffer.write(bytes([255])); sys.exit(2)", "ended with 2: \ufffd$"),
-        ("sys.stdin.buffer.read(3); sys.exit('no room')", "ended with 1: no room$"),
         ("sys.stdin.buffer.read(3)", "ended with 0: $"),
-        ("import os; os.kill(os.getpid(), 9)", "ended with -9: $"),
     ],
-    ids=["long", "not-utf-8", "no-room", "early", "killed"],
+    ids=["long", "not-utf-8", "early"],
 )
 def test_program_that_fails(cloud: Cloud, folder: Path, calls: list[str], body: str, said: str) -> None:
     """The error has the end of the program's output; no snapshot is created, and the volume is deleted."""

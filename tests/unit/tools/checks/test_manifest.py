@@ -11,7 +11,7 @@ from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.tools.checks.offline import Files
 from testbed.executable import ABSENT
 from tests.stories.checked_config import GONE, Route, changed
-from tests.stories.right_configs import CREATE_ENV, OWN
+from tests.stories.right_configs import CREATE_ENV, KINDS, OWN
 from tests.unit.tools.checks.conftest import Check, Found
 
 CONFIG: Any = yaml.safe_load(OWN)
@@ -56,6 +56,9 @@ def errors(found: list[Found]) -> list[Found]:
 def test_right(check: Check) -> None:
     """A deployment whose cloud config has all that it needs has no findings."""
     assert check(CONFIG, MANIFEST) == check(CONFIG) == []
+    group = {"name": "web", "instances": 1, "vm_type": "default", "azs": ["z1"]}
+    networks = [{"name": "default"}, {"name": "vip", "static_ips": ["203.0.113.5"]}]
+    assert check(KINDS, {"instance_groups": [{**group, "networks": networks}]}) == []
 
 
 def test_real_combinations(check: Check) -> None:

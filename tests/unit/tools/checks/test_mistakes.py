@@ -111,6 +111,7 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
             "range. Move it down: it stands beside subnets",
         ),
         ("error", "{subnet: subnet", "{subnet_id: subnet", IN_SUBNET, "cloud_properties.subnet"),
+        ("error", f"cloud_properties: {{subnet: {SUBNET_ID}}}", f"subnet: {SUBNET_ID}", SUBNET, "subnet"),
         (
             "error",
             f"  disk_size: 50_000\n  cloud_properties: {EBS}",

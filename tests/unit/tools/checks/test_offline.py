@@ -93,10 +93,10 @@ def test_part_of_a_subnet(check: Check) -> None:
 def test_extension(check: Check) -> None:
     """What an extension contradicts in itself is an error; that it may not fit a VM type is none."""
     own = changed(yaml.safe_load(OWN), ("vm_extensions", 1), {"name": "more", "cloud_properties": {}})
-    config = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), {"type": "io1"})
-    assert [each[:2] for each in check(config)] == [
-        ("error", "vm_extensions/more/cloud_properties/ephemeral_disk")
-    ]
+    for disk, key in (({"type": "io1"}, ""), ({"size": 10_240, "iops": 9000}, "/iops")):
+        config = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), disk)
+        place = f"vm_extensions/more/cloud_properties/ephemeral_disk{key}"
+        assert [each[:2] for each in check(config)] == [("error", place)]
     for needs_more in ({"use_instance_storage": True}, {"iops": 9000}):
         fit = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), needs_more)
         assert check(fit) == []
@@ -128,10 +128,11 @@ def test_all_contradictions(check: Check) -> None:
 
 
 def test_default_that_does_not_fit(check: Check) -> None:
-    """What contradicts a default is at the VM's own property, whatever the message names first."""
+    """What contradicts a default of cpi.json is at the VM's own property; the message names the default."""
     config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 10240})
-    found = check(config, default_root_disk={"type": "st1"})
-    assert f"{IN_VM}/root_disk/size" in [each.path for each in found if each.severity == "error"]
+    (found,) = check(config, default_root_disk={"type": "st1"})
+    assert found[:2] == ("error", f"{IN_VM}/root_disk/size")
+    assert "aws.default_root_disk.type" in found.text
 
 
 def test_extension_with_a_type(check: Check) -> None:
@@ -153,18 +154,9 @@ def test_instance_type_of_an_extension(check: Check) -> None:
     assert check(changed(config, ("vm_extensions", 0, "cloud_properties", "instance_type"), "m5.large")) == []
 
 
-MANIFEST: Any = {
-    "instance_groups": [
-        {
-            "name": "web",
-            "instances": 1,
-            "vm_type": "default",
-            "azs": ["z1"],
-            "networks": [{"name": "default"}],
-            "persistent_disk_type": "default",
-        }
-    ]
-}
+GROUP: Any = {"name": "web", "instances": 1, "vm_type": "default", "azs": ["z1"]}
+GROUP |= {"networks": [{"name": "default"}], "persistent_disk_type": "default"}
+MANIFEST: Any = {"instance_groups": [GROUP]}
 
 
 @pytest.mark.parametrize(
@@ -202,8 +194,7 @@ def test_other_cpi(check: Check) -> None:
     found = check(SEVERAL)
     assert [each[:2] for each in found] == [("not checked", "azs/z9/cpi")]
     assert "another CPI has the azs 'z9'" in found[0][2]
-    group = {**MANIFEST["instance_groups"][0], "azs": ["z9"]}
-    assert check(SEVERAL, {"instance_groups": [group]}) == found
+    assert check(SEVERAL, {"instance_groups": [{**GROUP, "azs": ["z9"]}]}) == found
     static = changed(SEVERAL, (*SUBNET[:3], 1, "static"), ["10.9.0.2"])  # AWS would keep it
     assert check(changed(static, ("compilation", "az"), "z9")) == found
     zone = ("azs", 0, "cloud_properties", "availability_zone")
@@ -292,16 +283,6 @@ def test_variable_key(check: Check, route: Route) -> None:
     assert [each[0] for each in found] == ["not checked"]
 
 
-def test_default_disks(check: Check) -> None:
-    """A default of cpi.json can contradict what a VM says: the error names the default."""
-    whole = yaml.safe_load(OWN)
-    whole["vm_types"][0]["cloud_properties"]["ephemeral_disk"] = {"size": 10240}
-    found = check(whole, default_ephemeral_disk={"size": 102400, "iops": 16000})
-    place = f"{IN_VM}/ephemeral_disk"
-    (contradiction,) = [what for severity, path, what, *_ in found if (severity, path) == ("error", place)]
-    assert "aws.default_ephemeral_disk.iops" in contradiction
-
-
 @pytest.mark.parametrize(
     ("default", "own", "expected"),
     [
@@ -327,10 +308,15 @@ def test_default_iops_of_a_variable(check: Check) -> None:
     """Default iops without a size are no mistake of a VM whose type, and so its default size, is unknown."""
     whole = yaml.safe_load(OWN)
     properties = whole["vm_types"][0]["cloud_properties"]
-    properties["instance_type"] = "((type))"
-    properties.pop("ephemeral_disk", None)
-    found = check(whole, default_ephemeral_disk={"iops": 16000})
-    assert not [each for each in found if each[1].startswith("vm_types/default") and each[0] == "error"]
+    del properties["ephemeral_disk"]
+    for kind, severities in (("m5.large", ["error"]), ("((type))", [])):
+        properties["instance_type"] = kind
+        found = [
+            each
+            for each in check(whole, default_ephemeral_disk={"iops": 16000})
+            if each.path.startswith(IN_VM)
+        ]
+        assert [each.severity for each in found if each.severity == "error"] == severities
 
 
 def test_tags_of_the_configuration(check: Check) -> None:

@@ -7,7 +7,7 @@ import pytest
 from bosh_aws_cpi.tools.checks import quotas
 from bosh_aws_cpi.tools.checks.quotas import Demand
 from bosh_aws_cpi.tools.findings import Severity
-from testbed.moto_patches.quotas import QUOTAS
+from testbed.world import QUOTAS
 
 LARGE = ("m5.large", "demand")
 STANDARD = "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances"

@@ -5,13 +5,10 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, Group, GroupRule
+from bosh_aws_cpi.aws.firewalls import ANY_PORT, Group, GroupRule
 from bosh_aws_cpi.aws.instances import Health
-from bosh_aws_cpi.aws.routes import Route, RouteTable
-from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance, StateReason
-from bosh_aws_cpi.tools import diagnose, findings
-from bosh_aws_cpi.tools.diagnosis import settings
+from bosh_aws_cpi.tools import diagnose
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, own_interface, peer_interface
 from bosh_aws_cpi.tools.diagnosis.facts import side as side_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
@@ -27,46 +24,13 @@ def told(facts: Facts) -> list[tuple[str, str]]:
     return [(finding.severity.value, finding.what) for finding in diagnose.causes(facts)]
 
 
-def test_order() -> None:
-    """State comes first, then metadata and user data, then the network; errors come before all others."""
-    facts = healthy()
-    assert facts.peer is not None
-    assert facts.settings is not None
-    stopped = facts.instance.replaced(state="stopped", metadata_endpoint="disabled")
-    found = diagnose.causes(
-        facts.replaced(
-            instance=stopped,
-            health=Health("running", "impaired", "impaired", "impaired"),
-            console="Kernel panic\nbosh-agent failed",
-            settings=facts.settings.replaced(problem="no settings", dns=("10.9.0.8",)),
-            peer=facts.peer.replaced(groups=()),
-            has_dns=False,
-            not_checked=(Finding(Severity.NOT_CHECKED, "x"),),
-        )
-    )
-    words = [
-        "stopped",
-        "system",
-        "instance",
-        "EBS",
-        "Kernel panic",
-        "metadata",
-        "no settings",
-        "4222",
-        "25250",
-    ]
-    words += ["bosh-agent failed", "10.9.0.8", "enableDnsSupport", "x"]
-    assert [word for word, finding in zip(words, found, strict=True) if word not in finding.what] == []
-    assert found == findings.ordered(found)
-    assert {finding.source for finding in found[:-1] if finding.what != "no settings"} == {"AWS"}
-
-
 def tcp_only() -> Side:
     """The VM's side, whose group lets only TCP out."""
     rule = GroupRule("tcp", ANY_PORT, ("0.0.0.0/0",))
     return side("vm", VM).replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), (rule,)),))
 
 
+NO_DNS = "DNS is disabled in the VPC"
 BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "peer": None, "holders": None}
 
 
@@ -75,9 +39,13 @@ BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "pee
     [
         ({"instance": healthy().instance.replaced(state="pending")}, "warning", "pending"),
         ({"health": Health("running", "initializing", "ok", "ok")}, "note", "are not complete"),
+        ({"health": Health("running", "ok", "ok", "impaired")}, "error", "attached EBS status check fails"),
         ({"mbus": Address("nats", "localhost", 4222), "remote": ""}, "error", "is on the VM itself"),
         (BY_NAME, "not checked", "'director.example' is a name"),
-        ({**BY_NAME, "has_dns": False}, "error", "DNS is disabled in the VPC"),
+        ({**BY_NAME, "has_dns": False}, "error", NO_DNS),
+        ({"has_dns": False}, "warning", NO_DNS),
+        ({"has_dns": False, "settings": AgentSettings(9, dns=("10.0.1.53",))}, "note", NO_DNS),
+        ({"has_dns": False, "settings": AgentSettings(9, dns=("10.0.0.2",))}, "warning", NO_DNS),
         (
             {"vm": tcp_only(), "settings": AgentSettings(9, ntp=("time.example",))},
             "warning",
@@ -164,16 +132,6 @@ def test_groups_that_are_not_known() -> None:
     assert side_of(alone, None, None, None).groups is None
 
 
-@pytest.mark.parametrize(
-    ("dns", "severity"), [((), "warning"), (("10.0.1.53",), "note"), (("10.0.0.2",), "warning")]
-)
-def test_vpc_without_dns(dns: tuple[str, ...], severity: str) -> None:
-    """DNS that is disabled in the VPC matters to a VM that asks Amazon's server."""
-    facts = healthy(has_dns=False)
-    assert facts.settings is not None
-    assert [each for each, _ in told(facts.replaced(settings=facts.settings.replaced(dns=dns)))] == [severity]
-
-
 def test_own_interface() -> None:
     """The VM's interface is the one in the Director's subnet, else the default gateway's, else the first."""
     first, second, third = (interface(str(n), f"10.0.{n}.1") for n in (1, 2, 3))
@@ -256,31 +214,3 @@ def test_health_of_the_director(health: Health, words: str) -> None:
     assert all(words in what for _, what in found)
     far = peer.replaced(interface=peer.interface.replaced(vpc_id="vpc-2"))
     assert not any("i-director" in what for _, what in told(facts.replaced(peer=far)))
-
-
-def test_ipv6_only() -> None:
-    """A VM and a Director that have only IPv6 addresses need only IPv6 rules."""
-    own, there = "2600:1f18::a", "2600:1f18::6"
-    acl = Acl(
-        "acl-6",
-        "vpc-1",
-        frozenset(),
-        tuple(AclRule(1, ALL, ANY_PORT, "::/0", is_allowing=True, is_egress=each) for each in (True, False)),
-    )
-    local = [Route("2600:1f18::/56", {"LocalTarget": True}, is_blackhole=False)]
-    admitting = GroupRule("tcp", (4222, 4222), group_ids=("sg-vm",))
-    vm, peer = side("vm", own), side("director", there, admitting)
-    mbus = settings.address(f"nats://[{there}]:4222")
-    only = AgentSettings(100, mbus=mbus, dns=("fd00:ec2::253",), ntp=("fd00:ec2::123",))
-    facts = healthy(
-        vm=vm.replaced(acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
-        peer=peer.replaced(acl=acl, table=RouteTable("rtb-6", "vpc-1", local)),
-        mbus=mbus,
-        remote=there,
-        settings=only,
-        vpc=Vpc("vpc-1", ["10.0.0.0/16"], ["2600:1f18::/56"], "123456789012"),
-    )
-    assert told(facts) == []
-    assert facts.peer is not None
-    ((_, what),) = told(facts.replaced(peer=facts.peer.replaced(groups=())))
-    assert f"let no tcp 4222 in from the VM, {own}" in what

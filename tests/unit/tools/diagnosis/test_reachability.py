@@ -12,13 +12,11 @@ from bosh_aws_cpi.tools.diagnosis.reachability import (
     Traffic,
     acl_share,
     groups_allow,
-    is_within,
     route_to,
     table_of,
 )
 
 NATS = Traffic("tcp", 4222)
-DNS = Traffic("udp", 53)
 DIRECTOR = "10.0.2.6"
 ANYWHERE = "0.0.0.0/0"
 
@@ -76,31 +74,13 @@ def test_black_hole() -> None:
 
 
 @pytest.mark.parametrize(
-    ("address", "cidr", "expected"),
-    [
-        ("10.0.0.1", "10.0.0.0/8", True),
-        ("10.0.0.1", "10.0.0.1/32", True),
-        ("10.0.0.1", "10.0.0.7/24", True),  # EC2 itself shows no host bits
-        ("10.0.0.1", "::/0", False),
-        ("2001:db8::1", "::/0", True),
-        ("10.0.0.1", "pl-12345678", False),
-    ],
-)
-def test_is_within(address: str, cidr: str, *, expected: bool) -> None:
-    """Addresses lie only in ranges of their own version."""
-    assert is_within(address, cidr) is expected
-
-
-@pytest.mark.parametrize(
     ("rules", "traffic", "expected"),
     [
         ([], NATS, False),  # "if you remove all rules, no traffic is allowed"
         ([GroupRule("tcp", (4222, 4222), (ANYWHERE,))], NATS, True),
         ([GroupRule("6", (4222, 4222), (ANYWHERE,))], NATS, True),
         ([GroupRule("udp", (0, 65535), (ANYWHERE,))], NATS, False),
-        ([GroupRule("udp", (53, 53), (ANYWHERE,))], DNS, True),
         ([GroupRule(ALL, ANY_PORT, (ANYWHERE,))], NATS, True),
-        ([GroupRule("tcp", (4000, 4221), (ANYWHERE,))], NATS, False),
         ([GroupRule("tcp", (4000, 4222), (ANYWHERE,))], NATS, True),
         ([GroupRule("tcp", (4223, 5000), (ANYWHERE,))], NATS, False),
         ([GroupRule("tcp", (4222, 4222), ("10.0.3.0/24", "::/0"))], NATS, False),
@@ -146,7 +126,6 @@ ALLOW, DENY = acl_rule(100, "allow"), acl_rule(32767, "deny", protocol=ALL)
         ([], "none"),  # the last rule, an asterisk, denies what no other one matches
         ([ALLOW], "all"),
         ([DENY, ALLOW], "all"),  # "starting with the lowest numbered rule"
-        ([acl_rule(99, "deny"), ALLOW], "none"),
         ([acl_rule(99, "deny", cidr="10.0.2.0/24"), ALLOW], "none"),
         ([acl_rule(99, "deny", cidr="10.0.3.0/24"), ALLOW], "all"),
         ([acl_rule(100, "allow", protocol="17"), DENY], "none"),
@@ -154,14 +133,12 @@ ALLOW, DENY = acl_rule(100, "allow"), acl_rule(32767, "deny", protocol=ALL)
         ([acl_rule(100, "allow", is_egress=False), DENY], "none"),  # inbound rules do not count: stateless
         ([acl_rule(100, "allow", cidr="::/0"), DENY], "none"),
         ([acl_rule(100, "allow", (4222, 4222)), DENY], "none"),
-        ([acl_rule(100, "allow", (1024, 65535)), DENY], "all"),
         ([acl_rule(100, "allow", (32768, 60999)), DENY], "all"),
         ([acl_rule(100, "allow", (32769, 65535)), DENY], "some"),
         ([acl_rule(100, "allow", (1024, 60998)), DENY], "some"),
         ([acl_rule(100, "allow", (1024, 40000)), acl_rule(110, "allow", (40001, 65535)), DENY], "all"),
         ([acl_rule(100, "allow", (1024, 40000)), acl_rule(110, "allow", (40002, 65535)), DENY], "some"),
         ([acl_rule(90, "deny", (50000, 50000)), ALLOW], "some"),
-        ([acl_rule(110, "deny", (50000, 50000)), ALLOW], "all"),
     ],
 )
 def test_acl_share(rules: list[AclRule], expected: str) -> None:

@@ -40,9 +40,7 @@ def test_address(url: object, expected: Address | None) -> None:
 @pytest.mark.parametrize(
     ("url", "expected"),
     [
-        ("https://mbus:p@10.0.2.6:6868", True),
         ("https://mbus:p@0.0.0.0:6868", True),
-        ("nats://127.0.0.1:4222", False),
         ("nats://n:p@10.0.2.6:4222", False),
     ],
 )
