@@ -123,7 +123,7 @@ class PairOutcome(Outcome):
     def _partial(self) -> set[str]:
         """The lines of a request that is done in part."""
         scenario = self.case.scenario
-        changes = [scenario.success, *(step.change for step in STEPS.get(scenario.name, []))]
+        changes = [scenario.success, *STEPS.get(scenario.name, [])]
         lines = {f"+ {line}" for change in changes for line in change.gains}
         lines |= {line.replace("made", "new") for line in lines}
         return lines | {f"- {line}" for change in changes for line in change.loses}
