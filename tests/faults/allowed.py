@@ -50,7 +50,9 @@ class Unlisted(NamedTuple):
 OTHER_ZONE = "create_vm in another zone"
 TOO_LOW = "create_vm on spot at too low a price"
 OPEN_REQUEST = f"spot request: open {ORIGIN}"
-"""A SIGKILL after a refused spot launch may leave it, and sweep can't list it: docs/sweep.md says so."""
+"""Sweep can't list it (docs/sweep.md). A SIGKILL after a refused spot launch may leave it, and a cancellation
+that fails, which the log then names.
+"""
 SPREAD = "create_vm in a spread placement group"
 OUTSIDE = "create_vm outside of a full placement group"
 FROM_GROUP = "delete_vm of an address in a group"

@@ -102,7 +102,8 @@ class PairOutcome(Outcome):
             logged = {each for each in unlisted if is_killed or each in self.answer.stderr}
             right = self.painter.complete_images() if allowed.is_complete else logged
             unlisted -= {each for each in logged & right if each.startswith(allowed.prefixes)}
-        usual = self._partial | ({f"+ {OPEN_REQUEST}"} if is_killed else set())
+        is_open = is_killed or f"{UNDO_FAILED}, because its undo failed: open spot" in self.answer.stderr
+        usual = self._partial | ({f"+ {OPEN_REQUEST}"} if is_open else set())
         others = [
             line
             for line in lines
