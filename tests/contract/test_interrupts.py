@@ -6,17 +6,14 @@ A call to AWS whose answer is held back is where the signal comes; EC2 has done 
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Answer, Cpi, Process, config, finish
+from testbed.executable import Cpi, Process, config, finish
 from testbed.world import World
-
-Checked = Callable[[Answer], Any]
+from tests.protocols import Checked
 
 pytestmark = pytest.mark.usefixtures("warm")
 

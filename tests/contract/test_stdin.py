@@ -2,15 +2,12 @@
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
-
-Checked = Callable[[Answer], Any]
+from testbed.executable import DIRECTOR_UUID, Cpi, config
+from tests.protocols import Checked
 
 pytestmark = pytest.mark.usefixtures("warm")
 

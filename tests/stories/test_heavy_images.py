@@ -1,6 +1,6 @@
 """Images of heavy stemcells: bad ones are refused before any AWS call, with little memory and CPU time.
 
-What else is wrong with an image, tests/unit/cpi/stemcells has.
+Other images that are refused are in tests/unit/cpi/stemcells.
 """
 
 import os

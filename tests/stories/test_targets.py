@@ -419,7 +419,7 @@ def test_groups_that_make_no_vm(
     for name, message in messages.items():
         fake_aws.forget_calls()
         asked = refused(create_vm({"lb_target_groups": [name]}), message)
-        assert ("DescribeTargetGroups" in asked) == (name != FOREIGN)
+        assert ("DescribeTargetGroups" in asked) == (name != FOREIGN), name
 
 
 def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -> None:

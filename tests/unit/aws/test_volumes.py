@@ -134,7 +134,6 @@ def changed(state: str, **more: Any) -> dict[str, Any]:
     return {"VolumesModifications": [{"ModificationState": state, "StartTime": BEGAN, **targets, **more}]}
 
 
-NONE: dict[str, Any] = {"VolumesModifications": []}
 BEFORE = changed("completed", StartTime=EARLIER, TargetSize=10)
 FAILED_BEFORE = changed("failed", StartTime=EARLIER)
 
