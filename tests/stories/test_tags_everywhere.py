@@ -161,7 +161,7 @@ def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, 
 
 
 def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
-    """They count towards EC2's 50 tags of a disk, before there is one."""
+    """Configured tags count towards EC2's 50 tags of a disk, before there is one."""
     cpi = cpi_with(tags={f"common-{number}": "a" for number in range(30)})
     fake_aws.forget_calls()
     own = {f"own-{number}": "a" for number in range(19)}

@@ -67,7 +67,7 @@ def created(cloud: Cloud, *plans: NicPlan, undo: Undo | None = None) -> list[str
 
 
 def test_found(cloud: Cloud, nics: Nics) -> None:
-    """One of the agent's is found by its address; without one, each is found once; attached ones are not."""
+    """An agent's interface is found by its address; without one, each is found once; no attached one is."""
     held, other, own = (
         Nic("eni-7", vm_cid="i-7", addresses=["10.0.0.5"]),
         Nic("eni-8", addresses=["10.0.0.9"]),
