@@ -33,8 +33,6 @@ fault "DescribeInstances"
 faults
 help
 check {file}
-preflight
-sweep --director {director} --older-than 0
 diagnose "i-0123456789abcdef0"
 check "{file}
 quit
@@ -52,12 +50,11 @@ def test_piped_lines() -> None:
     """Through a pipe it answers each line, bad ones with a message, and runs the operators' commands."""
     with Program("testbed.console") as console:
         introduction = "\n".join(console.read_until(INTRODUCED))
-        named = dict(re.findall(r"^  (AWS|director|cpi\.json|check) +(\S+)$", introduction, re.MULTILINE))
+        named = dict(re.findall(r"^  (AWS|cpi\.json|check) +(\S+)$", introduction, re.MULTILINE))
         given = json.loads(Path(named["cpi.json"]).read_text())["cloud"]["properties"]["aws"]
         (invocation,) = re.findall(r"^  (echo .*)$", introduction, re.MULTILINE)
         called = subprocess.run(["/bin/sh", "-c", invocation], capture_output=True, check=True)
-        lines = LINES.replace("{file}", named["check"]).replace("{director}", named["director"])
-        text, stderr, status = console.finish(lines)
+        text, stderr, status = console.finish(LINES.replace("{file}", named["check"]))
         assert (stderr, status, console.left()) == ("", 0, [])
     info, disk, unknown, ping, malformed, state, denied, absent = documents(text)
     assert json.loads(called.stdout) == info
@@ -77,11 +74,9 @@ def test_piped_lines() -> None:
         "the CPI could n",
     ]
     assert "\nMETHOD [ARGUMENT ...]" in text
-    assert re.findall(r"^exit status (\d)$", text, re.MULTILINE) == ["1", "0", "1", "2"]
+    assert re.findall(r"^exit status (\d)$", text, re.MULTILINE) == ["1", "2"]
     for part in (
         "\n2 errors, 1 warning, 0 notes, 0 not checked",
-        "\nReady for Baseline",
-        "\n1 listed, ",
         "VM `i-0123456789abcdef0' not found",
     ):
         assert part in text

@@ -192,19 +192,19 @@ def web_identity(folder: Path, name: str = "token") -> dict[str, str]:
     }
 
 
-def test_web_identity(relay: Relay, tmp_path: Path) -> None:
-    """A token of the environment is exchanged for a role's keys at sts_endpoint; the log does not show it."""
-    keys = {"access_key_id": ABSENT, "secret_access_key": ABSENT, "credentials_source": "env_or_profile"}
-    document = config(relay.url, **keys)
-    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
-    answer = Cpi(document, env=web_identity(tmp_path)).call("has_disk", DISK)
-    assert answer.ok() is False
-    assert " DEBUG: AWS sts.AssumeRoleWithWebIdentity " in answer.stderr
+def test_web_identity(relay: Relay, fake_aws: FakeAws, tmp_path: Path) -> None:
+    """The environment's token is exchanged for a role's keys at sts_endpoint; an error does not show it."""
+    cpi = from_source(relay, web_identity(tmp_path))
+    assert cpi.call("has_disk", DISK).ok() is False
     sts, ec2 = relay.calls
     assert (sts.action, sts.access_key_id) == ("AssumeRoleWithWebIdentity", "")
     wanted = {"RoleArn": ROLE_ARN, "RoleSessionName": "worker", "WebIdentityToken": WEB_TOKEN}
     assert wanted.items() <= sts.parameters.items()
     assert (ec2.action, ec2.access_key_id[:4]) == ("DescribeVolumes", "ASIA")
+    error = {"code": "InvalidIdentityToken", "message": f"Not {WEB_TOKEN}", "status": 400}
+    fake_aws.rule(action="AssumeRoleWithWebIdentity", error=error)
+    answer = cpi.call("has_disk", DISK)
+    failed(answer, "InvalidIdentityToken")
     assert WEB_TOKEN not in answer.stdout.decode() + answer.stderr
 
 

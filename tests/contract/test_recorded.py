@@ -1,7 +1,6 @@
-"""Requests of `bosh create-env` and the Director's client, replayed: responses, and the state afterwards.
+"""Requests of `bosh create-env`, replayed: responses, and the state afterwards.
 
-Both callers ask for info before every call. It is replayed where a flow has it first, and where
-it was answered otherwise than before; that the others are there is only counted.
+It asks for info before every call, which is replayed where a flow has it first; the others are only counted.
 """
 
 from collections.abc import Callable, Container
@@ -12,7 +11,7 @@ import pytest
 from testbed.executable import Cpi
 from testbed.replay import Replay, Step
 from testbed.world import World
-from tests.contract.recorded import attached, check, is_info, persistent, read, shape, shortened, tags
+from tests.contract.recorded import attached, check, is_info, persistent, read, shortened, tags
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -29,7 +28,6 @@ def replay(cpi: Cpi, world: World) -> Replay:
     names = {
         AMI: world.image_id,
         OLDER_AMI: older["ImageId"],
-        "ami-1": world.image_id,
         "subnet-0123456789abcdef0": world.subnet_id,
         "127.0.0.1": "10.0.1.10",
         "127.0.0.254": "10.0.1.1",
@@ -113,31 +111,3 @@ def test_stemcell_change_and_delete_env(
     assert world.state() == before
     images = world.ec2.describe_images(ImageIds=[world.image_id, replay.names[OLDER_AMI]])["Images"]
     assert len(images) == 2
-
-
-def test_director(play: Callable[..., list[Step]], world: World) -> None:
-    """The Director's requests get well-formed answers; a VM that is unknown is VMNotFound.
-
-    The recorder's CPI knew neither that error nor reboot_vm.
-    """
-    before = world.state()
-    steps = play("50-director-client.jsonl")
-    failed = [step for step in steps if step.method in {"attach_disk", "reboot_vm"}]
-    check([step for step in steps if step not in failed])
-    assert [step.method for step in failed] == ["attach_disk", "reboot_vm"]
-    for step in failed:
-        assert shape({**step.answer.document, "log": ""}) == shape(step.recorded)
-        assert step.answer.error == {
-            "type": "Bosh::Clouds::VMNotFound",
-            "message": "VM `i-1' not found",
-            "ok_to_retry": False,
-        }
-    for step in steps:
-        context = step.request["context"]
-        assert f"[req_id {context['request_id']}]" in step.answer.stderr
-        assert "s3cr3t" not in step.answer.stderr
-    (disk_cid,) = set(world.state()["volumes"]) - set(before["volumes"])
-    (volume,) = world.ec2.describe_volumes(VolumeIds=[disk_cid])["Volumes"]
-    assert (volume["Size"], volume["VolumeType"], volume["State"]) == (1, "gp3", "available")
-    (image,) = world.ec2.describe_images(ImageIds=[world.image_id])["Images"]
-    assert tags(image) == {"a": "b"}

@@ -86,9 +86,9 @@ IN_NETWORK = {
 
 
 def test_all_is_broken(pair: VmAndDirector) -> None:
-    """Each broken thing is an error with its remedy: the VM first, then the network from near to far."""
+    """Each error has its remedy: the VM first, then the network from near to far; then warnings."""
     pair.fails_checks("system", "instance")
-    pair.says_on_console(f"booting\n{PANIC}\n")
+    pair.says_on_console(f"booting\n{PANIC}\nbosh-agent failed\n")
     pair.ec2.modify_instance_metadata_options(InstanceId=pair.vm_cid, HttpEndpoint="disabled")
     pair.ec2.modify_vpc_attribute(VpcId=pair.world.vpc_id, EnableDnsSupport={"Value": False})
     pair.ec2.stop_instances(InstanceIds=[pair.director])
@@ -97,7 +97,7 @@ def test_all_is_broken(pair: VmAndDirector) -> None:
         pair.acl(subnet_id)
     for port in (4222, 25250):
         pair.shut_out(port)
-    *errors, dns = pair.findings()
+    *errors, agent, dns = pair.findings()
     names = {
         "vm_group": pair.vm_group,
         "director": pair.director,
@@ -112,7 +112,9 @@ def test_all_is_broken(pair: VmAndDirector) -> None:
     assert {each["severity"] for each in errors} == {"error"}
     blobstore = [each["what"] for each in errors[len(expected) :]]
     assert "let no tcp 25250 in" in blobstore[-1]
-    assert (dns["severity"], "DNS is disabled in the VPC" in dns["what"]) == ("warning", True)
+    assert "bosh-agent failed" in agent["what"]
+    assert "DNS is disabled in the VPC" in dns["what"]
+    assert {agent["severity"], dns["severity"]} == {"warning"}
 
 
 def test_terminated(pair: VmAndDirector) -> None:

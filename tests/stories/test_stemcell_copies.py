@@ -244,7 +244,7 @@ def test_from_another_region(
         ),
         (
             FROM_ELSEWHERE,
-            {"us-east-1": ELSEWHERE, "eu-west-1": ELSEWHERE},
+            {"us-east-1": ELSEWHERE, "us-a": ELSEWHERE},
             f"Its AMI '{ELSEWHERE}' does not exist there",
         ),
     ],

@@ -40,7 +40,6 @@ STALE = {
 
 def test_tables(copy: Path) -> None:
     """The committed tables are those of the code; each page with another row is named, and written anew."""
-    assert run(copy, "--check") == (0, "")
     before = {page: (copy / page).read_text() for page in STALE}
     for page, row in STALE.items():
         (copy / page).write_text(before[page].replace(row, f"{row}more"))

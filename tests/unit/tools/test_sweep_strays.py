@@ -181,6 +181,8 @@ def test_snapshot_of_a_failed_image_and_another() -> None:
     assert ids(SNAPSHOT, FAILED) == ["AMI-1", "snapshot-1"]
     other = thing("AMI", resource_id="AMI-2", snapshot_ids=MADE_OF)
     assert ids(SNAPSHOT, FAILED, other) == ["AMI-1"]
+    of_another = FAILED.replaced(tags={**FAILED.tags, "bosh_director_uuid": "director-2"})
+    assert ids(SNAPSHOT, of_another) == []
 
 
 @pytest.mark.parametrize(("source", "expected"), [("ami-0", []), ("ami-9", ["snapshot-1"])])
