@@ -39,7 +39,7 @@ throttle on|off        throttle calls as EC2 does, or no longer
 help                   say this
 quit                   end, and with it the simulated AWS; so does the end of the input
 
-What is no whole request is sent with api_version {CONTRACT} and a stemcell of api_version {STEMCELL}."""
+Anything but a whole request is sent with api_version {CONTRACT} and a stemcell of api_version {STEMCELL}."""
 
 
 class BadLine(Exception):
