@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, Process, config, finish
+from testbed.executable import EXECUTABLE, Cpi, Process, config, finish
 from testbed.world import World
 from tests.protocols import Checked
 
 pytestmark = pytest.mark.usefixtures("warm")
 
-EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 CLOUD_ERROR = "Bosh::Clouds::CloudError"
 HALF = b" " * 400_000
 """More than a pipe holds: once it is written, somebody is reading."""

@@ -1,17 +1,14 @@
 """Whatever comes on stdin, or does not, is answered by exactly one response."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
 
-from testbed.executable import DIRECTOR_UUID, Cpi, config
+from testbed.executable import DIRECTOR_UUID, EXECUTABLE, Cpi, config
 from tests.protocols import Checked
 
 pytestmark = pytest.mark.usefixtures("warm")
 
-EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 MEGABYTES = 10_000_000
 SECRET = "stdin-secret-55c1"
 

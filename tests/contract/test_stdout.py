@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from testbed.executable import Cpi, config, finish
+from testbed.executable import EXECUTABLE, Cpi, config, finish
 from tests.protocols import Checked
 
 NOWHERE = "http://127.0.0.1:1"
-EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 NOISE = "noise of a library"
 FULL = ["/dev/full"] if Path("/dev/full").exists() else []
 """A file that takes nothing; not every system has one."""
