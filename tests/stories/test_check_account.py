@@ -205,6 +205,23 @@ def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: F
     assert (calls["DescribeSecurityGroups"], calls["DescribeSecurityGroupVpcAssociations"]) == (2, 1)
 
 
+def test_group_of_one_vpc(cpi: Cpi, world: World, far: Far) -> None:
+    """A VM type may have a group that only one of several VPCs has: it is for the networks there."""
+    own = {"here": {"security_groups": ["bosh"]}, "there": {"security_groups": [far.group_id]}}
+    whole = with_types(world, own)
+    subnets = []
+    for number, az in enumerate(whole["azs"], 2):
+        place = {
+            "CidrBlock": f"10.1.{number}.0/24",
+            "AvailabilityZone": az["cloud_properties"]["availability_zone"],
+        }
+        subnet_id = world.ec2.create_subnet(VpcId=far.vpc_id, **place)["Subnet"]["SubnetId"]
+        properties = {"subnet": subnet_id, "security_groups": ["far"]}
+        subnets.append({"az": az["name"], "cloud_properties": properties})
+    whole["networks"].append({"name": "far", "type": "dynamic", "subnets": subnets})
+    assert checked(cpi, whole) == []
+
+
 def test_association_with_another_vpc(cpi: Cpi, world: World, far: Far) -> None:
     """A network's group that will soon be associated with another VPC stays an error for this one."""
     third = world.ec2.create_vpc(CidrBlock="10.2.0.0/16")["Vpc"]["VpcId"]

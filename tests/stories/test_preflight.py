@@ -145,6 +145,14 @@ def test_all_is_permitted(preflight: Preflight) -> None:
     assert lines[-1] == "Ready for Baseline, Routes: nothing is missing"
 
 
+def test_closed_zones(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """Zones that are not available are not among those in which the CPI can work."""
+    closed = ("<zoneState>available<", "<zoneState>unavailable<")
+    fake_aws.rule(action="DescribeAvailabilityZones", replace=[closed])
+    answer = preflight("--json")
+    assert (answer.returncode, answer.document["region"]["zones"]) == (0, [])
+
+
 def test_missing(preflight: Preflight, fake_aws: FakeAws) -> None:
     """What is missing is found in each service's own words."""
     for action, rule in DENIED.items():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached
+from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotAttached
 from bosh_aws_cpi.redact import Redactor
 from bosh_aws_cpi.rpc import dispatch
 from tests.unit.conftest import ProgramLog
@@ -149,6 +149,17 @@ def test_signal_while_an_error_is_answered(monkeypatch: pytest.MonkeyPatch) -> N
     document = ask(Host(failing(SystemExit())), "has_vm", "i-1")
     assert (document["error"]["type"], document["log"]) == ("Bosh::Clouds::CloudError", "")
     assert "interrupted by SIGTERM" in document["error"]["message"]
+
+
+def test_signal_after_an_error() -> None:
+    """Once the method has failed, its error is the answer, whatever signal comes while it is translated."""
+
+    class Slow(Host):
+        def translate(self, error: Exception) -> BoshError | None:
+            signal.raise_signal(signal.SIGTERM)
+            return super().translate(error)
+
+    assert ask(Slow(failing(Foreign("x"))), "has_vm", "i-1")["error"]["message"] == "translated x"
 
 
 def test_signal_after_the_answer() -> None:

@@ -14,6 +14,7 @@ from bosh_aws_cpi.cpi.vms.create.instance import MAX_GENERATIONS, InstanceCreati
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.model import Instance, Nic, StateReason
 from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.tags import of_origin
 from tests.unit.aws.timing_script import refusal
 from tests.unit.conftest import DIRECTOR
 from tests.unit.cpi.vms.create.vm_plans import AGENT, DYNAMIC, FIXED, option, plan
@@ -158,6 +159,31 @@ def test_unanswered(cloud: Cloud, launches: Launches, first: LaunchOption) -> No
         launch(cloud, first, OTHER)
     assert caught.value.ok_to_retry is True
     assert launches.sent == [token(first, 0)]
+
+
+@pytest.mark.parametrize(
+    ("way", "answer", "is_cancelled"),
+    [(SPOT, LOST, True), (SPOT, refusal("InvalidParameterValue"), False), (ON_DEMAND, LOST, False)],
+    ids=["no answer", "refused", "on demand"],
+)
+def test_open_request(
+    cloud: Cloud,
+    launches: Launches,
+    monkeypatch: pytest.MonkeyPatch,
+    way: LaunchOption,
+    answer: Exception,
+    *,
+    is_cancelled: bool,
+) -> None:
+    """Without an answer EC2 may keep the spot request of a launch open, so it is cancelled."""
+    cancelled: list[object] = []
+    monkeypatch.setattr(
+        "bosh_aws_cpi.aws.launches.cancel_open_requests", lambda _, tags: cancelled.append(tags)
+    )
+    launches.launched(way, 0, answer)
+    with pytest.raises(CloudError):
+        launch(cloud, way)
+    assert cancelled == [of_origin(DIRECTOR, AGENT)] * is_cancelled
 
 
 def test_never_seen(cloud: Cloud, launches: Launches) -> None:
