@@ -17,7 +17,7 @@ from bosh_aws_cpi.tools.command_line import COMMANDS
 from testbed.demo import cloud_config, network
 from testbed.demo_stage import Stage, main_status, staged
 from testbed.demo_text import BOLD, DIM, YELLOW, masked, paint, readable
-from testbed.executable import DIRECTOR_UUID, Answer, Cpi, config
+from testbed.executable import DIRECTOR_UUID, EXECUTABLE, Answer, Cpi, config
 from testbed.registry import PASSWORD, USER
 
 CONTRACT = STEMCELL = 3
@@ -39,7 +39,7 @@ throttle on|off        throttle calls as EC2 does, or no longer
 help                   say this
 quit                   end, and with it the simulated AWS; so does the end of the input
 
-What is no whole request is sent with api_version {CONTRACT} and a stemcell of api_version {STEMCELL}."""
+Anything but a whole request is sent with api_version {CONTRACT} and a stemcell of api_version {STEMCELL}."""
 
 
 class BadLine(Exception):
@@ -66,7 +66,7 @@ class Console(cmd.Cmd):
         request = {"method": "info", "arguments": [], "context": {"director_uuid": "me"}, "api_version": 3}
         properties = {"instance_type": "m5.large", "availability_zone": world.zone}
         create_vm = ["agent-1", f"{world.image_id} light", properties, network(world)]
-        call = shlex.join([str(Path(sys.executable).parent / "cpi"), str(path)])
+        call = shlex.join([EXECUTABLE, str(path)])
         laid = {
             "AWS": self._stage.fake_aws.endpoint,
             "registry": f"{self._stage.registry.url} (user {USER})",

@@ -18,6 +18,8 @@ from testbed import warm
 
 Process = subprocess.Popen[bytes] | warm.Forked
 
+EXECUTABLE = str(Path(sys.executable).parent / "cpi")
+"""The console script beside this interpreter."""
 ACCESS_KEY_ID = "AKIADUMMYCONFIG00001"
 SECRET_ACCESS_KEY = "config-secret-key-7d31"
 MBUS_PASSWORD = "mbus-secret-e0a8"
@@ -131,7 +133,7 @@ def spawn(arguments: Sequence[str], environment: Mapping[str, str], folder: Path
     """Start the console script beside this interpreter, or fork it if `FORK_FROM` is set."""
     if path := os.environ.get(FORK_FROM):
         return warm.fork(path, arguments, environment, folder)
-    return popen([str(Path(sys.executable).parent / "cpi"), *arguments], environment, folder)
+    return popen([EXECUTABLE, *arguments], environment, folder)
 
 
 def popen(command: Sequence[str], environment: Mapping[str, str], folder: Path) -> subprocess.Popen[bytes]:

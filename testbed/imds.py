@@ -79,7 +79,8 @@ class MetadataServer(LoopbackServer):
 def answered(request: Request, path: str, token: str, documents: dict[str, str]) -> Reply:
     """Answer a request of one instance: nothing without its token."""
     if path == TOKEN_PATH:
-        is_asked = request.method == "PUT" and "x-aws-ec2-metadata-token-ttl-seconds" in request.headers
+        is_put = request.method == "PUT" and "x-aws-ec2-metadata-token-ttl-seconds" in request.headers
+        is_asked = is_put and bool(token)
         return Reply(200 if is_asked else 400, token.encode() if is_asked else b"", "text/plain")
     if not token or request.headers.get("x-aws-ec2-metadata-token") != token:
         return Reply(401, content_type="text/plain")

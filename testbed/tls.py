@@ -44,12 +44,12 @@ class Authority:
         self.path = folder / f"{name}.pem"
         self.path.write_bytes(_pem(builder.sign(self._key, hashes.SHA256())))
 
-    def certify(self, host: str = HOST, *, is_expired: bool = False) -> Path:
-        """Write a certificate for an address, the loopback one, with its key; returns the file."""
+    def certify(self) -> Path:
+        """Write a certificate for the loopback address, with its key; returns the file."""
         key = ec.generate_private_key(ec.SECP256R1())
-        address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(host))])
+        address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address(HOST))])
         certificate = (
-            self._builder(host, key, timedelta(minutes=-1) if is_expired else _LIFETIME)
+            self._builder(HOST, key)
             .add_extension(x509.BasicConstraints(ca=False, path_length=None), _CRITICAL)
             .add_extension(address, _NOT_CRITICAL)
             .sign(self._key, hashes.SHA256())
@@ -61,9 +61,7 @@ class Authority:
         path.write_bytes(private + _pem(certificate))
         return path
 
-    def _builder(
-        self, subject: str, key: ec.EllipticCurvePrivateKey, lifetime: timedelta = _LIFETIME
-    ) -> x509.CertificateBuilder:
+    def _builder(self, subject: str, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
         now = datetime.now(UTC)
         issuer_key = self._key.public_key()
         return (
@@ -73,7 +71,7 @@ class Authority:
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(hours=1))
-            .not_valid_after(now + lifetime)
+            .not_valid_after(now + _LIFETIME)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), _NOT_CRITICAL)
             .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), _NOT_CRITICAL)
         )

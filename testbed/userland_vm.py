@@ -70,11 +70,11 @@ class Vm(Place):
         return self._popen([f"--userspec={VCAP}:{VCAP}", ".", *command], self.environment)
 
     def run_as_root(
-        self, *command: str, stdin: bytes = b"", environment: Mapping[str, str] | None = None
+        self, *command: str, environment: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[bytes]:
         """Run a program as root, in the environment of the agent and some more."""
         with self._popen([".", *command], {"PATH": PATH, **(environment or {})}) as process:
-            stdout, stderr = process.communicate(stdin)
+            stdout, stderr = process.communicate()
         return subprocess.CompletedProcess(command, process.returncode, stdout, stderr)
 
     def start_job(self, cpi_ctl: str) -> None:

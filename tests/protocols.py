@@ -1,4 +1,4 @@
-"""What the stories' fixtures are, where a fixture is a function: its arguments and what it returns."""
+"""What fixtures are, where a fixture is a function: its arguments and what it returns."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -103,3 +103,5 @@ ReadWarnings = Callable[[Answer], list[str]]
 """Reads the warnings of a call in their order, without the time."""
 CpiWith = Callable[..., Cpi]
 """Returns an executable whose configuration has other keys of the aws section."""
+Checked = Callable[[Answer], Any]
+"""Checks a response; returns its result, or the type and message of its error."""

@@ -14,7 +14,6 @@ from bosh_aws_cpi.aws.volumes import NOT_MODIFIABLE
 from bosh_aws_cpi.plan.device_names import FURTHER_DISK_NAMES, PERSISTENT_DISK_NAMES
 
 TRIALS = Trials()
-ALL_COPIED = 100
 UNUSABLE = {"InvalidVolume.NotFound", "error", "deleting", "deleted"}
 DEVICE, OTHER_DEVICE = "/dev/sdf", "/dev/sdh"
 """Two trials use different names: a name may stay in use for a while after a volume is detached."""

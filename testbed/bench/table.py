@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from testbed.bench.forms import yardsticks
 from testbed.bench.measuring import Figures
-from testbed.bench.rows import MOST, method_of
+from testbed.bench.rows import MOST, RELEASE, method_of
 
 Rows = Mapping[str, Mapping[str, Figures]]
 """By the row's name, and by the form's."""
@@ -44,9 +44,11 @@ def table(rows: Rows) -> str:
 
 
 def minima(rows: Rows, runs: int) -> str:
-    """Write the least CPU of each row, in parts of the yardstick's, as one line."""
-    parts = [f"{name} {own.cpu / other.cpu:.2f} ({form})" for name, form, own, other in _compared(rows)]
-    return f"CPU, the least of {runs} starts in turn, yardstick = 1: {', '.join(parts)}."
+    """Write the release's least CPU in each row, in parts of the yardstick's, as one line."""
+    parts = [
+        f"{name} {own.cpu / other.cpu:.2f}" for name, form, own, other in _compared(rows) if form == RELEASE
+    ]
+    return f"CPU of the release, the least of {runs} starts in turn, yardstick = 1: {', '.join(parts)}."
 
 
 def beyond(rows: Rows) -> list[str]:

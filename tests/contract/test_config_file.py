@@ -2,13 +2,12 @@
 
 import json
 import os
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from testbed.executable import Answer, Cpi, config
+from testbed.executable import EXECUTABLE, Answer, Cpi, config
 
 pytestmark = pytest.mark.usefixtures("warm")
 
@@ -74,6 +73,5 @@ def test_stdin_of_commands(command: list[str]) -> None:
 @pytest.mark.parametrize("line", ['exec "$0"', 'exec "$0" "$1" "$1"'], ids=["none", "two"])
 def test_number_of_paths(line: str) -> None:
     """The executable takes exactly one path; with none, or with more, it answers its usage."""
-    executable = str(Path(sys.executable).parent / "cpi")
-    cpi = Cpi({}, command=["/bin/sh", "-c", line, executable])
+    cpi = Cpi({}, command=["/bin/sh", "-c", line, EXECUTABLE])
     refused(cpi.call("ping"), "Usage: cpi CONFIG_PATH")

@@ -47,7 +47,7 @@ def documents(text: str) -> list[Any]:
 
 
 def test_piped_lines() -> None:
-    """Through a pipe it answers each line, bad ones with a message, and runs the operators' commands."""
+    """Through a pipe the console answers each line, also bad ones, and runs the operators' commands."""
     with Program("testbed.console") as console:
         introduction = "\n".join(console.read_until(INTRODUCED))
         named = dict(re.findall(r"^  (AWS|cpi\.json|check) +(\S+)$", introduction, re.MULTILINE))
@@ -88,7 +88,7 @@ def test_piped_lines() -> None:
 
 
 def test_terminal() -> None:
-    """In a terminal it prompts; what it names can be used as it is printed; a signal ends all it started."""
+    """In a terminal the console prompts; what it prints can be used as it is; a signal ends all."""
     ours, its = os.openpty()
     with Program("testbed.console", stdin=its) as console:
         os.close(its)

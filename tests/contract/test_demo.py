@@ -11,7 +11,7 @@ from testbed.demo_text import SECRETS
 @pytest.mark.timeout(300)  # 20 calls and two tools, where other work takes all processors
 @pytest.mark.usefixtures("warm")
 def test_demo(capsys: pytest.CaptureFixture[str]) -> None:
-    """It shows each call and the settings without secrets, says what it checked, and leaves nothing."""
+    """The demo shows each call and the settings without secrets, says what it checked, and leaves nothing."""
     assert main() == 0
     stdout, stderr = capsys.readouterr()
     assert stderr == ""

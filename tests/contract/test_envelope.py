@@ -2,14 +2,12 @@
 
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from testbed.executable import ABSENT, DIRECTOR_UUID, Answer, Cpi, config
-
-Checked = Callable[[Answer], Any]
+from tests.protocols import Checked
 
 pytestmark = pytest.mark.usefixtures("warm")
 

@@ -4,13 +4,12 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import PATIENCE, Answer, Cpi, config, finish
+from testbed.executable import EXECUTABLE, PATIENCE, Answer, Cpi, config, finish
 from testbed.world import World
 
 FULL = """
@@ -24,7 +23,7 @@ except BlockingIOError:
 os.execv(sys.argv[1], sys.argv[1:])
 """
 """The executable, whose stderr is full."""
-COMMAND = [sys.executable, "-c", FULL, str(Path(sys.executable).parent / "cpi")]
+COMMAND = [sys.executable, "-c", FULL, EXECUTABLE]
 COUNT = re.compile(r"\S+ WARNING: (\d+) log lines? dropped here, because stderr was full and nobody read it")
 
 

@@ -6,21 +6,17 @@ A call to AWS whose answer is held back is where the signal comes; EC2 has done 
 import os
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Answer, Cpi, Process, config, finish
+from testbed.executable import EXECUTABLE, Cpi, Process, config, finish
 from testbed.world import World
-
-Checked = Callable[[Answer], Any]
+from tests.protocols import Checked
 
 pytestmark = pytest.mark.usefixtures("warm")
 
-EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 CLOUD_ERROR = "Bosh::Clouds::CloudError"
 HALF = b" " * 400_000
 """More than a pipe holds: once it is written, somebody is reading."""

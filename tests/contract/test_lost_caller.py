@@ -1,16 +1,14 @@
 """The caller is gone: a call that creates something deletes it, and other calls complete their work."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, config
+from testbed.executable import EXECUTABLE, Cpi, config
 from testbed.killing import abandon_at
 from testbed.world import World
 
-EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 FULL = Path("/dev/full")
 ENDED = "The call was interrupted by the loss of its caller before it was complete"
 GONE = "The caller is gone and did not read the response"

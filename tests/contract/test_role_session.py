@@ -205,9 +205,9 @@ ANOTHER: dict[str, dict[str, Any]] = {
 def test_another_session(roles: Roles) -> None:
     """Whatever may change STS's answer leads to another file, also from a CPI config."""
     assert roles.called() == [STS, EC2]
-    for changed in ANOTHER.values():
-        assert roles.called(roles.cpi(**changed)) == [STS, EC2]
-        assert roles.called(None, **changed) == [EC2]
+    for what, changed in ANOTHER.items():
+        assert roles.called(roles.cpi(**changed)) == [STS, EC2], what
+        assert roles.called(None, **changed) == [EC2], what
     assert roles.called() == [EC2]
     assert len(list(roles.folder.iterdir())) == 1 + len(ANOTHER)
 

@@ -13,8 +13,8 @@ import pytest
 from bosh_aws_cpi.rpc.methods import METHODS
 from bosh_aws_cpi.tools.command_line import COMMANDS
 from testbed import terminal
-from testbed.cloud import FakeAws
-from testbed.executable import Answer, Cpi, config, finish, spawn
+from testbed.cloud import ROOT, FakeAws
+from testbed.executable import EXECUTABLE, Answer, Cpi, config, finish, spawn
 
 TELLTALE = """
 import os, sys
@@ -34,8 +34,6 @@ COSTLY = {
 }
 """Parts of Python's own library that take milliseconds."""
 PACKAGE = "bosh_aws_cpi"
-ROOT = Path(__file__).parents[2]
-EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 VM = "i-0123456789abcdef0"
 DISK = "vol-0123456789abcdef0"
 NOWHERE = "http://127.0.0.1:1"

@@ -2,19 +2,15 @@
 
 import os
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from testbed.executable import Answer, Cpi, config, finish
-
-Checked = Callable[[Answer], Any]
+from testbed.executable import EXECUTABLE, Cpi, config, finish
+from tests.protocols import Checked
 
 NOWHERE = "http://127.0.0.1:1"
-EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 NOISE = "noise of a library"
 FULL = ["/dev/full"] if Path("/dev/full").exists() else []
 """A file that takes nothing; not every system has one."""

@@ -1,18 +1,16 @@
 """Contract versions and stemcell versions: which one a request selects, and who minds."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from testbed.executable import ABSENT, Answer, Cpi, config
-
-Checked = Callable[[Answer], Any]
+from testbed.executable import ABSENT, Cpi, config
+from tests.contract.recorded import INFO
+from tests.protocols import Checked
 
 pytestmark = pytest.mark.usefixtures("warm")
 
 AMI = "ami-0a light"
-INFO = {"stemcell_formats": ["aws-raw", "aws-light"], "api_version": 3}
 CREATE_VM = ["agent", AMI, {}, {}]
 NEEDS_STEMCELL: list[tuple[str, list[Any], int]] = [
     ("create_vm", CREATE_VM, 3),

@@ -29,8 +29,6 @@ class Installation:
         expected: What it has to boot with, but for what each VM has of its own.
         actions: What the VM's agent was asked for.
         instance: What EC2 knew of the VM.
-        things: The world's state while it was there.
-        left: The world's state afterwards.
         secrets: What nobody may find in a log.
         state: The CLI's record.
         vcap: What was on the VM below /var/vcap: the job and its packages.
@@ -42,8 +40,6 @@ class Installation:
     expected: dict[str, Any]
     actions: list[str]
     instance: dict[str, Any]
-    things: dict[str, list[str]]
-    left: dict[str, list[str]]
     secrets: dict[str, str]
     state: dict[str, Any]
     vcap: Path
@@ -132,7 +128,7 @@ def installation(server: FakeAws, hypervisor: Hypervisor, compiled: Path, folder
     created = environment.create()
     created.ok()
     (machine,) = hypervisor.settle()
-    settings, things, state = machine.settings, world.state(), environment.state
+    settings, state = machine.settings, environment.state
     actions = machine.actions
     instance = world.instance(machine.instance_id)
     vcap = folder / "vcap"
@@ -147,8 +143,6 @@ def installation(server: FakeAws, hypervisor: Hypervisor, compiled: Path, folder
         expected=environment.agent_settings,
         actions=actions,
         instance=instance,
-        things=things,
-        left=world.state(),
         secrets=environment.secrets,
         state=state,
         vcap=vcap,

@@ -53,14 +53,6 @@ def files(content: bytes) -> dict[str, bytes]:
         }
 
 
-def parts(release: Path) -> tuple[dict[str, Any], dict[str, dict[str, bytes]]]:
-    """Return a release's manifest, and the files of each job and package."""
-    content = files(release.read_bytes())
-    manifest: dict[str, Any] = yaml.safe_load(content["release.MF"])
-    archives = (name for name in content if name.startswith(("jobs/", "packages/")))
-    return manifest, {name: files(content[name]) for name in archives}
-
-
 def names(manifest: dict[str, Any]) -> set[str]:
     """Return the names of a release, its jobs and its packages."""
     listed = (each["name"] for kind in ("jobs", "packages") for each in manifest[kind])
@@ -73,12 +65,12 @@ def test_names(canary: Path, pipeline: Pipeline) -> None:
     It compares names of releases, of the jobs of an instance group (instance_group.rb, add_job) and, unless
     fingerprints are equal, of packages (validate_package_names_do_not_collide!).
     """
-    ours, content = parts(canary)
-    ordinary, _ = parts(pipeline.tarball)
+    content = files(canary.read_bytes())
+    ours = yaml.safe_load(content["release.MF"])
+    ordinary = yaml.safe_load(files(pipeline.tarball.read_bytes())["release.MF"])
     assert names(ours) & (names(ordinary) | OF_RUBY) == set()
-    (process,) = re.findall(
-        r"^check process (\S+)$", content["jobs/aws_cpi_python.tgz"]["monit"].decode(), re.MULTILINE
-    )
+    monit = files(content["jobs/aws_cpi_python.tgz"])["monit"].decode()
+    (process,) = re.findall(r"^check process (\S+)$", monit, re.MULTILINE)
     assert process not in OF_RUBY
     head = pipeline.git(pipeline.folder / "source", "rev-parse", "HEAD").strip()
     assert (ours["commit_hash"], ours["uncommitted_changes"]) == (head, False)

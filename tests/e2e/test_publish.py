@@ -18,8 +18,6 @@ from tests.e2e.publication import GIT, NAME, OFFLINE, ROOT, SECRET, Pipeline, ch
 
 pytestmark = pytest.mark.timeout(600)
 
-SCHEMA = "properties_schema.json"
-
 
 def verify(pipeline: Pipeline, final: Path) -> subprocess.CompletedProcess[str]:
     """Verify a release with the commands that SECURITY.md has for operators."""

@@ -8,7 +8,16 @@ from typing import NamedTuple
 from tests.faults.scenario import Change
 from tests.faults.scenarios_disk import ATTACHED, DETACHED, FREE, old
 from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
-from tests.faults.scenarios_vm import BALANCERS, ENI, ORIGIN, ROOT, SIZED, SPREAD_GROUP, VM_IN_GROUP
+from tests.faults.scenarios_vm import (
+    BALANCERS,
+    ENI,
+    ORIGIN,
+    ROOT,
+    SIZED,
+    SPREAD_GROUP,
+    VM_IN_GROUP,
+    VMS,
+)
 
 BALANCED_VM = "delete_vm that leaves its load balancers"
 OLD_ATTACHING, OLD_DETACHING = (f"{method} of an old stemcell" for method in ("attach_disk", "detach_disk"))
@@ -18,28 +27,12 @@ class Outlived(NamedTuple):
     """A call that may be refused for good, and the request is a success all the same.
 
     Attributes:
-        why: Why that is right.
         calls: Which calls.
         change: How the success differs.
     """
 
-    why: str
     calls: frozenset[str]
     change: Change = Change()
-
-
-class Step(NamedTuple):
-    """A state on the way that a request which fails may leave.
-
-    Attributes:
-        why: Why that is right.
-        change: What it has changed by then.
-        calls: Only if one of these calls is refused for good; empty: whatever fails.
-    """
-
-    why: str
-    change: Change
-    calls: frozenset[str] = frozenset()
 
 
 class Unlisted(NamedTuple):
@@ -54,78 +47,51 @@ class Unlisted(NamedTuple):
     is_complete: bool = False
 
 
-BUILT_IN_TABLE = Outlived(
-    "A role that may not call DescribeInstanceTypes is served from the built-in table of types",
-    frozenset({"DescribeInstanceTypes"}),
-)
-DELETED_ALL_THE_SAME = (
-    "A VM that is to be deleted is deleted, as it is without deregister_on_delete: what keeps it from "
-    "leaving its load balancers is logged. "
-)
-UNDONE_LINK = (
-    "The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays"
-)
 OTHER_ZONE = "create_vm in another zone"
 TOO_LOW = "create_vm on spot at too low a price"
 OPEN_REQUEST = f"spot request: open {ORIGIN}"
-"""A SIGKILL after a refused spot launch may leave it, and sweep can't list it: docs/sweep.md says so."""
+"""Sweep can't list it (docs/sweep.md). A SIGKILL after a refused spot launch may leave it, and a cancellation
+that fails, which the log then names.
+"""
 SPREAD = "create_vm in a spread placement group"
 OUTSIDE = "create_vm outside of a full placement group"
 FROM_GROUP = "delete_vm of an address in a group"
 FROM_GROUP_FAST = f"{FROM_GROUP}, on the fast path"
-GROUP_LEFT_LAST = [
-    Step(
-        "The VM is deleted, and the error says that its address may still be a target: the same call again "
-        "deregisters it",
-        Change([VM_IN_GROUP, ROOT, ENI]),
-    )
-]
+BUILT_IN_TABLE = Outlived(frozenset({"DescribeInstanceTypes"}))
+"""A role that may not make this call is served from the built-in table of types."""
 OUTLIVED: dict[str, list[Outlived]] = {
-    SIZED: [
-        Outlived(
-            "If EC2 does not say what the region offers, all types count",
-            frozenset({"DescribeInstanceTypeOfferings"}),
-        )
-    ],
-    "create_vm": [BUILT_IN_TABLE],
-    "create_vm with everything": [BUILT_IN_TABLE],
-    "create_vm in a group of addresses": [BUILT_IN_TABLE],
-    OTHER_ZONE: [BUILT_IN_TABLE],
+    **{each.name: [BUILT_IN_TABLE] for each in VMS if each.method == "create_vm"},
+    # If EC2 does not say what the region offers, all types count.
+    SIZED: [Outlived(frozenset({"DescribeInstanceTypeOfferings"}))],
+    # The VM is there, on demand, and the log names the request that may launch another one.
     TOO_LOW: [
         BUILT_IN_TABLE,
         Outlived(
-            "The VM is there, on demand, and the log names the request that may launch another one",
             frozenset({"DescribeSpotInstanceRequests", "CancelSpotInstanceRequests"}),
             Change(gains=[OPEN_REQUEST]),
         ),
     ],
-    SPREAD: [BUILT_IN_TABLE],
-    OUTSIDE: [BUILT_IN_TABLE],
-    FROM_GROUP_FAST: [
-        Outlived("The tag `Name: to be deleted` only informs operators", frozenset({"CreateTags"}))
-    ],
+    # The tag `Name: to be deleted` only informs operators.
+    FROM_GROUP_FAST: [Outlived(frozenset({"CreateTags"}))],
+    # The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand.
     "create_stemcell that is copied": [
         Outlived(
-            "The same holds for a copy's snapshot",
             frozenset({"CreateTags"}),
             Change([COPIED_SNAPSHOT.format(ami="bosh_ami=made, ")], [COPIED_SNAPSHOT.format(ami="")]),
         )
     ],
     "create_stemcell with its image": [
-        Outlived(
-            "The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand",
-            frozenset({"CreateTags"}),
-            Change([HEAVY_SNAPSHOT], [WITHOUT_AMI]),
-        )
+        Outlived(frozenset({"CreateTags"}), Change([HEAVY_SNAPSHOT], [WITHOUT_AMI]))
     ],
+    # A VM that is to be deleted is deleted, as it is without deregister_on_delete: what keeps it from leaving
+    # its load balancers is logged. A classic one drops it by and by, as a failing instance; once it is ended,
+    # it is no target any more.
     BALANCED_VM: [
         Outlived(
-            f"{DELETED_ALL_THE_SAME}A classic load balancer drops it by and by, as a failing instance",
             frozenset({"DescribeLoadBalancers", "DeregisterInstancesFromLoadBalancer"}),
             Change(gains=BALANCERS[:1]),
         ),
         Outlived(
-            f"{DELETED_ALL_THE_SAME}It is no target any more once it is ended",
             frozenset(
                 {"DescribeTargetGroups", "DeregisterTargets", "DeregisterTargets2", "DescribeTargetHealth"}
                 | {f"DescribeTargetHealth{nth}" for nth in (2, 3, 4)}
@@ -133,31 +99,27 @@ OUTLIVED: dict[str, list[Outlived]] = {
         ),
     ],
 }
-AWS_FIRST = (
-    "AWS's work comes before the registry's: what the registry was not told stays as AWS has it, and the "
-    "same call again finishes it"
-)
-STEPS: dict[str, list[Step]] = {
-    SPREAD: [
-        Step(
-            "Other VMs of the instance group may use the placement group: it stays with its tags, the next "
-            "create_vm uses it, and cpi sweep deletes it",
-            Change(gains=[SPREAD_GROUP]),
-        )
-    ],
-    FROM_GROUP: GROUP_LEFT_LAST,
-    FROM_GROUP_FAST: GROUP_LEFT_LAST,
+STEPS: dict[str, list[Change]] = {
+    # Other VMs of the instance group may use the placement group: it stays with its tags, the next create_vm
+    # uses it, and cpi sweep deletes it.
+    SPREAD: [Change(gains=[SPREAD_GROUP])],
+    # The VM is deleted, and the error says that its address may still be a target: the same call again
+    # deregisters it.
+    FROM_GROUP: [Change([VM_IN_GROUP, ROOT, ENI])],
+    FROM_GROUP_FAST: [Change([VM_IN_GROUP, ROOT, ENI])],
+    # The policy need not allow DeleteTags: a link that is undone is empty, and the Director's tag stays.
     "update_disk by a copy": [
-        Step(UNDONE_LINK, Change([FREE], [old("")])),
-        Step(UNDONE_LINK, Change([FREE], [f"{FREE} [bosh_replaced_by=]"])),
+        Change([FREE], [old("")]),
+        Change([FREE], [f"{FREE} [bosh_replaced_by=]"]),
     ],
-    OLD_ATTACHING: [Step(AWS_FIRST, ATTACHED)],
-    OLD_DETACHING: [Step(AWS_FIRST, DETACHED)],
-    BALANCED_VM: [
-        Step("It gets no traffic any more, and lives: the same call again ends it", Change(BALANCERS[:left]))
-        for left in range(1, len(BALANCERS) + 1)
-    ],
+    # AWS's work comes before the registry's: what the registry was not told stays as AWS has it, and the same
+    # call again finishes it.
+    OLD_ATTACHING: [ATTACHED],
+    OLD_DETACHING: [DETACHED],
+    # It gets no traffic any more, and lives: the same call again ends it.
+    BALANCED_VM: [Change(BALANCERS[:left]) for left in range(1, len(BALANCERS) + 1)],
 }
+"""States on the way that a request which fails may leave."""
 DONE_BEFORE = {
     # The contract has these errors for what is unknown, or not attached, and callers take them for done.
     "delete_disk": "Bosh::Clouds::DiskNotFound",

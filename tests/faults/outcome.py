@@ -192,9 +192,7 @@ class Outcome:
     @property
     def _steps(self) -> list[list[str]]:
         """The pictures of the states in which a request that fails may leave the resources."""
-        refused = {str(self.case.call)} if self.case.kind is REFUSED else set()
-        found = STEPS.get(self.case.scenario.name, [])
-        return [step.change.of(self.before) for step in found if not step.calls or step.calls & refused]
+        return [step.of(self.before) for step in STEPS.get(self.case.scenario.name, [])]
 
     def _with_traces(self, picture: list[str]) -> list[str]:
         """What a fault that is survived changes all the same."""

@@ -102,7 +102,8 @@ class PairOutcome(Outcome):
             logged = {each for each in unlisted if is_killed or each in self.answer.stderr}
             right = self.painter.complete_images() if allowed.is_complete else logged
             unlisted -= {each for each in logged & right if each.startswith(allowed.prefixes)}
-        usual = self._partial | ({f"+ {OPEN_REQUEST}"} if is_killed else set())
+        is_open = is_killed or f"{UNDO_FAILED}, because its undo failed: open spot" in self.answer.stderr
+        usual = self._partial | ({f"+ {OPEN_REQUEST}"} if is_open else set())
         others = [
             line
             for line in lines
@@ -123,7 +124,7 @@ class PairOutcome(Outcome):
     def _partial(self) -> set[str]:
         """The lines of a request that is done in part."""
         scenario = self.case.scenario
-        changes = [scenario.success, *(step.change for step in STEPS.get(scenario.name, []))]
+        changes = [scenario.success, *STEPS.get(scenario.name, [])]
         lines = {f"+ {line}" for change in changes for line in change.gains}
         lines |= {line.replace("made", "new") for line in lines}
         return lines | {f"- {line}" for change in changes for line in change.loses}

@@ -6,11 +6,10 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.killing import kill_at
 from testbed.world import World
+from tests.faults.scenarios_disk import UPDATE
 from tests.stories.disk_copies import REQUEST, Copied
 
 pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("hasty")]
-
-UPDATE = ("DescribeVolumes", "CopyVolumes", "DescribeVolumes", "CreateTags", "DescribeVolumes")
 
 
 @pytest.fixture

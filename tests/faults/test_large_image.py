@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, config
+from testbed.executable import EXECUTABLE, Cpi, config
 from testbed.world import World
 from tests.stories.stemcell_images import BLOCK, MIB, PROPERTIES, blocks
 
@@ -55,8 +55,7 @@ def large(tmp_path: Path) -> str:
 def test_large(world: World, fake_aws: FakeAws, large: str, tmp_path: Path) -> None:
     """2 GiB become an AMI byte for byte, by one PUT for each block of data, within 200 MiB of memory."""
     peak = tmp_path / "peak"
-    executable = str(Path(sys.executable).parent / "cpi")
-    command = [sys.executable, "-I", "-c", MEASURED, str(peak), executable]
+    command = [sys.executable, "-I", "-c", MEASURED, str(peak), EXECUTABLE]
     cpi = Cpi(config(fake_aws.endpoint), command=command)
     ami_id = cpi.call("create_stemcell", large, {**PROPERTIES, "disk": 2048}).ok()
     assert int(peak.read_text()) < MEMORY

@@ -1,5 +1,8 @@
 """The matrix: every fault, at every AWS call, of every method."""
 
+from collections.abc import Iterable
+from itertools import groupby
+
 import pytest
 
 from tests.faults.kinds import Case, cases
@@ -31,7 +34,7 @@ def test_nothing_wrong(stage: Stage, scenario: Scenario) -> None:
     before = stage.prepare(scenario)
     answer = stage.call()
     hint = f"if these calls are right, they belong into {scenario.name!r} of {file_of(scenario)}"
-    assert stage.fake_aws.actions() == list(scenario.calls), hint
+    assert _in_order(stage.fake_aws.actions()) == _in_order(scenario.calls), hint
     count = len(scenario.calls)
     assert f" seconds, {count} AWS call{'s' * (count != 1)}, " in answer.stderr
     assert len(answer.stderr) <= MOST_ON_STDERR
@@ -39,6 +42,12 @@ def test_nothing_wrong(stage: Stage, scenario: Scenario) -> None:
     if scenario.makes:
         stage.painter.name(shown, "made")
     assert stage.painter.picture() == scenario.success.of(before)
+
+
+def _in_order(actions: Iterable[str]) -> list[list[str]]:
+    """Sort the reads that follow one another: their order means nothing."""
+    runs = groupby(actions, lambda action: action.startswith("Describe"))
+    return [sorted(run) if is_read else list(run) for is_read, run in runs]
 
 
 @pytest.mark.parametrize("case", SAMPLED, ids=str)

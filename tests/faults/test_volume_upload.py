@@ -1,13 +1,11 @@
 """Heavy stemcells by way of a volume: a refusal, and a signal, at each call."""
 
-from collections.abc import Callable
-
 import pytest
 
 from testbed.cloud import FakeAws
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
-from tests.protocols import WriteError
+from tests.protocols import ListResources, WriteError
 from tests.stories.conftest import failure, heavy, made, own_vm, vm
 from tests.stories.own_vm import OwnVm, works_apart
 
@@ -16,9 +14,6 @@ pytestmark = [
     pytest.mark.usefixtures("hasty"),
     pytest.mark.skipif(not works_apart(), reason="no program can have a /dev of its own here"),
 ]
-
-
-Made = Callable[[], dict[str, list[str]]]
 
 __all__ = ["failure", "heavy", "made", "own_vm", "vm"]
 
@@ -42,7 +37,7 @@ def test_refused_calls(
     own_vm: OwnVm,
     fake_aws: FakeAws,
     failure: WriteError,
-    made: Made,
+    made: ListResources,
     action: str,
     nth: int,
 ) -> None:
@@ -55,7 +50,7 @@ def test_refused_calls(
 
 
 @pytest.mark.parametrize("action", ["CreateVolume", "AttachVolume", "CreateSnapshot", "RegisterImage"])
-def test_interrupted(own_vm: OwnVm, fake_aws: FakeAws, made: Made, action: str) -> None:
+def test_interrupted(own_vm: OwnVm, fake_aws: FakeAws, made: ListResources, action: str) -> None:
     """A signal during a call ends it with one response, and nothing is left."""
     answer = interrupt_at(fake_aws, own_vm.start, action=action, when="after")
     assert answer.error["message"].startswith("The call was interrupted by SIGTERM")

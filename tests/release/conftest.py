@@ -13,10 +13,10 @@ import yaml
 
 from testbed.bench.forms import release_form
 from testbed.bpm import Container, lay_packages
+from testbed.cloud import ROOT
 from testbed.executable import ABSENT
 from testbed.job import DIRECTORS
 
-ROOT = Path(__file__).parents[2]
 JOB = ROOT / "jobs" / "aws_cpi"
 REQUIRED = {"aws.region": "us-east-1", "aws.default_security_groups": ["bosh"]}
 

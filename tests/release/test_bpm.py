@@ -11,7 +11,7 @@ from testbed.bpm import Container
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi, config
 from testbed.imds import Imds
-from testbed.job import DIRECTORS, JobCpi
+from testbed.job import DIRECTORS, JobCpi, Render
 from testbed.registry import Registry
 from testbed.tls import Authority, TlsRelay
 from testbed.world import World
@@ -23,7 +23,6 @@ from tests.listing import check_methods_listed
 from tests.release.playing import ONE_OF_EACH_METHOD, play
 from tests.stories.stemcell_images import PROPERTIES, packed
 
-Render = Callable[[str, Mapping[str, object]], str]
 UnderBpm = Callable[[Mapping[str, Any]], JobCpi]
 
 WITHOUT_HOME = {name: value for name, value in DIRECTORS.items() if name != "HOME"}

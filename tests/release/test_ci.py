@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from testbed.cloud import ROOT
+
 CI = ROOT / "ci"
 GUIDE = ROOT / "docs" / "operators.md"
 SCRIPTS = sorted(CI.glob("tasks/*.sh"))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from testbed.cloud import ROOT
+
 KEYS = {"AWS_ACCESS_KEY_ID": "key-id-7f31", "AWS_SECRET_ACCESS_KEY": "secret-key-e0a8"}
 NETWORK = {"external_ip": "192.0.2.1", "internal_ip": "10.0.1.6", "az": "us-east-1a"}
 BOSH = """#!/bin/sh

@@ -12,7 +12,7 @@ from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config
 from testbed.tls import Authority, TlsRelay
 
-DISK, VM = "vol-00000000000000001", "i-00000000000000001"
+DISK = "vol-00000000000000001"
 NOWHERE = "http://127.0.0.1:1"
 KEY = "aws.connection_options.ca_cert"
 UNKNOWN = "unable to get local issuer certificate"

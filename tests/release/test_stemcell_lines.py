@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import config
 from testbed.imds import Imds
-from testbed.job import DIRECTORS, JOB, PYTHON, JobCpi
+from testbed.job import DIRECTORS, JOB, PYTHON, JobCpi, Render
 from testbed.registry import Registry
 from testbed.tls import Authority, TlsRelay
 from testbed.userland import LINES, Line, Userland
@@ -24,8 +24,6 @@ from tests.faults.stage import Stage
 from tests.release.playing import ONE_OF_EACH_METHOD, play
 from tests.stories.own_vm import DISK_SIZE, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import MIB, PROPERTIES, SMALL, packed
-
-Render = Callable[[str, Mapping[str, object]], str]
 
 pytestmark = pytest.mark.timeout(7200)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -13,8 +13,7 @@ import pytest
 from bosh_aws_cpi.config import cpi_config, loading
 from bosh_aws_cpi.config.values import Key
 from testbed.executable import ABSENT
-
-Render = Callable[[str, Mapping[str, object]], str]
+from testbed.job import Render
 
 NASTY = (
     "  a'b\"c''\n\r\n\t$HOME ${HOME} $(id) `id` %s %% \\ \\n \\' #{1 + 1} <%= 1 %> <%- %> %> "

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.job import PYTHON_PROGRAM
+from testbed.job import PYTHON_PROGRAM, Render
 
-Render = Callable[[str, Mapping[str, object]], str]
 Install = Callable[[Mapping[str, object]], "Installed"]
 
 NASTY = "'a' ''\"b\"\r\n\n$HOME $(id) `id` \\ \\n \\' %s #{1 + 1} <%= 1 %> {x} * ? ~ ! & ; | > \xe9 \u65e5\n"

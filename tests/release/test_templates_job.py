@@ -1,13 +1,12 @@
 """The rest of the job: its spec, `monit` and `bin/cpi_ctl`."""
 
 import subprocess
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-Render = Callable[[str, Mapping[str, object]], str]
+from testbed.job import Render
 
 OLD_RULE = "vcap ALL= NOPASSWD: /of/an/older/release\n"
 

@@ -8,13 +8,12 @@ import functools
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
-from testbed.executable import Answer, Cpi, Process, config
+from testbed.executable import EXECUTABLE, Answer, Cpi, Process, config
 from testbed.hypervisor import APART
 from testbed.imds import Imds
 from tests.stories.stemcell_images import Heavy
@@ -99,8 +98,7 @@ class OwnVm:
     def cpi(self, way: str = "volume", **aws: Any) -> Cpi:
         """Return the executable on this VM, which makes stemcells by one way."""
         path = f"{self._program.parent}:{os.defpath}"
-        executable = str(Path(sys.executable).parent / "cpi")
-        command = [*APART, "sh", "-c", _AS_DEV, "as-dev", str(self._dev), executable]
+        command = [*APART, "sh", "-c", _AS_DEV, "as-dev", str(self._dev), EXECUTABLE]
         document = config(self.heavy.endpoint, stemcell_upload=way, **aws)
         return Cpi(document, env={**self._environment, "PATH": path}, command=command)
 

@@ -151,7 +151,7 @@ vm_types:
     root_disk: {size: 20480, type: gp3, iops: 3000, throughput: 125, encrypted: true}
 - name: spot
   cloud_properties: {instance_type: t3.micro, spot_bid_price: 0.05, spot_ondemand_fallback: true,
-      credit_specification: unlimited}
+      credit_specification: unlimited, metadata_options: {http_protocol_ipv6: enabled}}
 - {name: reserved, cloud_properties: {instance_type: m5.large, capacity_reservation: {id: cr-1}}}
 - {name: hosted, cloud_properties: {instance_type: m5.large, dedicated_host: {id: h-1},
     ephemeral_disk: {use_root_disk: true}}}

@@ -114,7 +114,7 @@ LONG = "You are not authorized. Encoded authorization failure message: " + "x" *
 
 
 def test_log_of_a_failure(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
-    """Nor does a call that fails at its end, and whose removals fail: the response has the whole error."""
+    """A call whose end and removals fail logs no more than others may: its response has the whole error."""
     error = {"code": "UnauthorizedOperation", "message": LONG, "status": 403}
     for action in ("AssociateAddress", "TerminateInstances"):
         fake_aws.rule(action=action, times=None, error=error)
@@ -125,7 +125,7 @@ def test_log_of_a_failure(create_vm: CreateVm, exposed: dict[str, Any], fake_aws
 
 
 def test_log_of_refused_tags(cpi: Cpi, there: There, fake_aws: FakeAws) -> None:
-    """Nor does a success of which the half is refused, tag by tag."""
+    """A call of whose tags half are refused, one by one, logs no more than others may."""
     fake_aws.rule(action="CreateTags", times=None, error={"code": "TagLimitExceeded", "message": "full"})
     answer = cpi.call("set_vm_metadata", there.vm_cid, {f"tag{n}": "x" for n in range(30)}, stemcell=2)
     assert answer.ok() is None

@@ -2,7 +2,6 @@
 
 import socket
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from testbed.executable import ABSENT, SERVICES, Answer, Cpi, config
+from testbed.executable import ABSENT, EXECUTABLE, SERVICES, Answer, Cpi, config
 from tests.stories.checked_config import GONE, changed
 from tests.stories.right_configs import CREATE_ENV, OWN
 
@@ -143,6 +142,6 @@ def test_socket(cpi: Cpi) -> None:
     with near, far:
         near.sendall(OWN.encode())
         near.shutdown(socket.SHUT_WR)
-        command = [str(Path(sys.executable).parent / "cpi"), "check", str(cpi.config_path), "-", "--offline"]
+        command = [EXECUTABLE, "check", str(cpi.config_path), "-", "--offline"]
         answer = subprocess.run(command, stdin=far.fileno(), capture_output=True, check=False)
     assert (answer.returncode, answer.stderr) == (0, b"")

@@ -33,7 +33,7 @@ def group_of(name: str, *networks: str, **keys: Any) -> dict[str, Any]:
 
 
 def test_unlike(cpi: Cpi, world: World) -> None:
-    """One that does not exist, or differs from the first, is an error; one with few addresses is a note."""
+    """A fallback that is missing, or unlike the first, is an error; one with few addresses is a note."""
     ec2, zone = world.ec2, world.zone
     other_vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
     few, far, six = (
@@ -64,7 +64,7 @@ def test_unlike(cpi: Cpi, world: World) -> None:
 
 
 def test_several_networks(cpi: Cpi, world: World) -> None:
-    """With a manifest, a VM with several networks can't have them."""
+    """With a manifest, a VM with several networks can't have fallbacks."""
     config = changed(right(world), FALLBACKS, [world.subnet_ids[0]])
     (found,) = errors(checked_with(cpi, config, [group_of("web", "default", "dynamic")], "--offline"))
     assert found["path"] == "instance_groups/web/networks"

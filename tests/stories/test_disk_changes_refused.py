@@ -54,6 +54,6 @@ def test_not_again_yet(cpi: Cpi, volumes: Volumes, failure: WriteError, fake_aws
 
 @pytest.mark.parametrize("method", METHODS)
 def test_unknown_disk(cpi: Cpi, world: World, failure: WriteError, method: str) -> None:
-    """A disk that EC2 calls malformed is DiskNotFound."""
+    """A disk whose id EC2 calls malformed is DiskNotFound."""
     assert cpi.call(*asked(method, "vol-x")).error == failure("DiskNotFound", "Disk 'vol-x' not found")
     assert world.state() == world.empty

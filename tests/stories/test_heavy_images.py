@@ -1,6 +1,6 @@
 """Images of heavy stemcells: bad ones are refused before any AWS call, with little memory and CPU time.
 
-What else is wrong with an image, tests/unit/cpi/stemcells has.
+Other images that are refused are in tests/unit/cpi/stemcells.
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, config
+from testbed.executable import EXECUTABLE, Cpi, config
 from tests.crafted_tars import RECORD, bomb, header, sparse
 from tests.protocols import WriteError
 from tests.stories.stemcell_images import BLOCK, Heavy, packed, written
@@ -80,10 +80,9 @@ def test_hostile(heavy: Heavy, tmp_path: Path, fake_aws: FakeAws, failure: Write
     """An image that would unpack without end is refused within the limits."""
     archive, message = HOSTILE[what]
     path = heavy.arguments[0] = written(tmp_path, archive())
-    executable = str(Path(sys.executable).parent / "cpi")
     limits = [str(MEMORY_MIB << 20), str(CPU_SECONDS)]
     limited = Cpi(
-        config(fake_aws.endpoint), command=[sys.executable, "-I", "-c", LIMITED, *limits, executable]
+        config(fake_aws.endpoint), command=[sys.executable, "-I", "-c", LIMITED, *limits, EXECUTABLE]
     )
     error = heavy.create(cpi=limited).error
     assert error == failure("CloudError", message.replace("PATH", f"'{path}'"))

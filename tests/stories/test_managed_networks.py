@@ -227,7 +227,7 @@ def test_lost_and_shown_late(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAw
 
 @pytest.mark.usefixtures("hasty")
 def test_lost_and_undone(cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, left: ListResources) -> None:
-    """Such a subnet that EC2 shows later still, without a wanted range, is deleted if the call fails."""
+    """A subnet whose creation was not answered, and that EC2 shows late, is deleted if the call fails."""
     fake_aws.rule(action="CreateSubnet", nth=1, drop="after")
     fake_aws.rule(**UNSHOWN)
     fake_aws.rule(action="AssociateRouteTable", error=DENIED)

@@ -269,7 +269,7 @@ def test_page_of_a_proxy(preflight: Preflight) -> None:
 
 
 def test_page_everywhere(preflight: Preflight) -> None:
-    """So it is with EC2 and STS."""
+    """If a proxy answers in the place of EC2 and STS, too, the last line says that nothing is ready."""
     with Page(503) as page:
         pages = {f"{name}_endpoint": page.url for name in ("ec2", "sts", "elb", "ebs")}
         answer = preflight(**pages)

@@ -182,8 +182,8 @@ def test_others(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
         fake_aws.forget_calls()
         given = [theirs[each] for each in arguments.split()]
         answer = cpi.call(method, *given, *MORE.get(method, []), stemcell=2)
-        assert answer.error["type"] in {"Bosh::Clouds::CloudError", "Bosh::Clouds::NotSupported"}
-        assert refused(fake_aws) == {action}
+        assert answer.error["type"] in {"Bosh::Clouds::CloudError", "Bosh::Clouds::NotSupported"}, method
+        assert refused(fake_aws) == {action}, method
     assert world.state() == before
 
 

@@ -39,7 +39,7 @@ def test_spot(
     spot: dict[str, Any],
     expected: dict[str, str],
 ) -> None:
-    """It is a one-time spot instance that ends when it is interrupted; a price is its limit."""
+    """A spot VM is a one-time spot instance that ends when it is interrupted; a price is its limit."""
     vm_cid = create_vm(spot).ok()[0]
     (launch,) = sent("RunInstances")
     assert below(launch, MARKET) == expected

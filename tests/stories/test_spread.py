@@ -227,7 +227,7 @@ def test_deleted_before_the_launch(
 
 @pytest.mark.usefixtures("hasty")
 def test_never_known(spread_vm: SpreadVm, world: World, fake_aws: FakeAws) -> None:
-    """If EC2 never accepts it, the error says so, and may be retried; the tagged group stays."""
+    """If EC2 never accepts the group, the error says so, and may be retried; the tagged group stays."""
     fake_aws.rule(action="RunInstances", times=None, error={**UNKNOWN, "status": 400})
     error = spread_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)

@@ -185,7 +185,7 @@ def test_copy_that_may_not_be_waited_for(
 def test_copy_whose_snapshots_may_not_be_listed(
     cpi: Cpi, world: World, fake_aws: FakeAws, deny: Refuse, tags_of: ReadTags
 ) -> None:
-    """If its snapshots can't be listed either, the log names their tag."""
+    """If the snapshots of a copy that is given up can't be listed, the log names their tag."""
     fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
     fake_aws.rule(action="DeregisterImage", states=["missing-permissions"])
     deny("DescribeImages", nth=2)

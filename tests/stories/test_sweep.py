@@ -216,7 +216,7 @@ def test_interface_that_is_attached(
 def test_disk_that_is_attached(
     yard: Yard, swept_while: Callable[..., Any], fake_aws: FakeAws, world: World
 ) -> None:
-    """So is a disk."""
+    """A disk that is attached right before its deletion is kept, too."""
     disk, vm = yard.volume(bosh_call="call-1"), yard.instance(**ALIVE, **METADATA)
     outcome = swept_while(lambda: yard.attach(disk, vm), "DeleteVolume", "--disk", disk, *ANY_AGE)
     assert outcome == (0, [(disk, "spared")])

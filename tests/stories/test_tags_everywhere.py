@@ -75,7 +75,7 @@ def test_vm(
 
 @pytest.mark.usefixtures("strict")
 def test_spot_vm(tagging: Cpi, create_vm: CreateVm, sent: ReadCalls) -> None:
-    """So is the request of a spot VM."""
+    """The launch of a spot VM tags its request, too."""
     create_vm({"spot_bid_price": 0.05}, executable=tagging).ok()
     (launch,) = sent("RunInstances")
     kinds = {value for name, value in launch.items() if name.endswith("ResourceType")}
@@ -120,7 +120,7 @@ def test_heavy_stemcell(
 def test_heavy_stemcell_by_volume(
     own_vm: OwnVm, fake_aws: FakeAws, tags_of: ReadTags, made: ListResources
 ) -> None:
-    """So are those of an upload through a volume, and that volume."""
+    """Snapshot and AMI of an upload through a volume are tagged, and so is that volume."""
     fake_aws.rule(action="*", without_tag=KEY, error=DENIED)
     ami_id = own_vm.create(tags=TAGS).ok()
     for resource_id in [ami_id, *made()["snapshots"]]:
@@ -161,7 +161,7 @@ def test_refused(cpi_with: CpiWith, world: World, fake_aws: FakeAws, tags: Any, 
 
 
 def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
-    """They count towards EC2's 50 tags of a disk, before there is one."""
+    """Configured tags count towards EC2's 50 tags of a disk, before there is one."""
     cpi = cpi_with(tags={f"common-{number}": "a" for number in range(30)})
     fake_aws.forget_calls()
     own = {f"own-{number}": "a" for number in range(19)}

@@ -273,7 +273,7 @@ def test_seen_late(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -
 
 @pytest.mark.usefixtures("hasty")
 def test_never_seen(cpi: Cpi, vm_cid: str, fake_aws: FakeAws, warnings: ReadWarnings) -> None:
-    """If EC2 never shows it, the VM counts as deleted, and the log says that its groups are not known."""
+    """If EC2 never shows the VM, it counts as deleted, and the log says that its groups are not known."""
     missing = {"code": "InvalidInstanceID.NotFound", "message": "No such instance", "status": 400}
     fake_aws.rule(action=LOOK, times=None, error=missing)
     answer = cpi.call("delete_vm", vm_cid, stemcell=2)
@@ -419,7 +419,7 @@ def test_groups_that_make_no_vm(
     for name, message in messages.items():
         fake_aws.forget_calls()
         asked = refused(create_vm({"lb_target_groups": [name]}), message)
-        assert ("DescribeTargetGroups" in asked) == (name != FOREIGN)
+        assert ("DescribeTargetGroups" in asked) == (name != FOREIGN), name
 
 
 def test_too_many_tags(create_vm: CreateVm, group: str, refused: CheckRefused) -> None:

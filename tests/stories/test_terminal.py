@@ -4,16 +4,14 @@ import base64
 import json
 import os
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 from testbed import terminal
 from testbed.cloud import FakeAws
-from testbed.executable import Answer, Cpi, least_environment
+from testbed.executable import EXECUTABLE, Answer, Cpi, least_environment
 from testbed.world import World
 from tests.stories.operators import ANY_AGE, GONE, Sweep, Yard
 from tests.stories.right_configs import OWN
@@ -147,7 +145,6 @@ PLAYS: dict[Callable[..., Answer], str] = {
 """Where foreign text comes from, and what of it can be in it."""
 
 
-EXECUTABLE = str(Path(sys.executable).parent / "cpi")
 COLOURED = re.compile(r"\x1b\[(1;31|33|35|36)m([A-Za-z :-]+)\x1b\[0m")
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from testbed.cloud import ROOT
+
 PACKAGE = ROOT / "src/bosh_aws_cpi"
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob(".github/**/*.md"), *ROOT.glob("docs/**/*.md")])
 INDEX = ROOT / "docs/README.md"

@@ -1,16 +1,15 @@
 """docs/cloud-properties.md against the code."""
 
 import re
-from pathlib import Path
 
 import yaml
 
 from bosh_aws_cpi.aws.sdk.error_codes import NO_CAPACITY
 from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SHUTDOWN_TAG
+from testbed.cloud import ROOT
 from tests.listing import check_listed
 from tests.unit.property_hashes import HASHES
 
-ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/cloud-properties.md").read_text()
 
 

@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from bosh_aws_cpi import errors
 from bosh_aws_cpi.errors import BoshError
+from testbed.cloud import ROOT
 from tests.listing import check_listed
 
-ROOT = Path(__file__).parents[2]
 ERRORS = (ROOT / "docs/errors.md").read_text()
 TYPES = "type | type in the response | when"
 """The header of the table of types."""

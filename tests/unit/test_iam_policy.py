@@ -15,8 +15,8 @@ from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
 from bosh_aws_cpi.aws.sdk.permissions import FEATURES, NEEDS_NO_PERMISSION
+from testbed.cloud import ROOT
 
-ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "scripts/iam_policy"
 CALLED = sorted({action for feature in FEATURES.values() for action in feature.called})
 NAMES = ("iam-policy.json", "iam-policy-restricted.json")

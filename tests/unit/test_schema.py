@@ -18,11 +18,11 @@ from jsonschema import Draft202012Validator, validators
 from bosh_aws_cpi.config.cpi_config import KEYS
 from bosh_aws_cpi.config.values import Key
 from bosh_aws_cpi.errors import InvalidCall
+from testbed.cloud import ROOT
 from testbed.world import World
 from tests.stories.checked_config import GONE, Route, changed, right
 from tests.stories.right_configs import RIGHT, VARIABLES
 
-ROOT = Path(__file__).parents[2]
 SCHEMA = "docs/cloud-config.schema.json"
 JOB = "jobs/aws_cpi"
 JOB_SCHEMA = f"{JOB}/properties_schema.json"

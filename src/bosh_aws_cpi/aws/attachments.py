@@ -42,7 +42,7 @@ _NOT_READY = frozenset({"IncorrectState"})
 
 
 class NameTaken(Exception):
-    """EC2 says that the instance already uses the device name, or all device names to try."""
+    """EC2 says that the instance already uses the device name, or each one to try."""
 
 
 def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
 _NO_GROUP: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
 """The latter for an ARN of another account or region: hashicorp/terraform issue 18060."""
 _RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f:.]*:[0-9a-f:.]*)", re.ASCII)
-"""A tag with a target's record, and nothing else: messages quote both parts in a command for a shell."""
+"""A tag that records a target, and nothing else: messages contain both parts in a shell command."""
 
 
 class TargetGroup(Record):
@@ -47,7 +47,7 @@ class Target(Record):
 
     group_arn: str
     target_id: str
-    """The instance's id, or an IP address of it."""
+    """The instance's id, or one of its IP addresses."""
     port: int | None = None
     """The port of the target; None for an instance at the group's own port."""
 
@@ -91,7 +91,7 @@ def misfit(group: "TargetGroupTypeDef") -> Misfit | None:
 
 
 def record_of(targets: Iterable[Target]) -> dict[str, str]:
-    """The tags with which an instance records targets; those that ELB finds by the instance's id have none.
+    """The tags that record targets on the instance; a target that ELB finds by the instance's id needs none.
 
     ELB deregisters a terminated instance that is registered by its id. It neither deregisters an address,
     nor lists an instance's ports or the groups that have an address.
@@ -104,7 +104,7 @@ def record_of(targets: Iterable[Target]) -> dict[str, str]:
 
 
 def recorded(tags: Mapping[str, str]) -> Iterator[Target]:
-    """The targets that an instance's tags record, whoever wrote them; a tag of another form is none."""
+    """The targets that an instance's tags record, whoever wrote them; tags of another form don't count."""
     for key, value in tags.items():
         if records_target(key) and (found := _RECORD.fullmatch(value)):
             yield Target(found[1], found[2], int(key.rpartition("_")[2]))
@@ -220,7 +220,7 @@ def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None
 
 
 def targets_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[Target]:
-    """An instance as a target of a VPC's groups of instances, at their own ports.
+    """An instance's targets in a VPC's groups of type instance, at each group's own port.
 
     ELB offers no such lookup, so each target group is queried.
     """

@@ -29,9 +29,9 @@ class VolumeType(Record):
     least_iops: int | None = None
     """None if it takes no iops."""
     iops_per_gib: int = 0
-    """Above ``least_iops``, which any size allows. EBS says: "Iops to volume size ratio of … is too high"."""
+    """The maximum above ``least_iops``. EBS says: "Iops to volume size ratio of … is too high"."""
     most_iops: int = 0
-    """What the property ``iops_per_gib`` gives at most."""
+    """The most iops that the property ``iops_per_gib`` gives."""
     needs_iops: bool = False
     takes_throughput: bool = False
     hibernates: bool = False
@@ -151,7 +151,7 @@ class Origin(Record):
     """The names of the properties that come from the defaults."""
 
     def sources(self, names: Iterable[str]) -> str:
-        """Where those of the properties come from that are inherited: " (type comes from …)", or ""."""
+        """Where inherited properties come from: " (type comes from …)", or ""."""
         said = [f"{name} comes from {self.default_path}.{name}" for name in names if name in self.inherited]
         return f" ({', '.join(said)})" if said else ""
 

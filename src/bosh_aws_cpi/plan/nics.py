@@ -118,7 +118,7 @@ def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterat
 
 
 def _what(network: Network) -> str:
-    """What a network asks of its interface; empty if nothing."""
+    """What a network needs from its interface: "IPv4 address"; empty if nothing."""
     asked = network.delegated_prefix or str(network.address or "")
     kind = "prefix" if network.delegated_prefix else "address"
     return f"{'IPv6' if ':' in asked else 'IPv4'} {kind}" if asked else ""
@@ -256,7 +256,7 @@ def with_primary_ipv6(plans: Sequence[NicPlan]) -> list[NicPlan]:
 
 
 def description(director_uuid: str | None, agent_id: str) -> str:
-    """An interface's description; unlike its tags, nothing in a manifest becomes a part of it."""
+    """An interface's description; unlike the tags, it contains nothing from a manifest."""
     return f"BOSH agent {agent_id} of director {director_uuid}"[:255]  # EC2's limit
 
 

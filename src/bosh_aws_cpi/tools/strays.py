@@ -96,7 +96,7 @@ class Stray(Record):
 
     @property
     def is_marked(self) -> bool:
-        """Whether `since` is the time of the mark that a sweep writes, as for its whole kind."""
+        """Whether `since` is the time of a sweep's mark: it is for all resources of its kind."""
         return self.resource.kind in _MARKED
 
     def age(self, now: datetime) -> float | None:
@@ -182,7 +182,7 @@ def _image(image: Resource, there: Inventory) -> _Verdict:
 
 
 def _snapshot(snapshot: Resource, there: Inventory) -> _Verdict:
-    """Judge a snapshot of a stemcell; a snapshot of a disk has neither tag, or others too.
+    """Judge a snapshot of a stemcell; a disk's snapshot has neither tag, or also the Director's.
 
     A stemcell that was finished may be known to the Director, which can no longer use it without its AMI.
     """
@@ -204,7 +204,7 @@ _LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bo
 
 
 def _volume(volume: Resource, there: Inventory) -> _Verdict:
-    """Judge a volume; only its tags say what it may be for."""
+    """Judge a volume; only its tags say what it is for."""
     tags = volume.tags
     if volume.state != "available":
         return None
@@ -301,7 +301,7 @@ _LEFT: Final = {
 
 
 def wanted(stray: Stray, wish: Wish, now: datetime) -> StrayOutcome:
-    """Decide what shall become of a stray."""
+    """Decide what happens to a stray."""
     age, resource_id = stray.age(now), stray.resource.resource_id
     if stray.removal is Removal.INSTANCE and resource_id in wish.instances:
         return StrayOutcome.REMOVED

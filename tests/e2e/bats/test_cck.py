@@ -48,17 +48,6 @@ def test_reboot_vm(director: Director, batlight: Instance) -> None:
     assert director.contents.read(batlight.vm.cid) == "foobar"
 
 
-def test_delete_vm(director: Director, batlight: Instance, world: World) -> None:
-    """A VM with a silent agent is deleted, and its disk is not."""
-    director.deploy(batlight)
-    vm_cid = batlight.vm.cid
-    director.machine(batlight).end()
-    assert list(director.scan(batlight)) == ["unresponsive_agent"]
-    director.delete_vm(batlight)
-    assert director.call("has_vm", vm_cid) is False
-    assert world.state() == {**world.empty, "volumes": [batlight.disk]}
-
-
 def test_mount_info_mismatch(director: Director, batlight: Instance, world: World) -> None:
     """A disk that somebody detached is attached again, with its data."""
     director.deploy(batlight)

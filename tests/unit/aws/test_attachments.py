@@ -45,7 +45,7 @@ def test_attachment_that_is_never_seen(ec2: Stub, clock: Clock) -> None:
 
 @pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound"])
 def test_detach_what_is_not_attached(ec2: Stub, code: str) -> None:
-    """It is not attached, unless an attempt whose answer was lost may have detached it."""
+    """A disk is not attached, unless an attempt whose answer was lost may have detached it."""
     ec2.lay("detach_volume", code, f"throttled {code}", f"again {code}", **PAIR)
     for _ in range(2):
         with pytest.raises(DiskNotAttached, match=f"{DISK}.*{VM}") as caught:

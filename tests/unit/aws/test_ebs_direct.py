@@ -58,7 +58,7 @@ def test_put_in_vain(
     expected: type[Exception],
     said: str,
 ) -> None:
-    """A certificate that is not trusted ends it at once; without an answer the error names the block."""
+    """An untrusted certificate ends the upload at once; without an answer the error names the block."""
     attempt = Script(error)
     monkeypatch.setattr(ebs.client, "put_snapshot_block", lambda **_: attempt())
     with pytest.raises(expected, match=said):

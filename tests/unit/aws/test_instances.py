@@ -12,7 +12,7 @@ NOT_FOUND = "InvalidInstanceID.NotFound"
 
 
 def test_read() -> None:
-    """It has its volumes, those that leave or outlive it, and its attached interfaces in their order."""
+    """An instance has its volumes, those that leave or outlive it, and its interfaces in their order."""
     statuses = [("attached", None), ("detaching", True), ("detached", True), ("attaching", False)]
     devices: list[dict[str, Any]] = [
         {

@@ -106,7 +106,7 @@ LEAKED = {"NetworkInterfaceId": "eni-1", "Status": "available", "Description": "
 def test_interfaces_that_stay(
     ec2: Stub, clock: Clock, monkeypatch: pytest.MonkeyPatch, nic: dict[str, Any], *, is_waited_for: bool
 ) -> None:
-    """One that AWS or an instance keeps is an error at once, others after a wait; the first are named."""
+    """Interfaces that AWS or an instance keeps are an error at once, others after a wait; ten are named."""
     monkeypatch.setattr(
         timing, "SUBNET_RELEASED", timing.AT_ONCE if is_waited_for else timing.SUBNET_RELEASED
     )

@@ -95,7 +95,7 @@ def test_so_many_calls(ec2: Stub, program_log: ProgramLog) -> None:
 
 
 def test_other_refusal_of_one_tag(ec2: Stub, program_log: ProgramLog) -> None:
-    """A refusal of another kind among them is raised, and those before it are told all the same."""
+    """A refusal that is not about a tag is raised; tags that were refused before are told all the same."""
     lay(ec2, "vol-1", TAGS, "TagLimitExceeded")
     lay(ec2, "vol-1", {"a": "1"}, "TagLimitExceeded")
     lay(ec2, "vol-1", {"b": ""}, "UnauthorizedOperation")
@@ -107,7 +107,7 @@ def test_other_refusal_of_one_tag(ec2: Stub, program_log: ProgramLog) -> None:
 
 @pytest.mark.parametrize("code", [NOT_FOUND, "InvalidID"])
 def test_refusal_of_one_among_several(ec2: Stub, program_log: ProgramLog, code: str) -> None:
-    """When EC2 refuses them together each is tagged by itself, and only the failing one is logged."""
+    """When EC2 refuses resources together, each is tagged by itself, and only the failing one is logged."""
     lay(ec2, "i-1 vol-1 vol-2", TAGS, code if code == "InvalidID" else "TagLimitExceeded")
     lay(ec2, "i-1", TAGS, {})
     lay(ec2, "vol-1", TAGS, code)

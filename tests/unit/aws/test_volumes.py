@@ -134,7 +134,6 @@ def changed(state: str, **more: Any) -> dict[str, Any]:
     return {"VolumesModifications": [{"ModificationState": state, "StartTime": BEGAN, **targets, **more}]}
 
 
-NONE: dict[str, Any] = {"VolumesModifications": []}
 BEFORE = changed("completed", StartTime=EARLIER, TargetSize=10)
 FAILED_BEFORE = changed("failed", StartTime=EARLIER)
 
@@ -177,7 +176,7 @@ def test_change_under_way(ec2: Stub, state: str) -> None:
 
 
 def test_change_that_does_not_end(ec2: Stub, clock: Clock) -> None:
-    """After a while it is given up, with how far it was."""
+    """A change that does not end is given up after a while, with how far it was."""
     ec2.keeps("describe_volumes_modifications", changed("modifying", Progress=40))
     with pytest.raises(CloudError, match="last seen: modifying 40%"):
         volumes.modify(ec2.client, DISK, CHANGES)

@@ -45,7 +45,7 @@ def test_other_requests(cloud: Cloud) -> None:
 
 @pytest.mark.parametrize("request_id", ["cpi-1", "ü", "x" * 1000, None])
 def test_form(cloud: Cloud, request_id: str | None) -> None:
-    """It fits a client token and the value of a tag: 64 ASCII characters at most."""
+    """The id fits a client token and the value of a tag: 64 ASCII characters at most."""
     found = asked(cloud, request_id, *WISH)
     assert 1 <= len(found) <= 64
     assert found.isascii()

@@ -143,7 +143,7 @@ def test_signal_while_a_step_fails(notes: list[str], error: Exception, raised: t
 
 @pytest.mark.parametrize("name", ["pending", "close"])
 def test_signal_right_after_an_error(notes: list[str], monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """One that comes as the very next thing after an error keeps nothing from being discarded."""
+    """A signal that comes as the very next thing after an error keeps nothing from being discarded."""
     really = getattr(interrupts, name)
 
     def interrupted() -> object:

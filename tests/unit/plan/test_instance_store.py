@@ -16,7 +16,6 @@ PLAIN = Encryption()
 xen = partial(InstanceTypeFacts, ebs_needs_nvme_path=False)
 NVME = xen("i3.2xlarge", store_disks=2, store_gib=1900, store_is_nvme=True)
 XEN = xen("d2.xlarge", store_disks=3, store_gib=2048)
-BARE = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True)
 
 
 def plan(

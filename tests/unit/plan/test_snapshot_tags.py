@@ -16,7 +16,7 @@ from bosh_aws_cpi.plan import tags
     ],
 )
 def test_description(metadata: dict[str, Any], device: str | None, expected: str) -> None:
-    """Deployment, job, index and the device's last part; missing ones are left out."""
+    """The description has deployment, job, index and the device's last part; missing ones are left out."""
     assert tags.snapshot_description(metadata, device) == expected
 
 

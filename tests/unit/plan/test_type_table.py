@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from testbed.cloud import ROOT
+
 SCRIPT = ROOT / "scripts/instance_types"
 
 

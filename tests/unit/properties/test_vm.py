@@ -139,7 +139,7 @@ EXCLUSIVE = {
 
 
 def test_exclusive() -> None:
-    """Which properties exclude each other."""
+    """These properties exclude each other, and no others do."""
     pairs = [pair for pair in combinations(VALUES, 2) if pair != ("reservation", "block")]
     refused = {
         (one, other)

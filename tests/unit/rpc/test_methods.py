@@ -64,9 +64,10 @@ def test_arguments(method: str) -> None:
     numbers = f"{least} to {len(full)}" if optional else f"{least}"
     for given in ([*full, {}], *([full[: least - 1]] if least else [])):
         assert refusal(method, given) == f"{method} takes {numbers} arguments, got {len(given)}"
-    for position, right in enumerate(full):
+    for position, (right, (name, kind)) in enumerate(zip(full, METHODS[method].arguments, strict=False)):
         for wrong in (each for each in OTHERS if type(each) is not type(right)):
-            assert refusal(method, [*full[:position], wrong, *full[position + 1 :]])
+            said = refusal(method, [*full[:position], wrong, *full[position + 1 :]])
+            assert said.startswith(kind.complaint or f"{method}: {name} must be ")
 
 
 @pytest.mark.parametrize(

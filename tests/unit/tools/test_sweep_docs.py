@@ -1,7 +1,6 @@
 """docs/sweep.md against the code."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -12,9 +11,9 @@ from bosh_aws_cpi.plan import tags
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import sweep
 from bosh_aws_cpi.tools.strays import SEEN_TAG, Removal, Stray, StrayOutcome
+from testbed.cloud import ROOT
 from tests.unit.tools.sweep_things import hours_ago, report, thing
 
-ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs/sweep.md").read_text()
 
 

@@ -94,7 +94,7 @@ def test_not_complete() -> None:
 
 
 def test_document() -> None:
-    """The JSON document says the same; unknown values are null."""
+    """The JSON document says what the report says; unknown values are null."""
     strays = [became(VOLUME, StrayOutcome.STRAY), became(INTERFACE, StrayOutcome.FAILED, "no")]
     wish = Wish(1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}), instances=frozenset({"i-1"}))
     document = report(*strays, wish=wish, not_listed=["snapshot"]).document(is_complete=True)

@@ -44,7 +44,7 @@ INSTANCE_RUNNING: Final = Policy("an instance runs", 800)
 INSTANCE_STOPPED: Final = Policy("a stopping instance has stopped", 600)
 INSTANCE_TERMINATED: Final = Policy("an instance is terminated", 900)
 INSTANCE_SEEN: Final = Policy("EC2 shows a new instance, within another wait", 200)
-"""How long EC2 may fail to show an instance after it has returned its id.
+"""How long EC2 may fail to show an instance whose id it has returned.
 
 As long as in the Ruby release; AWS says "up to five minutes" (EC2 developer guide, "Eventual consistency").
 """
@@ -61,7 +61,7 @@ SUBNET_AVAILABLE: Final = Policy("a subnet is available", 300)
 SUBNET_RELEASED: Final = Policy("the VMs that were just deleted release a subnet", 300)
 """DependencyViolation: the subnet still has interfaces."""
 GROUP_AVAILABLE: Final = Policy("a placement group whose name is in use is shown with its tags, or gone", 60)
-"""EC2 may show a new group of another call late, or its tags, or may still be deleting an earlier one."""
+"""EC2 may show another call's new group or its tags late, or may still be deleting an earlier group."""
 VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
 COPY_ACCEPTED: Final = Policy("EBS accepts another copy of a volume", 300, longest_pause=15)
 """How long to retry CopyVolumesLimitExceeded: as long as terraform-provider-aws does by default.
@@ -98,7 +98,7 @@ VISIBLE: Final = Policy("the next call finds a new resource", 60)
 THROTTLED_CALL: Final = Policy("a call is no longer throttled, from its first attempt on", 300)
 """How long a throttled call is retried, counted from its first attempt.
 
-EC2 allows two more launches per second: when some hundreds begin at once, the last one waits for minutes.
+EC2's bucket gains two launches per second: if hundreds begin at once, the last one waits for minutes.
 """
 THROTTLED_COMMAND: Final = Policy("an operator's command is no longer throttled, all calls together", 20)
 """How long the calls of an operator's command pause for throttling, all together.

@@ -1,8 +1,9 @@
 """resize_disk and update_disk: EBS volumes changed in place, or replaced by a copy.
 
-No call ever deletes the old volume of a copy, because the answer may be lost: then the Director still knows
-that one. `cpi sweep` lists both volumes for a person. A copy belongs to the request that started it, by its
-client token: another request makes another copy, because an earlier one may lack data that was written since.
+No call ever deletes the old volume of a copy: if the answer is lost, the Director still uses the
+old volume. `cpi sweep` lists both volumes for a person. A copy belongs to the request that started
+it, by its client token: another request makes another copy, because an earlier one may lack data
+that was written since.
 """
 
 from contextlib import suppress
@@ -103,7 +104,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
 
 
 def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None:
-    """Modify the volume; returns why EBS does not allow it now, or None."""
+    """Modify the volume; return why EBS does not allow it now, or None."""
     if not arguments:
         logger.info("Disk '%s' needs no change", disk_cid)
         return None

@@ -1,8 +1,8 @@
 """create_stemcell for a light stemcell whose AMI has to be copied: encrypted, or from another region.
 
 A copy belongs to one stemcell, because delete_stemcell deletes it. Two stemcells may have the same source
-AMI (a repacked one and its original), and a light stemcell's properties rarely identify it. So a copy is
-reused only by a retry of the request that started it, and by a stemcell with the same name and version.
+AMI (a repacked one and its original), and a light stemcell's properties rarely identify it. So only
+a retry of the request that started it, or a stemcell with the same name and version, reuses a copy.
 """
 
 from collections.abc import Mapping
@@ -90,7 +90,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
 
 
 def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
-    """How long to wait for a copy, and what to log; with a time limit, others of the AMI come first."""
+    """How long to wait for a copy, and what to log; a time-based copy waits for earlier ones of the AMI."""
     minutes = cloud.config.aws.stemcell.copy_completion_minutes
     if not minutes:
         return timing.IMAGE_AVAILABLE, ""
@@ -130,8 +130,8 @@ def _is_copy(cloud: Cloud, image: Image, source: Source) -> bool:
 def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> None:
     """Tag an existing copy like a new one.
 
-    This call's id, which is one of the tags, keeps the call that created the copy from discarding it: that
-    one may still run, and fail. It may also have discarded the copy just before, so this call looks again.
+    This call's id, which is one of the tags, keeps the call that created the copy from discarding it if
+    it fails later. That call may have discarded the copy just before, so this call looks again.
 
     Raises:
         CloudError: The copy is gone.

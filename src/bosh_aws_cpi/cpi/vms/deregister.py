@@ -54,11 +54,11 @@ def _doubt(clients: Clients, instance: Instance, target: Target) -> str | None:
 
 
 def _doubt_about_terminated(clients: Clients, instance: Instance, target: Target, vpc_id: str) -> str | None:
-    """Why a target may not be that of a VM that has lost interfaces; None if nobody else has the address."""
+    """Why an address may no longer be the VM's; None if nobody else has it."""
     try:
         address = ip_address(target.target_id)
     except ValueError:
-        return "it is no address"
+        return "it is not an address"
     for subnet in subnets.of_vpc(clients.ec2, vpc_id):
         if any(address in ip_network(each) for each in subnet.ranges):
             nic = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
@@ -69,7 +69,7 @@ def _doubt_about_terminated(clients: Clients, instance: Instance, target: Target
 
 
 def _was_its(instance: Instance, nic: Nic) -> bool:
-    """Whether an interface that no instance has was created for a VM: its description says so."""
+    """Whether an unattached interface was created for the VM, by its description."""
     director, agent = (instance.tags.get(key) for key in (DIRECTOR_TAG, AGENT_TAG))
     return nic.vm_cid is None and agent is not None and nic.description == description(director, agent)
 

@@ -34,7 +34,7 @@ _ANY_IMAGE: Final = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is
 _UNKNOWN: Final = "a variable"
 """Stands for a value that is not known."""
 _ENOUGH: Final = 16 * 1024 * 1024
-"""The size in MiB of a disk that has the most iops at any size; the default size depends on the type."""
+"""A size in MiB that allows any iops; the default size depends on the type."""
 _WITHOUT_SIZE: Final = {"use_instance_storage", "use_root_disk"}
 
 
@@ -75,7 +75,7 @@ def _of_extensions(config: CloudConfig) -> set[str]:
 
 
 def _is_wrong(item: tuple[str, Node]) -> bool:
-    """Whether a property has a wrong type, which is said where it stands."""
+    """Whether a property has a wrong type, which another check reports."""
     key, node = item
     return not node.has_variables and read_known(VmProperties, {key: node.value}) is None
 
@@ -100,7 +100,7 @@ def _asked_by(merged: Merged) -> str:
 
 
 def _values(merged: Merged) -> Json:
-    """The properties without variables in them; what a VM needs in addition has some value."""
+    """The properties without variables; other required ones get a placeholder."""
     known = {key: node.known() for key, node in merged.nodes.items() if not node.has_variables}
     values = {**merged.sized, **known}
     disk = known.get("ephemeral_disk")
@@ -126,7 +126,7 @@ def _problems(values: Json, defaults: DiskDefaults, aws: AwsConfig) -> list[Prob
 
 
 def _blamed(problem: Problem, merged: Merged) -> Node:
-    """Where the property is that is to blame; the instance type if a default of cpi.json is."""
+    """The property to blame; the instance type, if a default of cpi.json is to blame."""
     key, *rest = problem.key.split(".")
     return merged.nodes.get(key, merged.nodes.get("instance_type", merged.entry)).at(*rest)
 
@@ -232,7 +232,7 @@ def missing_zones(offers: Offers, combinations: Iterable[Merged]) -> Iterator[Fi
     """Zones that don't exist, or that the account can't use."""
     for node, _ in grouped(combinations, lambda merged: merged.named("availability_zone")):
         name = str(node.value)
-        if name in offers.zones or is_no_zone(name):  # that is said without AWS
+        if name in offers.zones or is_no_zone(name):  # the check without AWS reports those
             continue
         what = f"zone '{name}' does not exist in {offers.region}, or the account can't use it"
         yield Finding(Severity.ERROR, what, f"Use {', '.join(sorted(offers.zones))}", node.place, "AWS")

@@ -148,7 +148,7 @@ def test_signal_before(fake_aws: FakeAws, clients: Clients) -> None:
 def test_signal_meanwhile(
     fake_aws: FakeAws, clients: Clients, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that comes while it is throttled ends it within one more attempt."""
+    """A signal that comes while a call is throttled ends it within one more attempt."""
     came: list[float] = []
 
     def sleep(seconds: float) -> None:

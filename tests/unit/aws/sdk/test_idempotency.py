@@ -63,7 +63,7 @@ def test_not_found(clock: Clock, error: Exception) -> None:
 
 
 def test_created_again(clock: Clock) -> None:
-    """Without a client token it is then created again, up to a limit; the last one is looked for, too."""
+    """What has no client token is then created again, up to a limit; the last one is looked for, too."""
     make = Script(LOST, fault(), "made")
     assert create_once("it", make, Script(None), WITHOUT_TOKEN) == "made"
     assert (make.calls, clock.now >= 2 * LOST_SEEN.seconds) == (3, True)
@@ -74,7 +74,7 @@ def test_created_again(clock: Clock) -> None:
 
 
 def test_refused_after_all(clock: Clock, program_log: ProgramLog) -> None:
-    """A refusal of another attempt ends it after another search; the log says what may be left behind."""
+    """A refusal of another attempt ends the call after a search; the log says what may be left behind."""
     error = knowing(refusal("InvalidSubnet.Conflict"), Call("", ()))
     make = Script(LOST, error)
     with pytest.raises(ClientError, match="Conflict"):

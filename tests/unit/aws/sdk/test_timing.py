@@ -29,7 +29,7 @@ BOTH_WAYS = pytest.mark.parametrize("way", WAYS, ids=["until", "patiently"])
 
 @BOTH_WAYS
 def test_answered(clock: Clock, program_log: ProgramLog, way: Callable[..., Any]) -> None:
-    """It asks again until there is an answer, null too; each pause is logged with what is awaited."""
+    """A wait asks again until there is an answer, null too; each pause is logged with what is awaited."""
     script = Script(THROTTLED, THROTTLED, None)
     assert way(POLICY, script) is None
     assert (script.calls, len(clock.pauses)) == (3, 2)
@@ -98,7 +98,7 @@ UNTRUSTED = SSLError(endpoint_url="https://h/", error=OSError("[SSL: CERTIFICATE
 @BOTH_WAYS
 @pytest.mark.parametrize("error", [refusal("UnauthorizedOperation"), ValueError(), UNTRUSTED], ids=str)
 def test_other_errors(clock: Clock, way: Callable[..., Any], error: Exception) -> None:
-    """Any other error ends it at once, a certificate that is not trusted too."""
+    """Any other error ends the wait at once, a certificate that is not trusted too."""
     script = Script(error)
     with pytest.raises(type(error)) as caught:
         way(POLICY, script)

@@ -117,7 +117,7 @@ def test_not_busy(error: Exception) -> None:
     ids=["named by AWS", "named by the call", "named by both"],
 )
 def test_missing_vm(error: ClientError) -> None:
-    """A VM that is gone is named; that a create_vm has just made, somebody else has ended."""
+    """A VM that is gone is named; if create_vm has just made it, somebody else has ended it."""
     assert check(error, VMNotFound, ok_to_retry=False) == VMNotFound(VM).message
     assert check(error, VMCreationFailed, ok_to_retry=True, method="create_vm") == explained(error)
 

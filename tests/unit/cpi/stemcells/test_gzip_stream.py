@@ -93,7 +93,7 @@ def test_idle(monkeypatch: pytest.MonkeyPatch, idle: bytes) -> None:
 
 
 def test_incompressible(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Incompressible data does not count as such a part."""
+    """Incompressible data does not count as unpacking to nothing."""
     monkeypatch.setattr(gzip_stream, "_MAX_IDLE", MIB // 4)
     data = DATA[:MIB]
     for level in (0, 1):

@@ -19,6 +19,6 @@ from bosh_aws_cpi.cpi.stemcells.create import nearest_region
     ],
 )
 def test_nearest(regions: list[str], region: str, expected: str | None) -> None:
-    """One of the same partition, and of the same continent if there is one; always the same one."""
+    """The region is of the same partition, and of the same continent if one is; always the same one."""
     assert nearest_region(regions, region) == expected
     assert nearest_region(reversed(regions), region) == expected

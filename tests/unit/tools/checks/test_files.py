@@ -27,7 +27,7 @@ def test_variables(check: Check) -> None:
     named = [re.findall(r"\(\((\w+)\)\) is a variable", each.text)[0] for each in found]
     assert sorted(named) == sorted({part.split("))")[0] for part in VARIABLES.split("((")[1:]})
     lines = VARIABLES.splitlines()
-    assert all(name in lines[each.line - 1] for name, each in zip(named, found, strict=True) if each.line)
+    assert all(each.line and name in lines[each.line - 1] for name, each in zip(named, found, strict=True))
 
 
 def test_values_of_json(check: Check) -> None:

@@ -70,7 +70,7 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
     ],
 )
 def test_vm_type(check: Check, severity: str, properties: str, path: str, word: str) -> None:
-    """A mistake in the cloud properties of a VM type."""
+    """A mistake in the cloud properties of a VM type is the first finding, with what helps."""
     assert_first(check(changed(OWN, DISK, f"    {properties}\n")), severity, f"{IN_VM}/{path}", word)
 
 
@@ -140,7 +140,7 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
     ],
 )
 def test_cloud_config(check: Check, severity: str, old: str, new: str, path: str, word: str) -> None:
-    """A mistake elsewhere in a cloud config."""
+    """A mistake elsewhere in a cloud config is the first finding, with what helps."""
     assert_first(check(changed(OWN, old, new)), severity, path, word)
 
 
@@ -172,7 +172,7 @@ GROUP = "instance_groups/web"
     ],
 )
 def test_manifest(check: Check, old: str, new: str, severity: str, path: str, word: str) -> None:
-    """A mistake in a deployment manifest."""
+    """A mistake in a deployment manifest is the first finding, with what helps."""
     assert_first(check(OWN, changed(MANIFEST, old, new)), severity, path, word)
 
 
@@ -195,6 +195,6 @@ def test_no_wrong_advice(check: Check) -> None:
     ],
 )
 def test_configuration(check: Check, severity: str, section: str, key: str, value: Any) -> None:
-    """A mistake in a hash of cpi.json."""
+    """A mistake in a hash of cpi.json is named with its key."""
     (found,) = check(OWN, **{section: {key: value}})
     assert (found.severity, f"aws.{section}.{key}" in found.text) == (severity, True)

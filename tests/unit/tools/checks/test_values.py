@@ -14,8 +14,6 @@ from bosh_aws_cpi.tools.checks.bosh.rules import Level
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.findings import Finding
 
-PROPERTIES = "vm_types/web/cloud_properties"
-
 
 def found(**sections: Any) -> list[Finding]:
     """Check a cloud config with some sections."""

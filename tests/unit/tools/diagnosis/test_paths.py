@@ -147,7 +147,7 @@ def test_partly_dropped_answers() -> None:
     ],
 )
 def test_inbound(vm: Side, address: str, words: list[str]) -> None:
-    """The same in the other direction, for the agent of `bosh create-env`."""
+    """Connections in the other direction, to the agent of `bosh create-env`, are judged likewise."""
     found = [finding.what for finding in inbound(AGENT, vm, address, None)]
     assert len(found) == len(words)
     assert [word for word, what in zip(words, found, strict=True) if word not in what] == []

@@ -16,7 +16,7 @@ from tests.unit.cpi.vms.create.vm_plans import DYNAMIC, FIXED, plan
 AWS = "bosh_aws_cpi.aws"
 
 
-class Stub:
+class Nics:
     """EC2, as far as interfaces need it.
 
     Attributes:
@@ -56,9 +56,9 @@ class Stub:
 
 
 @pytest.fixture
-def nics(monkeypatch: pytest.MonkeyPatch) -> Stub:
+def nics(monkeypatch: pytest.MonkeyPatch) -> Nics:
     """Return EC2."""
-    return Stub(monkeypatch)
+    return Nics(monkeypatch)
 
 
 def created(cloud: Cloud, *plans: NicPlan, undo: Undo | None = None) -> list[str]:
@@ -66,8 +66,8 @@ def created(cloud: Cloud, *plans: NicPlan, undo: Undo | None = None) -> list[str
     return [nic.nic_id for nic in create_interfaces(cloud, plan(*plans), undo or Undo())]
 
 
-def test_found(cloud: Cloud, nics: Stub) -> None:
-    """One of the agent's is found by its address; without one, each is found once; attached ones are not."""
+def test_found(cloud: Cloud, nics: Nics) -> None:
+    """An agent's interface is found by its address; without one, each is found once; no attached one is."""
     held, other, own = (
         Nic("eni-7", vm_cid="i-7", addresses=["10.0.0.5"]),
         Nic("eni-8", addresses=["10.0.0.9"]),
@@ -79,7 +79,7 @@ def test_found(cloud: Cloud, nics: Stub) -> None:
     assert created(cloud, FIXED, DYNAMIC) == ["eni-9", "eni-8"]
 
 
-def test_other_arguments(cloud: Cloud, nics: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_arguments(cloud: Cloud, nics: Nics, monkeypatch: pytest.MonkeyPatch) -> None:
     """Unattached interfaces of an earlier call with other arguments are deleted; the tokens have an end."""
 
     def refuse(_: object, arguments: dict[str, Any], __: object) -> None:
@@ -106,7 +106,7 @@ def test_other_arguments(cloud: Cloud, nics: Stub, monkeypatch: pytest.MonkeyPat
     ids=["unattached", "of an ended instance", "of a running instance", "gone", "lookup refused"],
 )
 def test_undo(
-    cloud: Cloud, nics: Stub, found: Nic | Exception | None, *, is_alive: bool, is_kept: bool
+    cloud: Cloud, nics: Nics, found: Nic | Exception | None, *, is_alive: bool, is_kept: bool
 ) -> None:
     """Undo deletes an interface unless a running instance is seen to use it, which is an earlier call's."""
     nics.known = [Nic("eni-9")]

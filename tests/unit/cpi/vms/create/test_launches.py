@@ -36,7 +36,7 @@ def instance(vm_cid: str, state: str = "running", by: str | None = None, age: fl
     return Instance(vm_cid, state, "m5.large", "z", {}, client_token=by, age=age, state_reason=FAULT)
 
 
-class Stub:
+class Launches:
     """EC2, as far as launches need it.
 
     Attributes:
@@ -81,9 +81,9 @@ class Stub:
 
 
 @pytest.fixture
-def launches(monkeypatch: pytest.MonkeyPatch) -> Stub:
+def launches(monkeypatch: pytest.MonkeyPatch) -> Launches:
     """Return EC2, whose search by tags takes no time."""
-    fake = Stub()
+    fake = Launches()
     monkeypatch.setattr("bosh_aws_cpi.aws.launches.run", fake.run)
     monkeypatch.setattr("bosh_aws_cpi.aws.launches.wait_until_running", fake.wait_until_running)
     monkeypatch.setattr("bosh_aws_cpi.aws.instances.tagged", lambda *_: fake.shown)
@@ -98,7 +98,7 @@ def launch(cloud: Cloud, *options: LaunchOption, made: Sequence[Nic] = ()) -> tu
     return found.vm_cid, way
 
 
-def test_spent_tokens(cloud: Cloud, launches: Stub) -> None:
+def test_spent_tokens(cloud: Cloud, launches: Launches) -> None:
     """A spent token is followed by the first one after those whose ended instances EC2 still shows."""
     launches.launched(ON_DEMAND, 0, SPENT)
     launches.launched(ON_DEMAND, 4, instance("i-4"))
@@ -107,7 +107,7 @@ def test_spent_tokens(cloud: Cloud, launches: Stub) -> None:
 
 
 @pytest.mark.parametrize("state", ["pending", "shutting-down", "terminated"])
-def test_ended_instances_of_earlier_calls(cloud: Cloud, launches: Stub, state: str) -> None:
+def test_ended_instances_of_earlier_calls(cloud: Cloud, launches: Launches, state: str) -> None:
     """An earlier call's instance that has ended is passed over: only own launches are counted."""
     for generation in range(5):
         age = LONG_AGO if generation < 2 else 0
@@ -120,7 +120,7 @@ def test_ended_instances_of_earlier_calls(cloud: Cloud, launches: Stub, state: s
     assert launch(cloud, ON_DEMAND) == ("i-5", ON_DEMAND)
 
 
-def test_no_end(cloud: Cloud, launches: Stub) -> None:
+def test_no_end(cloud: Cloud, launches: Launches) -> None:
     """The number of tokens is limited."""
     for generation in range(MAX_GENERATIONS):
         launches.launched(ON_DEMAND, generation, SPENT)
@@ -130,7 +130,7 @@ def test_no_end(cloud: Cloud, launches: Stub) -> None:
     assert len(set(launches.sent)) == MAX_GENERATIONS
 
 
-def test_further_down_the_list(cloud: Cloud, launches: Stub) -> None:
+def test_further_down_the_list(cloud: Cloud, launches: Launches) -> None:
     """The option of an earlier call's instance comes first; without capacity, the others follow in order."""
     launches.shown = [instance("i-1", by=token(ON_DEMAND, 1))]
     launches.launched(SPOT, 0, NO_CAPACITY)
@@ -142,7 +142,7 @@ def test_further_down_the_list(cloud: Cloud, launches: Stub) -> None:
     assert launch(cloud, SPOT, ON_DEMAND, OTHER) == ("i-2", OTHER)
 
 
-def test_nothing_alive(cloud: Cloud, launches: Stub) -> None:
+def test_nothing_alive(cloud: Cloud, launches: Launches) -> None:
     """Neither ended instances nor those of other requests change the order of the options."""
     launches.shown = [
         instance("i-0", "shutting-down", token(OTHER, 0)),
@@ -153,7 +153,7 @@ def test_nothing_alive(cloud: Cloud, launches: Stub) -> None:
 
 
 @pytest.mark.parametrize("first", [SPOT, ON_DEMAND], ids=["spot", "on demand"])
-def test_unanswered(cloud: Cloud, launches: Stub, first: LaunchOption) -> None:
+def test_unanswered(cloud: Cloud, launches: Launches, first: LaunchOption) -> None:
     """A launch without an answer may have launched the VM: no second one follows, and a retry may find it."""
     with pytest.raises(VMCreationFailed) as caught:
         launch(cloud, first, OTHER)
@@ -168,7 +168,7 @@ def test_unanswered(cloud: Cloud, launches: Stub, first: LaunchOption) -> None:
 )
 def test_open_request(
     cloud: Cloud,
-    launches: Stub,
+    launches: Launches,
     monkeypatch: pytest.MonkeyPatch,
     way: LaunchOption,
     answer: Exception,
@@ -186,7 +186,7 @@ def test_open_request(
     assert cancelled == [of_origin(DIRECTOR, AGENT)] * is_cancelled
 
 
-def test_never_seen(cloud: Cloud, launches: Stub) -> None:
+def test_never_seen(cloud: Cloud, launches: Launches) -> None:
     """An earlier call's instance that EC2 answers and never shows is discarded, and replaced."""
     launches.launched(ON_DEMAND, 0, instance("i-0", age=LONG_AGO))
     launches.unseen = {"i-0"}
@@ -198,7 +198,7 @@ def test_never_seen(cloud: Cloud, launches: Stub) -> None:
 MADE = [Nic("eni-0", "m0", "available"), Nic("eni-1", "m1", "available")]
 
 
-def test_interfaces_gone(cloud: Cloud, launches: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interfaces_gone(cloud: Cloud, launches: Launches, monkeypatch: pytest.MonkeyPatch) -> None:
     """If an interface is deleted with an ended instance, the call fails, and can be retried."""
 
     def wait(_: object, nic_id: str, is_launched: Callable[[str], bool]) -> None:
@@ -213,7 +213,7 @@ def test_interfaces_gone(cloud: Cloud, launches: Stub, monkeypatch: pytest.Monke
     assert caught.value.ok_to_retry is True
 
 
-def test_interfaces_in_use(cloud: Cloud, launches: Stub) -> None:
+def test_interfaces_in_use(cloud: Cloud, launches: Launches) -> None:
     """If an instance with other arguments has the interfaces, the call fails, and names it."""
     launches.launched(ON_DEMAND, 0, SPENT)
     launches.shown = [instance("i-0", by=token(ON_DEMAND, 0))]
