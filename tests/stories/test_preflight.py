@@ -145,6 +145,14 @@ def test_all_is_permitted(preflight: Preflight) -> None:
     assert lines[-1] == "Ready for Baseline, Routes: nothing is missing"
 
 
+def test_types_are_not_looked_up(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """A permission that the configuration makes superfluous may be missing, and is not asked about."""
+    answer = preflight("--json", enable_describe_instance_types=False)
+    why = "not needed: aws.enable_describe_instance_types is false"
+    assert feature(answer, "Baseline")["not_checkable"]["ec2:DescribeInstanceTypes"] == why
+    assert "DescribeInstanceTypes" not in fake_aws.actions()
+
+
 def test_closed_zones(preflight: Preflight, fake_aws: FakeAws) -> None:
     """Zones that are not available are not among those in which the CPI can work."""
     closed = ("<zoneState>available<", "<zoneState>unavailable<")
