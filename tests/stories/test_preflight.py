@@ -145,12 +145,13 @@ def test_all_is_permitted(preflight: Preflight) -> None:
     assert lines[-1] == "Ready for Baseline, Routes: nothing is missing"
 
 
-def test_types_are_not_looked_up(preflight: Preflight, fake_aws: FakeAws) -> None:
-    """A permission that the configuration makes superfluous may be missing, and is not asked about."""
+def test_what_is_not_needed(preflight: Preflight, fake_aws: FakeAws) -> None:
+    """Permissions that the configuration makes superfluous may be missing, and are not asked about."""
     answer = preflight("--json", enable_describe_instance_types=False)
     why = "not needed: aws.enable_describe_instance_types is false"
     assert feature(answer, "Baseline")["not_checkable"]["ec2:DescribeInstanceTypes"] == why
-    assert "DescribeInstanceTypes" not in fake_aws.actions()
+    assert feature(answer, "Roles")["not_checkable"]["sts:AssumeRole"] == "no aws.role_arn is set"
+    assert {"DescribeInstanceTypes", "AssumeRole"}.isdisjoint(fake_aws.actions())
 
 
 def test_closed_zones(preflight: Preflight, fake_aws: FakeAws) -> None:
