@@ -96,7 +96,7 @@ class World:
         return self.subnet_ids[0]
 
     def state(self) -> Existing:
-        """List, sorted, what is there beyond the world, as `testbed.resources.Resources.existing` does."""
+        """List what was created since the world was laid; kinds are those of `Resources.existing`."""
         return {kind: sorted(set(ids) - set(self.laid[kind])) for kind, ids in self.existing().items()}
 
     @property
