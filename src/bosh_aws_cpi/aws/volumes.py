@@ -1,7 +1,6 @@
 """EBS volumes: create, find, copy, modify, delete."""
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -26,7 +25,7 @@ from bosh_aws_cpi.tag_names import DISK_METADATA
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import VolumeResponseTypeDef, VolumeTypeDef
+    from mypy_boto3_ec2.type_defs import VolumeTypeDef
 
 
 GOING = frozenset({"deleting", "deleted"})
@@ -67,15 +66,12 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     Raises:
         NotCreated: The client token belongs to another call with other arguments.
     """
-    return create_marked(client, mark, lambda: client.create_volume(**arguments))
-
-
-def create_marked(
-    client: "EC2Client", mark: tuple[str, str], request: Callable[[], "VolumeTypeDef | VolumeResponseTypeDef"]
-) -> str:
-    """Make a request, with a client token, that creates a volume and returns it; see `create`."""
     try:
-        return create_once("the volume", lambda: request()["VolumeId"], lambda: find_marked(client, mark))
+        return create_once(
+            "the volume",
+            lambda: client.create_volume(**arguments)["VolumeId"],
+            lambda: find_marked(client, mark),
+        )
     except client.exceptions.ClientError as error:
         if has_code(error, TOKEN_SPENT):
             raise NotCreated(described(error)) from error
@@ -277,11 +273,12 @@ def copy(client: "EC2Client", source_cid: str, arguments: Json, mark: tuple[str,
 
     Raises:
         DiskNotFound: EC2 does not know the volume.
-        NotCreated: The client token belongs to another call.
     """
     with naming_disk(source_cid):
-        return create_marked(
-            client, mark, lambda: client.copy_volumes(SourceVolumeId=source_cid, **arguments)["Volumes"][0]
+        return create_once(
+            "the copy",
+            lambda: client.copy_volumes(SourceVolumeId=source_cid, **arguments)["Volumes"][0]["VolumeId"],
+            lambda: find_marked(client, mark),
         )
 
 
