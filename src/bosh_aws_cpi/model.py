@@ -99,6 +99,7 @@ class InstanceTypeFacts(Record):
     """The size of each, in GiB."""
     max_ebs_attachments: int = 0
     """The maximum number of volumes, including the root disk; 0 when not known."""
+    ebs_cards: int = 1
     store_is_nvme: bool = False
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
     memory_mib: int = 0
@@ -169,6 +170,8 @@ class Instance(Record):
     availability_zone: str
     devices: Mapping[str, str]
     """Volume id by device name."""
+    ebs_cards: Sequence[int] = ()
+    """The EBS card of each volume."""
     leaving: frozenset[str] = frozenset()
     """The ids of the volumes that are being detached."""
     outliving: frozenset[str] = frozenset()

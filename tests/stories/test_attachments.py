@@ -5,7 +5,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CreateVolume, RunInstance, WriteError
+from tests.protocols import CreateVolume, ReadCalls, RunInstance, WriteError
 
 UNKNOWN_VM, UNKNOWN_DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
@@ -33,6 +33,25 @@ def test_paths(
     assert "DescribeInstanceTypes" not in fake_aws.actions()
     (attaching,) = [call["parameters"] for call in fake_aws.calls() if call["action"] == "AttachVolume"]
     assert attaching["Device"] == "/dev/sdf"
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "cards"), [("r8gb.48xlarge", ["1", "0", "1"]), ("t3.micro", [None] * 3)]
+)
+def test_ebs_cards(
+    cpi: Cpi,
+    vm: RunInstance,
+    disk: CreateVolume,
+    sent: ReadCalls,
+    instance_type: str,
+    cards: list[str | None],
+) -> None:
+    """A disk gets the EBS card with the fewest volumes, if the type has several; the root is on card 0."""
+    vm_cid, disk_cids = vm(instance_type), [disk() for _ in cards]
+    for disk_cid in disk_cids:
+        cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    assert [call.get("EbsCardIndex") for call in sent("AttachVolume")] == cards
+    assert sent("DescribeInstanceTypes") == []
 
 
 def test_names(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_AGE = 86_400
 """Seconds."""
-_FORMAT = 6
+_FORMAT = 7
 """Part of each file's name; change it when the content of the files changes."""
 _NAMES = InstanceTypeFacts.__annotations__
 _SETS = ("architectures", "lacks")
@@ -141,6 +141,7 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
         ebs_optimized=ebs.get("EbsOptimizedSupport", "default"),
         is_burstable=entry.get("BurstablePerformanceSupported", False),
         max_ebs_attachments=ebs.get("MaximumEbsAttachments", 0),
+        ebs_cards=ebs.get("MaximumEbsCards", 1),
         store_disks=sum(disk["Count"] for disk in disks),
         store_gib=disks[0]["SizeInGB"] if disks else 0,
         store_is_nvme=store.get("NvmeSupport") == "required",

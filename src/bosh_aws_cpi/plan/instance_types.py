@@ -45,6 +45,7 @@ def tabled_facts(name: str) -> InstanceTypeFacts | None:
         store_gib=row[5],
         store_is_nvme=row[6],
         max_ebs_attachments=row[7],
+        ebs_cards=row[8],
     )
 
 

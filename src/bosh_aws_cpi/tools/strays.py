@@ -39,8 +39,8 @@ _MARKED: Final[frozenset[Kind]] = frozenset({"interface", "placement group"})
 """The kinds whose age only the mark of an earlier sweep shows."""
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
 _PASSING: Final = _ENDING | {"deleting", "pending"}
-"""What is created or deleted now, of any kind; of volumes only available ones count. EBS ends a pending snapshot
-that nobody writes."""
+"""What is created or deleted now, of any kind; of volumes only available ones count. EBS ends a pending
+snapshot that nobody writes."""
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
 _DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
 

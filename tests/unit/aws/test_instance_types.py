@@ -29,6 +29,7 @@ GOOD_NETWORK = {
     [
         ({}, {}),
         ({"EbsInfo": {"NvmeSupport": "required"}}, {"ebs_needs_nvme_path": True}),
+        ({"EbsInfo": {"MaximumEbsCards": 2}}, {"ebs_cards": 2}),
         ({"EbsInfo": {"NvmeSupport": "supported", "MaximumEbsAttachments": 27}}, {"max_ebs_attachments": 27}),
         (
             {
