@@ -1,11 +1,13 @@
 """Answers that can't be read, such as a proxy's, at any call."""
 
+from typing import Any
+
 import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config
 from testbed.world import World
-from tests.protocols import CreateVm
+from tests.protocols import CreateVm, CreateVolume, ListResources, RunInstance
 
 SECRET = "hunter2-hunter2"
 UNREADABLE = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
@@ -39,13 +41,115 @@ def test_instance(create_vm: CreateVm, world: World, fake_aws: FakeAws) -> None:
     check_not_quoted(answer, "RunInstances")
 
 
-def test_reading(fake_aws: FakeAws) -> None:
+def test_reading(fake_aws: FakeAws, disk: CreateVolume) -> None:
     """A call that reads is an error that may be gone at a retry."""
+    disk_cid = disk()
     garble(fake_aws, "DescribeVolumes")
-    answer = cpi_that_logs_all(fake_aws).call("has_disk", "vol-0123456789abcdef0")
+    answer = cpi_that_logs_all(fake_aws).call("has_disk", disk_cid)
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
     assert answer.error["message"] == (
-        f"{UNREADABLE} (ec2:DescribeVolumes for vol-0123456789abcdef0). "
+        f"{UNREADABLE} (ec2:DescribeVolumes for {disk_cid}). "
         "Check env.https_proxy and aws.ec2_endpoint, or create a VPC endpoint for it"
     )
     check_not_quoted(answer, "DescribeVolumes")
+
+
+OTHERS = [
+    "<error><code>503</code></error>",
+    '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body/></html>',
+    '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body/></soap:Envelope>',
+    "<DescribeRegionsResponse><regionInfo/></DescribeRegionsResponse>",
+    "",
+]
+"""Documents that are not those of the call; moto says that they are XML."""
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize(
+    ("method", "action", "more"),
+    [
+        ("delete_snapshot", "DeleteSnapshot", []),
+        ("delete_network", "DeleteSubnet", []),
+        ("set_disk_metadata", "CreateTags", [{"deployment": "cf"}]),
+        ("set_vm_metadata", "CreateTags", [{"deployment": "cf"}]),
+        ("reboot_vm", "RebootInstances", []),
+    ],
+)
+def test_changing(
+    cpi: Cpi, world: World, fake_aws: FakeAws, vm: RunInstance, method: str, action: str, more: Any, other: str
+) -> None:
+    """A change is no success on the word of another document; the call ends at once and may be retried."""
+    volume = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    there = {
+        "delete_snapshot": lambda: world.ec2.create_snapshot(VolumeId=volume)["SnapshotId"],
+        "delete_network": lambda: world.subnet_ids[2],
+        "set_disk_metadata": lambda: volume,
+    }
+    cid = there.get(method, vm)()
+    fake_aws.forget_calls()
+    fake_aws.rule(action=action, times=None, replace=[[r"\A.*\Z", other]])
+    error = cpi.call(method, cid, *more).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
+    assert error["message"].startswith(f"{UNREADABLE} (ec2:{action} for {cid}")
+    assert fake_aws.actions().count(action) == 1
+
+
+READS = [
+    (r"<size>1</size>", "<size>x</size>"),
+    (r"<createTime>.*?</createTime>", "<createTime>x</createTime>"),
+    (r"<volumeId>(.*?)</volumeId>", r"<volumeId>\1</volumeId><volumeId>\1</volumeId>"),
+    (r"<volumeSet>(.*)</volumeSet>", r"<volumeSet>\1</volumeSet><volumeSet>\1</volumeSet>"),
+    (r"<volumeId>.*?</volumeId>", ""),
+    (r"<volumeSet>.*</volumeSet>", ""),
+]
+
+
+@pytest.mark.parametrize(("element", "text"), READS)
+def test_element(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, element: str, text: str) -> None:
+    """So is an element that has no value of its kind, that is missing, or that is there twice."""
+    disk_cid = disk()
+    fake_aws.rule(action="DescribeVolumes", replace=[[element, text]])
+    error = cpi.call("has_disk", disk_cid).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
+    assert error["message"].startswith(f"{UNREADABLE} (ec2:DescribeVolumes for {disk_cid})")
+
+
+REFUSALS = ["<Response><Errors/></Response>", "<Response><Errors><Error/></Errors></Response>"]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_refusal(cpi: Cpi, fake_aws: FakeAws, refusal: str) -> None:
+    """So is a refusal without a code."""
+    error = {"code": "x", "message": "", "status": 400}
+    fake_aws.rule(action="DescribeVolumes", error=error, replace=[[r"\A.*\Z", refusal]])
+    answer = cpi.call("has_disk", "vol-0123456789abcdef0").error
+    assert (answer["type"], answer["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
+    assert answer["message"].startswith(UNREADABLE)
+
+
+@pytest.mark.parametrize("status", [301, 407])
+def test_status(cpi: Cpi, fake_aws: FakeAws, status: int) -> None:
+    """A status that no AWS service answers ends the call at once."""
+    error = {"code": "x", "message": "", "status": status}
+    fake_aws.rule(action="DeleteSnapshot", times=None, error=error, replace=[[r"\A.*\Z", ""]])
+    message = cpi.call("delete_snapshot", "snap-0123456789abcdef0").error["message"]
+    assert message.startswith(f"DeleteSnapshot failed with {status}: ")
+    assert fake_aws.actions() == ["DeleteSnapshot"]
+
+
+@pytest.mark.parametrize(
+    ("element", "text"), [("size", "<size>x</size>"), ("createTime", "<createTime/>"), ("volumeId", "")]
+)
+def test_created_disk(cpi: Cpi, left: ListResources, fake_aws: FakeAws, element: str, text: str) -> None:
+    """What was created with such an answer is looked for, and found."""
+    fake_aws.rule(action="CreateVolume", replace=[[rf"<{element}>.*?</{element}>", text]])
+    disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
+    assert left() == {"volumes": [disk_cid]}
+
+
+@pytest.mark.parametrize("element", ["launchTime", "deviceIndex", "amiLaunchIndex"])
+def test_created_vm(create_vm: CreateVm, world: World, fake_aws: FakeAws, element: str) -> None:
+    """So is a VM."""
+    fake_aws.rule(action="RunInstances", replace=[[rf"<{element}>.*?</{element}>", f"<{element}>x</{element}>"]])
+    vm_cid = create_vm().ok()[0]
+    assert world.state()["instances"] == [vm_cid]

@@ -144,7 +144,8 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
                 raise timing.NotYet(str(error)) from error
         return True
 
-    return timing.until(timing.SNAPSHOT_RELEASED, f"snapshot '{snapshot_id}' to be released", attempt)
+    what = f"snapshot '{snapshot_id}' to be released"
+    return timing.until(timing.SNAPSHOT_RELEASED, what, attempt, is_repeatable=False)
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:

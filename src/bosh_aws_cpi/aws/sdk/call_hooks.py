@@ -1,14 +1,16 @@
 """Hooks on every AWS call: count it, attach it to its error, log it without its secrets, note AWS's time.
 
-A web page is no answer, whatever its status.
+An answer counts only if it is the document of its call, and only as far as it can be read.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from botocore.handlers import BUILTIN_HANDLERS, REGISTER_FIRST, REGISTER_LAST
-from botocore.parsers import ResponseParserError
+from botocore.parsers import ResponseParserError, ResponseParserFactory
 from botocore.session import Session
 from botocore.utils import EVENT_ALIASES
 
@@ -20,7 +22,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     Call,
     call_of,
     described,
-    is_page,
     remember_call,
 )
 from bosh_aws_cpi.call_statistics import CallStatistics
@@ -61,32 +62,123 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
     _install_builtin(session)
     session.register("before-parameter-build", before)
-    session.register("before-parse", _arrived)
     session.register("after-call", _after)
     session.register("after-call-error", _failed)
+    session.register_component("response_parser_factory", _Parsers())
 
 
-def _arrived(**event: Any) -> None:  # noqa: ANN401
-    response = event["response_dict"]
-    is_web_page = is_page(response["headers"])
-    if response["status_code"] >= REFUSED:
-        if is_web_page:
-            response["body"] = b"<Response/>"  # which the SDK can read: its status counts
-    elif is_web_page:  # the SDK may take it for an empty answer
+class _Parsers(ResponseParserFactory):
+    """Creates the SDK's parsers; what they can't read is an error of one type, which quotes nothing."""
+
+    def create_parser(self, protocol_name: str) -> Any:  # noqa: ANN401 - one of the SDK's
+        parser: Any = super().create_parser(protocol_name)
+        parser.parse = partial(_parsed, parser.parse, "json" in protocol_name)
+        return parser
+
+
+def _parsed(
+    parse: Callable[..., Any], is_json: bool, response: dict[str, Any], shape: Any  # noqa: ANN401, FBT001
+) -> dict[str, Any]:
+    """Parse an answer; of one that is no document of its call, an HTTP status that means an error counts."""
+    status = response["status_code"]
+    if not (_is_json if is_json else _is_xml)(response, shape):
+        if status >= REFUSED:
+            return {"ResponseMetadata": {"HTTPStatusCode": status}}
         raise ResponseParserError(UNREADABLE)
-    else:
-        clock.hear(response["headers"])
+    try:
+        parsed = parse(response, shape)
+        parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK trips over an error without a code
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever the SDK trips over
+        raise ResponseParserError(UNREADABLE) from None
+    found: dict[str, Any] = _checked(parsed, [])
+    return found
+
+
+_ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(\w+)[\s/>]")
+_REFUSALS: Final = frozenset({b"Response", b"ErrorResponse"})
+"""The root of an error: EC2's, and that of the other services that answer with XML."""
+
+
+def _is_xml(response: dict[str, Any], _: Any) -> bool:  # noqa: ANN401
+    """Whether the body is the operation's document, or an error's, by its root (docs/aws-assumptions.md)."""
+    root = _ROOT.match(response["body"])
+    answer = f"{response['context']['operation_name']}Response".encode()
+    return root is not None and root[1] in (_REFUSALS if response["status_code"] >= REFUSED else {answer})
+
+
+def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
+    """Whether the body is an object, or empty where the headers have the whole answer."""
+    if not response["body"] and response["status_code"] < REFUSED:
+        return all(each.serialization.get("location") for each in shape.members.values())
+    try:
+        return isinstance(json.loads(response["body"]), dict)
+    except ValueError:
+        return False
+
+
+class _Structure(dict[str, Any]):
+    """A structure of an answer: to read an element that is missing is an error of the answer, not a bug.
+
+    Args:
+        call: Holds the call, as soon as the answer is complete.
+    """
+
+    def __init__(self, elements: dict[str, Any], call: list[Call]) -> None:
+        super().__init__(elements)
+        self.call = call
+
+    def __missing__(self, key: str) -> Any:  # noqa: ANN401
+        raise _unreadable(self.call)
+
+
+class _List(list[Any]):
+    """A list of an answer; the same applies to an entry that is missing."""
+
+    def __init__(self, entries: Iterator[Any], call: list[Call]) -> None:
+        super().__init__(entries)
+        self.call = call
+
+    def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
+        try:
+            return super().__getitem__(key)
+        except IndexError:
+            raise _unreadable(self.call) from None
+
+
+def _unreadable(call: list[Call]) -> ResponseParserError:
+    error = ResponseParserError(UNREADABLE)
+    setattr(error, CALL, call[0])
+    return error
+
+
+def _checked(value: Any, call: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
+    """The same values, in structures and lists that know what is missing.
+
+    Raises:
+        ResponseParserError: An element that may occur once is there twice.
+    """
+    if isinstance(value, dict):
+        return _Structure({key: _checked(each, call) for key, each in value.items()}, call)
+    if isinstance(value, list):
+        return _List((_checked(each, call) for each in value), call)
+    if hasattr(value, "tag"):
+        raise ResponseParserError(UNREADABLE)
+    return value
 
 
 def _after(**event: Any) -> None:  # noqa: ANN401
-    metadata = event["parsed"].get("ResponseMetadata", {})
-    status = event["http_response"].status_code
-    if status >= REFUSED:  # the SDK can read some pages, and finds no error in them
-        error = event["parsed"].setdefault("Error", {"Code": str(status), "Message": "no message"})
-        if is_page(event["http_response"].headers):  # a proxy's, which may contain anything
-            error["Message"] = "a web page instead of an AWS service's answer"
-    remember_call(event["parsed"], event["context"][CALL])
-    error = event["parsed"].get("Error", {})
+    parsed, call, http_response = event["parsed"], event["context"][CALL], event["http_response"]
+    metadata = parsed.get("ResponseMetadata", {})
+    status = http_response.status_code
+    if status >= REFUSED:
+        parsed.setdefault("Error", {"Code": str(status), "Message": "not an AWS service's answer"})
+    else:
+        clock.hear(http_response.headers)
+        parsed.call.append(call)
+    remember_call(parsed, call)
+    error = parsed.get("Error", {})
     logger.debug(
         "AWS %s answered %s%s (request id %s, %d retries)",
         name_of(event["model"]),

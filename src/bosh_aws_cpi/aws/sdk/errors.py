@@ -5,7 +5,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -46,11 +46,6 @@ _SERVER_FAULT: Final = 500
 
 FAILURES: Final = (BotoCoreError, ClientError, ResponseParserError)
 """What the SDK raises if a call fails."""
-
-
-def is_page(headers: Mapping[str, str]) -> bool:
-    """Whether a proxy answered with a web page: AWS's services answer with XML and JSON."""
-    return "html" in headers.get("content-type", "").lower()
 
 
 def detail_of(error: ClientError) -> dict[str, Any]:
