@@ -65,3 +65,17 @@ def test_wrong_default(cpi_with: CpiWith, create_vm: CreateVm) -> None:
     answer = create_vm(executable=cpi_with(default_iam_instance_profile="nobody"))
     assert "nobody" in answer.error["message"]
     assert answer.error["message"].endswith("cloud config, the manifest, or the CPI's configuration")
+
+
+def test_foreign_text(cpi: Cpi, fake_aws: FakeAws) -> None:
+    """AWS's words in a response are one line of limited length, which ends with the remedy."""
+    said = f"a\nb\u202e{'x' * 100_000}"
+    fake_aws.rule(action="DescribeVolumes", error={"code": "InvalidParameter", "message": said})
+    answer = cpi.call("has_disk", "vol-0123456789abcdef0")
+    message, log = answer.error["message"], answer.document["log"]
+    assert "InvalidParameter: a\\nb\\u202ex" in message
+    assert message.endswith("cloud config, the manifest, or the CPI's configuration")
+    assert log.endswith("\n")
+    for text in (message, log[:-1]):
+        assert text.isprintable()
+        assert len(text) < 10_000

@@ -1,13 +1,13 @@
 """Answers that can't be read, such as a proxy's, at any call."""
 
-from typing import Any
+from collections.abc import Callable
 
 import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config
 from testbed.world import World
-from tests.protocols import CreateVm, CreateVolume, ListResources, RunInstance
+from tests.protocols import CreateVm, CreateVolume, ListResources
 
 SECRET = "hunter2-hunter2"
 UNREADABLE = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
@@ -64,31 +64,41 @@ OTHERS = [
 """Documents that are not those of the call; moto says that they are XML."""
 
 
+def volume_of(world: World) -> str:
+    """Have a volume there."""
+    disk_cid: str = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    return disk_cid
+
+
+def instance_of(world: World) -> str:
+    """Have an instance run."""
+    (found,) = world.ec2.run_instances(ImageId=world.image_id, MinCount=1, MaxCount=1)["Instances"]
+    vm_cid: str = found["InstanceId"]
+    return vm_cid
+
+
+CHANGES: dict[str, tuple[str, Callable[[World], str]]] = {
+    "delete_snapshot": (
+        "DeleteSnapshot",
+        lambda world: world.ec2.create_snapshot(VolumeId=volume_of(world))["SnapshotId"],
+    ),
+    "delete_network": ("DeleteSubnet", lambda world: world.subnet_ids[2]),
+    "set_disk_metadata": ("CreateTags", volume_of),
+    "set_vm_metadata": ("CreateTags", instance_of),
+    "reboot_vm": ("RebootInstances", instance_of),
+}
+"""Methods whose change EC2 answers without an element that they read: that change, and what it is about."""
+
+
 @pytest.mark.parametrize("other", OTHERS)
-@pytest.mark.parametrize(
-    ("method", "action", "more"),
-    [
-        ("delete_snapshot", "DeleteSnapshot", []),
-        ("delete_network", "DeleteSubnet", []),
-        ("set_disk_metadata", "CreateTags", [{"deployment": "cf"}]),
-        ("set_vm_metadata", "CreateTags", [{"deployment": "cf"}]),
-        ("reboot_vm", "RebootInstances", []),
-    ],
-)
-def test_changing(
-    cpi: Cpi, world: World, fake_aws: FakeAws, vm: RunInstance, method: str, action: str, more: Any, other: str
-) -> None:
+@pytest.mark.parametrize("method", CHANGES)
+def test_changing(cpi: Cpi, world: World, fake_aws: FakeAws, method: str, other: str) -> None:
     """A change is no success on the word of another document; the call ends at once and may be retried."""
-    volume = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
-    there = {
-        "delete_snapshot": lambda: world.ec2.create_snapshot(VolumeId=volume)["SnapshotId"],
-        "delete_network": lambda: world.subnet_ids[2],
-        "set_disk_metadata": lambda: volume,
-    }
-    cid = there.get(method, vm)()
+    action, make = CHANGES[method]
+    cid = make(world)
     fake_aws.forget_calls()
     fake_aws.rule(action=action, times=None, replace=[[r"\A.*\Z", other]])
-    error = cpi.call(method, cid, *more).error
+    error = cpi.call(method, cid, *([{"deployment": "cf"}] if action == "CreateTags" else [])).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
     assert error["message"].startswith(f"{UNREADABLE} (ec2:{action} for {cid}")
     assert fake_aws.actions().count(action) == 1
@@ -147,9 +157,13 @@ def test_created_disk(cpi: Cpi, left: ListResources, fake_aws: FakeAws, element:
     assert left() == {"volumes": [disk_cid]}
 
 
-@pytest.mark.parametrize("element", ["launchTime", "deviceIndex", "amiLaunchIndex"])
-def test_created_vm(create_vm: CreateVm, world: World, fake_aws: FakeAws, element: str) -> None:
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [("launchTime", "x"), ("deviceIndex", "x"), ("amiLaunchIndex", "x"), ("instancesSet", "")],
+)
+def test_created_vm(create_vm: CreateVm, world: World, fake_aws: FakeAws, element: str, text: str) -> None:
     """So is a VM."""
-    fake_aws.rule(action="RunInstances", replace=[[rf"<{element}>.*?</{element}>", f"<{element}>x</{element}>"]])
+    garbled = [rf"<{element}>.*?</{element}>", f"<{element}>{text}</{element}>"]
+    fake_aws.rule(action="RunInstances", replace=[garbled])
     vm_cid = create_vm().ok()[0]
     assert world.state()["instances"] == [vm_cid]

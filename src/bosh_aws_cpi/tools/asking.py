@@ -3,12 +3,11 @@
 AWS may refuse a call, refuse the keys, throttle, or not answer; or something else than AWS may answer.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.data import loader
 from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, THROTTLED, UNAUTHORIZED
@@ -21,7 +20,6 @@ from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Answer = TypeVar("Answer")
-Mapped = TypeVar("Mapped", bound=Mapping[str, Any])
 RETRIES: Final = 1
 """So few that an unreachable service costs little time; throttled calls have a limit of their own."""
 _ASSUME: Final = "sts:AssumeRole"
@@ -163,17 +161,6 @@ def _unknown_region(config: AwsConfig, service: str) -> str:
     near = get_close_matches(config.region, known, n=2)
     remedy = f": did you mean {' or '.join(near)}?" if near else ""
     return f"aws.region '{config.region}' is not a known region, and {service} does not answer{remedy}"
-
-
-def of_aws(answer: Mapped) -> Mapped:
-    """An answer of AWS itself: one without a request id is a proxy's page.
-
-    Raises:
-        ResponseParserError: It is not from AWS.
-    """
-    if "RequestId" not in answer["ResponseMetadata"]:
-        raise ResponseParserError("no request id")
-    return answer
 
 
 def refused_role(config: AwsConfig, error: Exception) -> CloudError | None:

@@ -5,9 +5,10 @@ An answer counts only if it is the document of its call, and only as far as it c
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final
+from xml.etree.ElementTree import Element
 
 from botocore.handlers import BUILTIN_HANDLERS, REGISTER_FIRST, REGISTER_LAST
 from botocore.parsers import ResponseParserError, ResponseParserFactory
@@ -72,28 +73,31 @@ class _Parsers(ResponseParserFactory):
 
     def create_parser(self, protocol_name: str) -> Any:  # noqa: ANN401 - one of the SDK's
         parser: Any = super().create_parser(protocol_name)
-        parser.parse = partial(_parsed, parser.parse, "json" in protocol_name)
+        is_document = _is_json if "json" in protocol_name else _is_xml
+        parser.parse = partial(_parsed, parser.parse, is_document)
         return parser
 
 
 def _parsed(
-    parse: Callable[..., Any], is_json: bool, response: dict[str, Any], shape: Any  # noqa: ANN401, FBT001
-) -> dict[str, Any]:
-    """Parse an answer; of one that is no document of its call, an HTTP status that means an error counts."""
+    parse: Callable[..., Any],
+    is_document: Callable[[dict[str, Any], Any], bool],
+    response: dict[str, Any],
+    shape: Any,  # noqa: ANN401 - the SDK's
+) -> Any:  # noqa: ANN401 - any answer
+    """Parse an answer. Of one that is no document of its call only an HTTP status that refuses counts."""
     status = response["status_code"]
-    if not (_is_json if is_json else _is_xml)(response, shape):
+    if not is_document(response, shape):
         if status >= REFUSED:
             return {"ResponseMetadata": {"HTTPStatusCode": status}}
         raise ResponseParserError(UNREADABLE)
     try:
         parsed = parse(response, shape)
         parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK trips over an error without a code
+        return parsed if status >= REFUSED else _checked(parsed, [])
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - whatever the SDK trips over
         raise ResponseParserError(UNREADABLE) from None
-    found: dict[str, Any] = _checked(parsed, [])
-    return found
 
 
 _ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(\w+)[\s/>]")
@@ -109,61 +113,62 @@ def _is_xml(response: dict[str, Any], _: Any) -> bool:  # noqa: ANN401
 
 
 def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
-    """Whether the body is an object, or empty where the headers have the whole answer."""
-    if not response["body"] and response["status_code"] < REFUSED:
-        return all(each.serialization.get("location") for each in shape.members.values())
+    """Whether the body is an error, or has elements of the operation's document, if that has any."""
     try:
-        return isinstance(json.loads(response["body"]), dict)
+        document = json.loads(response["body"] or "{}")
     except ValueError:
         return False
+    members = {} if response["status_code"] >= REFUSED else shape.members
+    names = {name for name, member in members.items() if "location" not in member.serialization}
+    return isinstance(document, dict) and (not names or not names.isdisjoint(document))
 
 
 class _Structure(dict[str, Any]):
-    """A structure of an answer: to read an element that is missing is an error of the answer, not a bug.
+    """A structure of an answer: to read an element that it lacks is an error of the answer, not a bug.
 
     Args:
-        call: Holds the call, as soon as the answer is complete.
+        calls: Holds the call, once the whole answer is read.
     """
 
-    def __init__(self, elements: dict[str, Any], call: list[Call]) -> None:
+    def __init__(self, elements: Mapping[str, Any], calls: list[Call]) -> None:
         super().__init__(elements)
-        self.call = call
+        self.calls = calls
 
     def __missing__(self, key: str) -> Any:  # noqa: ANN401
-        raise _unreadable(self.call)
+        raise _unreadable(self.calls)
 
 
 class _List(list[Any]):
-    """A list of an answer; the same applies to an entry that is missing."""
+    """A list of an answer, with the same rule."""
 
-    def __init__(self, entries: Iterator[Any], call: list[Call]) -> None:
+    def __init__(self, entries: Iterable[Any], calls: list[Call]) -> None:
         super().__init__(entries)
-        self.call = call
+        self.calls = calls
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
         try:
             return super().__getitem__(key)
         except IndexError:
-            raise _unreadable(self.call) from None
+            raise _unreadable(self.calls) from None
 
 
-def _unreadable(call: list[Call]) -> ResponseParserError:
+def _unreadable(calls: list[Call]) -> ResponseParserError:
     error = ResponseParserError(UNREADABLE)
-    setattr(error, CALL, call[0])
+    setattr(error, CALL, calls[0])
     return error
 
 
-def _checked(value: Any, call: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
-    """The same values, in structures and lists that know what is missing.
+def _checked(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
+    """A part of an answer that knows what it lacks.
 
     Raises:
-        ResponseParserError: An element that may occur once is there twice.
+        ResponseParserError: It has XML in place of a text: an element is there twice.
     """
     if isinstance(value, dict):
-        return _Structure({key: _checked(each, call) for key, each in value.items()}, call)
+        return _Structure({key: _checked(each, calls) for key, each in value.items()}, calls)
     if isinstance(value, list):
-        return _List((_checked(each, call) for each in value), call)
-    if hasattr(value, "tag"):
+        return _List((_checked(each, calls) for each in value), calls)
+    if isinstance(value, Element):
         raise ResponseParserError(UNREADABLE)
     return value
 
@@ -174,10 +179,10 @@ def _after(**event: Any) -> None:  # noqa: ANN401
     status = http_response.status_code
     if status >= REFUSED:
         parsed.setdefault("Error", {"Code": str(status), "Message": "not an AWS service's answer"})
+        remember_call(parsed, call)
     else:
         clock.hear(http_response.headers)
-        parsed.call.append(call)
-    remember_call(parsed, call)
+        parsed.calls.append(call)
     error = parsed.get("Error", {})
     logger.debug(
         "AWS %s answered %s%s (request id %s, %d retries)",
