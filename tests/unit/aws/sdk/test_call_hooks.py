@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError, ConnectTimeoutError, HTTPClientError
-from botocore.parsers import ResponseParserError
+from botocore.parsers import EC2QueryParser, ResponseParserError
 from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, masked
@@ -276,3 +276,15 @@ def test_missing_part(clients: Clients) -> None:
         with pytest.raises(ResponseParserError) as caught:
             read(answer)
         assert described(caught.value).endswith(f"(ec2:DescribeVolumes for {DISK})")
+
+
+def test_memory(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That this process lacks memory is no fault of the answer."""
+
+    def lack(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(EC2QueryParser, "parse", lack)
+    Proxy(clients.ec2, 200, OWN["ec2:DescribeVolumes"])
+    with pytest.raises(MemoryError):
+        clients.ec2.describe_volumes()
