@@ -72,8 +72,8 @@ def volume_of(world: World) -> str:
 
 def instance_of(world: World) -> str:
     """Have an instance run."""
-    (found,) = world.ec2.run_instances(ImageId=world.image_id, MinCount=1, MaxCount=1)["Instances"]
-    vm_cid: str = found["InstanceId"]
+    what = {"ImageId": world.image_id, "SubnetId": world.subnet_ids[0]}
+    vm_cid: str = world.ec2.run_instances(**what, MinCount=1, MaxCount=1)["Instances"][0]["InstanceId"]
     return vm_cid
 
 

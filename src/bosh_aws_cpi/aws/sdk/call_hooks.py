@@ -5,7 +5,7 @@ An answer counts only if it is the document of its call, and only as far as it c
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 from xml.etree.ElementTree import Element
@@ -23,7 +23,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     Call,
     call_of,
     described,
-    remember_call,
 )
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
@@ -116,7 +115,7 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
     """Whether the body is an error, or has elements of the operation's document, if that has any."""
     try:
         document = json.loads(response["body"] or "{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     members = {} if response["status_code"] >= REFUSED else shape.members
     names = {name for name, member in members.items() if "location" not in member.serialization}
@@ -124,15 +123,10 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
 
 
 class _Structure(dict[str, Any]):
-    """A structure of an answer: to read an element that it lacks is an error of the answer, not a bug.
+    """A structure of an answer: to read an element that it lacks is an error of the answer, not a bug."""
 
-    Args:
-        calls: Holds the call, once the whole answer is read.
-    """
-
-    def __init__(self, elements: Mapping[str, Any], calls: list[Call]) -> None:
-        super().__init__(elements)
-        self.calls = calls
+    calls: list[Call]
+    """Holds the call, once the whole answer is read."""
 
     def __missing__(self, key: str) -> Any:  # noqa: ANN401
         raise _unreadable(self.calls)
@@ -141,9 +135,7 @@ class _Structure(dict[str, Any]):
 class _List(list[Any]):
     """A list of an answer, with the same rule."""
 
-    def __init__(self, entries: Iterable[Any], calls: list[Call]) -> None:
-        super().__init__(entries)
-        self.calls = calls
+    calls: list[Call]
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
         try:
@@ -164,13 +156,17 @@ def _checked(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part o
     Raises:
         ResponseParserError: It has XML in place of a text: an element is there twice.
     """
+    part: _Structure | _List
     if isinstance(value, dict):
-        return _Structure({key: _checked(each, calls) for key, each in value.items()}, calls)
-    if isinstance(value, list):
-        return _List((_checked(each, calls) for each in value), calls)
-    if isinstance(value, Element):
+        part = _Structure((key, _checked(each, calls)) for key, each in value.items())
+    elif isinstance(value, list):
+        part = _List(_checked(each, calls) for each in value)
+    elif isinstance(value, Element):
         raise ResponseParserError(UNREADABLE)
-    return value
+    else:
+        return value
+    part.calls = calls
+    return part
 
 
 def _after(**event: Any) -> None:  # noqa: ANN401
@@ -178,8 +174,8 @@ def _after(**event: Any) -> None:  # noqa: ANN401
     metadata = parsed.get("ResponseMetadata", {})
     status = http_response.status_code
     if status >= REFUSED:
-        parsed.setdefault("Error", {"Code": str(status), "Message": "not an AWS service's answer"})
-        remember_call(parsed, call)
+        error = parsed.setdefault("Error", {"Code": str(status), "Message": "not an AWS service's answer"})
+        error[CALL] = call
     else:
         clock.hear(http_response.headers)
         parsed.calls.append(call)

@@ -235,12 +235,6 @@ CERTIFICATES: Final = "bosh_certificates"
 """The attribute of a call's error that names the CA certificates that the call trusted; see `Clients`."""
 
 
-def remember_call(answer: dict[str, Any], call: Call) -> None:
-    """Attach a call to AWS's error answer."""
-    if "Error" in answer:
-        answer["Error"][CALL] = call
-
-
 def call_of(error: BaseException) -> Call | None:
     """The call that is attached to an error; None when there is none."""
     found = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)

@@ -165,6 +165,7 @@ PAGES = {
     "html": f"<!DOCTYPE html><html><p>{SECRET}<br></html>",
     "text": SECRET,
     "json": f'{{"why": "{SECRET}"}}',
+    "nesting": "[" * 100_000,
     "nothing": "",
 }
 

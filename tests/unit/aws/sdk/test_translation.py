@@ -14,7 +14,7 @@ from botocore.exceptions import (
 )
 
 from bosh_aws_cpi.aws.sdk.error_table import ROWS
-from bosh_aws_cpi.aws.sdk.errors import Call, remember_call
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call
 from bosh_aws_cpi.aws.sdk.translation import explained, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
@@ -30,7 +30,7 @@ def refusal(code: str, message: str = "said", status: int = 400, *ids: str) -> C
     metadata = {"HTTPStatusCode": status, "RequestId": "r-1"}
     answer: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": metadata}
     if ids:
-        remember_call(answer, Call("ec2:AttachVolume", ids))
+        answer["Error"][CALL] = Call("ec2:AttachVolume", ids)
     return ClientError(answer, "AttachVolume")
 
 
