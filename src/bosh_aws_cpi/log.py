@@ -24,9 +24,9 @@ NAMES: Final = {DEBUG: "DEBUG", INFO: "INFO", WARNING: "WARNING", ERROR: "ERROR"
 
 HEAD, TAIL = 300, 200
 """The characters that a long log message keeps: of its beginning, which names the resource, and of its end,
-which has the remedy. The Director reads stderr byte by byte. Nothing is cut at level debug, and a message of
-the response keeps `IN_RESPONSE` times as much."""
+which has the remedy. The Director reads stderr byte by byte. Nothing is cut at level debug."""
 IN_RESPONSE: Final = 10
+"""How many times as much a message of the response keeps: a launch may have been refused by many types."""
 _STDERR: Final = 2
 PATIENCE: Final = 5.0
 """How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""

@@ -128,7 +128,7 @@ def _ended_by(interruption: Interrupted) -> CloudError:
 def _rescued(typed: BoshError, error: BaseException) -> str:
     """The error and its backtrace, innermost frame last, without the source lines that a traceback prints.
 
-    Only the first line of each cause is included: if the SDK can't parse an answer, the other lines quote it.
+    Only the first line of each cause is included: the others may quote a whole document.
     """
     return f"Rescued {typed.wire_type}: {_shown(typed.message)}. backtrace: {'; '.join(_frames(error))}"
 

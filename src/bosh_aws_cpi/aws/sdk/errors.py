@@ -35,7 +35,7 @@ _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
-"""The message of a ResponseParserError; the SDK's own would quote the whole answer."""
+"""The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
