@@ -26,6 +26,7 @@ ELSEWHERE = "p3dn.24xlarge"
 ONE_ZONE = "g7e.2xlarge"
 """A type that only the world's first zone offers."""
 ALL_CALLS = 18
+OF_ROLE = " in the policy of the CPI's user or role"
 
 
 @dataclass
@@ -240,7 +241,7 @@ def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAw
     whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id, unknown])
     error, refused = checked(cpi, whole)
     assert (error["severity"], error["what"]) == ("error", f"there is no security group '{unknown}'")
-    assert refused["remedy"] == "Allow ec2:DescribeSecurityGroupVpcAssociations"
+    assert refused["remedy"] == f"Allow ec2:DescribeSecurityGroupVpcAssociations{OF_ROLE}"
 
 
 def test_some_types(cpi: Cpi, world: World) -> None:
@@ -616,7 +617,7 @@ def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     refused = LOOKUPS.keys() - IN_SUBNETS
     wanted = {LOOKUPS[action] for action in refused}
     assert {each["what"].partition(":")[0].partition(" '")[0] for each in found} == wanted
-    assert {each["remedy"].rpartition(":")[2] for each in found} == refused
+    assert {each["remedy"].removesuffix(OF_ROLE).rpartition(":")[2] for each in found} == refused
 
 
 @pytest.mark.parametrize("action", sorted(IN_SUBNETS))
@@ -625,7 +626,7 @@ def test_refused_in_vpc(cpi: Cpi, world: World, fake_aws: FakeAws, action: str) 
     error = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
     fake_aws.rule(action=action, error=error)
     (found,) = checked(cpi, right(world))
-    assert (found["severity"], found["remedy"]) == ("not checked", f"Allow ec2:{action}")
+    assert (found["severity"], found["remedy"]) == ("not checked", f"Allow ec2:{action}{OF_ROLE}")
     assert found["what"].startswith(f"{LOOKUPS[action]}: ")
 
 
@@ -750,4 +751,7 @@ def test_no_quotas(deployed: Callable[..., list[dict[str, Any]]], fake_aws: Fake
     error = {"code": "AccessDeniedException", "message": "no", "status": 400}
     fake_aws.rule(action="ListServiceQuotas", error=error)
     (found,) = deployed(1)
-    assert (found["severity"], found["remedy"]) == ("not checked", "Allow servicequotas:ListServiceQuotas")
+    assert (found["severity"], found["remedy"]) == (
+        "not checked",
+        f"Allow servicequotas:ListServiceQuotas{OF_ROLE}",
+    )

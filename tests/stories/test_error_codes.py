@@ -52,6 +52,28 @@ def test_enforced_tokens(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     assert message.endswith(". Set metadata_options.http_tokens to required: the account enforces IMDSv2")
 
 
+ENCODED = "x" * 700
+BY_ORGANIZATION = (
+    "You are not authorized to perform this operation. User: arn:aws:iam::123456789012:user/bosh is not "
+    "authorized to perform: ec2:RunInstances on resource: arn:aws:ec2:us-east-1:123456789012:instance/* "
+    "with an explicit deny in a service control policy"
+)
+
+
+def test_denied_by_the_organization(create_vm: CreateVm, fake_aws: FakeAws) -> None:
+    """A denial names the policy and its usual demands; its encoded part comes last, with what decodes it."""
+    message = f"{BY_ORGANIZATION}. Encoded authorization failure message: {ENCODED}"
+    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
+    fake_aws.rule(action="RunInstances", error=error)
+    answer = create_vm()
+    begin, _, end = answer.error["message"].partition(". The service control policy denies ec2:RunInstances")
+    assert begin.startswith(f"RunInstances failed with UnauthorizedOperation: {BY_ORGANIZATION}. (request id")
+    assert "aws.tags" in end
+    assert "metadata_options.http_tokens" in end
+    assert end.endswith(f". More: aws sts decode-authorization-message --encoded-message {ENCODED}")
+    assert answer.error["message"].count(ENCODED) == 1
+
+
 def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:
     """A code that neither EC2 nor EBS sends has no meaning of its own."""
     fake_aws.rule(action="DescribeVolumes", error=answered("KMSKeyNotAccessibleFault"))

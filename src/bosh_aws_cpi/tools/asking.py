@@ -12,7 +12,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from bosh_aws_cpi.aws.sdk.data import loader
 from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, THROTTLED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.translation import explained, permission
 from bosh_aws_cpi.aws.sdk.unanswered import NO_KEYS, OUT_OF_REACH, endpoint, is_error_of_aws, reason, strange
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
@@ -128,8 +128,7 @@ class Asker:
         """Leave out what got no answer, or the whole service from now on."""
         error, said = failed.error, described(failed.error)
         if has_code(error, UNAUTHORIZED):
-            call, operation = call_of(error), getattr(error, "operation_name", "")
-            self.leave_out(f"{what}: {said}", f"Allow {call.action if call is not None else operation}")
+            self.leave_out(f"{what}: {said}", permission(error))
         elif not self._again and has_code(error, THROTTLED):
             self._silent[service] = (f"{service}: throttled: {said}", _LATER)
         elif self._again or not failed.problem:

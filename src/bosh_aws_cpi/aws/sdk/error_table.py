@@ -216,10 +216,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "IDPCommunicationError": "AWS could not reach the identity provider: retry",
     },
     Kind.DENIED: {
-        of.UNAUTHORIZED: (
-            "allow {action} in the policy of the CPI's user or role; cpi preflight lists other missing "
-            "permissions"
-        ),
+        of.UNAUTHORIZED: "{permission}; cpi preflight lists other missing permissions",
         "RequestExpired InvalidSecurity.RequestHasExpired": (
             "set the clock of the machine that runs the CPI, or renew the keys"
         ),

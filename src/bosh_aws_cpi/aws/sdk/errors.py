@@ -18,7 +18,6 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     NO_CAPACITY,
     SUBNET_FULL,
     THROTTLED,
-    UNAUTHORIZED,
     VOLUME_MISSING,
 )
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
@@ -36,6 +35,8 @@ AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-
 """
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
+_ENCODED: Final = " Encoded authorization failure message: "
+"""Before the part of EC2's message that only who may call sts:DecodeAuthorizationMessage can read."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
@@ -202,9 +203,10 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
     try:
         return ask()
     except (*FAILURES, CloudError) as error:
-        call = call_of(error) if has_code(error, UNAUTHORIZED) else None
-        remedy = f". Allow {call.action}" if call else ""
-        logger.warning("Could not look up %s: %s%s", what, described(error), remedy)
+        from bosh_aws_cpi.aws.sdk.translation import permission  # noqa: PLC0415 - only errors need it
+
+        remedy = permission(error)
+        logger.warning("Could not look up %s: %s%s", what, described(error), remedy and f". {remedy}")
         return None
 
 
@@ -241,13 +243,19 @@ def call_of(error: BaseException) -> Call | None:
     return found if isinstance(found, Call) else None
 
 
+def message_of(error: ClientError) -> tuple[str, str]:
+    """AWS's message, and the part that it has encoded."""
+    said, _, encoded = str(detail_of(error).get("Message", "no message")).partition(_ENCODED)
+    return said, encoded
+
+
 def described(error: BaseException) -> str:
-    """An error of AWS on one line: operation, code, message, request id and ids."""
+    """An error of AWS on one line: operation, code, message without its encoded part, request id and ids."""
     call = call_of(error)
     ids = ", ".join(call.ids) if call else ""
     if isinstance(error, ClientError):
-        detail, (_, request_id) = detail_of(error), identified(error)
-        said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
+        _, request_id = identified(error)
+        said = f"{detail_of(error).get('Code', 'no code')}: {message_of(error)[0]}"
         about = f"request id {request_id or 'none'}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
     said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"

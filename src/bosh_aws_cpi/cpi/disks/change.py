@@ -165,9 +165,7 @@ def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
     except ClientError as error:
         if is_transient(error) and not has_code(error, volumes.TOO_MANY):
             raise
-        raise wanted.refusal(
-            described(error) + _quota(error) + _permission(error, "CopyVolumes, and ec2:CreateTags for it")
-        ) from error
+        raise wanted.refusal(described(error) + _quota(error) + _permission(error)) from error
 
 
 def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
@@ -188,7 +186,7 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
     except ClientError as error:
         if not has_code(error, TAG_REFUSED | UNAUTHORIZED):
             raise
-        raise wanted.refusal(described(error) + _permission(error, "CreateTags")) from error
+        raise wanted.refusal(described(error) + _permission(error)) from error
 
 
 def _quota(error: ClientError) -> str:
@@ -198,7 +196,8 @@ def _quota(error: ClientError) -> str:
     return f", for {waited}. To copy more volumes at once, ask AWS to raise the quota"
 
 
-def _permission(error: ClientError, action: str) -> str:
-    if not has_code(error, UNAUTHORIZED):
-        return ""
-    return f". Allow ec2:{action}; until then the Director copies the data"
+def _permission(error: ClientError) -> str:
+    from bosh_aws_cpi.aws.sdk.translation import permission  # noqa: PLC0415 - only errors need it
+
+    remedy = permission(error)
+    return remedy and f". {remedy}; until then the Director copies the data"

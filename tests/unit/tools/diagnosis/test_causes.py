@@ -167,7 +167,7 @@ def test_example_of_the_documentation() -> None:
                 Severity.NOT_CHECKED,
                 "network ACLs: DescribeNetworkAcls failed with UnauthorizedOperation: You are not authorized "
                 "to perform this operation. (request id 5f3c…)",
-                "Allow ec2:DescribeNetworkAcls",
+                "Allow ec2:DescribeNetworkAcls in the policy of the CPI's user or role",
             ),
         ),
     )
