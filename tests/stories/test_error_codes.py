@@ -6,6 +6,7 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
+from testbed.world import World
 from tests.protocols import CpiWith, CreateVm
 
 REFUSED = [
@@ -50,6 +51,17 @@ def test_enforced_tokens(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     message = create_vm({"metadata_options": {"http_tokens": "optional"}}).error["message"]
     assert said in message
     assert message.endswith(". Set metadata_options.http_tokens to required: the account enforces IMDSv2")
+
+
+def test_copies_at_once(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """A stemcell that EC2 does not copy while it copies others: waiting helps, and deleting nothing."""
+    said = "Too many snapshot copies in progress. The limit is 20 for this destination region."
+    error = {"code": "ResourceLimitExceeded", "message": said, "status": 400}
+    fake_aws.rule(action="CopyImage", error=error)
+    properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+    refused = cpi.call("create_stemcell", "/x/image", properties).error
+    assert refused["ok_to_retry"]
+    assert ". Wait until other copies into the region are completed, then retry" in refused["message"]
 
 
 ENCODED = "x" * 700

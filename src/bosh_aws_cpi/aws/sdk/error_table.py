@@ -283,6 +283,10 @@ WORDS: Final = {
         "rename the key in tags, aws.tags or the manifest's tags, or set "
         "metadata_options.instance_metadata_tags to disabled, also if the account enables it by default",
     ),
+    ("ResourceLimitExceeded", "snapshot copies"): Row(  # aws-samples/copy-encrypted-ami issue 3
+        Kind.BUSY,
+        "wait until other copies into the region are completed, then retry, or ask AWS to raise the quota",
+    ),
     ("UnsupportedOperation", "httpTokensEnforced"): Row(
         Kind.INVALID, "set metadata_options.http_tokens to required: the account enforces IMDSv2"
     ),
