@@ -120,7 +120,7 @@ class InstanceCreation:
                 logger.warning("EC2 can't launch %s: %s", option, outcome.said)
                 refusals.append((option, outcome))
                 if step == "fail with all refusals":
-                    raise outcomes.failure(refusals)
+                    raise outcomes.failure(refusals, self._plan.limits)
                 options, generation = left, 0
         message = f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
         raise VMCreationFailed(message)

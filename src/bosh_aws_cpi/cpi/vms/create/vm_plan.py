@@ -41,6 +41,8 @@ class VmPlan(Record):
     traffic: "Traffic | None"
     """Routes, load balancers and an elastic IP, if the VM gets traffic from any."""
     director_uuid: str | None
+    has_disks: bool = False
+    """Whether persistent disks will be attached to it."""
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -51,6 +53,17 @@ class VmPlan(Record):
         """The interface that RunInstances creates, in the launch option's subnet."""
         first = self.nic_plans[0]
         return first.replaced(subnet_id=option.subnet_id) if option.subnet_id else first
+
+    @property
+    def limits(self) -> str:
+        """What keeps the VM from capacity that EC2 may have elsewhere, as sentences."""
+        zone = self.options[0].zone or self.spec.zone
+        must_spread = self.spec.spread and not any(option.is_outside for option in self.options)
+        return (f". The VM's persistent disks keep it in {zone}" if self.has_disks else "") + (
+            ". With spread: prefer, it could be launched outside of its placement group"
+            if must_spread
+            else ""
+        )
 
     def networks_in(self, option: LaunchOption) -> Json:
         """The networks as they were given; with ``zone_fallback``, with the subnet of the launch option."""
@@ -134,6 +147,7 @@ def vm_plan(
         group_ids=group_ids,
         traffic=traffic,
         director_uuid=cloud.config.director_uuid,
+        has_disks=bool(disk_cids),
     )
     _check_size(plan, is_registry_used=cloud.registry.is_used)
     return plan
