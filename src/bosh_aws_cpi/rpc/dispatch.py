@@ -7,7 +7,7 @@ from errno import ENOMEM
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi import interrupts, jsontext
-from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
+from bosh_aws_cpi.errors import BoshError, CloudError, NotSupported, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
 from bosh_aws_cpi.log import IN_RESPONSE, logger, printable, redact, set_request_id, shortened
 from bosh_aws_cpi.rpc import methods, request
@@ -151,7 +151,8 @@ def _cause(error: BaseException) -> BaseException | None:
 
 
 def _error_response(error: BoshError, log: str) -> bytes:
-    logger.error("%s: %s", error.wire_type, error.message)
+    is_expected = isinstance(error, NotSupported)  # the caller falls back to another method
+    (logger.info if is_expected else logger.error)("%s: %s", error.wire_type, error.message)
     if log:
         logger.debug("%s", log)
     described = {"type": error.wire_type, "message": _shown(error.message), "ok_to_retry": error.ok_to_retry}
