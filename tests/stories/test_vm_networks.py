@@ -14,6 +14,7 @@ from tests.protocols import (
     ReadCalls,
     ReadSettings,
     ReadTags,
+    ReadWarnings,
     WriteNetwork,
 )
 
@@ -52,6 +53,18 @@ def test_single_network(
     (interface,) = world.instance(vm_cid)["NetworkInterfaces"]
     assert interface["PrivateIpAddress"] == address.get("PrivateIpAddress", interface["PrivateIpAddress"])
     assert [held["Ipv6Address"] for held in interface["Ipv6Addresses"]] == ([ip] if prefix == 128 else [])
+
+
+def test_ipv6_only(
+    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws, warnings: ReadWarnings
+) -> None:
+    """A first interface without IPv4 is a warning: the agent may not reach its settings."""
+    native = ["<ipv6Native>false", "<ipv6Native>true"]
+    fake_aws.rule(action="DescribeSubnets", times=None, replace=[native])
+    answer = create_vm(networks={"one": network()})
+    answer.ok()
+    (said,) = warnings(answer)
+    assert f"subnet '{world.subnet_id}' is IPv6-only: " in said
 
 
 @pytest.mark.usefixtures("ipv6")

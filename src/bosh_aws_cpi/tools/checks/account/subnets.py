@@ -69,6 +69,9 @@ def findings(known: KnownSubnets, region: str) -> Iterator[Finding]:
             if facts.state != "available":
                 what = f"subnet '{facts.subnet_id}' is {facts.state}"
                 yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
+            if what := placement.without_ipv4(facts):
+                remedy = "If VMs don't answer, use a dual-stack subnet"
+                yield Finding(Severity.WARNING, what, remedy, node.place, "AWS")
             if facts.free < _FEW and facts.range:
                 what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
                 yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
