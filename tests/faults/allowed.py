@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tests.faults.scenario import Change
 from tests.faults.scenarios_disk import ATTACHED, DETACHED, FREE, NEW, old
-from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, WITHOUT_AMI
+from tests.faults.scenarios_stemcell import COPIED_SNAPSHOT, HEAVY_SNAPSHOT, LAID, WITHOUT_AMI
 from tests.faults.scenarios_vm import (
     BALANCERS,
     ENI,
@@ -73,6 +73,10 @@ OUTLIVED: dict[str, list[Outlived]] = {
     ],
     # The tag `Name: to be deleted` only informs operators.
     FROM_GROUP_FAST: [Outlived(frozenset({"CreateTags"}))],
+    # EC2 allows tags on others' AMIs, policies often don't: they only inform operators.
+    "create_stemcell that is light": [
+        Outlived(frozenset({"CreateTags"}), Change([f"{LAID} [deployment=cf]"], [LAID]))
+    ],
     # The stemcell is good: that tag helps to find the snapshot should its AMI be removed by hand.
     "create_stemcell that is copied": [
         Outlived(

@@ -5,6 +5,8 @@ from typing import Final
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
 from bosh_aws_cpi.cpi.stemcells import copies, settings
@@ -87,7 +89,12 @@ def _light(
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(cloud, properties)
-    tags.create(cloud.ec2, [ami_id], wanted_tags)
+    try:
+        tags.create(cloud.ec2, [ami_id], wanted_tags)
+    except cloud.ec2.exceptions.ClientError as error:
+        if not has_code(error, UNAUTHORIZED):
+            raise
+        logger.warning("AMI '%s' stays without the stemcell's tags: %s", ami_id, described(error))
     return f"{ami_id}{LIGHT_SUFFIX}"
 
 
