@@ -76,6 +76,10 @@ class Image(Record):
     """The size of its root disk in GiB; 0 when it is not known."""
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
+    boot_mode: str = ""
+    """EC2's, "legacy-bios", "uefi" or "uefi-preferred"; empty for the type's default."""
+    has_tpm: bool = False
+    """Whether its VMs have a NitroTPM."""
     copied_from: tuple[str, str] | None = None
     """The id and the region of the AMI that it was copied from; None for another AMI, and some old ones."""
     tags: Mapping[str, str] = EMPTY
@@ -106,6 +110,10 @@ class InstanceTypeFacts(Record):
     """Its memory in MiB; 0 when not known."""
     network_cards: int = 0
     """The number of its network cards; 0 when not known."""
+    boot_modes: frozenset[str] = frozenset()
+    """How it can boot, "legacy-bios" or "uefi"; empty when not known."""
+    lacks_tpm: bool = False
+    """Whether EC2 says that it supports no NitroTPM."""
     lacks: frozenset[TypeOption] = frozenset()
     """The launch options that it does not support, as far as known."""
 

@@ -7,6 +7,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.world import World
 from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
+from tests.stories.stemcell_images import Heavy
 
 MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 HOST = {"id": "h-0123456789abcdef0"}
@@ -77,6 +78,27 @@ def test_architecture(create_vm: CreateVm, refused: CheckRefused, world: World) 
         "type or stemcell"
     )
     refused(answer, message)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "settings", "what"),
+    [
+        ("t2.micro", {"boot_mode": "uefi"}, "boots by uefi, but instance type 't2.micro' by legacy-bios"),
+        ("p3dn.24xlarge", {"boot_mode": "uefi", "tpm_support": "v2.0"}, "has a NitroTPM, but instance type"),
+    ],
+)
+def test_boot(
+    create_vm: CreateVm,
+    heavy: Heavy,
+    fake_aws: FakeAws,
+    instance_type: str,
+    settings: dict[str, Any],
+    what: str,
+) -> None:
+    """A type that can't boot the stemcell's AMI, or has no NitroTPM for it, is refused before the launch."""
+    error = create_vm({"instance_type": instance_type}, stemcell_cid=heavy.create(**settings).ok()).error
+    assert what in error["message"]
+    assert "RunInstances" not in fake_aws.actions()
 
 
 def test_disabled_image(create_vm: CreateVm, refused: CheckRefused, world: World, fake_aws: FakeAws) -> None:

@@ -26,7 +26,7 @@ MAX_AGE = 86_400
 _FORMAT = 7
 """Part of each file's name; change it when the content of the files changes."""
 _NAMES = InstanceTypeFacts.__annotations__
-_SETS = ("architectures", "lacks")
+_SETS = ("architectures", "boot_modes", "lacks")
 _TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 _PAGE_OF_TYPES: Final = 100
@@ -147,6 +147,8 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
         store_is_nvme=store.get("NvmeSupport") == "required",
         memory_mib=entry.get("MemoryInfo", {}).get("SizeInMiB", 0),
         network_cards=entry.get("NetworkInfo", {}).get("MaximumNetworkCards", 0),
+        boot_modes=frozenset(entry.get("SupportedBootModes", [])),
+        lacks_tpm=entry.get("NitroTpmSupport") == "unsupported",
         lacks=frozenset(_lacking(entry)),
     )
 

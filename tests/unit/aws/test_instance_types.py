@@ -87,6 +87,8 @@ FACTS = InstanceTypeFacts(
     max_ebs_attachments=27,
     memory_mib=8192,
     network_cards=2,
+    boot_modes=frozenset({"uefi"}),
+    lacks_tpm=True,
     lacks=frozenset({"enclave", "hibernation"}),
 )
 

@@ -162,7 +162,7 @@ def misfits(
         own = facts.get(str(node.value))
         if own is None:
             continue
-        refusals = [said(partial(instance_types.check_architecture, image, own)) for image in images]
+        refusals = [said(partial(instance_types.check_image, image, own)) for image in images]
         if images and all(refusals):
             yield Finding(Severity.ERROR, str(refusals[0]), "", node.place)
         else:

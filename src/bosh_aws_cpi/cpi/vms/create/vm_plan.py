@@ -232,7 +232,7 @@ def _options(
 def _with_devices(
     properties: VmProperties, ami: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
 ) -> tuple[InstanceTypeFacts, BlockDevices]:
-    instance_types.check_architecture(ami, facts)
+    instance_types.check_image(ami, facts)
     if properties.credit_specification and not facts.is_burstable:
         logger.warning("Ignored: credit_specification, which type %s does not accept", facts.name)
     devices, problems = type_options.planned(properties, ami, facts, defaults)
