@@ -35,8 +35,8 @@ AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-
 """
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
-_ENCODED: Final = " Encoded authorization failure message: "
-"""Before the part of EC2's message that only who may call sts:DecodeAuthorizationMessage can read."""
+_ENCODED: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
+"""The part of EC2's message that only who may call sts:DecodeAuthorizationMessage can read."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
@@ -244,9 +244,10 @@ def call_of(error: BaseException) -> Call | None:
 
 
 def message_of(error: ClientError) -> tuple[str, str]:
-    """AWS's message, and the part that it has encoded."""
-    said, _, encoded = str(detail_of(error).get("Message", "no message")).partition(_ENCODED)
-    return said, encoded
+    """AWS's message, and the part that it has encoded, which can stand in a command."""
+    said = str(detail_of(error).get("Message", "no message"))
+    found = re.search(_ENCODED, said)
+    return (said[: found.start()], found[1]) if found else (said, "")
 
 
 def described(error: BaseException) -> str:

@@ -121,6 +121,14 @@ def test_policy(resource: str, why: str, remedy: str) -> None:
     assert f" (request id r-1, for {DISK}). {remedy.format(action)}" in said
 
 
+def test_message_that_is_no_argument() -> None:
+    """What can't be an encoded message stays where AWS said it: it gets into no command."""
+    said = "No. Encoded authorization failure message: a; reboot"
+    message = explained(refusal("UnauthorizedOperation", said, 403, DISK))
+    assert f"{said} (request id" in message
+    assert "aws sts" not in message
+
+
 @pytest.mark.parametrize(
     "error",
     [
