@@ -11,8 +11,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws.sdk.data import loader
 from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, THROTTLED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code
-from bosh_aws_cpi.aws.sdk.translation import explained, permission
+from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code, permission
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.aws.sdk.unanswered import NO_KEYS, OUT_OF_REACH, endpoint, is_error_of_aws, reason, strange
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError

@@ -18,6 +18,7 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     NO_CAPACITY,
     SUBNET_FULL,
     THROTTLED,
+    UNAUTHORIZED,
     VOLUME_MISSING,
 )
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
@@ -37,6 +38,22 @@ UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there
 """The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
 _ENCODED: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
 """The part of EC2's message that only who may call sts:DecodeAuthorizationMessage can read."""
+_DENIED: Final = r"not authorized to perform: (\w[\w-]*:\w+)"
+"""IAM's name of the missing action: it may differ from the call, as for tags at a launch."""
+EXPLICIT_DENY: Final = "explicit deny"
+"""A part of AWS's message if a policy denies the call; without it, the policy only does not allow it."""
+_POLICY: Final = rf"({EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
+"""The policy that does not allow a call (IAM user guide, "Troubleshoot access denied error messages")."""
+_OWN: Final = "identity-based policy"
+_CREATED: Final = r" on resource: \S+:([a-z-]+)/\*"
+"""The kind of a resource that the call would create; an existing one's ARN has its id."""
+_DEMANDS: Final = {
+    "instance": "tags (aws.tags) or IMDSv2 (metadata_options.http_tokens: required)",
+    "volume": "tags (aws.tags) or encryption (aws.encrypted)",
+    "snapshot": "tags (aws.tags) or encryption (aws.encrypted)",
+    "network-interface": "tags (aws.tags)",
+}
+"""What policies demand of a new resource (docs/aws-assumptions.md, `denials`)."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
@@ -203,8 +220,6 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
     try:
         return ask()
     except (*FAILURES, CloudError) as error:
-        from bosh_aws_cpi.aws.sdk.translation import permission  # noqa: PLC0415 - only errors need it
-
         remedy = permission(error)
         logger.warning("Could not look up %s: %s%s", what, described(error), remedy and f". {remedy}")
         return None
@@ -262,6 +277,24 @@ def described(error: BaseException) -> str:
     said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""
     return said + (f" ({about})" if about else "")
+
+
+def permission(error: Exception) -> str:
+    """What helps if a policy does not allow a call: to change that policy, or to meet it; otherwise empty."""
+    if not isinstance(error, ClientError) or not has_code(error, UNAUTHORIZED):
+        return ""
+    message, call = message_of(error)[0], call_of(error)
+    denied = re.search(_DENIED, message)
+    action = denied[1] if denied else call.action if call else error.operation_name
+    how, policy = found.groups() if (found := re.search(_POLICY, message)) else ("", "")
+    if not how.startswith(EXPLICIT_DENY):
+        where = policy if policy not in {"", _OWN} else "policy of the CPI's user or role"
+        return f"Allow {action} in the {where}"
+    remedy = f"The {policy} denies {action}, whatever others allow."
+    created = re.search(_CREATED, message)
+    if created and (demands := _DEMANDS.get(created[1])):
+        remedy += f" Of each new {created[1]}, such policies often demand {demands}."
+    return f"{remedy} Meet its conditions, or have it changed"
 
 
 def in_turn(*steps: Callable[[], object]) -> None:

@@ -6,7 +6,6 @@ from typing import Final
 from botocore.exceptions import BotoCoreError, ClientError, SSLError
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, Row, row_of
 from bosh_aws_cpi.aws.sdk.errors import (
     CERTIFICATES,
@@ -14,28 +13,15 @@ from bosh_aws_cpi.aws.sdk.errors import (
     code_of,
     described,
     detail_of,
-    has_code,
     is_subnet_full_by_message,
     is_transient,
     message_of,
+    permission,
 )
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 _INSTANCE: Final = re.compile(r"\bi-[0-9a-f]+\b")
 _VOLUME: Final = re.compile(r"\bvol-[0-9a-f]+\b")
-_DENIED: Final = re.compile(r"not authorized to perform: (\w[\w-]*:\w+)")
-_POLICY: Final = r"(explicit deny in|because no) (?:an? |the )?([\w -]{0,30}?(?:policy|boundary))\b"
-"""The policy that does not allow a call (IAM user guide, "Troubleshoot access denied error messages")."""
-_OWN: Final = "identity-based policy"
-_CREATED: Final = r" on resource: \S+:([a-z-]+)/\*"
-"""The kind of a resource that the call would create; an existing one's ARN has its id."""
-_DEMANDS: Final = {
-    "instance": "tags (aws.tags) or IMDSv2 (metadata_options.http_tokens: required)",
-    "volume": "tags (aws.tags) or encryption (aws.encrypted)",
-    "snapshot": "tags (aws.tags) or encryption (aws.encrypted)",
-    "network-interface": "tags (aws.tags)",
-}
-"""What policies demand of a new resource (docs/aws-assumptions.md, `denials`)."""
 
 
 def explained(error: Exception) -> str:
@@ -53,35 +39,11 @@ def explained(error: Exception) -> str:
     return f"{described(error)}. {remedy[0].upper()}{remedy[1:]}{more}"
 
 
-def permission(error: Exception) -> str:
-    """What helps if a policy does not allow a call: to change that policy, or to meet it; otherwise empty."""
-    if not isinstance(error, ClientError) or not has_code(error, UNAUTHORIZED):
-        return ""
-    message, action = message_of(error)[0], _denied(error)
-    how, policy = found.groups() if (found := re.search(_POLICY, message)) else ("", "")
-    if how != "explicit deny in":
-        where = policy if policy not in {"", _OWN} else "policy of the CPI's user or role"
-        return f"Allow {action} in the {where}"
-    remedy = f"The {policy} denies {action}, whatever others allow."
-    created = re.search(_CREATED, message)
-    if created and (demands := _DEMANDS.get(created[1])):
-        remedy += f" Of each new {created[1]}, such policies often demand {demands}."
-    return f"{remedy} Meet its conditions, or have it changed"
-
-
 def _row(error: ClientError) -> Row | None:
     """The row of AWS's error; EC2 may report a full subnet under a code that does not say so."""
     if is_subnet_full_by_message(error):
         return ROWS["InsufficientFreeAddressesInSubnet"]
     return row_of(code_of(error), str(detail_of(error).get("Message", "")))
-
-
-def _denied(error: ClientError) -> str:
-    """IAM's name of the missing action: it may differ from the call, as for tags at a launch."""
-    if said := _DENIED.search(str(detail_of(error).get("Message", ""))):
-        return said[1]
-    call = call_of(error)
-    return call.action if call else error.operation_name
 
 
 def translate(error: Exception, method: str) -> BoshError | None:

@@ -14,7 +14,7 @@ from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, permission
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused, with_keys
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -197,7 +197,5 @@ def _quota(error: ClientError) -> str:
 
 
 def _permission(error: ClientError) -> str:
-    from bosh_aws_cpi.aws.sdk.translation import permission  # noqa: PLC0415 - only errors need it
-
     remedy = permission(error)
     return remedy and f". {remedy}; until then the Director copies the data"
