@@ -79,13 +79,13 @@ def test_patience(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, f
     vm_cid, disk_cid = vm("m9g.metal-24xl"), disk()
     fake_aws.rule(action="AttachVolume", nth=1, error=NOT_READY)
     fake_aws.rule(action="AttachVolume", nth=2, error=IN_USE)
-    fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">attached<", ">attaching<"]])
+    fake_aws.rule(action="DescribeVolumes", nth=2, replace=[[">attached<", ">attaching<"]])
     fake_aws.rule(action="DescribeInstanceTypes", error=ODD_TYPE)
     answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
     assert answer.ok() == "/dev/sdf"
     assert "m9g.metal-24xl" in answer.stderr
     assert fake_aws.actions().count("AttachVolume") == 3
-    assert fake_aws.actions().count("DescribeVolumes") == 2
+    assert fake_aws.actions().count("DescribeVolumes") == 3
     assert devices(world, vm_cid)["/dev/sdf"] == disk_cid
 
     fake_aws.clear_rules()
