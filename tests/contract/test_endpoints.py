@@ -252,10 +252,12 @@ def test_nobody_answers() -> None:
 
 def test_dead_proxy() -> None:
     """The error for a proxy that does not answer says so, without its password, even if not encoded."""
-    document = config("https://127.0.0.2:1", max_retries=0, debug={"cpi": {"log_level": "debug"}})
+    document = config("https://127.0.0.2:1", max_retries=0)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
     proxy = "http://127.0.0.1:20222/hunter22@127.0.0.1:1"
     answer = Cpi(document, env={"HTTPS_PROXY": proxy, "NO_PROXY": ""}).call("has_disk", DISK)
     failed(answer, ". The proxy does not answer, or refuses", ": check env.https_proxy and env.no_proxy")
     assert answer.error["ok_to_retry"] is True
+    assert " DEBUG: " in answer.stderr
     shown = answer.stdout.decode() + answer.stderr
     assert [word for word in ("hunter22", "20222") if word in shown] == []
