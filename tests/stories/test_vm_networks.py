@@ -240,10 +240,12 @@ def test_addresses_that_make_no_vm(
     [
         (["web"], ["bosh"], ["web"]),
         ([], ["web", "sg-frontend"], ["sg-frontend", "web"]),
+        ([], "web", ["web"]),
+        ([], [["web"], "bosh"], ["bosh", "web"]),
         (["ID web", "bosh", "web"], [], ["web", "bosh"]),
         ([], [], ["bosh"]),
     ],
-    ids=["of-the-vm", "of-the-networks", "by-id", "defaults"],
+    ids=["of-the-vm", "of-the-networks", "text", "nested", "by-id", "defaults"],
 )
 def test_security_groups(
     create_vm: CreateVm,
@@ -251,10 +253,13 @@ def test_security_groups(
     inline: Callable[[], dict[str, str]],
     world: World,
     of_vm: list[str],
-    of_network: list[str],
+    of_network: str | list[Any],
     expected: list[str],
 ) -> None:
-    """The VM's groups win over the networks', which win over the defaults; ids and names mix."""
+    """The VM's groups win over the networks', which win over the defaults; ids and names mix.
+
+    A network's may be a single text, or lists in a list, as for the Ruby release.
+    """
     frontend = world.ec2.create_security_group(GroupName="sg-frontend", Description="x", VpcId=world.vpc_id)
     ids = {**world.groups, "sg-frontend": frontend["GroupId"]}
     entries = [ids[entry.removeprefix("ID ")] if entry.startswith("ID ") else entry for entry in of_vm]

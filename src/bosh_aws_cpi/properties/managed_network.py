@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Cidr, Problem, Properties, Truth, parsed, refuse
+from bosh_aws_cpi.properties.types import Cidr, Groups, Problem, Properties, Truth, parsed, refuse
 
 _LENGTHS: Final = range(16, 29)
 """The prefix lengths that EC2 allows for a subnet (EC2 API reference, CreateSubnet)."""
@@ -28,7 +28,7 @@ class ManagedNetworkProperties(Properties):
     """Give the subnet a free /64 of the VPC's IPv6 ranges, too."""
     auto_assign_public_ip: Truth = False
     """Set the subnet to assign public addresses. VMs of this CPI follow their own `auto_assign_public_ip`."""
-    security_groups: tuple[str, ...] = ()
+    security_groups: Groups = ()
     """[Names or ids](#security-groups) for the VMs in this network."""
     tags: Any = None
     """Hash. The CPI sets these tags when it creates the subnet."""

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
-from bosh_aws_cpi.properties.types import Problem, Properties, SentWhole, Text, Truth, parsed
+from bosh_aws_cpi.properties.types import Groups, Problem, Properties, SentWhole, Text, Truth, parsed
 
 DELEGATED_LENGTHS: Final = {4: 28, 6: 80}
 """The one length of prefix that EC2 delegates to an interface, by version of IP."""
@@ -49,7 +49,7 @@ class NetworkCloudProperties(Properties):
     subnet_fallbacks: tuple[str, ...] = ()
     """* Ids of subnets to try, in this order, [if the subnet of a dynamic network is
     full](#when-a-subnet-is-full)."""
-    security_groups: tuple[str, ...] = ()
+    security_groups: Groups = ()
     """[Names or ids](#security-groups)."""
     interface_type: Literal["interface", "efa"] | None = None
     """* `efa`: an [Elastic Fabric Adapter](#elastic-fabric-adapters). Default: EC2's, `interface`."""

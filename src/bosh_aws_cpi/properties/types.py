@@ -44,6 +44,11 @@ def _as_string(value: object) -> object:
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
+def _flat(value: object) -> list[object]:
+    """One list of what is in lists, or alone, as the Ruby release makes of it."""
+    return [each for entry in value for each in _flat(entry)] if isinstance(value, list) else [value]
+
+
 def _as_cidr(value: object) -> object:
     """A range of addresses as EC2 keeps it, without host bits."""
     with suppress(ValueError):
@@ -66,6 +71,12 @@ Route = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Text = Annotated[str, BeforeValidator(_as_string), WithJsonSchema({"type": ["string", "number"]})]
+Groups = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_flat),
+    WithJsonSchema({"type": ["array", "string"], "items": {"type": ["string", "array"]}}),
+]
+"""The security groups of a network."""
 Mib = Annotated[int, Field(strict=True, gt=0)]
 Count = Annotated[int, Field(strict=True, gt=0)]
 InitializationRate = Annotated[int, Field(strict=True, ge=100, le=300)]

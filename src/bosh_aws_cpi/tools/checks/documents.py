@@ -139,10 +139,11 @@ class Node(Entity):
             yield from entry.variables()
 
     def texts(self) -> "Iterator[Node]":
-        """The known texts of a list, or the text itself."""
-        for each in self.entries() if isinstance(self.value, list) else [self]:
-            if isinstance(each.value, str) and each.value and not each.is_unknown:
-                yield each
+        """The known texts of a list, and of lists in it, or the text itself."""
+        for each in self.entries() if isinstance(self.value, list) else ():
+            yield from each.texts()
+        if isinstance(self.value, str) and self.value and not self.is_unknown:
+            yield self
 
     def known(self) -> Any:  # noqa: ANN401 - whatever the YAML holds
         """The value; of a hash only what has no variables in it."""

@@ -109,4 +109,4 @@ def findings(known: KnownSubnets, groups: Groups, defaults: Sequence[str]) -> It
 def _own(use: SubnetUse) -> list[Node]:
     """The groups of a network's subnet."""
     node = use.entry.get("cloud_properties", _KEY)
-    return list(node.texts()) if node is not None and isinstance(node.value, list) else []
+    return list(node.texts()) if node is not None else []
