@@ -30,7 +30,7 @@ IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
     [
         ((1024, {}), {}, {}),
         (
-            (3073, {"type": "io2", "iops": 500, "encrypted": True}),
+            (3073, {"type": "io2", "iops": "500", "encrypted": True}),
             {"kms_key_arn": KEY},
             {"Size": "4", "VolumeType": "io2", "Iops": "500", "Encrypted": "true", "KmsKeyId": KEY},
         ),

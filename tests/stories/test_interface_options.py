@@ -21,7 +21,7 @@ TWO_CARDS = {"instance_type": "c6in.32xlarge"}
 EXPRESS = {"ena_express": {"enabled": True, "udp": True}}
 TRACKING = {
     "connection_tracking": {
-        "tcp_established_timeout": 3600,
+        "tcp_established_timeout": "3600",
         "udp_stream_timeout": 120,
         "udp_timeout": 60,
     }
@@ -51,7 +51,7 @@ def on_two_cards(with_options: Callable[..., Any]) -> dict[str, Any]:
     """Return three networks, of which the second is on the second card; two are for EFA."""
     return {
         "first": with_options("10.0.1.10", interface_type="efa", **TRACKING),
-        "second": with_options("10.0.2.10", 1, interface_type="efa", network_card_index=1, **EXPRESS),
+        "second": with_options("10.0.2.10", 1, interface_type="efa", network_card_index="1", **EXPRESS),
         "third": with_options("10.0.2.11", 1),
     }
 

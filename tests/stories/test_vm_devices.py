@@ -23,12 +23,12 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
         pytest.param(
             {
                 "root_disk": {
-                    "size": 8193,
-                    "iops": 4000,
-                    "throughput": 250,
+                    "size": "8193",
+                    "iops": "4000",
+                    "throughput": 250.0,
                     "volume_initialization_rate": 300,
                 },
-                "ephemeral_disk": {"size": 10241, "type": "io1", "iops": 300},
+                "ephemeral_disk": {"size": 10241.0, "type": "io1", "iops": 300},
             },
             {
                 **ROOT,
@@ -65,7 +65,10 @@ def test_devices(
     ephemeral: dict[str, str] | None,
     warning: str,
 ) -> None:
-    """Sizes are rounded up to GiB, types have defaults, and what a type can't take is left out."""
+    """Sizes are rounded up to GiB, types have defaults, and what a type can't take is left out.
+
+    A whole number may be in quotes, as variables give it, or a float.
+    """
     answer = create_vm(properties)
     answer.ok()
     expected = {"/dev/xvda": root} if ephemeral is None else {"/dev/xvda": root, "/dev/sdb": ephemeral}

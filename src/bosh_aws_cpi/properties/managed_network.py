@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Cidr, Groups, Problem, Properties, Truth, parsed, refuse
+from bosh_aws_cpi.properties.types import WHOLE, Cidr, Groups, Problem, Properties, Truth, parsed, refuse
 
 _LENGTHS: Final = range(16, 29)
 """The prefix lengths that EC2 allows for a subnet (EC2 API reference, CreateSubnet)."""
@@ -41,7 +41,7 @@ class ManagedNetwork(Properties):
     """Must be `manual`."""
     range: Cidr | None = None
     """IPv4 range of the subnet, `/16` to `/28`, in a range of the VPC. Default: a free one."""
-    netmask_bits: Annotated[int, Field(strict=True)] | None = None
+    netmask_bits: Annotated[int, Field(strict=True), WHOLE] | None = None
     """Size of the free range that the CPI chooses if there is no `range`, `16` to `28`. Default: `24`."""
     gateway: str | None = None
     """Must be the second address of the subnet, where AWS's router is. Default: the second address."""

@@ -27,7 +27,7 @@ from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
 
 _LONGEST_NUMBER: Final = 20
-"""The maximum number of digits of a wrong number that an error shows."""
+"""The maximum number of digits of a number in a text, and of a wrong one that an error shows."""
 _PRICE_FLOOR: Final = Decimal("0.001")
 """A price in dollars; EC2 wants more (API model, SpotMarketOptions, MaxPrice)."""
 
@@ -42,6 +42,13 @@ def _truth(value: object) -> bool:
 def _as_string(value: object) -> object:
     """A number where a string belongs, as YAML makes of an unquoted one."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _as_whole(value: object) -> object:
+    """A whole number also as a text, as variables give it, and as a float, as the Ruby release reads it."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _LONGEST_NUMBER:
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _flat(value: object) -> list[object]:
@@ -77,9 +84,11 @@ Groups = Annotated[
     WithJsonSchema({"type": ["array", "string"], "items": {"type": ["string", "array"]}}),
 ]
 """The security groups of a network."""
-Mib = Annotated[int, Field(strict=True, gt=0)]
-Count = Annotated[int, Field(strict=True, gt=0)]
-InitializationRate = Annotated[int, Field(strict=True, ge=100, le=300)]
+WHOLE: Final = BeforeValidator(_as_whole)
+"""What all whole numbers have; it stands behind their limits, so that the JSON Schema has these."""
+Mib = Annotated[int, Field(strict=True, gt=0), WHOLE]
+Count = Annotated[int, Field(strict=True, gt=0), WHOLE]
+InitializationRate = Annotated[int, Field(strict=True, ge=100, le=300), WHOLE]
 """MiB/s; the range is that of EC2's API reference, EbsBlockDevice."""
 Cidr = Annotated[str, BeforeValidator(_as_cidr)]
 Price = Annotated[

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import (
     HASH_RULE,
+    WHOLE,
     Cidr,
     Count,
     Price,
@@ -34,7 +35,7 @@ def _is_arn(value: str) -> str:
 
 
 TargetGroupArn = Annotated[str, AfterValidator(_is_arn), WithJsonSchema({"type": "string", "pattern": _ARN})]
-Port = Annotated[int, Field(strict=True, ge=1, le=65_535)]
+Port = Annotated[int, Field(strict=True, ge=1, le=65_535), WHOLE]
 
 
 class TargetGroup(Properties):

@@ -100,9 +100,13 @@ def test_missing_properties(given: dict[str, Any], missing: str) -> None:
         ({"security_groups": ["a", {"hunter2": 1}]}, "security_groups.1", "Hash"),
         ({"metadata_options": "hunter2"}, "metadata_options", "String"),
         ({"ephemeral_disk": "hunter2"}, "ephemeral_disk", "String"),
-        ({"ephemeral_disk": {"size": "1024"}}, "ephemeral_disk.size", "String"),
+        *(
+            ({"ephemeral_disk": {"size": size}}, "ephemeral_disk.size", "String")
+            for size in ("1 GiB", "-1", "")
+        ),
         ({"ephemeral_disk": {"size": 0}}, "ephemeral_disk.size", "0"),
         ({"ephemeral_disk": {"size": True}}, "ephemeral_disk.size", "Boolean"),
+        ({"ephemeral_disk": {"size": "0"}}, "ephemeral_disk.size", "0"),
         ({"root_disk": {"size": 10.5}}, "root_disk.size", "Float"),
         ({"spread": "true"}, "spread", "String"),
         (
@@ -213,4 +217,4 @@ def test_metadata_options(defaults: dict[str, Any], own: dict[str, Any], merged:
 def test_metadata_option_of_wrong_type() -> None:
     """A metadata option of a wrong type is named, before EC2 is asked for anything."""
     with pytest.raises(CloudError, match=r"metadata_options\.http_put_response_hop_limit: .*, got String"):
-        MetadataOptions.parse({}, {"http_put_response_hop_limit": "2"})
+        MetadataOptions.parse({}, {"http_put_response_hop_limit": "two"})
