@@ -25,6 +25,14 @@ GP3 = {"Size": "1", "VolumeType": "gp3", "Encrypted": "false"}
 IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
 
 
+def test_mistyped_encryption(cpi: Cpi, fake_aws: FakeAws) -> None:
+    """A disk whose key of encryption is mistyped is refused; another CPI's key is not."""
+    error = cpi.call("create_disk", 1024, {"encrypt": True, "storage_account_type": "a"}, None).error
+    said = "cloud_properties.encrypt: is unknown: did you mean encrypted?"
+    assert error["message"] == f"Invalid properties: {said}"
+    assert fake_aws.actions() == []
+
+
 @pytest.mark.parametrize(
     ("asked", "defaults", "expected"),
     [

@@ -49,10 +49,10 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
             id="gp2-has-no-iops",
         ),
         pytest.param(
-            {"ephemeral_disk": {"use_root_disk": "false", "sizes": 1}},
+            {"ephemeral_disk": {"use_root_disk": "false"}},
             ROOT,
             None,
-            "cloud_properties.ephemeral_disk.sizes",
+            "given as a string, which counts as true",
             id="on-the-root-disk",
         ),
     ],

@@ -1,6 +1,7 @@
 """What all cloud properties share: their types, how they are read, and how errors are reported.
 
-Unknown keys are no error, since manifests carry keys of other versions; they are logged.
+Unknown keys are logged, since manifests carry keys of other versions and other CPIs. They are an error where
+security would get weaker without a word: see `Properties.refuses`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
@@ -119,8 +121,10 @@ _BOUNDS: Final = {
     "less_than_equal": ("le", "at most"),
 }
 """Pydantic's errors for numbers beyond a limit: where the limit is in the error, and its word."""
-_NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
-"""Properties for which null is a value: no encryption, no key, whatever the defaults say."""
+_OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
+"""For these null is a value, too: no encryption, no key, whatever the defaults say."""
+UNKNOWN: Final = "is unknown"
+"""What is said first of an unknown key that is refused."""
 
 
 class Problem(Record):
@@ -152,10 +156,36 @@ class Properties(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
+    def _given(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
+        """The properties that are not null."""
         if not isinstance(values, dict):
             return values
-        return {key: value for key, value in values.items() if value is not None or key in _NULL_COUNTS}
+        given = {key: value for key, value in values.items() if value is not None or key in _OF_ENCRYPTION}
+        unknown = (key for key in given if key not in cls.model_fields and isinstance(key, str))
+        if refused := [key for key in unknown if cls.refuses(key)]:
+            raise ValidationError.from_exception_data(
+                cls.__name__, [{"type": cls._unknown(key), "loc": (key,), "input": None} for key in refused]
+            )
+        return given
+
+    @classmethod
+    def refuses(cls, key: str) -> bool:
+        """Whether an unknown key is an error: by default, if it is like one of encryption."""
+        return cls.nearest(key).rpartition(".")[2] in _OF_ENCRYPTION
+
+    @classmethod
+    def nearest(cls, key: str) -> str:
+        """The known name that is nearest to an unknown key; empty if none is near.
+
+        A key that belongs in a hash is known there: "cpu_options.core_count".
+        """
+        return " or ".join(cls._hashes_with(key)) or nearest(key, cls.model_fields)
+
+    @classmethod
+    def _unknown(cls, key: str) -> PydanticCustomError:
+        near = cls.nearest(key)
+        remedy = f"did you mean {near}?" if near else "remove it"
+        return PydanticCustomError(HASH_RULE, f"{UNKNOWN}: {remedy}")
 
     @classmethod
     def alternatives(cls) -> tuple[str, ...]:
@@ -173,15 +203,10 @@ class Properties(BaseModel):
             yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {', '.join(names)}")
 
     def unknown(self) -> "Iterator[tuple[Route, str]]":
-        """What leads to each unknown key, and the nearest known name; empty if none is near.
-
-        A key that belongs in a hash is known there: "cpu_options.core_count".
-        """
-        known = list(type(self).model_fields)
+        """What leads to each unknown key, and the nearest known name; empty if none is near."""
         for key in self.model_extra or {}:
-            within = " or ".join(self._hashes_with(key))
-            yield (key,), within or nearest(key, known)
-        for name in known:
+            yield (key,), self.nearest(key)
+        for name in type(self).model_fields:
             inner = getattr(self, name)
             entries: list[tuple[Route, Any]] = [((name,), inner)]
             if isinstance(inner, tuple):
@@ -200,7 +225,16 @@ class Properties(BaseModel):
                     yield f"{name}.{key}"
 
 
-class SentWhole(Properties):
+class Closed(Properties):
+    """A hash that decides on security, so that an unknown key, which may be a mistyped one, is an error."""
+
+    @classmethod
+    def refuses(cls, key: str) -> bool:  # noqa: ARG003 - all are
+        """Whether an unknown key is an error: each is."""
+        return True
+
+
+class SentWhole(Closed):
     """A hash that goes to EC2 whole."""
 
     @property

@@ -204,13 +204,18 @@ class MetadataOptions(SentWhole):
         """Read and check the options, a VM's own over the defaults.
 
         Returns:
-            Those that are given and known.
+            Those that are given.
 
         Raises:
-            CloudError: One has the wrong type.
+            CloudError: One has the wrong type, or is unknown.
         """
-        options = parsed(cls, {**cls.renamed(defaults), **cls.renamed(own)}, "metadata_options")
-        return options.model_dump(include=set(cls.model_fields), exclude_none=True)
+        own = cls.renamed(own)
+        general = parsed(cls, cls.renamed(defaults), "aws.metadata_options")
+        special = parsed(cls, own, "cloud_properties.metadata_options")
+        return {
+            **general.model_dump(exclude={*own}, exclude_none=True),  # also of what is null in its own
+            **special.model_dump(exclude_none=True),
+        }
 
     @staticmethod
     def renamed(values: Json) -> Json:

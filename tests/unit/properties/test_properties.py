@@ -2,13 +2,16 @@
 
 from typing import Any
 
+import botocore.session
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.network import ConnectionTracking
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
-from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.types import SentWhole, camel_keys
+from bosh_aws_cpi.properties.vm import CpuOptions, CreditSpecification, MetadataOptions, VmProperties
 from tests.unit.conftest import ProgramLog
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
@@ -154,12 +157,10 @@ def test_several_wrong_types() -> None:
             ],
         ),
         (
-            {"keyname": 1, "root_disk": {"sise": 1}, "ephemeral_disk": {"encryptd": 1, "zzz": 1}},
+            {"keyname": 1, "lb_target_groups": [{"name": "web", "prot": 1}]},
             [
                 "cloud_properties.keyname (did you mean key_name?)",
-                "cloud_properties.ephemeral_disk.encryptd (did you mean encrypted?)",
-                "cloud_properties.ephemeral_disk.zzz",
-                "cloud_properties.root_disk.sise (did you mean size?)",
+                "cloud_properties.lb_target_groups.0.prot (did you mean port?)",
             ],
         ),
     ],
@@ -170,6 +171,63 @@ def test_unknown_keys(program_log: ProgramLog, given: dict[str, Any], expected: 
     (record,) = program_log.records
     assert record.level == "WARNING"
     assert record.text == f"Unknown properties are ignored: {', '.join(expected)}"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"cpu_options": {"amd_sev_sp": "enabled"}},
+            "cpu_options.amd_sev_sp: is unknown: did you mean amd_sev_snp?",
+        ),
+        (
+            {"credit_specification": {"credits": "standard"}},
+            "credit_specification.credits: is unknown: did you mean cpu_credits?",
+        ),
+        ({"root_disk": {"{zzz}": 1, "size": "x"}}, "root_disk.{zzz}: is unknown: remove it"),
+        (
+            {"ephemeral_disk": {"encryptd": 1, "kms_key": "a"}},
+            "; cloud_properties.".join(
+                f"ephemeral_disk.{key}: is unknown: did you mean {near}?"
+                for key, near in (("encryptd", "encrypted"), ("kms_key", "kms_key_arn"))
+            ),
+        ),
+        (
+            {"encrypted": True},
+            "encrypted: is unknown: did you mean ephemeral_disk.encrypted or root_disk.encrypted?",
+        ),
+    ],
+)
+def test_refused_keys(given: dict[str, Any], said: str) -> None:
+    """An unknown key is an error in what EC2 gets whole, in a disk, and if it is like one of encryption."""
+    with pytest.raises(CloudError) as caught:
+        vm(**given)
+    assert caught.value.message == f"Invalid properties: cloud_properties.{said}"
+
+
+@pytest.mark.parametrize("key", ["encryptd", "kms_key_id"])
+def test_mistyped_encryption(key: str) -> None:
+    """A disk or a stemcell whose key of encryption is mistyped is refused; null asks for nothing."""
+    for kind in (DiskProperties, StemcellProperties):
+        with pytest.raises(CloudError, match=rf"{key}: is unknown: did you mean (encrypted|kms_key_arn)\?"):
+            kind.parse({key: "x"})
+        kind.parse({key: None})
+
+
+MODELS: dict[type[SentWhole], str] = {
+    CpuOptions: "CpuOptionsRequest",
+    CreditSpecification: "CreditSpecificationRequest",
+    ConnectionTracking: "ConnectionTrackingSpecificationRequest",
+    MetadataOptions: "InstanceMetadataOptionsRequest",
+}
+
+
+def test_keys_of_ec2() -> None:
+    """A hash that EC2 gets whole knows all of EC2's keys, because it refuses others."""
+    ec2: Any = botocore.session.get_session().get_service_model("ec2")
+    assert {*MODELS} == {*SentWhole.__subclasses__()}
+    for model, shape in MODELS.items():
+        assert camel_keys(model.model_fields).keys() == ec2.shape_for(shape).members.keys()
 
 
 def test_known_keys(program_log: ProgramLog) -> None:
@@ -206,11 +264,10 @@ def test_stemcell() -> None:
             {"http_endpoint": "enabled"},
             {"http_put_response_hop_limit": 2, "http_endpoint": "enabled"},
         ),
-        ({}, {"http_tokenz": "required"}, {}),
     ],
 )
 def test_metadata_options(defaults: dict[str, Any], own: dict[str, Any], merged: dict[str, Any]) -> None:
-    """A VM's metadata options win over the defaults, in either spelling; unknown ones are left out."""
+    """A VM's metadata options win over the defaults, in either spelling."""
     assert MetadataOptions.parse(defaults, own) == merged
 
 

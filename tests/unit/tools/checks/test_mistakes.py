@@ -39,7 +39,7 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
     [
         # at the wrong level
         ("warning", "size: 25_000", "size", "into ephemeral_disk or root_disk"),
-        ("warning", "ephemeral_disk: {key_name: a}", "ephemeral_disk/key_name", "up, beside ephemeral_disk"),
+        ("error", "ephemeral_disk: {key_name: a}", "ephemeral_disk/key_name", "up, beside ephemeral_disk"),
         ("warning", "interface_type: efa", "interface_type", "networks or their subnets"),
         # misspelt names, and those of other CPIs and programs
         ("warning", "flavor: m1.small", "flavor", "Remove it"),
@@ -189,7 +189,7 @@ def test_no_wrong_advice(check: Check) -> None:
         ("warning", "default_root_disk", "type", "gp9"),
         ("warning", "default_ephemeral_disk", "size", 50),
         ("warning", "default_ephemeral_disk", "encrypted", "false"),
-        ("warning", "metadata_options", "http_token", "required"),
+        ("error", "metadata_options", "http_token", "required"),
         ("error", "metadata_options", "http_put_response_hop_limit", "two"),
     ],
 )

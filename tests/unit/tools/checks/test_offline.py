@@ -36,7 +36,10 @@ def resources(**sizes: int) -> dict[str, Any]:
     [
         # what BOSH or the CPI ignores, or reads differently
         ("warning", ("compilation", "worker"), 5, "compilation/worker"),
-        ("warning", (*OF_VM, "ephemeral_disk", "encripted"), True, f"{IN_VM}/ephemeral_disk/encripted"),
+        ("error", (*OF_VM, "ephemeral_disk", "encripted"), True, f"{IN_VM}/ephemeral_disk/encripted"),
+        ("error", (*OF_VM, "cpu_options"), {"cores": 1}, f"{IN_VM}/cpu_options/cores"),
+        ("error", (*OF_DISK, "encript"), True, f"{IN_DISK}/encript"),
+        ("warning", ("disk_types", 0, "encrypted"), True, "disk_types/default/encrypted"),
         ("warning", (*OF_VM, "source_dest_check"), "false", f"{IN_VM}/source_dest_check"),
         (
             "warning",
