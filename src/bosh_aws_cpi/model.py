@@ -39,6 +39,8 @@ class Encryption(Record):
     kms_key_arn: str | None = None
     key_source: str = ""
     """The path of the property that names the key: "aws.kms_key_arn"."""
+    is_chosen: bool = False
+    """Whether the resource, or a default for its kind, says whether it is encrypted; else ``aws`` does."""
 
     def arguments(self) -> Json:
         """The arguments of calls that create volumes or AMIs; none without encryption.
@@ -48,6 +50,12 @@ class Encryption(Record):
         if not self.encrypted:
             return {}
         return {"Encrypted": True, **({"KmsKeyId": self.kms_key_arn} if self.kms_key_arn else {})}
+
+    @property
+    def unused_key(self) -> str:
+        """The path of a default key that has no effect, though nobody chose that; "" if there is none."""
+        has_effect = self.encrypted or self.is_chosen or not self.kms_key_arn
+        return "" if has_effect else self.key_source
 
     @property
     def key_text(self) -> str:

@@ -679,17 +679,16 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     )
     found = checked(cpi, whole)
     unusable = "KMS key '{}' is {}: EBS can't encrypt with it"
+    unused = "vm_types/small/cloud_properties/root_disk/kms_key_arn"
     assert {each["path"]: each["what"] for each in of("error", found)} == {
         f"{LARGE_PATH}/ephemeral_disk/kms_key_arn": unusable.format(signing, "RSA_2048"),
         f"{LARGE_PATH}/root_disk/kms_key_arn": unusable.format(disabled, "Disabled"),
         "disk_types/other/cloud_properties/kms_key_arn": f"there is no KMS key '{missing}'",
         "aws.kms_key_arn": unusable.format(lost, "PendingDeletion"),
+        unused: "kms_key_arn needs encrypted: true, without which EBS does not use the key. Set encrypted to "
+        "true, or remove kms_key_arn",
     }
-    (unused,) = [each for each in found if each["severity"] != "error"]
-    assert (unused["severity"], unused["path"]) == (
-        "warning",
-        "vm_types/small/cloud_properties/root_disk/kms_key_arn",
-    )
+    assert of("error", found) == found
 
 
 def test_without_types(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:

@@ -57,9 +57,9 @@ def planned(
     encryptions = defaults.encryptions(properties.root_disk, own)
     root, left_out, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
     problems += of_root
-    for name, (disk, encryption) in encryptions.items():
-        if why := disk.unused_key(encryption):
-            left_out.append(f"{name}.kms_key_arn, which {why}")
+    for name, (_, encryption) in encryptions.items():
+        if key := encryption.unused_key:
+            left_out.append(f"{key}, because {name}.encrypted is not true")
     key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))
     if own.use_root_disk:
         return BlockDevices([root], ephemeral=None, left_out=left_out, key_texts=key_texts), problems

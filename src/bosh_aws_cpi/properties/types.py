@@ -270,17 +270,23 @@ class Encryptable(Properties):
             self.encrypted if "encrypted" in given else default.encrypted,
             self.kms_key_arn if is_own else default.kms_key_arn,
             f"{path}.kms_key_arn" if is_own else default.key_source,
+            "encrypted" in given or default.is_chosen,
         )
 
-    def unused_key(self, encryption: Encryption) -> str:
-        """Why the properties' own KMS key has no effect, for a sentence that begins with it; "" if it has.
+    def key_problems(self, encryption: Encryption) -> "Iterator[Problem]":
+        """The problem that nothing would use the properties' own KMS key; the text begins with its name.
+
+        EC2 refuses it, too: "The parameter KmsKeyId requires the parameter Encrypted to be set".
 
         Args:
             encryption: What applies: the properties' own, with the defaults.
         """
-        if not self.kms_key_arn or encryption.encrypted:
-            return ""
-        return "has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
+        if self.kms_key_arn and not encryption.encrypted:
+            text = (
+                "kms_key_arn needs encrypted: true, without which EBS does not use the key. Set encrypted to "
+                "true, or remove kms_key_arn"
+            )
+            yield Problem("kms_key_arn", text)
 
 
 _Parsed = TypeVar("_Parsed", bound=Properties)

@@ -30,7 +30,7 @@ def vm(**given: Any) -> VmProperties:
 def test_truth(value: object) -> None:
     """Everything but null and false is true, also 0, the empty string and the word false."""
     assert vm(ephemeral_disk={"use_root_disk": value}).ephemeral_disk.use_root_disk is True
-    assert DiskProperties.parse({"encrypted": value}).encryption(Encryption()) == Encryption(encrypted=True)
+    assert DiskProperties.parse({"encrypted": value}).encryption(Encryption()).encrypted is True
     assert vm(source_dest_check=value).source_dest_check is True
 
 
@@ -54,9 +54,11 @@ def test_truth_as_string(program_log: ProgramLog, value: object, warnings: int) 
     ("given", "expected"),
     [
         ({}, DEFAULT),
-        ({"encrypted": True}, DEFAULT),
-        ({"encrypted": None}, Encryption(encrypted=False, kms_key_arn="default-key")),
-        ({"encrypted": False}, Encryption(encrypted=False, kms_key_arn="default-key")),
+        ({"encrypted": True}, DEFAULT.replaced(is_chosen=True)),
+        *(
+            ({"encrypted": value}, DEFAULT.replaced(encrypted=False, is_chosen=True))
+            for value in (None, False)
+        ),
         ({"kms_key_arn": None}, Encryption(encrypted=True, kms_key_arn=None, key_source=OWN_KEY)),
         ({"kms_key_arn": "own"}, Encryption(encrypted=True, kms_key_arn="own", key_source=OWN_KEY)),
     ],
@@ -66,6 +68,16 @@ def test_encryption(given: dict[str, Any], expected: Encryption) -> None:
     assert DiskProperties.parse(given).encryption(DEFAULT) == expected
     assert StemcellProperties.parse(given).encryption(DEFAULT) == expected
     assert vm(ephemeral_disk=given).ephemeral_disk.encryption(DEFAULT) == expected
+
+
+def test_unused_key() -> None:
+    """A default key is unused without encryption, unless the resource or its kind's default chose that."""
+    aws = Encryption(kms_key_arn="key", key_source="aws.kms_key_arn")
+    silent, plain = DiskProperties.parse({}), DiskProperties.parse({"encrypted": False})
+    assert silent.encryption(aws).unused_key == "aws.kms_key_arn"
+    assert plain.encryption(aws).unused_key == ""
+    assert silent.encryption(plain.encryption(aws)).unused_key == ""
+    assert silent.encryption(aws.replaced(encrypted=True)).unused_key == ""
 
 
 def test_nulls() -> None:

@@ -16,7 +16,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, permission
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused, with_keys
+from bosh_aws_cpi.cpi.encryption_keys import check_key, with_keys
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.jsontext import Json
@@ -80,9 +80,9 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     size = ebs.requested_gib(new_size)
     refuse(own.problems())
     properties, origin, default = persistent(own, cloud.config.aws)
+    check_key(properties, properties.encryption(default))
     volume = volumes.find(cloud.ec2, disk_cid)
     change = volume_changes.change(volume, size, properties, default, origin)
-    warn_if_unused(properties, properties.encryption(default))
     if left := tag_plan.differing(volume.tags, properties.name, properties.tags):
         text = (
             "Tags of the disk type are ignored, because update_disk changes none of '%s': %s. Set them in AWS"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from bosh_aws_cpi.aws import instances, subnets, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
+from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.jsontext import Json
@@ -44,7 +44,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
     )
     encryption = properties.encryption(default)
-    warn_if_unused(properties, encryption)
+    check_key(properties, encryption)
     call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
     arguments = {
         "Size": size_gib,

@@ -86,22 +86,37 @@ def of_defaults(aws: AwsConfig) -> Iterator[Finding]:
         yield from property_values.of_configuration(model, disk, path, aws.region)
 
 
-def unused_keys(config: CloudConfig, defaults: DiskDefaults, aws: AwsConfig) -> Iterator[Finding]:
-    """Look for keys of disks that nothing encrypts.
+def unused_keys(
+    config: CloudConfig, combinations: Iterable[Merged], defaults: DiskDefaults, aws: AwsConfig
+) -> Iterator[Finding]:
+    """Look for KMS keys that nothing uses.
 
     Args:
         config: The cloud config.
+        combinations: The VMs.
         defaults: The configuration's, for the disks of VMs.
         aws: The configuration.
     """
-    vms = [entry.at("cloud_properties") for entry in config.of_vms]
-    of_vms = (each for node in vms for each in encrypted_of_vm(node, node, defaults))
-    for own, encryption, node in (*of_vms, *encrypted_of_types(config.lists["disk_types"], aws)):
-        encrypted = node.get("encrypted")
-        may_encrypt = node.is_unknown or (encrypted is not None and bool(encrypted.value))
-        if (why := own.unused_key(encryption)) and not may_encrypt:
-            remedy = "Set encrypted to true, or remove kms_key_arn"
-            yield Finding(Severity.WARNING, f"the key {why}", remedy, node.at("kms_key_arn").place)
+    of_types = [*encrypted_of_types(config.lists["disk_types"], aws)]
+    sections = [entry.at("cloud_properties") for entry in config.of_vms]
+    of_sections = (each for node in sections for each in encrypted_of_vm(node, node, defaults))
+    for own, encryption, node in filter(_is_known, (*of_sections, *of_types)):
+        for problem in own.key_problems(encryption):
+            yield Finding(Severity.ERROR, problem.text, "", node.at(problem.key).place)
+    whole = (each for each in combinations if not (each.is_extension or each.is_open))
+    of_vms = (each for merged in whole for each in encrypted_of_vm(merged, merged.entry, defaults))
+    disks = filter(_is_known, (*of_vms, *of_types))
+    unused = {encryption.unused_key for own, encryption, _ in disks if not own.kms_key_arn}
+    for key in sorted(unused - {""}):
+        what = "is not used for disks that are not encrypted, and there are such disks"
+        yield Finding(Severity.WARNING, what, "Encrypt them, or say encrypted: false", Place(key))
+
+
+def _is_known(disk: Encrypted) -> bool:
+    """Whether it is known whether a disk is encrypted: no variable says so."""
+    node = disk[2]
+    encrypted = node.get("encrypted")
+    return not (node.is_unknown or (encrypted is not None and encrypted.is_unknown))
 
 
 def encrypted_of_vm(properties: Node | Merged, other: Node, defaults: DiskDefaults) -> Iterator[Encrypted]:

@@ -164,7 +164,7 @@ class Files(Record):
             yield from combinations.sized_properties(node, config)[1]
         if is_offline:
             yield from _without_aws(self.references, aws.region)
-        yield from disks.unused_keys(config, machines.disk_defaults(aws), aws)
+        yield from disks.unused_keys(config, self.combinations, machines.disk_defaults(aws), aws)
         yield from _variables(self._all())
 
     def _of_document(self, document: Document, *, is_offline: bool) -> Iterator[Finding]:
@@ -280,7 +280,8 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     properties = read_known(HeavyStemcellProperties, given)
     if properties is None:
         return
-    for each in properties.problems(properties.encryption(aws.encryption, "aws.stemcell"), clock.now()):
+    encryption = properties.encryption(aws.encryption, "aws.stemcell")
+    for each in (*properties.key_problems(encryption), *properties.problems(encryption, clock.now())):
         severity = Severity.ERROR if each.key == "deprecate_at" else Severity.WARNING
         if each.key != "tpm_support":
             remedy = f"Correct aws.stemcell.{each.key} in cpi.json"

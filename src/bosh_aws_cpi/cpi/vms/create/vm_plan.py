@@ -106,6 +106,7 @@ def vm_plan(
     vip = nics.vip_plan(parsed, nic_plans)
     groups = nics.security_groups(properties.security_groups, parsed, aws.default_security_groups)
     disk_defaults = DiskDefaults.of(aws)
+    refuse(disk_defaults.key_problems(properties.root_disk, properties.ephemeral_disk))
     image = _image(cloud, stemcell_cid)
     options = _options(cloud, properties, nic_plans, image, disk_defaults)
     place = _place(cloud, properties, nic_plans, disk_cids)
