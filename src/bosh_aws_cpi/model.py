@@ -122,6 +122,10 @@ class InstanceTypeFacts(Record):
     """How it can boot, "legacy-bios" or "uefi"; empty when not known."""
     lacks_tpm: bool = False
     """Whether EC2 says that it supports no NitroTPM."""
+    single_cards: frozenset[str] = frozenset()
+    """The indexes of the network cards that take only one interface, as far as known."""
+    card_interfaces: frozenset[str] = frozenset()
+    """The types of interfaces that its network cards take, as "1 efa" for card 1, as far as known."""
     lacks: frozenset[TypeOption] = frozenset()
     """The launch options that it does not support, as far as known."""
 
@@ -193,7 +197,7 @@ class Instance(Record):
     outliving: frozenset[str] = frozenset()
     """The ids of the volumes that stay when it is terminated."""
     nics: Sequence[Nic] = ()
-    """Its network interfaces, by device index."""
+    """Its network interfaces, by network card and device index."""
     vpc_id: str | None = None
     """The VPC of the instance; None for a terminated one."""
     virtualization_type: str = "hvm"
@@ -222,10 +226,9 @@ class Instance(Record):
         """Whether it is shutting down or terminated."""
         return self.state in {"shutting-down", "terminated"}
 
-    def nic_at(self, device_index: int, card_index: int = 0) -> str:
-        """The id of the network interface at a device index of a network card, which must exist."""
-        position = (device_index, card_index)
-        return next(nic.nic_id for nic in self.nics if (nic.device_index, nic.card_index) == position)
+    def nic_at(self, position: int, card_index: int = 0) -> str:
+        """The id of a network interface, which must exist, by its position on its network card."""
+        return [nic.nic_id for nic in self.nics if nic.card_index == card_index][position]
 
 
 class Volume(Record):
@@ -307,7 +310,7 @@ class Vip(Record):
     """The elastic IP for a VM."""
 
     ip: str
-    device_index: int
-    """The device index of the interface that gets it."""
+    position: int
+    """The position of the interface that gets it among those of its network card."""
     card_index: int = 0
     """The network card of that interface."""

@@ -26,7 +26,7 @@ MAX_AGE = 86_400
 _FORMAT = 7
 """Part of each file's name; change it when the content of the files changes."""
 _NAMES = InstanceTypeFacts.__annotations__
-_SETS = ("architectures", "boot_modes", "lacks")
+_SETS = ("architectures", "boot_modes", "single_cards", "card_interfaces", "lacks")
 _TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 _PAGE_OF_TYPES: Final = 100
@@ -134,6 +134,8 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
     ebs = entry.get("EbsInfo", {})
     store = entry.get("InstanceStorageInfo", {})
     disks = store.get("Disks", [])
+    network = entry.get("NetworkInfo", {})
+    cards = {str(each["NetworkCardIndex"]): each for each in network.get("NetworkCards", [])}
     return InstanceTypeFacts(
         name=entry["InstanceType"],
         ebs_needs_nvme_path=ebs.get("NvmeSupport") == "required",
@@ -146,9 +148,15 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
         store_gib=disks[0]["SizeInGB"] if disks else 0,
         store_is_nvme=store.get("NvmeSupport") == "required",
         memory_mib=entry.get("MemoryInfo", {}).get("SizeInMiB", 0),
-        network_cards=entry.get("NetworkInfo", {}).get("MaximumNetworkCards", 0),
         boot_modes=frozenset(entry.get("SupportedBootModes", [])),
         lacks_tpm=entry.get("NitroTpmSupport") == "unsupported",
+        network_cards=network.get("MaximumNetworkCards", 0),
+        single_cards=frozenset(
+            index for index, card in cards.items() if card.get("MaximumNetworkInterfaces") == 1
+        ),
+        card_interfaces=frozenset(
+            f"{index} {kind}" for index, card in cards.items() for kind in card.get("InterfaceTypes", [])
+        ),
         lacks=frozenset(_lacking(entry)),
     )
 
