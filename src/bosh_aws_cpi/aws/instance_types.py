@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MAX_AGE = 86_400
 """Seconds."""
-_FORMAT = 7
+_FORMAT = 8
 """Part of each file's name; change it when the content of the files changes."""
 _NAMES = InstanceTypeFacts.__annotations__
 _SETS = ("architectures", "boot_modes", "single_cards", "card_interfaces", "lacks")
