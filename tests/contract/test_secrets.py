@@ -147,6 +147,13 @@ def test_aws_echoes(
     assert f"{action} answered 403 {code}: No: <redacted> and " in answer.stderr
 
 
+def test_cut_document(fake_aws: FakeAws, seeded: Cpi) -> None:
+    """A secret in a document of which AWS quotes only the beginning is masked, in no time."""
+    message = '{"user_data":"' + r"line-SEEDED\n" * 40
+    fake_aws.rule(action="DescribeVolumes", error={"code": "Malformed", "message": message, "status": 400})
+    assert '{"user_data":"<redacted>"' in clean(seeded.call("has_disk", DISK)).error["message"]
+
+
 def test_event_log(fake_aws: FakeAws, seeded: Cpi, tmp_path: Path) -> None:
     """Where a code, an id or a caller's id in the event log would be a secret, there is nothing."""
     secret = KEYS["access_key_id"]

@@ -26,7 +26,6 @@ from bosh_aws_cpi.log import logger
 
 Found = TypeVar("Found")
 
-_SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
 _OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
 """Shortages that affect all instance types alike."""
 _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
@@ -98,8 +97,8 @@ def is_volume_missing(error: BaseException) -> bool:
 def is_shortage(error: BaseException | None) -> bool:
     """Whether EC2 has no capacity for an instance type; unknown codes of that family count too."""
     code = code_of(error)
-    is_of_family = code not in _OTHER_SHORTAGES and _SHORTAGE.fullmatch(code) is not None
-    return code in NO_CAPACITY or is_of_family
+    is_of_family = code.startswith("Insufficient") and "Capacity" in code
+    return code in NO_CAPACITY or (is_of_family and code not in _OTHER_SHORTAGES)
 
 
 def is_group_full(error: BaseException | None) -> bool:
