@@ -69,7 +69,7 @@ def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> N
         assert front.handshakes == 1, "it is tried once, whatever max_retries says"
         failed(answer, "CERTIFICATE_VERIFY_FAILED", f"called with BOSH_CA_CERT_FILE '{file}': ")
     else:
-        failed(answer, f"BOSH_CA_CERT_FILE names a file that does not exist: '{file}'")
+        failed(answer, f"BOSH_CA_CERT_FILE in the environment names '{file}', which is not a file")
 
 
 def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 Only errors load it.
 """
 
-import os
 import re
 import socket
 from collections.abc import Iterator
@@ -100,7 +99,7 @@ def message(error: Exception) -> str:
 
 def _certificates(error: SSLError) -> str:
     """Whom the call trusted."""
-    usual = f"the CA certificates of '{os.environ.get('AWS_CA_BUNDLE') or get_cert_path(True)}'"  # noqa: FBT003
+    usual = f"the CA certificates of '{get_cert_path(True)}'"  # noqa: FBT003
     return f" with {getattr(error, CERTIFICATES, '') or usual}"
 
 
