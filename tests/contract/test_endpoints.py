@@ -92,6 +92,14 @@ def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
     assert kept.read_text() == bundle
 
 
+def test_no_key_log(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """A wrong SSLKEYLOGFILE is an error that names it, even before the certificates are read."""
+    options = {"ca_cert": Authority(tmp_path, "one").path.read_text()}
+    env = {"SSLKEYLOGFILE": str(tmp_path / "missing" / "log")}
+    cpi = Cpi(config(fake_aws.endpoint, connection_options=options), env=env)
+    failed(cpi.call("has_disk", DISK), f"SSLKEYLOGFILE in the environment names '{env['SSLKEYLOGFILE']}'")
+
+
 def test_no_certificates(fake_aws: FakeAws) -> None:
     """Text without a certificate is refused by the key's name, before any AWS call."""
     text = "-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"

@@ -98,9 +98,9 @@ class Clients:
         self._statistics = statistics
         self._allowance = allowance
         self._user_agent = " ".join([f"bosh-aws-cpi/{VERSION}", *map("/".join, caller.items())])
-        self._verify, self._certificates = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
         connections.install()
+        self._verify, self._certificates = _ca_bundle(config.ca_cert)
         self._session = credentials.session(config, statistics, self._create, caller.get("director"))
 
     def _create(
