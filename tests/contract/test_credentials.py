@@ -254,7 +254,7 @@ def test_container(relay: Relay) -> None:
     assert signed(relay) == [("DescribeVolumes", imds.ACCESS_KEY_ID, imds.SESSION_TOKEN)]
 
 
-NO_FILES = {"missing": "no/file", "folder": ".", "pipe": "pipe", "long": "x" * 5000, "device": "/dev/zero"}
+NO_FILES = {"missing": "no/file", "folder": ".", "pipe": "pipe", "long": "x" * 300, "device": "/dev/zero"}
 """Paths at which nothing can be read, or without an end, from a folder with a pipe."""
 AUTHORITIES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
 
