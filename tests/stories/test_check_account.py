@@ -25,6 +25,9 @@ ELSEWHERE = "p3dn.24xlarge"
 """A type that no zone of the world offers."""
 ONE_ZONE = "g7e.2xlarge"
 """A type that only the world's first zone offers."""
+NEEDS_ENCRYPTION = (
+    "kms_key_arn has no effect without encryption: set encrypted to true, or remove kms_key_arn"
+)
 ALL_CALLS = 18
 OF_ROLE = " in the policy of the CPI's user or role"
 
@@ -685,8 +688,7 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
         f"{LARGE_PATH}/root_disk/kms_key_arn": unusable.format(disabled, "Disabled"),
         "disk_types/other/cloud_properties/kms_key_arn": f"there is no KMS key '{missing}'",
         "aws.kms_key_arn": unusable.format(lost, "PendingDeletion"),
-        unused: "kms_key_arn needs encrypted: true, without which EBS does not use the key. Set encrypted to "
-        "true, or remove kms_key_arn",
+        unused: NEEDS_ENCRYPTION,
     }
     assert of("error", found) == found
 

@@ -271,7 +271,7 @@ def _place(
     ordered = [found[plan.subnet_id] for plan in plans]
     zone = placement.one_subnet_zone(ordered)
     if text := placement.without_ipv4(ordered[0]):
-        logger.warning("The VM may not answer, and then needs a dual-stack subnet: %s", text)
+        logger.warning("%s. If the VM does not answer, use a dual-stack subnet", text)
     disks = volumes.find_all(cloud.ec2, disk_cids) if disk_cids else []
     vm_zone = str(properties.availability_zone)
     zones = {each: found[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)}
