@@ -99,7 +99,7 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
     for plan in plans:
         card, kind = plan.card_index, plan.options.get("InterfaceType", "interface")
         taken = [each.split()[1] for each in facts.card_interfaces if each.startswith(f"{card} ")]
-        if taken and kind not in taken:
+        if taken and kind not in taken and "interface_type" not in facts.lacks:
             text = (
                 f"network '{plan.networks[0]}' asks for interface_type {kind} on network card {card}, which "
                 f"on instance type '{facts.name}' takes only {' or '.join(sorted(taken))}: use another "
