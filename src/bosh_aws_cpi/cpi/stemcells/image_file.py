@@ -139,7 +139,7 @@ class _RawImage:
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
-        self._tar = tarfile.open(fileobj=stream, mode="r:")
+        self._tar = tarfile.open(fileobj=stream, mode="r:")  # noqa: SIM115 - the stream is closed
         member = self._next(_MAX_OTHER_MIB * _MIB)
         if member is None:
             raise _Unusable(f"contains no {NAME}: is it a stemcell for AWS?")
@@ -209,7 +209,7 @@ def _open(path: str) -> Iterator[_RawImage]:
         raise CloudError(f"image_path can't be a file's path, because it contains a NUL: {path!a}")
     shown = f"Stemcell image '{path}'"
     try:
-        with open(path, "rb", opener=_open_file) as file, gzip.open(file, "rb") as stream:
+        with open(path, "rb", opener=_open_file) as file, gzip.open(file, "rb") as stream:  # type: ignore[no-untyped-call]
             yield _RawImage(stream)
     except _Unusable as error:
         raise CloudError(f"{shown} {error}") from None
