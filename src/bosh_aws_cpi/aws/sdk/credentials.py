@@ -17,7 +17,6 @@ from botocore.exceptions import BotoCoreError, HTTPClientError, NoCredentialsErr
 from botocore.session import Session
 from botocore.utils import FileWebIdentityTokenLoader
 
-from bosh_aws_cpi import connections
 from bosh_aws_cpi.aws.sdk import call_hooks, data
 from bosh_aws_cpi.aws.sdk.role_session import RoleCredentials
 from bosh_aws_cpi.call_statistics import CallStatistics
@@ -30,8 +29,6 @@ RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
 """The variable that names the folder for credentials of a role."""
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
-_LONGEST = 65_536
-"""The most bytes of an answer with credentials or with a token for them, which usually has a few thousand."""
 _LONGEST_NAME = 64
 """The most characters of the name of a role's session (API model)."""
 
@@ -204,8 +201,7 @@ class _Sources:
             CloudError: A source's address or answer can't be used. The SDK's error might quote a token.
         """
         try:
-            with connections.limited(_LONGEST):
-                return self._load()
+            return self._load()
         except (BotoCoreError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, BotoCoreError) and type(error) is not HTTPClientError:
                 raise
