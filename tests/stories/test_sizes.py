@@ -1,7 +1,5 @@
 """calculate_vm_cloud_properties: the instance type for a wanted size."""
 
-from pathlib import Path
-
 import pytest
 
 from testbed.cloud import FakeAws
@@ -109,13 +107,6 @@ WANTED = {"cpu": 1, "ram": 512, "ephemeral_disk_size": 4096}
 WITHOUT_T2 = "eu-north-1"
 
 
-def kept_in(cpi: Cpi) -> Path:
-    """Return the file with the offers, which only the user can read."""
-    (path,) = (cpi.folder / ".cache" / "bosh-aws-cpi").iterdir()
-    assert path.stat().st_mode & 0o777 == 0o600
-    return path
-
-
 @pytest.mark.parametrize(
     ("region", "families", "name"),
     [("us-east-1", [], "t2.nano"), (WITHOUT_T2, ["t2", "m7i"], "m7i.large")],
@@ -138,7 +129,7 @@ def test_nothing_in_the_region(cpi_with: CpiWith, failure: WriteError) -> None:
     assert cpi.call("calculate_vm_cloud_properties", WANTED).error == failure("CloudError", message)
 
 
-def test_region_that_can_not_be_asked(cpi_with: CpiWith, deny: Refuse, fake_aws: FakeAws) -> None:
+def test_region_that_can_not_be_asked(cpi_with: CpiWith, deny: Refuse) -> None:
     """If EC2 refuses to tell, all types count: the log says why."""
     denied = deny(ASKING)
     cpi = cpi_with(vm_resources_by_region=True, region=WITHOUT_T2)
