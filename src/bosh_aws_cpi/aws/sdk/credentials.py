@@ -17,6 +17,7 @@ from botocore.exceptions import BotoCoreError, HTTPClientError, NoCredentialsErr
 from botocore.session import Session
 from botocore.utils import FileWebIdentityTokenLoader
 
+from bosh_aws_cpi import connections
 from bosh_aws_cpi.aws.sdk import call_hooks, data
 from bosh_aws_cpi.aws.sdk.role_session import RoleCredentials
 from bosh_aws_cpi.call_statistics import CallStatistics
