@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY
+from bosh_aws_cpi.aws.sdk.translation import KEYS_REMEDY
 from testbed import imds, shifted
 from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, ACCESS_KEY_ID, Answer, Cpi, config

@@ -8,6 +8,7 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
@@ -60,6 +61,4 @@ def naming_keys(*keys: str) -> Iterator[None]:
     except ClientError as error:
         if is_transient(error) or not _ABOUT_A_KEY.search(code_of(error)):
             raise
-        from bosh_aws_cpi.aws.sdk.translation import explained  # noqa: PLC0415 - only errors need it
-
         raise CloudError(with_keys(explained(error), keys)) from error

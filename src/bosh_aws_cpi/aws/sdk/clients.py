@@ -1,6 +1,7 @@
 """Creates all AWS clients, with endpoints, CA bundle, retries and logging; `credentials` gets their keys."""
 
 import os
+import re
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
@@ -8,6 +9,7 @@ from functools import cached_property
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
@@ -40,6 +42,7 @@ _CA_KEY = "aws.connection_options.ca_cert"
 _CA_VARIABLES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
 """The SDK itself reads the last two, and waits for ever if one names a pipe."""
 _METADATA = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+_PROXY = r"((https?:)?//)?([^/?#[\]]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:\d{1,5})?([/?#][^@]*)?"
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
 
@@ -98,6 +101,7 @@ class Clients:
         self._statistics = statistics
         self._allowance = allowance
         self._user_agent = " ".join([f"bosh-aws-cpi/{VERSION}", *map("/".join, caller.items())])
+        check_proxies()
         bypass_proxies_for_metadata()
         connections.install()
         self._verify, self._certificates = _ca_bundle(config.ca_cert)
@@ -211,6 +215,20 @@ def file_of(certificates: str) -> str:
     except OSError as error:
         raise CloudError(f"{_CA_KEY} can't be written to '{path}': {error.strerror}") from error
     return str(path)
+
+
+def check_proxies() -> None:
+    """Refuse a proxy's URL whose password a library could take for another part of it, and show.
+
+    Raises:
+        CloudError: A special character is not encoded, or it is no URL.
+    """
+    for scheme, url in getproxies().items():
+        if scheme in {"http", "https"} and not re.fullmatch(_PROXY, url):
+            raise CloudError(
+                f"{scheme}_proxy in the environment (env.{scheme}_proxy of the job) must be a URL such as "
+                "http://USER:PASSWORD@HOST:PORT: percent-encode the special characters of user and password"
+            )
 
 
 def bypass_proxies_for_metadata() -> None:

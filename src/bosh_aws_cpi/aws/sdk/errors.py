@@ -1,6 +1,6 @@
-"""AWS's errors: predicates, and the details of an error.
+"""AWS's errors: the codes that the program acts upon, predicates, and the details of an error.
 
-`translation` turns them into errors for the caller.
+`translation` has the remedies, and turns errors into those for the caller.
 """
 
 import re
@@ -13,26 +13,107 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, SSL
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.error_codes import (
-    INSTANCE_MISSING,
-    NO_CAPACITY,
-    SUBNET_FULL,
-    THROTTLED,
-    UNAUTHORIZED,
-    VOLUME_MISSING,
-)
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 
 Found = TypeVar("Found")
 
-_OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
-"""Shortages that affect all instance types alike."""
-_SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
+
+def codes(text: str) -> frozenset[str]:
+    """The codes in a text, which are separated by blanks."""
+    return frozenset(text.split())
+
+
+INVALID_VALUE: Final = codes("InvalidParameterValue")
+INVALID_PARAMETER: Final = INVALID_VALUE | codes(
+    "InvalidParameter InvalidParameterCombination InvalidParameterDependency UnsupportedOperation"
+)
+UNKNOWN_PARAMETER: Final = codes("UnknownParameter")
+INSTANCE_STATE: Final = codes("IncorrectInstanceState")
+NO_ID: Final = codes("InvalidID")
+"""CreateTags answers this for a malformed id."""
+INSTANCE_MISSING: Final = codes("InvalidInstanceID.NotFound InvalidInstanceID.Malformed")
+VOLUME_MISSING: Final = codes("InvalidVolume.NotFound InvalidVolumeID.Malformed") | NO_ID
+IMAGE_MISSING: Final = codes("InvalidAMIID.NotFound InvalidAMIID.Malformed InvalidAMIID.Unavailable")
+SNAPSHOT_MISSING: Final = codes("InvalidSnapshot.NotFound InvalidSnapshotID.Malformed")
+NIC_MISSING: Final = codes("InvalidNetworkInterfaceID.NotFound InvalidNetworkInterfaceId.Malformed")
+SUBNET_MISSING: Final = codes(
+    "InvalidSubnet InvalidSubnetID.Malformed InvalidSubnetID.NotFound "
+    "InvalidSubnetId.Malformed InvalidSubnetId.NotFound"
+)
+"""EC2 documents the first three; users report the other spelling, too."""
+_MISSING: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING
+NOT_FOUND_YET: Final = frozenset(
+    code for code in _MISSING | NIC_MISSING | SUBNET_MISSING if code.endswith(".NotFound")
+)
+"""A call about a resource that was just created may answer one of these (eventual consistency)."""
+SUBNET_USED: Final = codes("DependencyViolation")
+"""DeleteSubnet answers this while the subnet has interfaces."""
+RANGE_TAKEN: Final = codes("InvalidSubnet.Conflict")
+"""CreateSubnet answers this for a range that overlaps another subnet's."""
+GROUP_QUOTA_REACHED: Final = codes("PlacementGroupLimitExceeded")
+GROUP_EXISTS: Final = codes("InvalidPlacementGroup.Duplicate")
+GROUP_MISSING: Final = codes("InvalidPlacementGroup.Unknown")
+GROUP_IN_USE: Final = codes("InvalidPlacementGroup.InUse")
+"""DeletePlacementGroup answers this while an instance of the group is not terminated."""
+VOLUME_IN_USE: Final = codes("VolumeInUse")
+NIC_IN_USE: Final = codes("InvalidNetworkInterface.InUse") | INVALID_VALUE
+"""DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
+TAG_REFUSED: Final = codes("TagLimitExceeded") | INVALID_VALUE
+UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | NO_ID
+"""Codes that concern one of several resources: the others may still accept the tags."""
+QUOTA_REACHED: Final = codes("InstanceLimitExceeded MaxSpotInstanceCountExceeded VcpuLimitExceeded")
+RESERVATION_FULL: Final = codes("ReservationCapacityExceeded")
+NO_HOST: Final = codes("IncompatibleHostRequirements UnavailableHostRequirements")
+PRICE_TOO_LOW: Final = codes("SpotMaxPriceTooLow")
+NOT_OFFERED: Final = codes("Unsupported")
+"""The zone does not offer the instance type."""
+TYPE_SHORTAGE: Final = codes(
+    "InsufficientCapacity InsufficientCapacityOnHost InsufficientHostCapacity InsufficientInstanceCapacity "
+    "InsufficientReservedInstanceCapacity InsufficientReservedInstancesCapacity UnfulfillableCapacity"
+)
+NO_CAPACITY: Final = QUOTA_REACHED | RESERVATION_FULL | NO_HOST | PRICE_TOO_LOW | NOT_OFFERED | TYPE_SHORTAGE
+"""RunInstances answers one of these when it can't launch this instance type here and now; another may work.
+
+Some of them come with HTTP 500."""
+BLOCK_PENDING: Final = codes("InvalidCapacityReservationState.PendingActivation")
+RESERVATION_CLOSED: Final = codes("InvalidCapacityReservationState.Unavailable") | BLOCK_PENDING
+"""RunInstances answers the first for an interruptible reservation that EC2 takes back, the other for a
+capacity block that has not begun (aws/karpenter-provider-aws, its errors for reserved capacity)."""
+AT_FAULT: Final = codes("InternalError InternalFailure ServerInternal ServiceUnavailable Unavailable")
+"""RunInstances answers one of these for a fault of AWS: a retry may succeed."""
+NO_PREFIX: Final = codes("InsufficientCidrBlocks")
+NO_ADDRESS: Final = codes("InsufficientFreeAddressesInSubnet")
+NO_ADDRESS_WORDS: Final = "sufficient free ipv[46] addresses or prefixes"
 """CreateNetworkInterface's message for a full subnet, under the code InvalidParameterValue.
 
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
+SHUTDOWN_NOT_SKIPPED: Final = INVALID_PARAMETER | UNKNOWN_PARAMETER | INSTANCE_STATE | NOT_OFFERED
+"""EC2 may answer one of these for TerminateInstances with SkipOsShutdown where it does not support that."""
+ARGUMENTS_DIFFER: Final = codes("IdempotentParameterMismatch")
+TOKEN_SPENT: Final = codes("IdempotentInstanceTerminated") | ARGUMENTS_DIFFER
+"""The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
+UNAUTHORIZED: Final = codes("UnauthorizedOperation AccessDenied AccessDeniedException")
+"""EC2's code, and those of the other services."""
+EXPIRED: Final = codes("ExpiredToken ExpiredTokenException")
+CLOCK_DIFFERS: Final = codes("RequestExpired")
+SESSION_ENDED: Final = EXPIRED | CLOCK_DIFFERS | codes("InvalidClientTokenId UnrecognizedClientException")
+"""AWS does not accept keys, for example because they have expired or their role was deleted.
+
+EC2 answers RequestExpired (aws/aws-sdk-java issue 1443), or AuthFailure, which has other meanings too."""
+THROTTLED: Final = codes(
+    "ConcurrentLimitExceededException DependencyThrottle EC2ThrottledException PriorRequestNotComplete "
+    "RequestLimitExceeded RequestThrottled RequestThrottledException SlowDown ThrottledException Throttling "
+    "ThrottlingException TooManyRequestsException"
+)
+"""Throttling: the call has had no effect.
+
+These are the SDK's list (botocore, retries/standard.py) without other services' codes, and the codes that the
+API models of the EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
+"""
+NO_VOLUME: Final = codes("InsufficientVolumeCapacity")
+NO_PUBLIC_ADDRESS: Final = codes("InsufficientAddressCapacity")
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
 _ENCODED: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
@@ -91,14 +172,17 @@ def is_volume_missing(error: BaseException) -> bool:
     """Whether a volume does not exist. EC2 calls a malformed volume id an invalid parameter value."""
     if has_code(error, VOLUME_MISSING):
         return True
-    return code_of(error) == "InvalidParameterValue" and "Expected: 'vol-" in str(error)
+    return has_code(error, INVALID_VALUE) and "Expected: 'vol-" in str(error)
 
 
 def is_shortage(error: BaseException | None) -> bool:
-    """Whether EC2 has no capacity for an instance type; unknown codes of that family count too."""
+    """Whether EC2 has no capacity for an instance type; unknown codes of that family count too.
+
+    Volumes and addresses are short for all instance types alike.
+    """
     code = code_of(error)
     is_of_family = code.startswith("Insufficient") and "Capacity" in code
-    return code in NO_CAPACITY or (is_of_family and code not in _OTHER_SHORTAGES)
+    return code in NO_CAPACITY or (is_of_family and code not in NO_VOLUME | NO_PUBLIC_ADDRESS)
 
 
 def is_group_full(error: BaseException | None) -> bool:
@@ -112,12 +196,10 @@ def is_group_full(error: BaseException | None) -> bool:
 
 def is_subnet_full(error: BaseException | None) -> bool:
     """Whether a subnet is full; EC2 may report that under a code that does not say so."""
-    return has_code(error, SUBNET_FULL) or is_subnet_full_by_message(error)
-
-
-def is_subnet_full_by_message(error: BaseException | None) -> bool:
-    """Whether EC2 reports a full subnet as an invalid parameter value."""
-    return code_of(error) == "InvalidParameterValue" and _SUBNET_FULL.search(str(error)) is not None
+    if has_code(error, NO_PREFIX | NO_ADDRESS):
+        return True
+    has_words = re.search(NO_ADDRESS_WORDS, str(error), re.IGNORECASE) is not None
+    return has_code(error, INVALID_VALUE) and has_words
 
 
 def is_transient(error: BaseException) -> bool:

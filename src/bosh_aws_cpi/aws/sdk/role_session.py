@@ -15,8 +15,7 @@ from typing import Any, Final
 from botocore.credentials import DeferredRefreshableCredentials
 
 from bosh_aws_cpi.aws.sdk import private_files
-from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY
+from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY, SESSION_ENDED, UNAUTHORIZED
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger, redact
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, THROTTLED
-from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import NOT_FOUND_YET, THROTTLED, code_of, described, has_code, is_transient
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record

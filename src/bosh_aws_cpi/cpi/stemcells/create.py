@@ -5,8 +5,7 @@ from typing import Final
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
 from bosh_aws_cpi.cpi.stemcells import copies, settings

@@ -13,9 +13,8 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from bosh_aws_cpi.aws.sdk.error_table import ROWS
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.translation import explained, translate
+from bosh_aws_cpi.aws.sdk.translation import by_code, explained, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 VM, DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
@@ -57,7 +56,7 @@ def check_busy(error: Exception) -> str:
 
 def test_explained() -> None:
     """A message says what was attempted on which ids, all that AWS said, and what can be done about it."""
-    remedy = ROWS["IncorrectState"].remedy
+    remedy = by_code()["IncorrectState"].remedy
     said = check(refusal("IncorrectState", "it ends", 400, DISK, VM), CloudError, ok_to_retry=False)
     begin = f"AttachVolume failed with IncorrectState: it ends (request id r-1, for {DISK}, {VM})"
     assert said == f"{begin}. {remedy[0].upper()}{remedy[1:]}"
@@ -213,7 +212,7 @@ def every_error() -> list[Exception]:
 def test_none_is_unknown(method: str) -> None:
     """Whatever the SDK raises has a name: no code, no HTTP status and no fault of a connection is Unknown."""
     statuses = (0, 301, 400, 429, 500)
-    answered = [refusal(code, status=status) for code in (*ROWS, *OTHERS) for status in statuses]
+    answered = [refusal(code, status=status) for code in (*by_code(), *OTHERS) for status in statuses]
     bare: list[Any] = [{"Error": {}}, {}]
     raised = [*every_error(), *(ClientError(each, "DoThis") for each in bare)]
     assert len(raised) > 50

@@ -1,15 +1,34 @@
-"""What create_vm does after each outcome of a launch."""
+"""What AWS's answers to RunInstances and ended instances mean, and what create_vm does next."""
 
 import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, ReadTimeoutError
 
-from bosh_aws_cpi.errors import VMCreationFailed
+from bosh_aws_cpi.aws.sdk.errors import (
+    AT_FAULT,
+    NO_ADDRESS,
+    NO_CAPACITY,
+    NO_PREFIX,
+    QUOTA_REACHED,
+    RESERVATION_CLOSED,
+    THROTTLED,
+    TOKEN_SPENT,
+    Call,
+)
+from bosh_aws_cpi.cpi.vms.create import launch_outcomes as outcomes
+from bosh_aws_cpi.cpi.vms.create.launch_outcomes import RULES, Outcome, Rule
+from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.model import Instance, InstanceTypeFacts, StateReason
-from bosh_aws_cpi.plan import launch_outcomes as outcomes
 from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.launch_options import LaunchOption, Market
-from bosh_aws_cpi.plan.launch_outcomes import Outcome, Rule
+from tests.unit.aws.timing_script import knowing
 
+RULE = {rule.outcome: rule for rule in RULES}
+REFUSED, UNANSWERED = RULE["other refusal"], RULE["no answer"]
+OF_EC2, OF_ACCOUNT = RULE["end for another reason of EC2"], RULE["end for a reason of the account"]
+FOR_CAPACITY, FOR_A_KEY = RULE["end for lack of capacity"], RULE["end because of a KMS key"]
 ALL_REFUSALS = "fail with all refusals"
+FREE = "There aren't sufficient free Ipv4 addresses or prefixes"
+GROUP = "limit of instances in this spread placement group"
 BLOCK: Market = "capacity-block"
 
 
@@ -40,21 +59,21 @@ def outcome(rule: Rule, said: str = "no", *, ok_to_retry: bool = True) -> Outcom
     ("rule", "on_demand", "reserved", "spot", "last"),
     [
         (outcomes.NO_CAPACITY, "next option", "next option", "next option", ALL_REFUSALS),
+        (RULE["quota"], "next option", "next option", "next option", ALL_REFUSALS),
         (outcomes.SUBNET_FULL, "next option", "next option", "next option", ALL_REFUSALS),
         (outcomes.GROUP_FULL, "next option", "next option", "next option", ALL_REFUSALS),
-        (outcomes.REFUSED, "fail", "fail", "next option", "fail"),
-        (outcomes.RESERVATION_CLOSED, "fail", "next option", "next option", "fail"),
-        (outcomes.BUSY, "fail", "next option", "next option", "fail"),
-        (outcomes.UNANSWERED, "fail", "fail", "fail", "fail"),
+        (REFUSED, "fail", "fail", "next option", "fail"),
+        (RULE["closed reservation"], "fail", "next option", "next option", "fail"),
+        (RULE["fault of AWS, or throttled"], "fail", "next option", "next option", "fail"),
+        (UNANSWERED, "fail", "fail", "fail", "fail"),
         (outcomes.TOKEN_SPENT, "next token", "next token", "next token", "next token"),
-        (outcomes.ENDED_EARLIER, "next token", "next token", "next token", "next token"),
-        (outcomes.ENDED_FOR_CAPACITY, "next option", "next option", "next option", "relaunch"),
-        (outcomes.ENDED_FOR_A_KEY, "fail", "fail", "next option", "fail"),
-        (outcomes.ENDED_BY_EC2, "relaunch", "next option", "next option", "relaunch"),
+        (FOR_CAPACITY, "next option", "next option", "next option", "relaunch"),
+        (FOR_A_KEY, "fail", "fail", "next option", "fail"),
+        (OF_EC2, "relaunch", "next option", "next option", "relaunch"),
         (outcomes.ENDED_BY_USER, "relaunch", "relaunch", "relaunch", "relaunch"),
-        (outcomes.ENDED_BY_ACCOUNT, "fail", "fail", "fail", "fail"),
+        (OF_ACCOUNT, "fail", "fail", "fail", "fail"),
     ],
-    ids=lambda each: each.kind if isinstance(each, Rule) else "",
+    ids=lambda each: each.outcome if isinstance(each, Rule) else "",
 )
 def test_next_step(rule: Rule, on_demand: str, reserved: str, spot: str, last: str) -> None:
     """The next step depends on the market, and on whether an option is left; the last one is on demand."""
@@ -71,7 +90,7 @@ def test_next_step(rule: Rule, on_demand: str, reserved: str, spot: str, last: s
 
 def test_last_spot_option() -> None:
     """A spot launch that EC2 refuses for any reason, without another option, fails with all refusals."""
-    found = outcome(outcomes.REFUSED)
+    found = outcome(REFUSED)
     assert outcomes.next_step(found, SPOT, has_others=False, relaunches=2) == ALL_REFUSALS
 
 
@@ -95,7 +114,7 @@ SUBNETS = [
     ],
     ids=["capacity", "subnet", "group"],
 )
-def test_reach(rule: Rule, left: list[LaunchOption]) -> None:
+def test_ruled_out(rule: Rule, left: list[LaunchOption]) -> None:
     """Capacity belongs to a type in a zone, addresses to a subnet, and a spread group's limit to a zone."""
     assert [each for each in SUBNETS if rule.allows(SUBNETS[0], each)] == left
 
@@ -143,15 +162,15 @@ def test_several_refusals(rules: list[Rule], beginning: str, end: str) -> None:
 @pytest.mark.parametrize(
     ("code", "rule", "remedy"),
     [
-        ("Server.InternalError", outcomes.ENDED_BY_EC2, ""),
-        ("Server.InsufficientInstanceCapacity", outcomes.ENDED_FOR_CAPACITY, ""),
-        ("Server.SpotInstanceTermination", outcomes.ENDED_FOR_CAPACITY, ""),
-        ("Client.InternalError", outcomes.ENDED_FOR_A_KEY, "KMS key"),
-        ("Client.InvalidKMSKey.InvalidState", outcomes.ENDED_FOR_A_KEY, "KMS key"),
-        ("Client.VolumeLimitExceeded", outcomes.ENDED_BY_ACCOUNT, "quota"),
-        ("Client.InstanceInitiatedShutdown", outcomes.ENDED_BY_ACCOUNT, ""),
+        ("Server.InternalError", OF_EC2, ""),
+        ("Server.InsufficientInstanceCapacity", FOR_CAPACITY, ""),
+        ("Server.SpotInstanceTermination", FOR_CAPACITY, ""),
+        ("Client.InternalError", FOR_A_KEY, "KMS key"),
+        ("Client.InvalidKMSKey.InvalidState", FOR_A_KEY, "KMS key"),
+        ("Client.VolumeLimitExceeded", OF_ACCOUNT, "quota"),
+        ("Client.InstanceInitiatedShutdown", OF_ACCOUNT, ""),
         ("Client.UserInitiatedShutdown", outcomes.ENDED_BY_USER, ""),
-        ("", outcomes.ENDED_BY_EC2, ""),
+        ("", OF_EC2, ""),
     ],
 )
 @pytest.mark.parametrize("is_spot", [False, True])
@@ -168,3 +187,73 @@ def test_ended(code: str, rule: Rule, remedy: str, *, is_spot: bool) -> None:
     is_granted = "create-grant" in found.error.message
     assert is_granted is (is_spot and remedy == "KMS key")
     assert found.error.ok_to_retry is not code.startswith("Client.")
+
+
+def refusal(code: str, message: str = "no", status: int = 400) -> ClientError:
+    """Return an error of RunInstances."""
+    answer = {
+        "Error": {"Code": code, "Message": message},
+        "ResponseMetadata": {"HTTPStatusCode": status, "RequestId": "r"},
+    }
+    return ClientError(answer, "RunInstances")  # type: ignore[arg-type] # as much of it as is read
+
+
+@pytest.mark.parametrize(
+    ("codes", "rule", "kind", "ok_to_retry"),
+    [
+        (QUOTA_REACHED, RULE["quota"], VMCreationFailed, False),
+        (
+            (NO_CAPACITY - QUOTA_REACHED) | {"InsufficientQuantumCapacity"},
+            outcomes.NO_CAPACITY,
+            VMCreationFailed,
+            True,
+        ),
+        (AT_FAULT | THROTTLED, RULE["fault of AWS, or throttled"], VMCreationFailed, True),
+        (TOKEN_SPENT, outcomes.TOKEN_SPENT, CloudError, False),
+        (RESERVATION_CLOSED, RULE["closed reservation"], CloudError, False),
+        (NO_PREFIX | NO_ADDRESS, outcomes.SUBNET_FULL, VMCreationFailed, True),
+        ({"InvalidKeyPair.NotFound", "InvalidPlacementGroup.Unknown"}, REFUSED, CloudError, False),
+    ],
+    ids=["quota", "capacity", "busy", "token", "reservation", "subnet", "other"],
+)
+def test_code(codes: set[str], rule: Rule, kind: type[CloudError], *, ok_to_retry: bool) -> None:
+    """The code tells the kind of a refusal; a quota does not rise by a retry, and a mistake stays."""
+    for code in codes:
+        found = outcomes.refused(refusal(code))
+        assert found is not None
+        assert (found.rule, found.said) == (rule, f"RunInstances failed with {code}: no (request id r)")
+        assert found.error.message.startswith(found.said)
+        assert (type(found.error), found.error.ok_to_retry) == (kind, ok_to_retry)
+
+
+@pytest.mark.parametrize(
+    ("error", "rule"),
+    [
+        (refusal("InvalidParameterValue", FREE), outcomes.SUBNET_FULL),
+        (refusal("InsufficientInstanceCapacity", f"x {GROUP} x"), outcomes.GROUP_FULL),
+        (refusal("InsufficientInstanceCapacity", status=500), outcomes.NO_CAPACITY),
+        (refusal("InternalError", status=500), UNANSWERED),
+        (ReadTimeoutError(endpoint_url="u"), UNANSWERED),
+    ],
+)
+def test_further(error: Exception, rule: Rule) -> None:
+    """A message may tell more than the code; without an answer, EC2 may have launched the VM."""
+    found = outcomes.refused(error)
+    assert found is not None
+    assert found.rule is rule
+    assert type(found.error) is VMCreationFailed
+    assert found.error.ok_to_retry is True
+
+
+def test_quota_after_a_lost_answer() -> None:
+    """A quota may be reached by the VM itself, launched without an answer: a retry finds it."""
+    for code in QUOTA_REACHED:
+        found = outcomes.refused(knowing(refusal(code), Call("ec2:RunInstances", (), was_uncertain=True)))
+        assert found is not None
+        assert (found.rule, found.error.ok_to_retry) == (UNANSWERED, True)
+
+
+@pytest.mark.parametrize("error", [EndpointConnectionError(endpoint_url="u"), NoCredentialsError()])
+def test_no_call(error: Exception) -> None:
+    """Without a connection or keys nothing was launched, and no other launch option would be."""
+    assert outcomes.refused(error) is None
