@@ -11,7 +11,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws.sdk import errors, translation
 from bosh_aws_cpi.aws.sdk.data import loader
-from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code, permission
+from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code, policy_remedy
 from bosh_aws_cpi.aws.sdk.translation import endpoint, explained, is_error_of_aws, reason
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
@@ -129,7 +129,7 @@ class Asker:
         """Leave out what got no answer, or the whole service from now on."""
         error, said = failed.error, described(failed.error)
         if has_code(error, errors.UNAUTHORIZED):
-            self.leave_out(f"{what}: {said}", permission(error))
+            self.leave_out(f"{what}: {said}", policy_remedy(error))
         elif not self._again and has_code(error, errors.THROTTLED):
             self._silent[service] = (f"{service}: throttled: {said}", _LATER)
         elif self._again or not failed.problem:

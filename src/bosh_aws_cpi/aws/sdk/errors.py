@@ -124,16 +124,7 @@ EXPLICIT_DENY: Final = "explicit deny"
 """A part of AWS's message if a policy denies the call; without it, the policy only does not allow it."""
 _POLICY: Final = rf"({EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
 """The policy that does not allow a call (IAM user guide, "Troubleshoot access denied error messages")."""
-_OWN: Final = "identity-based policy"
-_CREATED: Final = r" on resource: \S+:([a-z-]+)/\*"
-"""The kind of a resource that the call would create; an existing one's ARN has its id."""
-_DEMANDS: Final = {
-    "instance": "tags (aws.tags) or IMDSv2 (metadata_options.http_tokens: required)",
-    "volume": "tags (aws.tags) or encryption (aws.encrypted)",
-    "snapshot": "tags (aws.tags) or encryption (aws.encrypted)",
-    "network-interface": "tags (aws.tags)",
-}
-"""What policies demand of a new resource (docs/aws-assumptions.md, `denials`)."""
+_IDENTITY_POLICY: Final = "identity-based policy"
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
@@ -301,7 +292,7 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
     try:
         return ask()
     except (*FAILURES, CloudError) as error:
-        remedy = permission(error)
+        remedy = policy_remedy(error)
         logger.warning("Could not look up %s: %s%s", what, described(error), remedy and f". {remedy}")
         return None
 
@@ -339,11 +330,19 @@ def call_of(error: BaseException) -> Call | None:
     return found if isinstance(found, Call) else None
 
 
-def message_of(error: ClientError) -> tuple[str, str]:
-    """AWS's message, and the part that it has encoded, which can stand in a command."""
-    said = str(detail_of(error).get("Message", "no message"))
-    found = re.search(_ENCODED, said)
-    return (said[: found.start()], found[1]) if found else (said, "")
+def message_of(error: ClientError) -> str:
+    """AWS's message without the part that it has encoded."""
+    return re.sub(_ENCODED, "", _full_message(error))
+
+
+def encoded_of(error: ClientError) -> str:
+    """The part of AWS's message that it has encoded, which can stand in a command; empty without one."""
+    found = re.search(_ENCODED, _full_message(error))
+    return found[1] if found else ""
+
+
+def _full_message(error: ClientError) -> str:
+    return str(detail_of(error).get("Message", "no message"))
 
 
 def described(error: BaseException) -> str:
@@ -352,7 +351,7 @@ def described(error: BaseException) -> str:
     ids = ", ".join(call.ids) if call else ""
     if isinstance(error, ClientError):
         _, request_id = identified(error)
-        said = f"{detail_of(error).get('Code', 'no code')}: {message_of(error)[0]}"
+        said = f"{detail_of(error).get('Code', 'no code')}: {message_of(error)}"
         about = f"request id {request_id or 'none'}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
     said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
@@ -360,22 +359,19 @@ def described(error: BaseException) -> str:
     return said + (f" ({about})" if about else "")
 
 
-def permission(error: Exception) -> str:
+def policy_remedy(error: Exception) -> str:
     """What helps if a policy does not allow a call: to change that policy, or to meet it; otherwise empty."""
     if not isinstance(error, ClientError) or not has_code(error, UNAUTHORIZED):
         return ""
-    message, call = message_of(error)[0], call_of(error)
+    message, call = message_of(error), call_of(error)
     denied = re.search(_DENIED, message)
     action = denied[1] if denied else call.action if call else error.operation_name
     how, policy = found.groups() if (found := re.search(_POLICY, message)) else ("", "")
-    if not how.startswith(EXPLICIT_DENY):
-        where = policy if policy not in {"", _OWN} else "policy of the CPI's user or role"
-        return f"Allow {action} in the {where}"
-    remedy = f"The {policy} denies {action}, whatever others allow."
-    created = re.search(_CREATED, message)
-    if created and (demands := _DEMANDS.get(created[1])):
-        remedy += f" Of each new {created[1]}, such policies often demand {demands}."
-    return f"{remedy} Meet its conditions, or have it changed"
+    if how.startswith(EXPLICIT_DENY):
+        denies = f"The {policy} explicitly denies {action}: no other policy can allow it"
+        return f"{denies}. Meet its conditions, or ask its owner to change it"
+    where = policy if policy not in {"", _IDENTITY_POLICY} else "policy of the CPI's user or role"
+    return f"Allow {action} in the {where}"
 
 
 def in_turn(*steps: Callable[[], object]) -> None:

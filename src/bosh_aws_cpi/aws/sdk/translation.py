@@ -40,10 +40,11 @@ from bosh_aws_cpi.aws.sdk.errors import (
     code_of,
     codes,
     described,
+    encoded_of,
     is_transient,
     is_uncertain,
     message_of,
-    permission,
+    policy_remedy,
 )
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
@@ -422,7 +423,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
 
 
 def _of_answer(error: ClientError, method: str) -> BoshError:
-    row = row_of(code_of(error), message_of(error)[0])
+    row = row_of(code_of(error), message_of(error))
     kind = row.kind if row else None
     if kind is Kind.BUSY or (kind is None and is_transient(error)):
         return _busy(explained(error), method)
@@ -444,7 +445,7 @@ def _busy(message: str, method: str) -> BoshError:
 def _named(error: ClientError, pattern: str) -> str | None:
     """The id that an error is about, from AWS's message or, failing that, from the call's parameters."""
     call = call_of(error)
-    texts = [message_of(error)[0], *(call.ids if call else ())]
+    texts = [message_of(error), *(call.ids if call else ())]
     return next((found[0] for text in texts if (found := re.search(pattern, text))), None)
 
 
@@ -453,14 +454,16 @@ def explained(error: Exception) -> str:
     said = described(error)
     if not isinstance(error, ClientError):
         return said
-    message, encoded = message_of(error)
-    row = row_of(code_of(error), message)
+    row = row_of(code_of(error), message_of(error))
     if row is None:
         if is_error_of_aws(error):
             return said
         return _sentences(said, _filled(_FAILED if is_uncertain(error) else _NOT_AWS, "", error))
-    more = f". More: aws sts decode-authorization-message --encoded-message {encoded}" if encoded else ""
-    return _sentences(said, row.remedy.format(permission=permission(error))) + more
+    text = _sentences(said, row.remedy.format(permission=policy_remedy(error)))
+    if not (encoded := encoded_of(error)):
+        return text
+    decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
+    return f"{text}. To decode the details, run: {decode}"
 
 
 def is_error_of_aws(error: ClientError) -> bool:
