@@ -263,7 +263,11 @@ def test_nobody_answers() -> None:
     ("proxy", "said", "is_retriable"),
     [
         ("http://20222:hunter22@127.0.0.1:1", ". The proxy does not answer, or refuses (", True),
-        ("http://127.0.0.1:20222/hunter22@127.0.0.1:1", "https_proxy in the environment", False),
+        (
+            "http://127.0.0.1:20222/hunter22@127.0.0.1:1",
+            "https_proxy in the environment (env.https_proxy of the job) is not a URL such as http://HOST:PORT,",
+            False,
+        ),
     ],
     ids=["dead", "not encoded"],
 )

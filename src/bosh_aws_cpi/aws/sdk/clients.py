@@ -225,10 +225,9 @@ def check_proxies() -> None:
     """
     for scheme, url in getproxies().items():
         if scheme in {"http", "https"} and not re.fullmatch(_PROXY, url):
-            raise CloudError(
-                f"{scheme}_proxy in the environment (env.{scheme}_proxy of the job) must be a URL such as "
-                "http://USER:PASSWORD@HOST:PORT: percent-encode the special characters of user and password"
-            )
+            name = f"(env.{scheme}_proxy of the job)"
+            what = "is not a URL such as http://HOST:PORT, or its user or password is not percent-encoded"
+            raise wrong_variable(f"{scheme}_proxy", f"{name} {what}")
 
 
 def bypass_proxies_for_metadata() -> None:
