@@ -265,7 +265,6 @@ AUTHORITIES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
         *(("AWS_WEB_IDENTITY_TOKEN_FILE", kind) for kind in NO_FILES),
         *(("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", kind) for kind in NO_FILES),
         *((variable, kind) for variable in AUTHORITIES for kind in ("missing", "pipe", "long", "device")),
-        *(("SSLKEYLOGFILE", kind) for kind in ("missing", "folder", "pipe", "long")),
     ],
 )
 def test_no_file(relay: Relay, tmp_path: Path, variable: str, kind: str) -> None:

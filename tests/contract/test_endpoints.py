@@ -94,11 +94,14 @@ def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
 
 
 def test_no_key_log(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """A wrong SSLKEYLOGFILE is an error that names it, even before the certificates are read."""
-    options = {"ca_cert": Authority(tmp_path, "one").path.read_text()}
-    env = {"SSLKEYLOGFILE": str(tmp_path / "missing" / "log")}
-    cpi = Cpi(config(fake_aws.endpoint, connection_options=options), env=env)
-    failed(cpi.call("has_disk", DISK), f"SSLKEYLOGFILE in the environment names '{env['SSLKEYLOGFILE']}'")
+    """The keys of TLS connections are written nowhere, whatever the environment says."""
+    authority, log = Authority(tmp_path, "one"), tmp_path / "log"
+    env = {"BOSH_CA_CERT_FILE": str(authority.path), "SSLKEYLOGFILE": str(log)}
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        answer = Cpi(config(NOWHERE, ec2_endpoint=front.address), env=env).call("has_disk", DISK)
+    assert answer.ok() is False
+    assert not log.exists()
+    assert "SSLKEYLOGFILE is ignored" in answer.stderr
 
 
 def test_no_certificates(fake_aws: FakeAws) -> None:
