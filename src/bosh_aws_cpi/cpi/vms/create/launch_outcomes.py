@@ -213,25 +213,9 @@ def failure(refusals: Sequence[tuple[LaunchOption, Outcome]], limits: str = "") 
 
 
 def _summary(refusals: Sequence[tuple[LaunchOption, Outcome]]) -> str:
-    listed = "; ".join(
-        f"{option.subnet_id if outcome.rule is SUBNET_FULL else option}: {outcome.said}"
-        for option, outcome in refusals
-    )
-    last = refusals[-1][1]
-    rules = {outcome.rule for _, outcome in refusals}
-    if rules == {GROUP_FULL}:
-        return listed + last.error.message.removeprefix(last.said)
-    if rules == {SUBNET_FULL}:
-        return (
-            "No free address in any of the network's subnets: use larger ones, delete resources in "
-            f"them, or add subnets to subnet_fallbacks. {listed}"
-        )
-    if SUBNET_FULL in rules:
-        return (
-            "Some subnets are full, and EC2 has no capacity for the VM's instance types in the others. "
-            f"{listed}"
-        )
-    return f"No capacity for any of the VM's instance types. {listed}"
+    listed = "; ".join(f"{option}: {outcome.said}" for option, outcome in refusals)
+    remedies = dict.fromkeys(outcome.error.message.removeprefix(outcome.said) for _, outcome in refusals)
+    return f"EC2 could launch none of the VM's options. {listed}{''.join(remedies)}"
 
 
 def next_generation(generation: int, used: Mapping[int, Instance]) -> int:
