@@ -206,7 +206,7 @@ class InstanceCreation:
         tokens = {each: self._token(option, each) for each in range(MAX_GENERATIONS)}
         used = {each: by_token[token] for each, token in tokens.items() if token in by_token}
         earlier = used.get(generation)
-        if outcome.instance is None and earlier is not None and not earlier.is_ending:
+        if earlier is not None and not earlier.is_ending:
             text = f"Instance '{earlier.vm_cid}' was created for this agent with other arguments"
             if any(nic.vm_cid == earlier.vm_cid for nic in self._created):
                 hint = "and has its network interfaces: delete it if the Director does not know it"

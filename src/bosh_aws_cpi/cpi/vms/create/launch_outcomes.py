@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
-from botocore.exceptions import ClientError
-
 from bosh_aws_cpi.aws.sdk import errors
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_group_full, is_shortage, is_subnet_full
 from bosh_aws_cpi.aws.sdk.translation import translate
@@ -90,9 +88,7 @@ RULES: Final = (
     NO_CAPACITY,
     SUBNET_FULL,
     Rule("closed reservation", errors.RESERVATION_CLOSED, _RESERVED, "fail", "AWS's"),
-    Rule(  # a mistake must not raise the price
-        "other refusal", lambda error: isinstance(error, ClientError), "spot", _ALL, "AWS's"
-    ),
+    Rule("other refusal", errors.code_of, "spot", _ALL, "AWS's"),  # a mistake must not raise the price
     Rule(
         "end for lack of capacity",
         {"Server.InsufficientInstanceCapacity": "", "Server.SpotInstanceTermination": ""},
