@@ -23,16 +23,8 @@ RETRIES: Final = 1
 """So few that an unreachable service costs little time; throttled calls have a limit of their own."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
-_NOT_TAKEN: Final = errors.SESSION_ENDED | {
-    "AuthFailure",
-    "Blocked",
-    "IncompleteSignature",
-    "InvalidSignatureException",
-    "MissingAuthenticationToken",
-    "OptInRequired",
-    "PendingVerification",
-    "SignatureDoesNotMatch",
-}
+_OF_ACCOUNT: Final = errors.codes("AuthFailure Blocked OptInRequired PendingVerification")
+_NOT_TAKEN: Final = errors.SESSION_ENDED | errors.BAD_SIGNATURE | _OF_ACCOUNT
 """Codes about keys, clock or account rather than one permission: every call fails with them."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",

@@ -98,6 +98,9 @@ UNAUTHORIZED: Final = codes("UnauthorizedOperation AccessDenied AccessDeniedExce
 """EC2's code, and those of the other services."""
 EXPIRED: Final = codes("ExpiredToken ExpiredTokenException")
 CLOCK_DIFFERS: Final = codes("RequestExpired")
+BAD_SIGNATURE: Final = codes(
+    "SignatureDoesNotMatch IncompleteSignature MissingAuthenticationToken InvalidSignatureException"
+)
 SESSION_ENDED: Final = EXPIRED | CLOCK_DIFFERS | codes("InvalidClientTokenId UnrecognizedClientException")
 """AWS does not accept keys, for example because they have expired or their role was deleted.
 

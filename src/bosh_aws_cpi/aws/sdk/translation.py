@@ -253,10 +253,9 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
             "set the clock of the machine that runs the CPI, or renew the keys"
         ),
         of.EXPIRED: "renew the session token",
-        (of.SESSION_ENDED - of.EXPIRED - of.CLOCK_DIFFERS)
-        | codes(
-            "SignatureDoesNotMatch IncompleteSignature MissingAuthenticationToken InvalidSignatureException"
-        ): ("check the access keys, and the clock of the machine that runs the CPI"),
+        (of.SESSION_ENDED - of.EXPIRED - of.CLOCK_DIFFERS) | of.BAD_SIGNATURE: (
+            "check the access keys, and the clock of the machine that runs the CPI"
+        ),
         "AuthFailure": "check keys and clock; or an AMI or elastic IP belongs to another account",
         "OptInRequired": "subscribe the account to the AMI, or enable the region",
         "RegionDisabledException": "enable STS for the region in the account",
