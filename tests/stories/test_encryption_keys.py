@@ -127,10 +127,11 @@ def test_disk_in_error(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
 
 
 def test_disk_that_is_gone(cpi: Cpi, fake_aws: FakeAws) -> None:
-    """A disk that EC2 has shown and does not show any more is gone, which is not waited for."""
+    """A disk that EC2 has shown and does not show any more is gone: nothing is waited for."""
     gone = {"code": "InvalidVolume.NotFound", "message": "The volume does not exist."}
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=[["<status>available", "<status>creating"]])
     fake_aws.rule(action="DescribeVolumes", nth=2, times=None, error=gone)
+    fake_aws.rule(action="DeleteVolume", error=gone)
     error = cpi.call("create_disk", 1024, {"encrypted": True}, None).error
     assert "it is gone. For an encrypted disk, check that its KMS key exists" in error["message"]
     assert fake_aws.actions().count("DeleteVolume") == 1

@@ -127,10 +127,13 @@ def _is_of_another_call(volume: Volume) -> bool:
     return is_used(volume) or not is_recent(volume.created)
 
 
-def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool = False) -> None:
+def wait_until_available(
+    client: "EC2Client", disk_cid: str, seen: set[str] | None = None, *, is_shared: bool = False
+) -> None:
     """Wait for a new volume to be usable.
 
     Args:
+        seen: Gets the volume's id, as soon as EC2 shows it.
         is_shared: Whether another call may have the same client token.
 
     Raises:
@@ -147,6 +150,8 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
                 raise _not_created(disk_cid, "gone") from error
             raise timing.NotYet("not visible yet") from None
         window.was_seen = True
+        if seen is not None:
+            seen.add(disk_cid)
         if volume.state in _FAILED:
             raise _not_created(disk_cid, f"in state {volume.state}")
         if is_shared and _is_of_another_call(volume):
@@ -209,8 +214,17 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     timing.until(timing.VOLUME_DELETED, f"volume '{disk_cid}' to be deleted", probe)
 
 
-def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.VOLUME_RELEASED) -> None:
+def discard(
+    client: "EC2Client",
+    disk_cid: str,
+    patience: timing.Policy = timing.VOLUME_RELEASED,
+    *,
+    was_seen: bool = False,
+) -> None:
     """Discard a volume that was just created; ``patience`` says how long to retry while it is in use.
+
+    Args:
+        was_seen: Whether EC2 has shown it: then one that EC2 does not know is gone.
 
     Raises:
         CloudError: The deletion is not certain.
@@ -220,12 +234,15 @@ def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing
         f"volume '{disk_cid}'",
         lambda error: isinstance(error, DiskNotFound),
         lambda: delete(client, disk_cid, patience),
+        timing.AT_ONCE if was_seen else timing.VISIBLE,
     )
     wait_until_deleted(client, disk_cid)
 
 
-def discard_shared(client: "EC2Client", disk_cid: str) -> None:
+def discard_shared(client: "EC2Client", disk_cid: str, *, was_seen: bool = False) -> None:
     """Discard a volume that was just created, unless it belongs to another call with the same client token.
+
+    ``was_seen`` is as in `discard`.
 
     Raises:
         CloudError: The deletion is not certain.
@@ -233,7 +250,8 @@ def discard_shared(client: "EC2Client", disk_cid: str) -> None:
     seen = looked_up(f"volume '{disk_cid}'", lambda: find(client, disk_cid))
     try:
         if seen is None or not _is_of_another_call(seen):
-            discard(client, disk_cid, timing.AT_ONCE)  # the other call may begin to use it now
+            # The other call may begin to use it now.
+            discard(client, disk_cid, timing.AT_ONCE, was_seen=was_seen)
             return
     except client.exceptions.ClientError as error:
         if not has_code(error, VOLUME_IN_USE):

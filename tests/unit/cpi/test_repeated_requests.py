@@ -134,7 +134,7 @@ class Ebs:
         self.created.append(arguments)
         return f"vol-{len(self.created)}"
 
-    def _wait(self, _: object, disk_cid: str, *, is_shared: bool) -> None:
+    def _wait(self, _: object, disk_cid: str, _seen: set[str], *, is_shared: bool) -> None:
         assert is_shared is (self.has_number and len(self.created) == 1)
         if len(self.created) <= self.failures:
             raise volumes.NotCreated(disk_cid)

@@ -84,10 +84,12 @@ def _create_as(
     marked = tag_plan.specifications({**tags, tag_plan.CALL_TAG: call}, "volume")
     arguments = {**arguments, **marked, "ClientToken": call}
     discard = volumes.discard_shared if is_shared else volumes.discard
+    seen: set[str] = set()
     disk_cid = undo.create(
-        lambda: volumes.create(cloud.ec2, arguments, mark), lambda created: discard(cloud.ec2, created)
+        lambda: volumes.create(cloud.ec2, arguments, mark),
+        lambda created: discard(cloud.ec2, created, was_seen=created in seen),
     )
-    volumes.wait_until_available(cloud.ec2, disk_cid, is_shared=is_shared)
+    volumes.wait_until_available(cloud.ec2, disk_cid, seen, is_shared=is_shared)
     return disk_cid
 
 
