@@ -13,10 +13,9 @@ from typing import Final, Protocol
 from urllib3.connection import HTTPSConnection
 
 from bosh_aws_cpi.errors import wrong_variable
+from bosh_aws_cpi.log import logger
 
 _PART: Final = 1 << 13
-_KEY_LOG: Final = "SSLKEYLOGFILE"
-_APPENDING: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
 _connect: Final = HTTPSConnection.connect
 _loading: Final = Lock()
 _certificates: Final[dict[str, str]] = {}
@@ -24,17 +23,11 @@ _certificates: Final[dict[str, str]] = {}
 
 
 def install() -> None:
-    """Set the rules for all connections from now on.
-
-    Raises:
-        CloudError: SSLKEYLOGFILE names a file that can't be written; urllib3 would write to it.
-    """
-    if path := os.environ.get(_KEY_LOG):
-        try:
-            os.close(os.open(os.path.expandvars(path), _APPENDING, 0o600))
-        except OSError as error:
-            what = f"names '{path}', which can't be written ({error.strerror})"
-            raise wrong_variable(_KEY_LOG, what) from None
+    """Set the rules for all connections from now on."""
+    if os.environ.pop("SSLKEYLOGFILE", None):
+        logger.warning(
+            "SSLKEYLOGFILE is ignored: whoever reads such a file can decrypt the CPI's connections"
+        )
     HTTPSConnection.connect = _connect_safely  # type: ignore[assignment,method-assign]
 
 

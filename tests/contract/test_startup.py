@@ -103,7 +103,6 @@ def test_methods_with_aws(fake_aws: FakeAws, method: str, arguments: list[Any], 
     modules = loaded(telling(fake_aws.endpoint).call(method, *arguments, stemcell=2))
     assert "botocore" in heavy(modules)
     assert heavy(modules) <= allowed
-    assert f"{PACKAGE}.aws.sdk.unanswered" not in modules
     assert other_methods(modules, method) == set()
 
 

@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import entries, listed
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, looked_up
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, has_code, looked_up
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts, TypeOption

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import SNAPSHOT_MISSING
-from bosh_aws_cpi.aws.sdk.errors import has_code, naming_disk
+from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_MISSING, has_code, naming_disk
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError
@@ -145,7 +144,7 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
         return True
 
     what = f"snapshot '{snapshot_id}' to be released"
-    return timing.until(timing.SNAPSHOT_RELEASED, what, attempt, is_repeatable=False)
+    return timing.until(timing.SNAPSHOT_RELEASED, what, attempt, needs_answer=True)
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:

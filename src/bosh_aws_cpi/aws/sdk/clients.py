@@ -1,11 +1,13 @@
 """Creates all AWS clients, with endpoints, CA bundle, retries and logging; `credentials` gets their keys."""
 
 import os
+import re
 import ssl
 from collections.abc import Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
@@ -38,6 +40,7 @@ _CA_KEY = "aws.connection_options.ca_cert"
 _CA_VARIABLES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
 """The SDK itself reads the last two, and waits for ever if one names a pipe."""
 _METADATA = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+_PROXY = r"((https?:)?//)?([^/?#[\]]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:\d{1,5})?([/?#][^@]*)?"
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
 
@@ -96,6 +99,7 @@ class Clients:
         self._statistics = statistics
         self._allowance = allowance
         self._user_agent = " ".join([f"bosh-aws-cpi/{VERSION}", *map("/".join, caller.items())])
+        check_proxies()
         bypass_proxies_for_metadata()
         connections.install()
         self._verify, self._certificates = _ca_bundle(config.ca_cert)
@@ -195,6 +199,19 @@ def trusted(certificates: str) -> str:
     except (ssl.SSLError, ValueError) as error:
         raise CloudError(f"{_CA_KEY} holds no CA certificates in PEM format: {error}") from None
     return connections.name_of(text)
+
+
+def check_proxies() -> None:
+    """Refuse a proxy's URL whose password a library could take for another part of it, and show.
+
+    Raises:
+        CloudError: A special character is not encoded, or it is no URL.
+    """
+    for scheme, url in getproxies().items():
+        if scheme in {"http", "https"} and not re.fullmatch(_PROXY, url):
+            name = f"(env.{scheme}_proxy of the job)"
+            what = "is not a URL such as http://HOST:PORT, or its user or password is not percent-encoded"
+            raise wrong_variable(f"{scheme}_proxy", f"{name} {what}")
 
 
 def bypass_proxies_for_metadata() -> None:

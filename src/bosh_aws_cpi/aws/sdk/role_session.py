@@ -11,8 +11,7 @@ from typing import Any, Final
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
 from botocore.utils import JSONFileCache
 
-from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY
+from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY, SESSION_ENDED, UNAUTHORIZED
 from bosh_aws_cpi.log import logger
 
 _UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"

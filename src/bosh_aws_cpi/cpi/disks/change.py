@@ -12,9 +12,8 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import tags, volumes
-from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, permission
+from bosh_aws_cpi.aws.sdk import errors, timing
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, policy_remedy
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import check_key, with_keys
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -184,7 +183,7 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
     try:
         tags.require(cloud.ec2, old, link)
     except ClientError as error:
-        if not has_code(error, TAG_REFUSED | UNAUTHORIZED):
+        if not has_code(error, errors.TAG_REFUSED | errors.UNAUTHORIZED):
             raise
         raise wanted.refusal(described(error) + _permission(error)) from error
 
@@ -197,5 +196,5 @@ def _quota(error: ClientError) -> str:
 
 
 def _permission(error: ClientError) -> str:
-    remedy = permission(error)
+    remedy = policy_remedy(error)
     return remedy and f". {remedy}; until then the Director copies the data"

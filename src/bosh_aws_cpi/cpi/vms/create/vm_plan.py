@@ -10,14 +10,14 @@ from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, Nic, NicPlan, TemplateVersion
 from bosh_aws_cpi.plan import agent_settings, instance_types, interface_options, nics, placement, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.block_devices import BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options
-from bosh_aws_cpi.plan.run_instances import InstanceSpec, TemplateVersion
+from bosh_aws_cpi.plan.run_instances import InstanceSpec, template_problems
 from bosh_aws_cpi.properties.network import Network, parse_networks
 from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.properties.vm import LaunchTemplate, MetadataOptions, VmProperties
@@ -291,11 +291,11 @@ def _group_ids(cloud: Cloud, groups: list[str], vpc_id: str) -> list[str]:
     return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
 
 
-def _launch_template(cloud: Cloud, given: LaunchTemplate) -> "TemplateVersion":
+def _launch_template(cloud: Cloud, given: LaunchTemplate) -> TemplateVersion:
     from bosh_aws_cpi.aws import launch_templates  # noqa: PLC0415 - few VMs have one
 
-    template = TemplateVersion(*launch_templates.version(cloud.ec2, given))
-    refuse(template.problems())
+    template = launch_templates.version(cloud.ec2, given)
+    refuse(template_problems(template))
     return template
 
 

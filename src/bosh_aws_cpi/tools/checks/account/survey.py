@@ -23,7 +23,7 @@ from bosh_aws_cpi.aws.sdk.errors import code_of, described
 from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan.ebs import snapshot_problems
 from bosh_aws_cpi.plan.instance_types import tabled_facts
-from bosh_aws_cpi.plan.run_instances import TemplateVersion
+from bosh_aws_cpi.plan.run_instances import template_problems
 from bosh_aws_cpi.properties import vm
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.tools.asking import Asker
@@ -200,7 +200,7 @@ class _Survey:
 def _template(ec2: Any, given: vm.LaunchTemplate) -> list[str]:  # noqa: ANN401 - the EC2 client
     """Why create_vm refuses a version of a launch template; EC2's words if it does not exist."""
     try:
-        return [each.text for each in TemplateVersion(*launch_templates.version(ec2, given)).problems()]
+        return [each.text for each in template_problems(launch_templates.version(ec2, given))]
     except ClientError as error:
         if not code_of(error).startswith("InvalidLaunchTemplate"):
             raise
