@@ -174,7 +174,7 @@ class CommandClients(Clients):
 def _ca_bundle(own: str | None) -> tuple[str | None, str]:
     """The path of the CA bundle, and its name in messages; None and an empty name for the system's."""
     if own:
-        return trusted(own), f"the CA certificates of {_CA_KEY}"
+        return path_of(own), f"the CA certificates of {_CA_KEY}"
     for variable in _CA_VARIABLES:
         if path := os.environ.get(variable):
             if not os.path.isdir(path):  # noqa: PTH112 - pathlib's may raise
@@ -183,7 +183,7 @@ def _ca_bundle(own: str | None) -> tuple[str | None, str]:
     return None, ""
 
 
-def trusted(certificates: str) -> str:
+def path_of(certificates: str) -> str:
     """Return what the SDK takes for the path of a file with these CA certificates.
 
     Args:
