@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -233,21 +231,6 @@ def cloud(ec2: Stub, elb: Stub, elbv2: Stub) -> Cloud:
     made = Cloud(cpi_config.parse(document, context, {}), 2)
     vars(made)["clients"] = SimpleNamespace(ec2=ec2.client, elb=elb.client, elbv2=elbv2.client)
     return made
-
-
-@pytest.fixture(scope="session")
-def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return places for caches, none of which exists: to create a folder for each test takes long."""
-    folder = tmp_path_factory.mktemp("caches")
-    return (folder / str(number) for number in count())
-
-
-@pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]) -> Path:
-    """Give each test a place of its own for the facts of instance types: processes share the usual one."""
-    folder = next(caches)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    return folder
 
 
 @pytest.fixture

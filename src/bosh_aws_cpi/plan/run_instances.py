@@ -6,20 +6,17 @@ templates to control launching": a request can't remove a parameter of the templ
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import TemplateVersion
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan import type_options
 from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Problem, camel_keys
 from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 from bosh_aws_cpi.records import Record
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.plan.spread import SpreadGroup
-
 
 _NETWORKS: Final = "use the networks, and security_groups"
 _DELETED: Final = "with it, the CPI could not delete the VM"
@@ -57,7 +54,7 @@ class InstanceSpec(Record):
     tags: Mapping[str, str]
     """The tags of the instance, its volumes, its spot request, and an interface that is created with it."""
     zone: str
-    spread: "SpreadGroup | None" = None
+    spread: SpreadGroup | None = None
     """The placement group of the VM's instance group, with the property ``spread``."""
     template: TemplateVersion | None = None
     """The version of a launch template, with the property ``launch_template``."""

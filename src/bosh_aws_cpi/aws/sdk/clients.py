@@ -4,9 +4,7 @@ import os
 import re
 import ssl
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -16,7 +14,7 @@ from botocore.exceptions import BotoCoreError
 from botocore.session import Session
 
 from bosh_aws_cpi import VERSION, connections
-from bosh_aws_cpi.aws.sdk import attempts, credentials, data, private_files
+from bosh_aws_cpi.aws.sdk import attempts, credentials, data
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
 from bosh_aws_cpi.aws.sdk.timing import ANSWERED, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics
@@ -77,7 +75,7 @@ class Clients:
 
     Raises:
         CloudError: A variable of the environment is wrong, or ``connection_options.ca_cert`` holds no
-            certificates, or there is no private directory to write them to.
+            certificates.
     """
 
     ec2: "EC2Client" = _client("ec2")
@@ -176,7 +174,7 @@ class CommandClients(Clients):
 def _ca_bundle(own: str | None) -> tuple[str | None, str]:
     """The path of the CA bundle, and its name in messages; None and an empty name for the system's."""
     if own:
-        return file_of(own), f"the CA certificates of {_CA_KEY}"
+        return path_of(own), f"the CA certificates of {_CA_KEY}"
     for variable in _CA_VARIABLES:
         if path := os.environ.get(variable):
             if not os.path.isdir(path):  # noqa: PTH112 - pathlib's may raise
@@ -185,36 +183,22 @@ def _ca_bundle(own: str | None) -> tuple[str | None, str]:
     return None, ""
 
 
-def file_of(certificates: str) -> str:
-    """Return the path of a file with these CA certificates: the SDK reads them only from files.
-
-    Calls with the same certificates share it.
+def path_of(certificates: str) -> str:
+    """Return what the SDK takes for the path of a file with these CA certificates.
 
     Args:
         certificates: In PEM format.
 
     Raises:
-        CloudError: They are no certificates, or there is no private directory for the file.
+        CloudError: They are no certificates.
     """
+    # Python takes ASCII only; bundles have comments between the certificates.
+    text = certificates.encode("ascii", "ignore").decode()
     try:
-        # Python takes ASCII only; bundles have comments between the certificates.
-        ssl.create_default_context(cadata=certificates.encode("ascii", "ignore").decode())
+        ssl.create_default_context(cadata=text)
     except (ssl.SSLError, ValueError) as error:
         raise CloudError(f"{_CA_KEY} holds no CA certificates in PEM format: {error}") from None
-    content = certificates.encode()
-    folder = private_files.folder()
-    if folder is None:
-        what = f"{_CA_KEY} needs a directory that only this user can access"
-        raise CloudError(f"{what}: make HOME or TMPDIR writable for the CPI's user")
-    path = folder / f"ca-{sha256(content).hexdigest()[:16]}.pem"
-    with suppress(OSError):
-        if private_files.read_own(path) == content:
-            return str(path)
-    try:
-        private_files.write(path, content)
-    except OSError as error:
-        raise CloudError(f"{_CA_KEY} can't be written to '{path}': {error.strerror}") from error
-    return str(path)
+    return connections.name_of(text)
 
 
 def check_proxies() -> None:

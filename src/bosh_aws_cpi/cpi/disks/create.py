@@ -4,7 +4,7 @@ import random
 import uuid
 from collections.abc import Mapping
 
-from bosh_aws_cpi.aws import instances, subnets, volumes
+from bosh_aws_cpi.aws import instances, snapshots, subnets, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
 from bosh_aws_cpi.cpi.identity import call_id
@@ -56,8 +56,6 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         "AvailabilityZone": _zone(cloud, vm_cid, call),
     }
     if properties.snapshot_id is not None:
-        from bosh_aws_cpi.aws import snapshots  # noqa: PLC0415 - few disks need them
-
         snapshot = snapshots.find(cloud.ec2, properties.snapshot_id)
         refuse(ebs.snapshot_problems(properties, size_gib, encryption, snapshot))
         arguments["SnapshotId"] = properties.snapshot_id
