@@ -31,7 +31,7 @@ class BlockDevices(Record):
     """Device name of the ephemeral disk; None when it is on the root disk."""
     raw_ephemeral: Sequence[str] = ()
     """Device names of the instance store's disks that the agent uses as raw disks."""
-    left_out: Sequence[str] = ()
+    ignored: Sequence[Problem] = ()
     """Properties that are not passed to EC2, each with the reason."""
     key_texts: Sequence[str] = ()
     """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""
@@ -55,14 +55,14 @@ def planned(
     problems = [*_of_instance_store(properties, facts, defaults)]
     own = properties.ephemeral_disk
     encryptions = defaults.encryptions(properties.root_disk, own)
-    root, left_out, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
+    root, ignored, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
     problems += of_root
     for name, (disk, encryption) in encryptions.items():
         if why := disk.unused_key(encryption):
-            left_out.append(f"{name}.kms_key_arn, which {why}")
+            ignored.append(Problem(f"{name}.kms_key_arn", f"Ignored: {name}.kms_key_arn, which {why}"))
     key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))
     if own.use_root_disk:
-        return BlockDevices([root], ephemeral=None, left_out=left_out, key_texts=key_texts), problems
+        return BlockDevices([root], ephemeral=None, ignored=ignored, key_texts=key_texts), problems
     if own.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
@@ -79,7 +79,7 @@ def planned(
         [ephemeral, *store, root],
         ephemeral=EPHEMERAL_NAME,
         raw_ephemeral=raw,
-        left_out=left_out,
+        ignored=ignored,
         key_texts=key_texts,
     )
     return devices, problems
@@ -137,14 +137,15 @@ def _of_instance_store(
 
 def _root(
     own: RootDisk, image: Image, defaults: DiskDefaults, encryption: Encryption
-) -> tuple[Json, list[str], Iterator[Problem]]:
-    """The device, what is left out, and the problems."""
+) -> tuple[Json, list[Problem], Iterator[Problem]]:
+    """The device, what is ignored, and the problems."""
     disk, origin = defaults.root(own)
     limits = ebs.limits_of(disk.type)
     taken = {"iops": limits.takes_iops, "throughput": limits.takes_throughput}
     unfit = [key for key, is_taken in taken.items() if getattr(disk, key) is not None and not is_taken]
     source = origin.sources(["type"])
-    left_out = [f"root_disk.{key}, which EBS type {disk.type} does not accept{source}" for key in unfit]
+    why = f"which EBS type {disk.type} does not accept{source}"
+    ignored = [Problem(f"root_disk.{key}", f"Ignored: root_disk.{key}, {why}") for key in unfit]
     disk = disk.model_copy(update=dict.fromkeys(unfit))
     size = None if disk.size is None else gib(disk.size)
     device = _device(root_device_name(image), disk, size, encryption)
@@ -154,7 +155,7 @@ def _root(
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     elif size is None:
         size = image.root_gib or None
-    return device, left_out, ebs.problems(_volume(disk, size), "root disk", origin)
+    return device, ignored, ebs.problems(_volume(disk, size), "root disk", origin)
 
 
 def _device(name: str, disk: RootDisk | EphemeralDisk, size: int | None, encryption: Encryption) -> Json:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network, ip_network
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Cidr, Problem, Properties, Truth, parsed, refuse
+from bosh_aws_cpi.properties.types import Cidr, Problem, Properties, Truth
 
 _LENGTHS: Final = range(16, 29)
 """The prefix lengths that EC2 allows for a subnet (EC2 API reference, CreateSubnet)."""
@@ -48,18 +47,6 @@ class ManagedNetwork(Properties):
     cloud_properties: ManagedNetworkProperties = ManagedNetworkProperties()
     """[Its own table](#cloud_properties-of-a-managed-network)."""
 
-    @classmethod
-    def parse(cls, values: Json) -> Self:
-        """Read and check create_network's argument.
-
-        Raises:
-            CloudError: A value is missing or of the wrong type, EC2 would refuse it, or two contradict each
-                other; the message names the key.
-        """
-        network = parsed(cls, values, "network")
-        refuse(network.problems())
-        return network
-
     def problems(self) -> Iterator[Problem]:
         """Why create_network refuses it, though each value has the right type."""
         if self.type != "manual":
@@ -72,7 +59,7 @@ class ManagedNetwork(Properties):
 
     @property
     def vpc_id(self) -> str:
-        """The VPC; `parse` has checked that it is set."""
+        """The VPC; `problems` says if it is not set."""
         return str(self.cloud_properties.vpc_id)
 
     @property

@@ -134,8 +134,7 @@ class Network(Properties):
         """Read and check one network.
 
         Raises:
-            CloudError: It is no hash, of no known type, or its address is none; it has fallback subnets, but
-                is not dynamic; or the options of its interface contradict it or each other.
+            CloudError: It is no hash, of no known type, or its address is none.
         """
         path = f"networks.{name}"
         if not isinstance(values, dict):
@@ -148,9 +147,13 @@ class Network(Properties):
             raise CloudError(f"{path}.ip is not an IP address: '{network.ip}'") from None
         if network.kind == "manual":
             network.check_prefix(path)
-        for problem in network.cloud_properties.problems(network.kind):
-            raise CloudError(f"{path}.cloud_properties.{problem.text}")
         return network
+
+    def problems(self, name: str) -> Iterator[Problem]:
+        """Why create_vm refuses it: its cloud properties contradict it or each other."""
+        path = f"networks.{name}.cloud_properties"
+        for each in self.cloud_properties.problems(self.kind):
+            yield Problem(f"{path}.{each.key}", f"{path}.{each.text}")
 
     def check_prefix(self, path: str) -> None:
         """Check that EC2 can delegate the prefix, if there is one.

@@ -3,7 +3,7 @@
 Unknown keys are no error, since manifests carry keys of other versions; they are logged.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from ipaddress import ip_network
@@ -62,6 +62,7 @@ def _as_price(value: object) -> object:
     raise ValueError(f"must be a price in dollars, more than {_PRICE_FLOOR}")
 
 
+Value = TypeVar("Value")
 Route = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 Truth = Annotated[bool, BeforeValidator(_truth)]
@@ -123,6 +124,48 @@ def refuse(problems: Iterable[Problem]) -> None:
     """
     for first in problems:
         raise CloudError(first.text)
+
+
+class Review:
+    """What a method finds wrong with its arguments: it refuses them with the first problem.
+
+    `cpi check` lists all of them.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.ignored: list[Problem] = []
+        """What the method accepts and ignores, as the Ruby release does, so that manifests keep working."""
+
+    def attempt(self, key: str, step: Callable[[], Value]) -> Value | None:
+        """The value of a step; if it refuses the arguments, its error becomes a problem, and there is none.
+
+        Args:
+            key: The property to blame.
+            step: Raises a CloudError if it refuses them.
+        """
+        try:
+            return step()
+        except CloudError as error:
+            self.problems.append(Problem(key, error.message))
+            return None
+
+    def ignore(self, key: str, text: str) -> None:
+        """Note a property that has no effect."""
+        self.ignored.append(Problem(key, text))
+
+    def accept(self, plan: Value | None) -> Value:
+        """The plan, which is there if there is no problem; what is ignored is logged.
+
+        Raises:
+            CloudError: There is a problem; the first is the message.
+        """
+        refuse(self.problems)
+        if plan is None:
+            raise ValueError("no problem, and no plan")
+        for each in dict.fromkeys(self.ignored):
+            logger.warning("%s", each.text, is_whole=True)
+        return plan
 
 
 class Properties(BaseModel):

@@ -19,7 +19,6 @@ from bosh_aws_cpi.properties.types import (
     Text,
     Truth,
     parsed,
-    refuse,
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
@@ -377,17 +376,6 @@ class VmProperties(Properties):
         """Whether no other property excludes ``spread``."""
         partners = {name for row in EXCLUSIVE if "spread" in row[:2] for name in row[:2]} - {"spread"}
         return not any(map(self._excludes, partners))
-
-    @classmethod
-    def parse(cls, values: Json) -> Self:
-        """Read and check create_vm's cloud properties.
-
-        Raises:
-            CloudError: A required one is missing, one has the wrong type, or two exclude each other.
-        """
-        properties = parsed(cls, values, "cloud_properties")
-        refuse(properties.problems())
-        return properties
 
     def problems(self) -> Iterator[Problem]:
         """Why create_vm refuses the properties, whatever the instance type: some are missing, or disagree."""

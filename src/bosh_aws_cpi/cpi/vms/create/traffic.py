@@ -14,11 +14,12 @@ from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import may_be_done
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.lookup import Ask
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Vip
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties.vm import TargetGroup as WantedGroup
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.records import EMPTY, Record
 
@@ -39,39 +40,43 @@ class Traffic(Record):
     elastic_ip: ElasticIp | None = None
     """The vip's elastic IP, as it was before the VM was created."""
 
+    @property
+    def records(self) -> dict[str, str]:
+        """The tags that record the targets, with placeholders for the targets' ids."""
+        return record_of(Target(group.arn, "", group.port) for group in self.target_groups)
 
-def look_up(
-    cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str, tags_of_vm: Mapping[str, str]
-) -> Traffic:
-    """Look up the resources that will send traffic to a VM; without any, there is no call to AWS.
+
+def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str, ask: Ask) -> Traffic:
+    """Look up the resources that will send traffic to a VM.
 
     Raises:
-        CloudError: One of them does not exist, or can't send traffic to this VM; or the VM can't have the
-            tags that record its targets beside its own, because they are too many.
+        CloudError: One of them does not exist, or can't send traffic to this VM.
     """
     groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
-    region = cloud.config.aws.region
-    found = load_balancers.target_groups(cloud.clients.elbv2, groups, vpc_id, region) if groups else []
+    wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
+    ids = [table_id for table_id, _ in wanted]
+    found = ask("lb_target_groups", lambda: _target_groups(cloud, groups, vpc_id)) if groups else None
+    if balancers:
+        ask("elbs", lambda: load_balancers.check(cloud.clients.elb, balancers, vpc_id))
+    return Traffic(
+        target_groups=found or (),
+        load_balancers=balancers,
+        routes=wanted,
+        tables=(ask("advertised_routes", lambda: _tables(cloud, ids, vpc_id)) if wanted else None) or {},
+        vip=vip,
+        elastic_ip=ask("networks", lambda: elastic_ips.find(cloud.ec2, vip.ip)) if vip else None,
+    )
+
+
+def _target_groups(cloud: Cloud, wanted: Sequence[WantedGroup], vpc_id: str) -> list[TargetGroup]:
+    found = load_balancers.target_groups(cloud.clients.elbv2, wanted, vpc_id, cloud.config.aws.region)
     for group in found:
         if group.family and not cloud.config.aws.looks_at_deleted_vms:
             raise CloudError(
                 f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
                 "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
             )
-    if balancers:
-        load_balancers.check(cloud.clients.elb, balancers, vpc_id)
-    wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
-    traffic = Traffic(
-        target_groups=found,
-        load_balancers=balancers,
-        routes=wanted,
-        tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id) if wanted else {},
-        vip=vip,
-        elastic_ip=elastic_ips.find(cloud.ec2, vip.ip) if vip else None,
-    )
-    records = record_of(Target(group.arn, "", group.port) for group in found)
-    tag_plan.check_for_ec2({**tags_of_vm, **records})
-    return traffic
+    return found
 
 
 def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
