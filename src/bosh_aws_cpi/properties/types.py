@@ -110,10 +110,12 @@ class Problem(Record):
     Attributes:
         key: The property that is to blame, in the hash that the caller gave: "ephemeral_disk.iops".
         text: What is wrong with it, and the remedy: the error's message.
+        beside: Other properties that have a part in it.
     """
 
     key: str
     text: str
+    beside: tuple[str, ...] = ()
 
 
 def refuse(problems: Iterable[Problem]) -> None:

@@ -381,7 +381,7 @@ class VmProperties(Properties):
         """Why create_vm refuses the properties, whatever the instance type: some are missing, or disagree."""
         if missing := [name for name in REQUIRED if not getattr(self, name)]:
             names = ", ".join(f"cloud_properties.{name}" for name in missing)
-            yield Problem(missing[0], f"Missing properties: {names}. {HELP}")
+            yield Problem(missing[0], f"Missing properties: {names}. {HELP}", tuple(missing[1:]))
         if self.dedicated_host:
             yield from self.dedicated_host.not_chosen("dedicated_host")
         if self.launch_template:
@@ -392,11 +392,11 @@ class VmProperties(Properties):
             yield from self.cpu_options.problems()
         for one, other in NEEDS:
             if getattr(self, one) and not getattr(self, other):
-                yield Problem(one, f"cloud_properties.{one} needs {other}")
+                yield Problem(one, f"cloud_properties.{one} needs {other}", (other,))
         for one, other, why in EXCLUSIVE:
             if self._excludes(one) and self._excludes(other):
                 first, second = (_SHOWN.get(name, name) for name in (one, other))
-                yield Problem(one, f"{first} and {second} exclude each other: {why}")
+                yield Problem(one, f"{first} and {second} exclude each other: {why}", (other,))
 
     def ignored(self) -> Iterator[Problem]:
         """What create_vm ignores, as the Ruby release does, so that manifests keep working."""
@@ -405,7 +405,7 @@ class VmProperties(Properties):
                 f"tenancy '{self.tenancy}' is ignored, and the VM runs on shared hardware: set it to "
                 "dedicated, or name the host in dedicated_host"
             )
-            yield Problem("tenancy", text)
+            yield Problem("tenancy", text, ("dedicated_host",))
         disk = self.ephemeral_disk
         if names := disk.ignored:
             way = "use_root_disk" if disk.use_root_disk else "use_instance_storage"
@@ -417,7 +417,10 @@ class VmProperties(Properties):
                 "ephemeral_disk.use_root_disk ignores raw_instance_storage: the agent gets no instance "
                 "storage. Remove one of them"
             )
-            yield Problem("raw_instance_storage", text)
+            yield Problem("raw_instance_storage", text, ("ephemeral_disk",))
+        if self.spot_ondemand_fallback and not self.is_spot:
+            text = "Ignored: spot_ondemand_fallback, because the VM is not launched on spot: set spot"
+            yield Problem("spot_ondemand_fallback", text, ("spot", "spot_bid_price"))
 
     def _excludes(self, key: str) -> bool:
         """Whether a property has a value with which it excludes others: by default any, except false."""

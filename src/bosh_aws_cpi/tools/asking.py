@@ -75,6 +75,11 @@ class Asker:
         self.not_checked: list[Finding] = []
         """What AWS did not answer, and why."""
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether AWS has answered a call, and so accepted the keys."""
+        return self._are_keys_taken
+
     def attempt(self, service: str, call: Callable[[], Answer]) -> Answer | NoAnswer:
         """Call AWS once.
 

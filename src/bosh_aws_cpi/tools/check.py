@@ -1,21 +1,37 @@
 """`cpi check CONFIG_PATH FILE…`: checks a cloud config before a deployment; read-only."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws.sdk.clients import CommandClients
-from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import loading
-from bosh_aws_cpi.config.cpi_config import cloud_properties
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.config.cpi_config import CpiConfig, cloud_properties
+from bosh_aws_cpi.cpi.cloud import STEMCELL_WITHOUT_REGISTRY
+from bosh_aws_cpi.cpi.vms.sizes import in_region
 from bosh_aws_cpi.errors import BoshError, CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.asking import RETRIES
-from bosh_aws_cpi.tools.checks.account import survey
-from bosh_aws_cpi.tools.checks.configuration import unknown_keys
-from bosh_aws_cpi.tools.checks.offline import Files
-from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, status
+from bosh_aws_cpi.tools.checks import contents, room
+from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks.cloud_config import Files, is_for_create_env
+from bosh_aws_cpi.tools.checks.configuration import of_create_env, unknown_keys
+from bosh_aws_cpi.tools.checks.documents import Document
+from bosh_aws_cpi.tools.checks.trial import Trial
+from bosh_aws_cpi.tools.findings import Finding, Severity, document, lines, ordered, status
+
+_DIRECTOR: Final = "director"
+"""Stands for the Director's UUID."""
+_OTHER_FILES: Final = {
+    "Tables": (
+        "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')"
+    ),
+    "instance_groups": "a deployment manifest: name it after --manifest",
+}
+"""Keys of files that are no cloud configs, and what these are."""
 
 _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
@@ -76,28 +92,94 @@ def _check(given: argparse.Namespace) -> int:
         raise CloudError("stdin, -, can be read only once: give the other files by their paths")
     read = loading.read(given.config)
     try:
-        aws = loading.parsed(read, {}, given.config).aws
+        config = loading.parsed(read, {}, given.config)
     except BoshError:
         loading.tell_unknown(read, {})  # else they are findings
         raise
     if log.logger.level != log.DEBUG:
         log.set_level("error")  # a finding says once, with its place, what the methods log for each VM
     properties = cloud_properties(read)
-    files = Files.read(given.files, given.manifest, aws, given.cpi, properties.get("aws"))
-    asked: Iterable[Finding] = ()
-    if not given.offline:
-        files, asked = _account(files, given.stemcell)
-    found = ordered(
-        [*unknown_keys(properties), *files.findings(is_offline=given.offline), *map(files.placed, asked)]
-    )
+    section = properties.get("aws") or {}
+    files, wrong = read_files(given.files, given.manifest, given.cpi, config.aws, section)
+    account = None if given.offline else Account(files.aws)
+    found = ordered([*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     shown = command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
     return shown or status(found, is_strict=given.strict)
 
 
-def _account(files: Files, stemcells: Sequence[str]) -> tuple[Files, Iterator[Finding]]:
-    """The files as the region makes them, and what AWS says of the things that they name."""
-    clients = CommandClients(files.aws.replaced(max_retries=RETRIES), CallStatistics())
-    files = files.in_region(lambda: clients.ec2)
-    return files, survey.findings(clients, files, stemcells)
+def findings(
+    files: Files, config: CpiConfig, account: Account | None = None, stemcells: Sequence[str] = ()
+) -> Iterator[Finding]:
+    """All that is wrong with files.
+
+    Args:
+        files: The files.
+        config: The configuration; of create-env's, only what the files say counts in ``aws``.
+        account: The account; None for a check without AWS.
+        stemcells: The CIDs of stemcells that the instance types must fit.
+    """
+    sizes, of_sizes = _sizes(files, account)
+    files = files.replaced(sizes=sizes)
+    known = {"director_uuid": _DIRECTOR, "stemcell": STEMCELL_WITHOUT_REGISTRY}
+    trial = Trial(files, config.replaced(aws=files.aws, **known), account, stemcells)
+    found = [
+        *of_sizes,
+        *contents.findings(files, is_offline=account is None),
+        *room.crowded(files),
+        *trial.findings(),
+        *(room.findings(files, account) if account is not None else ()),
+        *(account.not_checked() if account is not None else ()),
+    ]
+    yield from (contents.placed(files, each) for each in found)
+
+
+def read_files(
+    names: Sequence[str], manifest: str | None, cpi: str, aws: AwsConfig, section: Json
+) -> tuple[Files, list[Finding]]:
+    """Read files.
+
+    Args:
+        names: Cloud configs, or one manifest for create-env.
+        manifest: A deployment manifest.
+        cpi: The name in the CPI config of the CPI whose azs are checked.
+        aws: The ``aws`` section of cpi.json.
+        section: That section as it is written.
+
+    Returns:
+        The files, and what is wrong with the configuration of create-env.
+
+    Raises:
+        CloudError: One can't be read, or they don't belong together.
+    """
+    documents = [Document.read(name) for name in names]
+    deployed = Document.read(manifest) if manifest is not None else None
+    whole = [document for document in documents if is_for_create_env(document)]
+    if whole and (len(documents) > 1 or deployed):
+        raise CloudError(f"'{whole[0].name}' is a manifest for create-env: check it alone")
+    wrong: list[Finding] = []
+    for each in whole:
+        log.redact.learn(each.root.at("cloud_provider").value)
+        aws, wrong = of_create_env(each, section, aws)
+    for each in documents if not whole else ():
+        _check_kind(each)
+    return Files(documents, deployed, aws, cpi), wrong
+
+
+def _check_kind(document: Document) -> None:
+    for key, what in _OTHER_FILES.items():
+        if isinstance(document.value, dict) and key in document.value:
+            raise CloudError(f"'{document.name}' is no cloud config, but {what}")
+
+
+def _sizes(files: Files, account: Account | None) -> tuple[Sequence[VmSize], list[Finding]]:
+    """What the CPI chooses from for ``vm_resources``; nothing, and why, if the families are wrong."""
+    try:
+        known = vm_sizes.of_families(files.aws.vm_resources_families)
+        if account is not None and files.aws.vm_resources_by_region:
+            known = in_region(files.aws, lambda: account.clients.ec2, known)
+    except CloudError as error:
+        remedy = "Correct aws.vm_resources_families in cpi.json"
+        return (), [Finding(Severity.ERROR, error.message, remedy)]
+    return known, []

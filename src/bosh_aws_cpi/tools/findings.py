@@ -26,17 +26,24 @@ class Place(Record):
     """A place in a file.
 
     Attributes:
-        path: The path of the value: "vm_types/worker/cloud_properties/ephemeral_disk/iops".
+        path: The path of the value, for people: "vm_types/worker/cloud_properties/ephemeral_disk/iops".
         file: The file's name, as it was given.
         line: Its line, from 1; None when the value is absent.
         position: What tells values on one line apart. With YAML anchors a value has several paths, but one
             position.
+        route: What leads to the value: keys and indexes. Unlike `path`, it is certain.
     """
 
     path: str
     file: str = ""
     line: int | None = None
     position: tuple[int | str, ...] = ()
+    route: tuple[int | str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What places of one value have in common."""
+        return (self.file, self.position or self.path)
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line is not None else self.file
@@ -76,9 +83,7 @@ class Finding(Record):
     @property
     def identity(self) -> tuple[object, ...]:
         """What findings of one value by different paths have in common, however bad they are."""
-        place = self.place
-        where = (place.file, place.position or place.path) if place else ()
-        return (self.what, self.remedy, self.source, where)
+        return (self.what, self.remedy, self.source, self.place.identity if self.place else ())
 
     def __str__(self) -> str:
         """The finding without secrets.

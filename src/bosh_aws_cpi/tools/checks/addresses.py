@@ -10,8 +10,8 @@ from typing import Final
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -79,22 +79,19 @@ def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
     return any(map(first.overlaps, others))
 
 
-def findings(config: CloudConfig) -> Iterator[Finding]:
-    """Check the addresses of all manual networks."""
-    for network in config.lists["networks"]:
-        for subnet in hashes(network.get("subnets")) if type_of(network) == "manual" else ():
-            whole = None if config.is_of_others(subnet) else range_of(text_of(subnet.get("range")))
-            if whole is not None and whole.num_addresses > 1:
-                yield from _router(subnet, whole)
-                yield from _of_subnet(subnet, whole, is_managed=bool(network.value.get("managed")))
-
-
-def of_create_env(network: Node, addresses: Node | None) -> Iterator[Finding]:
-    """Check the subnet of a manual network of create-env, and the addresses that its VM has there."""
-    for subnet in hashes(network.get("subnets")):
-        if (whole := range_of(text_of(subnet.get("range")))) is not None:
-            yield from _router(subnet, whole)
-            yield from _kept(addresses, whole, Severity.ERROR, "Use another address")
+def findings(files: Files) -> Iterator[Finding]:
+    """Check the addresses of all manual networks; create-env's VM has those of its instance group."""
+    for network, subnet in files.subnets:
+        whole = range_of(text_of(subnet.get("range"))) if type_of(network) == "manual" else None
+        if whole is None or whole.num_addresses == 1:
+            continue
+        yield from _router(subnet, whole)
+        if not files.is_for_create_env:
+            yield from _of_subnet(subnet, whole, is_managed=bool(network.value.get("managed")))
+        for group in files.groups:
+            for entry in hashes(group.get("networks")):
+                if name_of(entry) == name_of(network):
+                    yield from _kept(entry.get("static_ips"), whole, Severity.ERROR, "Use another address")
 
 
 def _router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:

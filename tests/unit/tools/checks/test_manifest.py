@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from bosh_aws_cpi.config import cpi_config
-from bosh_aws_cpi.tools.checks.offline import Files
+from bosh_aws_cpi.tools.check import read_files
 from testbed.executable import ABSENT
 from tests.stories.checked_config import GONE, Route, changed
 from tests.stories.right_configs import CREATE_ENV, KINDS, OWN
@@ -267,7 +267,7 @@ def test_credentials_of_create_env(
     path = tmp_path / "bosh.yml"
     path.write_text(yaml.safe_dump(manifest))
     parsed = cpi_config.parse({"cloud": {"properties": {"aws": given}}}, {}, {}).aws
-    aws = Files.read([str(path)], None, parsed, given=given).aws
+    aws = read_files([str(path)], None, "", parsed, given)[0].aws
     assert (aws.access_key_id, aws.role_arn) == (user, role)
     assert (aws.region, aws.default_security_groups, aws.max_retries) == ("us-east-1", ["a"], 8)
     assert aws.encryption.kms_key_arn is None

@@ -7,8 +7,9 @@ import pytest
 import yaml
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks.offline import Files
-from bosh_aws_cpi.tools.checks.quotas import Demand
+from bosh_aws_cpi.plan.vm_sizes import VM_SIZES
+from bosh_aws_cpi.tools.check import read_files
+from bosh_aws_cpi.tools.checks import room
 from tests.stories.checked_config import GONE, Route, changed
 from tests.stories.right_configs import KINDS, OWN
 from tests.unit.tools.checks.conftest import Check
@@ -211,17 +212,11 @@ def test_other_cpi(check: Check) -> None:
         (["aws", "vsphere"], "", "not checked"),
     ],
 )
-def test_azs_of_others(
-    tmp_path: Path, aws: AwsConfig, azs: list[str | None], cpi: str, severity: str
-) -> None:
+def test_azs_of_others(check: Check, azs: list[str | None], cpi: str, severity: str) -> None:
     """That no az has the CPI is an error: nothing would be checked."""
-    file = tmp_path / "config.yml"
     entries = [{"name": str(index), **({"cpi": name} if name else {})} for index, name in enumerate(azs)]
-    file.write_text(yaml.safe_dump({**yaml.safe_load(OWN), "azs": entries}))
-    found = [
-        each for each in Files.read([str(file)], None, aws, cpi).findings() if "another CPI" in each.what
-    ]
-    assert [each.severity.value for each in found] == [severity]
+    found = check({**yaml.safe_load(OWN), "azs": entries}, cpi=cpi)
+    assert [each.severity for each in found if "another CPI" in each.text] == [severity]
 
 
 def test_types_of_other_cpi(check: Check) -> None:
@@ -240,7 +235,8 @@ def test_named_cpi(tmp_path: Path, aws: AwsConfig) -> None:
     path.write_text(yaml.safe_dump(SEVERAL))
 
     def own(cpi: str) -> list[Any]:
-        return [each.value["name"] for each in Files.read([str(path)], None, aws, cpi).config.own_azs]
+        files, _ = read_files([str(path)], None, cpi, aws, {})
+        return [each.value["name"] for each in files.own_azs]
 
     assert own("") == ["z1", "z2", "z3"]
     assert own("vsphere") == ["z9"]
@@ -399,16 +395,11 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     ]
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     large = "m5.xlarge"
-    assert Files.read([str(config_path)], str(manifest_path), aws).demand() == Demand(
-        {
-            ("m5.large", "demand"): 3,
-            (large, "demand"): 2,
-            ("t2.micro", "demand"): 4,
-            (large, "spot"): 14,
-        },
+    files, _ = read_files([str(config_path)], str(manifest_path), "", aws, {})
+    assert [counted for _, counted in room.demand(files.replaced(sizes=VM_SIZES))] == [
+        {("m5.large", "demand"): 3, (large, "demand"): 2, ("t2.micro", "demand"): 4, (large, "spot"): 14},
         {("m5.large", "demand"): 5},
-    )
-    assert Files.read([str(config_path)], None, aws).demand() == Demand()
+    ]
 
 
 def test_thousands_of_digits(check: Check) -> None:

@@ -1,13 +1,11 @@
-"""Interfaces whose addresses BOSH knows, and security groups of other VPCs."""
+"""Interfaces whose addresses BOSH knows."""
 
 from ipaddress import ip_network
 
 import pytest
 
-from bosh_aws_cpi.aws.firewalls import Group
 from bosh_aws_cpi.aws.network_interfaces import Held, from_entry
-from bosh_aws_cpi.tools.checks.account.groups import Groups
-from bosh_aws_cpi.tools.checks.account.subnets import is_known
+from bosh_aws_cpi.tools.checks.room import is_known
 
 
 @pytest.mark.parametrize(
@@ -26,12 +24,3 @@ def test_director(tags: dict[str, str], of_instance: dict[str, str], *, expected
     entry = {"NetworkInterfaceId": "eni-1", "SubnetId": "subnet-1", "VpcId": "vpc-1", "TagSet": listed}
     held = Held(from_entry(entry), ip_network("10.0.1.7/32"), of_instance)
     assert is_known(held, is_for_create_env=False) is expected
-
-
-def test_association_to_come() -> None:
-    """A group of another VPC can't be used until it is associated."""
-    group_id = "sg-0123456789abcdef0"
-    by_id = {group_id: Group(group_id, "far", "vpc-1")}
-    for state, is_wrong in (("associating", True), ("associated", False)):
-        said = Groups([], by_id, {(group_id, "vpc-2"): state}).problem(group_id, "vpc-2")
-        assert (f"of VPC 'vpc-1', and {state} with 'vpc-2'" in said) is is_wrong

@@ -56,7 +56,7 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
         CloudError: Something does not exist, or can't be used.
     """
     properties = wanted.properties
-    image = ask("stemcell", lambda: _image(cloud, wanted.arguments.stemcell_cid))
+    image = ask("stemcell", lambda: find_image(cloud, wanted.arguments.stemcell_cid))
     types = ask("instance_type", lambda: type_facts(cloud, properties.instance_types)) or {}
     subnets = ask("networks", lambda: aws_subnets.find_all(cloud.ec2, wanted.subnet_ids)) or {}
     disk_cids, template, group = wanted.arguments.disk_cids, properties.launch_template, wanted.spread
@@ -74,7 +74,12 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
     )
 
 
-def _image(cloud: Cloud, stemcell_cid: str) -> Image:
+def find_image(cloud: Cloud, stemcell_cid: str) -> Image:
+    """The AMI of a stemcell.
+
+    Raises:
+        CloudError: It does not exist, or is disabled.
+    """
     found = images.find(cloud.ec2, images.of_stemcell(stemcell_cid))
     if found is None:
         aws = cloud.config.aws

@@ -5,10 +5,11 @@ A number is as good as a string for BOSH (src/bosh-director/lib/bosh/director/va
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import nearest
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.network import NetworkCloudProperties
@@ -19,6 +20,7 @@ from bosh_aws_cpi.tools.checks.bosh.models import BoshHash, BoshNetwork, keys_in
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
+Model = TypeVar("Model", bound=Properties)
 _FEW: Final = (1, 2)
 """With more places for a key, none is proposed."""
 _OWNERS: Final = {
@@ -222,6 +224,14 @@ def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
     others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in known]
     near = nearest(name, others)
     return f"Rename {near} to {name}" if near else ""
+
+
+def read_known(model: type[Model], values: Json) -> Model | None:
+    """Properties, read with a model; None if one is wrong, which `keys_of` reports."""
+    try:
+        return model.model_validate(values)
+    except ValidationError:
+        return None
 
 
 def text_of(node: Node | None) -> str:

@@ -1,0 +1,106 @@
+"""AWS's clients for `cpi check`: they make equal calls once, and none that changes anything."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar
+
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.tools.asking import RETRIES, Asker
+from bosh_aws_cpi.tools.checks.documents import variables_in
+from bosh_aws_cpi.tools.findings import Finding
+
+Answer = TypeVar("Answer")
+_READS: Final = ("Describe", "Get", "List", "Assume")
+_SERVICES: Final = {
+    "elbs": "elb",
+    "iam_instance_profile": "iam",
+    "kms_key_arn": "kms",
+    "lb_target_groups": "elbv2",
+    "quotas": "service-quotas",
+}
+"""The SDK's names of the services that know what these properties name; EC2 knows all others."""
+
+
+class _UnknownError(Exception):
+    """A call names something that is a variable."""
+
+
+class _Clients(CommandClients):
+    """Clients that remember what AWS answered, also its refusals."""
+
+    def _create(self, *arguments: Any, **keys: Any) -> Any:  # noqa: ANN401 - those of the base class
+        client = super()._create(*arguments, **keys)
+        answers: dict[str, tuple[Any, Any]] = {}
+
+        def recall(**event: Any) -> tuple[Any, Any] | None:  # noqa: ANN401 - botocore's events are keywords
+            name, body = event["model"].name, event["params"]["body"]
+            is_dry = isinstance(body, dict) and body.get("DryRun") == "true"
+            if not (is_dry or name.startswith(_READS)):
+                raise ValueError(f"{name} is no read")
+            event["context"]["asked"] = asked = repr((name, event["params"]["url_path"], body))
+            return answers.get(asked)
+
+        def remember(**event: Any) -> None:  # noqa: ANN401
+            answers.setdefault(event["context"]["asked"], (event["http_response"], event["parsed"]))
+
+        client.meta.events.register("provide-client-params", _refuse_variables)
+        client.meta.events.register("before-call", recall)
+        client.meta.events.register("after-call", remember)
+        return client
+
+
+def _refuse_variables(**event: Any) -> None:  # noqa: ANN401
+    if variables_in(repr(event["params"])):
+        raise _UnknownError
+
+
+class Account:
+    """The account, which is asked once for each thing, and where nothing is created.
+
+    Args:
+        aws: The configuration.
+    """
+
+    def __init__(self, aws: AwsConfig) -> None:
+        self.clients = _Clients(aws.replaced(max_retries=RETRIES), CallStatistics())
+        self._asker = Asker(aws)
+
+    def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
+        """Make a lookup; without an answer if AWS refuses it, or does not answer.
+
+        Args:
+            key: The property that names what is looked up.
+            look_up: Calls AWS. Its CloudError says that something is missing, or can't be used.
+
+        Returns:
+            The answer, and that error as a problem.
+
+        Raises:
+            CloudError: AWS does not accept the keys, or the role, or could not be asked at all.
+        """
+
+        def attempt() -> tuple[Answer | None, list[Problem]]:
+            try:
+                return look_up(), []
+            except CloudError as error:
+                return None, [Problem(key, error.message)]
+
+        try:
+            service = _SERVICES.get(key.rpartition(".")[2], "ec2")
+            return self._asker.ask(key, attempt, service) or (None, [])
+        except _UnknownError:
+            return None, []
+
+    def not_checked(self) -> list[Finding]:
+        """What AWS did not answer.
+
+        Raises:
+            CloudError: It has answered nothing.
+        """
+        found = self._asker.not_checked
+        if found and not self._asker.has_answered:
+            raise CloudError(f"AWS could not be asked. {found[0].what}")
+        return found

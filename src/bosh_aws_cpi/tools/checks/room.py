@@ -1,0 +1,208 @@
+"""Room for a deployment: the account's quotas of vCPUs, placement groups, and addresses that others hold.
+
+Service Quotas has a quota for each class of instance families, on demand and on spot, whose name lists the
+families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"): "Running On-Demand Standard
+(A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot Instance Requests". A quota without an applied
+value is not listed (API model, ListServiceQuotas).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from ipaddress import IPv4Network, IPv6Network, collapse_addresses
+from typing import Final
+
+from bosh_aws_cpi.aws import instance_types, network_interfaces
+from bosh_aws_cpi.aws.network_interfaces import Held
+from bosh_aws_cpi.plan.spread import MAX_RUNNING
+from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
+from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.tag_names import VM_METADATA
+from bosh_aws_cpi.tools.checks import cases
+from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks.addresses import AnyNetwork, kept_by_aws, range_of, ranges_of, within
+from bosh_aws_cpi.tools.checks.bosh.rules import read_known, text_of
+from bosh_aws_cpi.tools.checks.cloud_config import Files
+from bosh_aws_cpi.tools.checks.documents import Node
+from bosh_aws_cpi.tools.findings import Finding, Severity
+
+_NAME: Final = re.compile(
+    r"Running On-Demand (?P<demand>.+) instances|All (?P<spot>.+) Spot Instance Requests"
+)
+_FAMILY: Final = re.compile(r"[a-z]+\d*")
+_LETTERS: Final = {"gr": "g", "im": "i", "is": "i", "u": "high"}
+"""The class of families whose letters are not the name of a class: gr6, im4gn, is4gen, u7i (High Memory)."""
+_NO_FAMILIES: Final = frozenset({"standard", "and"})
+_RAISE: Final = "Ask AWS to raise the quota (Service Quotas, Amazon EC2)"
+_CREATE_ENV: Final = "bosh-init"
+"""The value of the tag `director` of a VM that `bosh create-env` created."""
+_DIVIDE: Final = (
+    "Give the instance group more azs, divide it into several, use spread: prefer, or remove spread"
+)
+
+
+def crowded(files: Files) -> Iterator[Finding]:
+    """Find groups with `spread` that have more VMs than EC2 runs in a spread placement group.
+
+    Some zone has too many if all of them together do, however the Director distributes the instances.
+    """
+    zones: dict[Node, set[str]] = {}
+    for case in cases.of_deployment(files):
+        if case.cloud_properties.get("spread") is True:
+            zone = case.properties.get("availability_zone")
+            zones.setdefault(case.user, set()).add(text_of(zone) or str(id(zone)))
+    for user, there in zones.items():
+        count, room = user.get("instances"), MAX_RUNNING * len(there)
+        if count is not None and isinstance(count.value, int) and count.value > room:
+            what = (
+                f"spread: instance group '{text_of(user.get('name'))}' has {count.value} instances, but EC2 "
+                f"runs at most {MAX_RUNNING} in each zone, {room} in all"
+            )
+            yield Finding(Severity.ERROR, what, _DIVIDE, count.place, "EC2")
+
+
+def findings(files: Files, account: Account) -> Iterator[Finding]:
+    """Compare what a deployment needs with what the account has."""
+    if files.manifest is not None:
+        yield from _quotas(files, account)
+    manual = [
+        (subnet, whole) for _, subnet in files.subnets if (whole := range_of(subnet.value.get("range")))
+    ]
+    ids = {str(subnet.at("cloud_properties", "subnet").value) for subnet, _ in manual}
+    held = (
+        account.ask("addresses", lambda: network_interfaces.held(account.clients.ec2, ids))[0]
+        if ids
+        else None
+    )
+    for subnet, whole in manual:
+        subnet_id = subnet.at("cloud_properties", "subnet").value
+        others = [
+            each
+            for each in held or ()
+            if each.interface.subnet_id == subnet_id
+            and whole.overlaps(each.network)
+            and not is_known(each, is_for_create_env=files.is_for_create_env)
+        ]
+        yield from _static(subnet, others)
+        if not files.is_for_create_env and not subnet.at("reserved").has_variables:
+            yield from _unreserved(subnet, whole, others)
+
+
+def demand(files: Files) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
+    """Who needs how many instances of each type and market, "demand" or "spot".
+
+    The Director deletes the VMs that compile before it creates the others (BOSH: jobs/update_deployment.rb,
+    PackageCompileStage before UpdateStage). A number or a type that is a variable is left out. Fallback types
+    are not counted, nor are errands, VMs on Dedicated Hosts, which have quotas of their own, and those that
+    name a capacity reservation, which may be another account's.
+    """
+    deployed: Counter[tuple[str, str]] = Counter()
+    compiling: Counter[tuple[str, str]] = Counter()
+    for case in {each.user: each for each in cases.of_deployment(files)}.values():
+        count = case.user.get("workers") or case.user.get("instances")
+        vm = read_known(VmProperties, case.cloud_properties)
+        is_apart = case.properties.keys() & {"dedicated_host", "capacity_reservation"}
+        if vm is None or is_apart or text_of(case.user.get("lifecycle")) == "errand":
+            continue
+        if vm.instance_type and count is not None and isinstance(count.value, int):
+            found = compiling if case.user is files.compilation else deployed
+            found[vm.instance_type, "spot" if vm.is_spot else "demand"] += count.value
+    yield "the instance groups need", deployed
+    yield "compilation.workers need", compiling
+
+
+def _quotas(files: Files, account: Account) -> Iterator[Finding]:
+    names, clients = cases.instance_types(files), account.clients
+    types = account.ask("instance types", lambda: instance_types.types(clients.ec2, names))[0] or {}
+    quotas = account.ask("quotas", lambda: instance_types.quotas(clients.service_quotas))[0]
+    if quotas is not None:
+        vcpus = {name: each.vcpus for name, each in types.items()}
+        for who, needed in demand(files):
+            yield from over_quota(who, needed, vcpus, quotas)
+
+
+def over_quota(
+    who: str, needed: Mapping[tuple[str, str], int], vcpus: Mapping[str, int], quotas: Mapping[str, float]
+) -> Iterator[Finding]:
+    """Compare a need of vCPUs with the quotas; a type whose quota or size is not known is left out.
+
+    Args:
+        who: Who needs them, for the message.
+        needed: The number of instances of each type and market.
+        vcpus: The types' numbers of vCPUs.
+        quotas: The account's quotas, in vCPUs, by their names.
+    """
+    needs: Counter[str] = Counter()
+    for (name, market), count in needed.items():
+        if quota := quota_of(name, market, quotas):
+            needs[quota] += count * vcpus.get(name, 0)
+    for quota, need in needs.items():
+        if need > quotas[quota]:
+            what = f"{who} {need} vCPUs, but the quota '{quota}' is {quotas[quota]:g}"
+            yield Finding(Severity.ERROR, what, _RAISE, source="AWS")
+
+
+def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
+    """The name of the quota that a type counts against; None if it is not among them.
+
+    Args:
+        name: The type: "p5en.48xlarge".
+        market: "demand" or "spot".
+        quotas: The account's quotas, by their names.
+    """
+    family = re.match(r"([a-z]+)(\d*)", name)
+    if family is None:
+        return None
+    letters, generation = family.groups()
+    classes = {
+        each: quota
+        for quota in quotas
+        if (match := _NAME.fullmatch(quota)) and match[market]
+        for each in {*_FAMILY.findall(match[market].lower())} - _NO_FAMILIES
+    }
+    wanted = (f"{letters}{generation}", _LETTERS.get(letters, letters))
+    return next((classes[each] for each in wanted if each in classes), None)
+
+
+def is_known(held: Held, *, is_for_create_env: bool) -> bool:
+    """Whether an interface belongs to a VM of BOSH: for create-env its own one, else any Director's.
+
+    This CPI tags its interfaces. The Ruby release does not, but its VMs have the tags of set_vm_metadata. A
+    Director keeps its own address free.
+    """
+    if is_for_create_env:
+        return held.of_instance.get("director") == _CREATE_ENV
+    is_of_ruby = "deployment" in held.of_instance and not VM_METADATA.isdisjoint(held.of_instance)
+    return DIRECTOR_TAG in held.interface.tags or DIRECTOR_TAG in held.of_instance or is_of_ruby
+
+
+def _static(subnet: Node, held: list[Held]) -> Iterator[Finding]:
+    """Static addresses that others hold: they can't also be reserved, because the Director refuses that."""
+    for static in ranges_of(subnet.get("static")):
+        for each in held:
+            if any(map(each.network.overlaps, static.networks)):
+                about = f" ({each.interface.description})" if each.interface.description else ""
+                what = (
+                    f"interface '{each.interface.nic_id}'{about}, which the Director does not know, "
+                    f"holds {_shown(each.network)}: no VM can be created with this static address"
+                )
+                yield Finding(Severity.WARNING, what, "Use another address", static.node.place, "AWS")
+
+
+def _unreserved(subnet: Node, whole: AnyNetwork, held: list[Held]) -> Iterator[Finding]:
+    """Addresses that others hold and that should be reserved."""
+    nodes = [subnet.get(key) for key in ("reserved", "static", "gateway")]
+    kept = [network for node in nodes for each in ranges_of(node) for network in each.networks]
+    kept += kept_by_aws(whole)
+    free = {each.network for each in held if not any(within(each.network, one) for one in kept)}
+    four: list[AnyNetwork] = [*collapse_addresses(each for each in free if isinstance(each, IPv4Network))]
+    six = collapse_addresses(each for each in free if isinstance(each, IPv6Network))
+    if listed := [_shown(each) for each in (*four, *six)]:
+        what = f"BOSH may choose addresses that interfaces it does not know hold: {', '.join(listed)}"
+        quoted = [f'"{each}"' if ":" in each else each for each in listed]  # YAML might read a number
+        remedy = f"Add to reserved: [{', '.join(quoted)}]"
+        yield Finding(Severity.WARNING, what, remedy, subnet.at("range").place, "AWS")
+
+
+def _shown(network: AnyNetwork) -> str:
+    return str(network[0] if network.num_addresses == 1 else network)
