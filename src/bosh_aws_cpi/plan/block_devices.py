@@ -15,6 +15,8 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
 EPHEMERAL_NAME: Final = "/dev/sdb"
+TYPES: Final = ("instance_type", "instance_type_fallbacks")
+"""The properties that have a part in what a type can't do."""
 _IN_STORE: Final = "ephemeral_disk.use_instance_storage"
 _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
 _FIRST_RAW: Final = {"hvm": "/dev/xvdba", "paravirtual": "/dev/sdc"}
@@ -123,7 +125,7 @@ def _of_instance_store(
         name = key.removeprefix("ephemeral_disk.")
         if not facts.store_disks:
             text = f"{name} requested for instance type '{facts.name}' that does not have instance storage"
-            yield Problem(key, text)
+            yield Problem(key, text, TYPES)
     if is_used and facts.store_is_nvme:
         # EC2 API reference, BlockDeviceMapping: including NVMe instance store volumes "has no effect".
         text = (
@@ -132,7 +134,7 @@ def _of_instance_store(
             "raw_instance_storage gives the disks to the VM's jobs, ephemeral_disk.use_root_disk puts the "
             "agent's data on the root disk"
         )
-        yield Problem(_IN_STORE, text)
+        yield Problem(_IN_STORE, text, TYPES)
 
 
 def _root(

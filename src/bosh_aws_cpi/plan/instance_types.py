@@ -1,5 +1,7 @@
 """Facts about instance types without a call to EC2."""
 
+from collections.abc import Iterable
+
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import type_table
@@ -68,6 +70,22 @@ def default_ephemeral_gib(facts: InstanceTypeFacts, *, is_store_raw: bool = Fals
     if is_store_raw or is_later or family not in _STORE_FAMILIES:
         return DEFAULT_EPHEMERAL_GIB
     return _D2_GIB if family == "d2" else facts.store_gib or DEFAULT_EPHEMERAL_GIB
+
+
+def check_common_architecture(types: Iterable[InstanceTypeFacts]) -> None:
+    """Check that some AMI can run on each of a VM's types, if the AMI is not known.
+
+    Raises:
+        CloudError: None can.
+    """
+    known = [facts for facts in types if facts.architectures]
+    first = known[0] if known else None
+    for other in known:
+        if first is not None and not first.architectures & other.architectures:
+            mine, its = (" and ".join(sorted(each.architectures)) for each in (other, first))
+            raise CloudError(
+                f"type '{other.name}' runs {mine}, but '{first.name}' runs {its}: no stemcell fits both"
+            )
 
 
 def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:

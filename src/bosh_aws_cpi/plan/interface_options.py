@@ -13,7 +13,7 @@ from bosh_aws_cpi.properties.network import (
     EnaExpress,
     NetworkCloudProperties,
 )
-from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.types import Problem, PropertyError
 
 
 def merged(group: str, members: Mapping[str, NetworkCloudProperties]) -> Json:
@@ -64,9 +64,10 @@ def check(plans: Sequence[NicPlan]) -> None:
         CloudError: EC2 would refuse them.
     """
     if card := plans[0].card_index:
-        raise CloudError(
+        raise PropertyError(
+            f"networks.{plans[0].networks[0]}.cloud_properties.network_card_index",
             f"network_card_index {card} of network '{plans[0].networks[0]}': a VM's first interface must be "
-            "on network card 0. Remove network_card_index, or put another network first"
+            "on network card 0. Remove network_card_index, or put another network first",
         )
     adapters = [plan for plan in plans if "InterfaceType" in plan.options]
     for one, other in combinations(adapters, 2):

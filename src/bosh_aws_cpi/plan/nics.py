@@ -10,6 +10,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, Vip
 from bosh_aws_cpi.plan import interface_options
 from bosh_aws_cpi.properties.network import Network
+from bosh_aws_cpi.properties.types import PropertyError
 from bosh_aws_cpi.properties.vm import HELP
 
 _OF_ATTACHMENTS = ("NetworkCardIndex", "EnaSrdSpecification")
@@ -164,9 +165,10 @@ def _check_fallbacks(networks: Mapping[str, Network]) -> None:
     """
     for name, network in networks.items():
         if network.cloud_properties.subnet_fallbacks and are_created_first(networks):
-            raise CloudError(
+            raise PropertyError(
+                f"networks.{name}.cloud_properties.subnet_fallbacks",
                 f"networks.{name}.cloud_properties.subnet_fallbacks is for VMs with a single network besides "
-                "a vip network: remove it, or use a network without it for VMs with several networks"
+                "a vip network: remove it, or use a network without it for VMs with several networks",
             )
 
 
@@ -209,10 +211,11 @@ def _subnet(group: str, names: Sequence[str], members: Sequence[Network]) -> str
     if len(subnets) == 1:
         return subnets[0]
     shown = [f"'{name}' has {one or 'no subnet'}" for name, one in zip(names, given, strict=True)]
-    raise CloudError(
+    raise PropertyError(
+        f"networks.{names[0]}.cloud_properties.subnet" if len(names) == 1 else "networks",
         f"Networks in nic_group '{group}' have different subnet ids: {', '.join(subnets)} or probably "
         "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
-        f"Network {', '.join(shown)}: set subnet in the networks' cloud_properties"
+        f"Network {', '.join(shown)}: set subnet in the networks' cloud_properties",
     )
 
 

@@ -118,6 +118,19 @@ class Problem(Record):
     beside: tuple[str, ...] = ()
 
 
+class PropertyError(CloudError):
+    """A property is wrong.
+
+    Args:
+        key: As in `Problem`.
+        message: The message.
+    """
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+
+
 def refuse(problems: Iterable[Problem]) -> None:
     """Refuse what has a problem; `cpi check` lists all problems.
 
@@ -144,12 +157,13 @@ class Review:
 
         Args:
             key: The property to blame.
-            step: Raises a CloudError if it refuses them.
+            step: Raises a CloudError if it refuses them; a `PropertyError` names the property to blame.
         """
         try:
             return step()
         except CloudError as error:
-            self.problems.append(Problem(key, error.message))
+            to_blame = error.key if isinstance(error, PropertyError) else key
+            self.problems.append(Problem(to_blame, error.message))
             return None
 
     def ignore(self, key: str, text: str) -> None:

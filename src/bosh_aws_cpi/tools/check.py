@@ -123,7 +123,7 @@ def findings(
     sizes, of_sizes = _sizes(files, account)
     files = files.replaced(sizes=sizes)
     known = {"director_uuid": _DIRECTOR, "stemcell": STEMCELL_WITHOUT_REGISTRY}
-    trial = Trial(files, config.replaced(aws=files.aws, **known), account, stemcells)
+    trial = Trial(files, config.replaced(aws=contents.usable(files.aws), **known), account, stemcells)
     found = [
         *of_sizes,
         *contents.findings(files, is_offline=account is None),

@@ -20,9 +20,9 @@ from bosh_aws_cpi.plan.instance_types import tabled_facts
 from bosh_aws_cpi.properties.types import Problem, mistakes
 from bosh_aws_cpi.properties.vm import REQUIRED, VmProperties
 from bosh_aws_cpi.records import EMPTY, Entity
-from bosh_aws_cpi.tools.checks.addresses import range_of
-from bosh_aws_cpi.tools.checks.bosh.models import VmResources
-from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.addresses import Range, range_of, ranges_of
+from bosh_aws_cpi.tools.checks.bosh.models import Compilation, VmResources
+from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, renamed, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -32,6 +32,7 @@ Networks = Mapping[str, tuple[Json, Node]]
 _OF_NETWORKS: Final = frozenset({"networks", "primary_ipv6", "security_groups", "zone_fallback"})
 """What can be wrong only with networks that are known."""
 _ZONE: Final = "availability_zone"
+_ANY_VIP: Final = "192.0.2.1"
 
 
 class Case(Entity):
@@ -74,6 +75,15 @@ class Case(Entity):
         variables = (key for key, node in self.properties.items() if node.has_variables)
         return frozenset([*variables, *of_networks, *self.unknown])
 
+    def remedy(self, key: str) -> str:
+        """How to give a required property that is there under another key; empty for others."""
+        entry = self._owner(key)
+        if key not in REQUIRED or key in self.properties:
+            return ""
+        if entry.child(key):
+            return f"Move {key} into cloud_properties"
+        return renamed(entry, "cloud_properties", Compilation.model_fields) if not entry.properties else ""
+
     @property
     def is_open(self) -> bool:
         """Whether any of the merged hashes may hold any property."""
@@ -81,7 +91,17 @@ class Case(Entity):
 
     def is_known(self, problem: Problem) -> bool:
         """Whether no property that has a part in a problem is open."""
-        return self.open.isdisjoint(key.partition(".")[0] for key in (problem.key, *problem.beside))
+        keys = (problem.key, *problem.beside)
+        networks = [found for key in keys if (found := self._network_of(key)) is not None]
+        others = {key.partition(".")[0] for key in keys if self._network_of(key) is None}
+        return self.open.isdisjoint(others) and not any(entry.has_variables for entry, _ in networks)
+
+    def _network_of(self, key: str) -> tuple[Node, str] | None:
+        """The entry and the rest of the key of a network's property; None for another property."""
+        for name, (_, entry) in self.networks.items():
+            if key.startswith(prefix := f"networks.{name}."):
+                return entry, key.removeprefix(prefix)
+        return None
 
     def blamed(self, key: str, text: str) -> Place:
         """The place of a property that has a part in a problem.
@@ -90,19 +110,28 @@ class Case(Entity):
             key: The property.
             text: The problem, which may quote one of the property's entries.
         """
-        for name, (_, entry) in self.networks.items():
-            if key.startswith(prefix := f"networks.{name}."):
-                return _named_in(entry.at(*key.removeprefix(prefix).split(".")), text).place
         top, *rest = key.split(".")
-        if top in self.properties:
-            return _named_in(self.properties[top].at(*rest), text).place
         if top == "aws":
             return Place(key)
-        if top == "networks":
-            return self.user.at(self.key).place
-        if top in REQUIRED:
-            return self.entries[0 if top == _ZONE else -1].at("cloud_properties").place
-        return self.properties.get("instance_type", self.user.at(self.key)).place
+        if (found := self._network_of(key)) is not None:
+            node, inner = found
+            return _named_in(node.at(*inner.split(".")), text).place
+        if top in self.properties:
+            return _named_in(self.properties[top].at(*rest), text).place
+        return self._absent(top).place
+
+    def _absent(self, top: str) -> Node:
+        """What lacks a property that is not there."""
+        if top == "networks" or (top in _OF_NETWORKS and self.key != "cloud_properties"):
+            return self.user.at(self.key)
+        if top in {*REQUIRED, *_OF_NETWORKS}:
+            return self._owner(top).at("cloud_properties")
+        return self.properties.get("instance_type", self.user.at(self.key))
+
+    def _owner(self, key: str) -> Node:
+        """The entry that should have a property: the az its zone, the VM type all others."""
+        entries = self.entries or [self.user]
+        return entries[0 if key == _ZONE else -1]
 
 
 def _named_in(node: Node, text: str) -> Node:
@@ -119,12 +148,13 @@ Question = tuple[Sequence[Node | None], Iterable[Case]]
 def of_deployment(files: Files) -> Iterator[Case]:
     """The requests for VMs that are certain: of instance groups, of the compilation, of create-env's VM."""
     for group in files.groups:
-        shown = f"instance group '{name_of(group)}'"
+        shown = f"instance group '{name_of(group)}'" if files.manifest is not None else ""
         yield from _of_user(files, group, shown, _networks_of(files, group), "networks")
     if (node := files.compilation) is not None:
         network = files.named("networks", node.get("network"))
         networks = [(node.at("network"), network)] if network is not None else []
-        yield from _of_user(files, node, "compilation", networks, "network")
+        shown = "compilation" if files.manifest is not None else ""
+        yield from _of_user(files, node, shown, networks, "network")
 
 
 def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
@@ -147,17 +177,17 @@ def _of_user(
     names = node.get("vm_extensions")
     found = [files.named("vm_extensions", each) for each in names.entries()] if names is not None else []
     extensions = [each for each in found if each is not None]
-    if extensions:
+    if shown and extensions:
         shown += " with vm_extensions " + ", ".join(f"'{name_of(each)}'" for each in extensions)
     for az in _azs(files, node):
         entries = [each for each in (az, own, *extensions) if each is not None] or [node]
         for documents in _together(files, networks, az):
-            yield Case(entries, node, key, f"for {shown}: ", documents, sized)
+            yield Case(entries, node, key, f"for {shown}: " if shown else "", documents, sized)
 
 
 def _azs(files: Files, node: Node) -> Sequence[Node | None]:
     """The azs of this CPI that a group or the compilation names; None for one that names none."""
-    azs = node.get("azs") or node.get("az")
+    azs = node.get("az" if node is files.compilation else "azs")
     if azs is None:
         return [None]
     named = [files.named("azs", each) for each in (azs.entries() if isinstance(azs.value, list) else [azs])]
@@ -173,7 +203,7 @@ def _together(files: Files, networks: Sequence[tuple[Node, Node]], az: Node | No
             if type_of(network) == "vip"
             else [subnet for each, subnet in files.subnets if each is network and _serves(subnet, az)]
         )
-        choices.append([_network(entry, network, subnet, index) for subnet in subnets])
+        choices.append([_network(files, entry, network, subnet, index) for subnet in subnets])
     if not choices or not all(choices):
         yield {}
         return
@@ -189,15 +219,15 @@ def _serves(subnet: Node, az: Node | None) -> bool:
 
 
 def _network(
-    entry: Node, network: Node, subnet: Node, index: int = 0
+    files: Files, entry: Node, network: Node, subnet: Node, index: int = 0
 ) -> tuple[str, tuple[Json, Node]] | None:
     """A network as create_vm gets it; None for an elastic IP that is not known."""
     kind, given = type_of(network), subnet.value.get("cloud_properties")
-    ips = entry.get("static_ips")
-    address = next((text_of(each) for each in ips.entries()), "") if ips is not None else ""
+    static: Sequence[Range] = ranges_of(entry.get("static_ips"))
+    address = str(static[0].networks[0][0]) if static and static[0].networks else ""
     if kind == "vip" and not address:
         return None
-    if kind == "manual":
+    if kind == "manual" and not files.is_for_create_env:
         address = address or _any_address(subnet, index)
     if network.get("managed") is not None and kind == "manual":  # create_network returns these
         groups = subnet.get("cloud_properties", "security_groups")
@@ -207,7 +237,7 @@ def _network(
         "ip": address,
         "nic_group": text_of(entry.get("nic_group")),
         "prefix": text_of(subnet.get("prefix")),
-        "cloud_properties": given if kind != "vip" else None,
+        "cloud_properties": given,
     }
     document = {key: value for key, value in values.items() if value}
     return name_of(network), (document, subnet)
@@ -235,9 +265,12 @@ def of_vms(files: Files) -> Iterator[Question]:
         for entry in (each for each in extensions if each not in used):
             together = [[each, entry] for each in _distinct(types)] or [[entry]]
             yield (entry, az), chain.from_iterable(_anywhere(files, az, each, entry) for each in together)
-        for network, subnet in _alone(files, az):
-            if types:
-                yield (subnet, az), (_vm(files, az, [each], (network, subnet), subnet) for each in types)
+        for network, subnet in _alone(files, az) if types else ():
+            yield (subnet, az), (_vm(files, az, [each], (network, subnet), subnet) for each in types)
+    for network in (each for each in files.lists["networks"] if type_of(each) == "vip"):
+        values = {"type": "vip", "ip": _ANY_VIP, "cloud_properties": network.value.get("cloud_properties")}
+        networks = {name_of(network): ({key: value for key, value in values.items() if value}, network)}
+        yield [network], [Case([], network, networks=networks, unknown=_OF_NETWORKS | {*REQUIRED})]
 
 
 def _distinct(types: Iterable[Node]) -> list[Node]:
@@ -252,26 +285,34 @@ def _distinct(types: Iterable[Node]) -> list[Node]:
 
 def _anywhere(files: Files, az: Node | None, entries: Sequence[Node], user: Node) -> Iterator[Case]:
     """The request for a VM in each subnet of an az."""
-    for place in _alone(files, az) or [None]:
+    places = _alone(files, az)
+    for place in places:
         yield _vm(files, az, entries, place, user)
+    if not places:
+        yield _vm(files, az, entries, None, user)
 
 
-def _alone(files: Files, az: Node | None) -> Sequence[tuple[Node, Node] | None]:
-    """The subnets for VMs of an az that may have no other network: those that delegate no prefixes."""
+def _alone(files: Files, az: Node | None) -> list[tuple[Node, Node]]:
+    """The subnets for VMs of an az that may have no other network: no prefixes, no later network card."""
     single = {"", "32", "128"}
     return [
         (network, subnet)
         for network, subnet in files.subnets
-        if _serves(subnet, az) and text_of(subnet.get("prefix")) in single
+        if _serves(subnet, az)
+        and text_of(subnet.get("prefix")) in single
+        and not text_of(subnet.get("cloud_properties", "network_card_index"))
     ]
 
 
 def _vm(
     files: Files, az: Node | None, entries: Sequence[Node], place: tuple[Node, Node] | None, user: Node
 ) -> Case:
-    named = _network(place[0], *place) if place is not None else None
+    named = _network(files, place[0], *place) if place is not None else None
     networks = dict([named]) if named is not None else {}
     unknown = set() if files.lists["vm_types"] and "vm_types" not in files.open_lists else {"instance_type"}
+    if user in files.lists["vm_extensions"]:  # another extension may be beside it
+        others = (each for each in files.lists["vm_extensions"] if each is not user)
+        unknown |= {key for each in others for key in each.properties} - user.properties.keys()
     if "azs" in files.open_lists:
         unknown.add(_ZONE)
     whole = [each for each in (az, *entries) if each is not None]
@@ -287,7 +328,7 @@ def of_managed(files: Files) -> Iterator[Case]:
     """The requests for the subnets of managed networks."""
     for network, subnet in files.subnets:
         if network.get("managed") is not None and type_of(network) == "manual":
-            yield Case([subnet], subnet)
+            yield Case([subnet], subnet, networks={name_of(network): ({}, subnet)})
 
 
 def sized_properties(files: Files, node: Node) -> tuple[Json, list[Finding]]:

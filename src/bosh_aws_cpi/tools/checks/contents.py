@@ -26,7 +26,7 @@ from bosh_aws_cpi.tools.checks.bosh.rules import (
     read_known,
     text_of,
 )
-from bosh_aws_cpi.tools.checks.cloud_config import Files
+from bosh_aws_cpi.tools.checks.cloud_config import Files, zones_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
@@ -62,6 +62,7 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
         yield from _of_document(files, document, is_offline=is_offline)
     yield from _of_configuration(files)
     yield from _of_others(files)
+    yield from _in_several_zones(files)
     yield from addresses.findings(files)
     for node in [*files.groups, *([files.compilation] if files.compilation is not None else [])]:
         yield from cases.sized_properties(files, node)[1]
@@ -97,18 +98,33 @@ def _of_configuration(files: Files) -> Iterator[Finding]:
     ]
     if key := aws.encryption.kms_key_arn:
         yield from property_values.of_kms_key(key, aws.region, Place("aws.kms_key_arn"))
-    try:
-        DiskDefaults.of(aws)
-        persistent(DiskProperties(), aws)
-    except CloudError as error:
+    if text := _wrong_defaults(aws):
         hashes = hashes[:1]
-        yield Finding(Severity.ERROR, error.message, "Correct the default in cpi.json")
+        yield Finding(Severity.ERROR, text, "Correct the default in cpi.json")
     for model, values, path in hashes:
         yield from property_values.of_configuration(model, values, path, aws.region)
     yield from _of_stemcells(aws)
     if aws.stemcell.overrides.get("tags") and not files.is_for_create_env:
         remedy = "Remove aws.stemcell.tags from cpi.json"
         yield Finding(Severity.ERROR, f"aws.stemcell.tags {TAGS_IGNORED}", remedy)
+
+
+def _wrong_defaults(aws: AwsConfig) -> str:
+    """What the CPI refuses of the configuration's disks; empty if nothing."""
+    try:
+        DiskDefaults.of(aws)
+        persistent(DiskProperties(), aws)
+    except CloudError as error:
+        return error.message
+    return ""
+
+
+def usable(aws: AwsConfig) -> AwsConfig:
+    """The configuration without what is wrong with it, so that each case does not say it again."""
+    if _wrong_defaults(aws):
+        aws = aws.replaced(default_root_disk={}, default_ephemeral_disk={}, default_persistent_disk={})
+    is_right = read_known(MetadataOptions, MetadataOptions.renamed(aws.metadata_options)) is not None
+    return aws if is_right else aws.replaced(metadata_options={})
 
 
 def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
@@ -138,6 +154,23 @@ def _of_others(files: Files) -> Iterator[Finding]:
         if files.cpi:
             severity = Severity.NOTE if files.own_azs else Severity.ERROR
         yield Finding(severity, what, remedy, others[0].at("cpi").place)
+
+
+def _in_several_zones(files: Files) -> Iterator[Finding]:
+    """Subnets whose azs have different zones."""
+    zones: dict[str, dict[str, Place]] = {}
+    for _, subnet in files.subnets:
+        node = subnet.get("cloud_properties", "subnet")
+        if node is None:
+            continue
+        for az in files.own_azs:
+            zone = text_of(az.properties.get("availability_zone"))
+            if zone.startswith(files.aws.region) and name_of(az) in (zones_of(subnet) or ()):
+                zones.setdefault(str(node.value), {})[zone] = node.place
+    for subnet_id, places in zones.items():
+        if len(places) > 1:
+            what = f"subnet '{subnet_id}' is used in several zones, {', '.join(places)}: it lies in one"
+            yield Finding(Severity.ERROR, what, "Use a subnet of each zone", [*places.values()][-1], "AWS")
 
 
 def _variables(documents: list[Document]) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from bosh_aws_cpi.config.loading import content
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
-from bosh_aws_cpi.records import EMPTY, Entity, Record
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.yaml_loading import Places, loaded
 from bosh_aws_cpi.tools.findings import Place
 
@@ -59,8 +59,8 @@ class Document(Record):
         return Node(self, (), "", self.value)
 
 
-class Node(Entity):
-    """A value in a document.
+class Node(Record):
+    """A value in a document; two of them are equal if they are the same place.
 
     Attributes:
         document: The document.
@@ -73,6 +73,12 @@ class Node(Entity):
     route: Route
     path: str
     value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and self.document is other.document and self.route == other.route
+
+    def __hash__(self) -> int:
+        return hash(self.route)
 
     @property
     def place(self) -> Place:

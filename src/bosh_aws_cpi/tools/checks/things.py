@@ -43,13 +43,7 @@ def of_vm(
         if vm.availability_zone not in zones:
             zones = ask("zones", lambda: subnets.zones(clients.ec2)) or zones
         yield from _offers(vm, offered, zones, types, aws.region)
-    for key, kind, listing in (
-        ("key_name", "key pair", lambda: instances.key_pairs(clients.ec2)),
-        ("iam_instance_profile", "instance profile", lambda: instances.instance_profiles(clients.iam)),
-    ):
-        own, default = getattr(vm, key), getattr(aws, f"default_{key}")
-        if (name := own or default) and not (own and name_in_arn(own)):
-            yield from _judged(key if own else f"aws.default_{key}", kind, name, ask(key, listing), vm)
+    yield from _named(vm, aws, clients, ask)
     if name := vm.placement_group:
         groups = ask("placement_group", lambda: placement_groups.by_name(clients.ec2))
         yield from _judged("placement_group", "placement group", name, groups, vm, _has_partition)
@@ -69,22 +63,35 @@ def of_vm(
         yield from of_key(encryption, clients, ask)
 
 
+def _named(vm: VmProperties, aws: AwsConfig, clients: CommandClients, ask: Ask) -> Found:
+    """Key pair and instance profile: the VM's own, or else the configuration's."""
+    for key, kind, listing in (
+        ("key_name", "key pair", lambda: instances.key_pairs(clients.ec2)),
+        ("iam_instance_profile", "instance profile", lambda: instances.instance_profiles(clients.iam)),
+    ):
+        own, default = getattr(vm, key), getattr(aws, f"default_{key}")
+        if (name := own or default) and not (own and name_in_arn(own)):
+            yield from _judged(key if own else f"aws.default_{key}", kind, name, ask(key, listing), vm)
+
+
 def _groups(ids: Collection[str], vpc_id: str, clients: CommandClients, ask: Ask) -> Found:
     """Security groups that are named by id: one of another VPC must be associated with the VM's."""
     found = ask("security_groups", lambda: firewalls.groups_by_id(clients.ec2, ids))
-    others = [each.group_id for each in (found or {}).values() if each.vpc_id != vpc_id]
+    if found is None:
+        return
+    others = [each.group_id for each in found.values() if each.vpc_id != vpc_id]
     states = (
         ask("security_groups", lambda: firewalls.group_associations(clients.ec2, others)) if others else {}
     )
-    for group_id in ids if found is not None else ():
+    for group_id in ids:
         state = "associated" if states is None else states.get((group_id, vpc_id), "not associated")
         if group_id not in found:
             text = f"there is no security group '{group_id}'. Correct its id"
         elif group_id in others and state != "associated":
             text = (
                 f"security group '{group_id}' is of VPC '{found[group_id].vpc_id}', and {state} with "
-                f"'{vpc_id}'. Use a group of that VPC, or associate it (aws ec2 associate-security-group-vpc; "
-                "neither default groups nor default VPCs)"
+                f"'{vpc_id}'. Use a group of that VPC, or associate it (aws ec2 "
+                "associate-security-group-vpc; neither default groups nor default VPCs)"
             )
         else:
             continue

@@ -26,6 +26,7 @@ from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork
+from bosh_aws_cpi.properties.network import NetworkCloudProperties
 from bosh_aws_cpi.properties.types import Problem, Review
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tools.checks import cases, things
@@ -72,8 +73,13 @@ class Trial:
             (cases.of_disks, self._disk),
             (cases.of_managed, self._network),
         ):
+            seen: set[object] = set()
             for case in of_method(self._files):
-                yield from _findings(case, run(case), ())
+                for each in _findings(case, run(case), ()):
+                    which = (each.place and each.place.identity, each.what.removeprefix(case.shown))
+                    if which not in seen:
+                        seen.add(which)
+                        yield each
         yield from self._of_any()
 
     def _of_any(self) -> Iterator[Finding]:
@@ -112,8 +118,7 @@ class Trial:
         documents = {name: document for name, (document, _) in case.networks.items()}
         asked = repr((case.cloud_properties, documents, sorted(case.open)))
         if asked not in self._known:
-            is_readable = not case.is_open and read_known(VmProperties, case.cloud_properties) is not None
-            found = self._tried(case.cloud_properties, documents) if is_readable else []
+            found = self._tried(case.cloud_properties, documents) if _is_readable(case, documents) else []
             self._known[asked] = [each for each in dict.fromkeys(found) if case.is_known(each[1])]
         return self._known[asked]
 
@@ -225,7 +230,11 @@ class Trial:
             if vpc is not None:
                 existing = answers("range", lambda: subnets.of_vpc(account.clients.ec2, vpc.vpc_id)) or []
                 review.attempt("range", lambda: request.ranges(vpc, existing, ()))
-        return _refused(review)
+        (name,) = case.networks
+        return [
+            (severity, each.replaced(key=f"networks.{name}.{each.key}"), by)
+            for severity, each, by in _refused(review)
+        ]
 
     def _stemcells(self, account: Account) -> Iterator[Finding]:
         """Look up the stemcells' AMIs."""
@@ -235,6 +244,16 @@ class Trial:
             self._images += [found] if found is not None else []
             yield from (Finding(Severity.ERROR, each.text, source=_AWS) for each in problems)
         self._images = self._images or [UNKNOWN_IMAGE]
+
+
+def _is_readable(case: Case, documents: Json) -> bool:
+    """Whether nothing has a wrong type, which is said of the file's form."""
+    of_networks = (each["cloud_properties"] for each in documents.values() if "cloud_properties" in each)
+    return (
+        not case.is_open
+        and read_known(VmProperties, case.cloud_properties) is not None
+        and all(read_known(NetworkCloudProperties, each) is not None for each in of_networks)
+    )
 
 
 def _refused(review: Review) -> Found:
@@ -257,4 +276,5 @@ def _findings(case: Case, found: Found, fixed: Sequence[Node]) -> Iterator[Findi
             own = [places[0]] if any(each.holds(places[0]) for each in fixed) else []
             places = [*own, *(place for place in places if fixed[0].holds(place) or not place.file)]
         if places:
-            yield Finding(severity, f"{case.shown}{problem.text}", "", places[0], source)
+            remedy = case.remedy(problem.key)
+            yield Finding(severity, f"{case.shown}{problem.text}", remedy, places[0], source)

@@ -112,13 +112,17 @@ def test_networks_of_a_vm(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "path", "words"),
     [
-        ({"interface_type": "efa"}, "a network card can have only one Elastic Fabric Adapter"),
-        ({"network_card_index": 1}, "first interface must be on network card 0"),
+        ({"interface_type": "efa"}, f"{AT_WORKER}/networks", "only one Elastic Fabric Adapter"),
+        (
+            {"network_card_index": 1},
+            "networks/default/subnets/0/cloud_properties/network_card_index",
+            "first interface must be on network card 0",
+        ),
     ],
 )
-def test_interfaces_of_a_vm(check: Check, options: dict[str, Any], words: str) -> None:
+def test_interfaces_of_a_vm(check: Check, options: dict[str, Any], path: str, words: str) -> None:
     """Interfaces that no instance type can have together are errors, if a VM has them."""
     subnet = CONFIG["networks"][0]["subnets"][0]
     properties = {**subnet["cloud_properties"], **options}
@@ -129,14 +133,14 @@ def test_interfaces_of_a_vm(check: Check, options: dict[str, Any], words: str) -
     assert check(config) == []
     group = {**MANIFEST["instance_groups"][1], "networks": [{"name": "default"}, {"name": "second"}]}
     (found,) = check(config, {"instance_groups": [group]})
-    assert (found.severity, found.path, words in found.text) == ("error", f"{AT_WORKER}/networks", True)
+    assert (found.severity, found.path, words in found.text) == ("error", path, True)
 
 
 def test_zone_fallback(check: Check) -> None:
     """VMs that may leave their zone need a network with subnets in others, also those that compile."""
     config = changed(CONFIG, ("vm_types", 0, "cloud_properties", "zone_fallback"), value=True)
     found = check(config, MANIFEST)
-    assert {each[:2] for each in found} == {("error", f"{AT_WEB}/networks"), ("error", "compilation/network")}
+    assert {each[:2] for each in found} == {("error", "vm_types/default/cloud_properties/zone_fallback")}
     words = "zone_fallback needs subnet_fallbacks: network 'default' has none"
     assert all(words in each.text for each in found)
     properties = {"subnet": "subnet-1", "subnet_fallbacks": ["subnet-2"]}
@@ -144,11 +148,14 @@ def test_zone_fallback(check: Check) -> None:
     assert check({**config, "networks": [dynamic]}) == []
 
 
+IPV6 = "vm_types/default/cloud_properties/primary_ipv6"
+
+
 def test_primary_ipv6(check: Check) -> None:
     """A primary IPv6 address needs a network with IPv6 addresses."""
     route: Route = ("vm_types", 0, "cloud_properties", "primary_ipv6")
     found = {each.path: each.text for each in errors(check(changed(CONFIG, route, value=True), MANIFEST))}
-    assert "primary_ipv6 needs a manual network with an IPv6 address" in found[f"{AT_WEB}/networks"]
+    assert "primary_ipv6 needs a manual network with an IPv6 address" in found[IPV6]
 
 
 CLI = "bosh create-env"
@@ -172,7 +179,12 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
             "AWS",
         ),
         ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks", "CPI"),
-        ((*NET, "subnets", 0, "cloud_properties", "network_card_index"), 1, f"{AT_GROUP}/networks", "CPI"),
+        (
+            (*NET, "subnets", 0, "cloud_properties", "network_card_index"),
+            1,
+            f"{AT_NET}/subnets/0/cloud_properties/network_card_index",
+            "CPI",
+        ),
     ],
 )
 def test_create_env(check: Check, route: Route, value: Any, path: str, source: str) -> None:

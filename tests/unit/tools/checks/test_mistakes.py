@@ -110,7 +110,13 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
             SUBNET,
             "range. Move it down: it stands beside subnets",
         ),
-        ("error", "{subnet: subnet", "{subnet_id: subnet", IN_SUBNET, "cloud_properties.subnet"),
+        (
+            "error",
+            "{subnet: subnet",
+            "{subnet_id: subnet",
+            IN_SUBNET,
+            "set subnet in the networks' cloud_properties",
+        ),
         ("error", f"cloud_properties: {{subnet: {SUBNET_ID}}}", f"subnet: {SUBNET_ID}", SUBNET, "subnet"),
         (
             "error",

@@ -92,15 +92,18 @@ def test_part_of_a_subnet(check: Check) -> None:
 
 
 def test_extension(check: Check) -> None:
-    """What an extension contradicts in itself is an error; that it may not fit a VM type is none."""
+    """What an extension contradicts in itself is an error, and so is that it fits no VM type."""
     own = changed(yaml.safe_load(OWN), ("vm_extensions", 1), {"name": "more", "cloud_properties": {}})
     for disk, key in (({"type": "io1"}, ""), ({"size": 10_240, "iops": 9000}, "/iops")):
         config = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), disk)
         place = f"vm_extensions/more/cloud_properties/ephemeral_disk{key}"
         assert [each[:2] for each in check(config)] == [("error", place)]
-    for needs_more in ({"use_instance_storage": True}, {"iops": 9000}):
-        fit = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), needs_more)
-        assert check(fit) == []
+    stored = changed(
+        own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk", "use_instance_storage"), 1
+    )
+    (found,) = check(stored)
+    assert found[:2] == ("error", "vm_extensions/more/cloud_properties/ephemeral_disk/use_instance_storage")
+    assert check(changed(stored, (*OF_VM, "instance_type"), "m3.large")) == []
     assert check(changed(own, ("vm_extensions", 1, "cloud_properties"), {"placement_partition": 1})) == []
 
 
@@ -140,7 +143,7 @@ def test_extension_with_a_type(check: Check) -> None:
     """An extension that sets the type must fit that type, whatever else a VM has."""
     stored = {"name": "stored", "cloud_properties": {"raw_instance_storage": True}}
     config = {**yaml.safe_load(OWN), "vm_extensions": [stored]}
-    config["compilation"].pop("vm_extensions", None)
+    config = changed(config, (*OF_VM, "instance_type"), "m5d.large")
     assert check(config) == []
     route = ("vm_extensions", 0, "cloud_properties", "instance_type")
     assert [each[:2] for each in check(changed(config, route, "m5.large"))] == [
@@ -255,9 +258,9 @@ def test_once(check: Check) -> None:
 def test_security_groups(check: Check) -> None:
     """Without default security groups, each VM type or its network needs some; so does the compilation."""
     whole = yaml.safe_load(OWN)
-    missing = [("error", f"vm_types/{name}/cloud_properties") for name in ("default", "large")]
-    expected = [("error", "compilation/network"), *missing]
-    assert [each[:2] for each in check(whole, default_security_groups=[])] == expected
+    missing = {("error", f"vm_types/{name}/cloud_properties") for name in ("default", "large")}
+    expected = {("error", "compilation/network"), *missing}
+    assert {each[:2] for each in check(whole, default_security_groups=[])} == expected
     with_some = changed(whole, (*SUBNET, "cloud_properties", "security_groups"), ["web"])
     assert check(with_some, default_security_groups=[]) == []
     manifest = changed(MANIFEST, ("instance_groups", 0, "persistent_disk_type"), GONE)

@@ -138,6 +138,10 @@ def _options(wanted: WantedVm, facts: VmFacts, review: Review) -> list[LaunchOpt
         for name in properties.instance_types
         if (each := facts.types.get(name)) is not None
     }
+    if not facts.image.architecture:
+        known = [each for each, _ in types.values()]
+        key = "instance_type_fallbacks" if properties.instance_type_fallbacks else "instance_type"
+        review.attempt(key, lambda: instance_types.check_common_architecture(known))
     if types.keys() < {*properties.instance_types}:
         return []
     options = launch_options(properties, types)
