@@ -116,21 +116,6 @@ def by_id(client: "EC2Client", subnet_ids: Iterable[str]) -> dict[str, Subnet]:
     return {entry["SubnetId"]: _subnet(entry) for entry in found}
 
 
-def find_all(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]:
-    """DescribeSubnets, by id.
-
-    Raises:
-        CloudError: EC2 does not know one of them.
-    """
-    found = by_id(client, subnet_ids)
-    if missing := sorted(set(subnet_ids) - found.keys()):
-        raise CloudError(
-            f"Subnet not found: {', '.join(missing)}. "
-            "Check subnet and subnet_fallbacks in the networks' cloud_properties"
-        )
-    return found
-
-
 def of_vpc(client: "EC2Client", vpc_id: str) -> list[Subnet]:
     """DescribeSubnets: all subnets of a VPC, including those that the CPI did not create."""
     return _matching(client, exactly("vpc-id", vpc_id))

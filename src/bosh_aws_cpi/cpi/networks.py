@@ -124,17 +124,18 @@ def parse(config: CpiConfig, network: Json, call: str, review: Review) -> Networ
     """
     wish = parsed(ManagedNetwork, network, "network")
     review.problems += wish.problems()
-    tags = review.attempt("cloud_properties.tags", lambda: _tags(config, wish)) or {}
+    tags = review.attempt("cloud_properties.tags", lambda: _tags(config, wish, review)) or {}
     return NetworkRequest(wish, call, tags)
 
 
-def _tags(config: CpiConfig, wish: ManagedNetwork) -> dict[str, str]:
+def _tags(config: CpiConfig, wish: ManagedNetwork, review: Review) -> dict[str, str]:
     """The subnet's tags, without those of the call and the time.
 
     Raises:
         CloudError: EC2 would refuse them.
     """
-    own = tag_plan.of_request(tag_plan.checked(wish.cloud_properties.tags))
+    given = tag_plan.checked(wish.cloud_properties.tags)
+    own = tag_plan.of_request(given, warn=lambda text: review.ignore("cloud_properties.tags", text))
     mark = {tag_plan.NETWORK_TAG: "managed"}
     tags = {**config.aws.tags, **own, **tag_plan.of_origin(config.director_uuid), **mark}
     tag_plan.check_for_ec2({**tags, tag_plan.CALL_TAG: "", subnets.CREATED_TAG: ""})

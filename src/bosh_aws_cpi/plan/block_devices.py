@@ -5,7 +5,7 @@ from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import Encryption, Image, InstanceTypeFacts, gib
+from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
@@ -72,7 +72,8 @@ def planned(
         default = default_ephemeral_gib(facts, is_store_raw=properties.raw_instance_storage)
         size = default if merged.size is None else gib(merged.size)
         ephemeral = _device(EPHEMERAL_NAME, merged, size, encryptions["ephemeral_disk"][1])
-        problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin)
+        also = TYPES if merged.size is None else ()
+        problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin, also)
     raw = _raw_names(image, facts) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
     mapped = [] if facts.store_is_nvme else raw
@@ -107,7 +108,7 @@ def _of_instance_store(
     is_used = disk.use_instance_storage and not disk.use_root_disk
     if is_used and properties.raw_instance_storage:
         text = "ephemeral_disk.use_instance_storage and raw_instance_storage cannot both be true"
-        yield Problem(_IN_STORE, text)
+        yield Problem(_IN_STORE, text, ("raw_instance_storage",))
         return
     is_described = bool({"size", "type", "iops"} & disk.model_fields_set)
     if is_used and (is_described or defaults.ephemeral_encryption(disk).encrypted):
@@ -139,7 +140,7 @@ def _of_instance_store(
 
 def _root(
     own: RootDisk, image: Image, defaults: DiskDefaults, encryption: Encryption
-) -> tuple[Json, list[Problem], Iterator[Problem]]:
+) -> tuple[Json, list[Problem], list[Problem]]:
     """The device, what is ignored, and the problems."""
     disk, origin = defaults.root(own)
     limits = ebs.limits_of(disk.type)
@@ -157,7 +158,15 @@ def _root(
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     elif size is None:
         size = image.root_gib or None
-    return device, ignored, ebs.problems(_volume(disk, size), "root disk", origin)
+    problems = [*ebs.problems(_volume(disk, size), "root disk", origin)]
+    if own.size is not None and gib(own.size) < (least := image.root_gib):
+        # EC2 API reference, EbsBlockDevice: a volume is at least as large as its snapshot.
+        text = (
+            f"cloud_properties.root_disk.size is {own.size} MiB, but the stemcell's disk has {least} GiB: "
+            f"give at least {least * MIB_PER_GIB} MiB, or remove size"
+        )
+        problems.append(Problem("root_disk.size", text))
+    return device, ignored, problems
 
 
 def _device(name: str, disk: RootDisk | EphemeralDisk, size: int | None, encryption: Encryption) -> Json:

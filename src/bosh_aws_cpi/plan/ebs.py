@@ -156,27 +156,31 @@ class Origin(Record):
         return f" ({', '.join(said)})" if said else ""
 
 
-def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
-    """Why EBS would refuse a volume.
+def problems(volume: EbsVolume, what: str, origin: Origin, also: tuple[str, ...] = ()) -> Iterator[Problem]:
+    """Why EBS would refuse a volume: the first reason for each of its properties.
 
     Args:
         volume: The volume.
         what: What it is, for the message: "disk", "root disk".
         origin: Where its properties stand.
+        also: Other properties that have a part in it.
     """
-    refusal = next(_refusals(volume), None)
-    if refusal is None:
-        return
-    where, remedy = origin.path, origin.sources(refusal.beside)
-    if refusal.key in origin.inherited:
-        missing = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
-        own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in missing)
-        owner = "disk" if origin.path == "cloud_properties" else "VM"
-        where, remedy = origin.default_path, f"; give the {owner} its own {own}"
-    text = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
-    names = (refusal.key, *refusal.beside)
-    to_blame = next((name for name in names if name not in origin.inherited), refusal.key)
-    yield Problem(f"{origin.path}.{to_blame}".removeprefix("cloud_properties."), text)
+    path = f"{origin.path}.".removeprefix("cloud_properties.")
+    first: dict[str, Refusal] = {}
+    for refusal in _refusals(volume):
+        first.setdefault(refusal.key, refusal)
+    for refusal in first.values():
+        where, remedy = origin.path, origin.sources(refusal.beside)
+        if refusal.key in origin.inherited:
+            missing = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
+            own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in missing)
+            owner = "disk" if origin.path == "cloud_properties" else "VM"
+            where, remedy = origin.default_path, f"; give the {owner} its own {own}"
+        text = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
+        names = [refusal.key, *refusal.beside]
+        names.sort(key=lambda name: name in origin.inherited)
+        to_blame, *beside = (f"{path}{name}" for name in names)
+        yield Problem(to_blame, text, (*beside, *also))
 
 
 def snapshot_problems(
@@ -210,7 +214,10 @@ def snapshot_problems(
 
 
 def _refusals(volume: EbsVolume) -> Iterator[Refusal]:
-    """Why EBS would refuse a volume, beginning with what rules out the most; only the first is sure."""
+    """Why EBS would refuse a volume, beginning with what rules out the most.
+
+    Of those of one property, only the first is sure.
+    """
     name, limits = volume.type, volume.limits
     has_iops = volume.iops is not None or volume.iops_per_gib is not None
     if volume.throughput is not None and not limits.takes_throughput:

@@ -185,7 +185,11 @@ def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
 
 
 def of_disk(
-    name: str | None, tags: object, director_uuid: str | None, common: Mapping[str, str]
+    name: str | None,
+    tags: object,
+    director_uuid: str | None,
+    common: Mapping[str, str],
+    warn: Callable[[str], None] = _warn,
 ) -> dict[str, str]:
     """The tags of a new disk, without its call's: those of its cloud properties, and its origin.
 
@@ -194,13 +198,14 @@ def of_disk(
         tags: The cloud property ``tags``, without those with which the Director shows that it uses a disk.
         director_uuid: The UUID of the request's Director; None when the request has none.
         common: ``aws.tags``; all others win.
+        warn: Gets a warning that names tags which are left out.
 
     Raises:
         CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
     """
     found = {
         **common,
-        **of_request({"Name": name or None, **checked(tags)}, denied=DISK_METADATA),
+        **of_request({"Name": name or None, **checked(tags)}, denied=DISK_METADATA, warn=warn),
         **of_origin(director_uuid),
     }
     check_for_ec2({**found, CALL_TAG: ""})

@@ -122,13 +122,17 @@ class PropertyError(CloudError):
     """A property is wrong.
 
     Args:
-        key: As in `Problem`.
-        message: The message.
+        problem: Which, and why.
     """
 
-    def __init__(self, key: str, message: str) -> None:
-        super().__init__(message)
-        self.key = key
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.text)
+        self.problem = problem
+
+
+def problem_of(error: CloudError, key: str) -> Problem:
+    """The problem that an error is about; it blames this property, unless it names another one."""
+    return error.problem if isinstance(error, PropertyError) else Problem(key, error.message)
 
 
 def refuse(problems: Iterable[Problem]) -> None:
@@ -162,13 +166,12 @@ class Review:
         try:
             return step()
         except CloudError as error:
-            to_blame = error.key if isinstance(error, PropertyError) else key
-            self.problems.append(Problem(to_blame, error.message))
+            self.problems.append(problem_of(error, key))
             return None
 
-    def ignore(self, key: str, text: str) -> None:
-        """Note a property that has no effect."""
-        self.ignored.append(Problem(key, text))
+    def ignore(self, key: str, text: str, *beside: str) -> None:
+        """Note a property that has no effect, because of those beside it."""
+        self.ignored.append(Problem(key, text, beside))
 
     def accept(self, plan: Value | None) -> Value:
         """The plan, which is there if there is no problem; what is ignored is logged.

@@ -89,14 +89,22 @@ def parse(config: CpiConfig, size: int, cloud_properties: Json, review: Review) 
     review.problems += own.problems()
     properties, origin, default = persistent(own, config.aws)
     volume = ebs.of_disk(properties, size_gib)
-    if not review.problems:
-        review.problems += ebs.problems(volume, "disk", origin)
-    name, given, common = properties.name, properties.tags, config.aws.tags
-    tags = review.attempt("tags", lambda: tag_plan.of_disk(name, given, config.director_uuid, common)) or {}
+    review.problems += ebs.problems(volume, "disk", origin)
+    tags = review.attempt("tags", lambda: _tags(config, properties, review)) or {}
     encryption = properties.encryption(default)
     if why := properties.unused_key(encryption):
-        review.ignore("kms_key_arn", f"Ignored: cloud_properties.kms_key_arn, which {why}")
+        review.ignore("kms_key_arn", f"Ignored: cloud_properties.kms_key_arn, which {why}", "encrypted")
     return WantedDisk(properties, volume, encryption, tags)
+
+
+def _tags(config: CpiConfig, properties: DiskProperties, review: Review) -> dict[str, str]:
+    return tag_plan.of_disk(
+        properties.name,
+        properties.tags,
+        config.director_uuid,
+        config.aws.tags,
+        lambda text: review.ignore("tags", text),
+    )
 
 
 def snapshot_problems(cloud: Cloud, wanted: WantedDisk, ask: Ask = ask_now) -> Iterator[Problem]:

@@ -3,12 +3,18 @@
 from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
+from botocore.exceptions import ClientError
+
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import has_code, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.unanswered import is_error_of_aws
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.properties.types import Problem
-from bosh_aws_cpi.tools.asking import RETRIES, Asker
+from bosh_aws_cpi.properties.types import Problem, problem_of
+from bosh_aws_cpi.tools.asking import RETRIES, Asker, speaks_of_keys
 from bosh_aws_cpi.tools.checks.documents import variables_in
 from bosh_aws_cpi.tools.findings import Finding
 
@@ -67,13 +73,15 @@ class Account:
     def __init__(self, aws: AwsConfig) -> None:
         self.clients = _Clients(aws.replaced(max_retries=RETRIES), CallStatistics())
         self._asker = Asker(aws)
+        self._listings: dict[str, Any] = {}
 
     def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
-        """Make a lookup; without an answer if AWS refuses it, or does not answer.
+        """Make a lookup; without an answer if AWS does not allow it, or does not answer.
 
         Args:
             key: The property that names what is looked up.
-            look_up: Calls AWS. Its CloudError says that something is missing, or can't be used.
+            look_up: Calls AWS. Its CloudError says that something is missing, or can't be used; so does
+                another error of AWS.
 
         Returns:
             The answer, and that error as a problem.
@@ -86,13 +94,25 @@ class Account:
             try:
                 return look_up(), []
             except CloudError as error:
-                return None, [Problem(key, error.message)]
+                return None, [problem_of(error, key)]
+            except ClientError as error:
+                is_unable = has_code(error, UNAUTHORIZED) or is_transient(error) or speaks_of_keys(error)
+                if is_unable or not is_error_of_aws(error):
+                    raise
+                return None, [Problem(key, explained(error))]
 
+        named = (service for name, service in _SERVICES.items() if name in key.split("."))
         try:
-            service = _SERVICES.get(key.rpartition(".")[2], "ec2")
-            return self._asker.ask(key, attempt, service) or (None, [])
+            return self._asker.ask(key, attempt, next(named, "ec2")) or (None, [])
         except _UnknownError:
             return None, []
+
+    def listing(self, what: str, look_up: Callable[[], Answer]) -> Answer | None:
+        """What AWS says of all things of a kind; None without an answer."""
+        if what not in self._listings:
+            self._listings[what] = self.ask(what, look_up)[0]
+        found: Answer | None = self._listings[what]
+        return found
 
     def not_checked(self) -> list[Finding]:
         """What AWS did not answer.

@@ -6,19 +6,18 @@ deployment_plan/merged_cloud_properties.rb). Of a manifest for `bosh create-env`
 its only subnet.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import Final
 
 from pydantic import ValidationError
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan import vm_sizes
-from bosh_aws_cpi.plan.instance_types import tabled_facts
 from bosh_aws_cpi.properties.types import Problem, mistakes
-from bosh_aws_cpi.properties.vm import REQUIRED, VmProperties
+from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED, VmProperties
 from bosh_aws_cpi.records import EMPTY, Entity
 from bosh_aws_cpi.tools.checks.addresses import Range, range_of, ranges_of
 from bosh_aws_cpi.tools.checks.bosh.models import Compilation, VmResources
@@ -29,10 +28,15 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Networks = Mapping[str, tuple[Json, Node]]
 """By name: what create_vm gets, and what has the cloud properties."""
-_OF_NETWORKS: Final = frozenset({"networks", "primary_ipv6", "security_groups", "zone_fallback"})
-"""What can be wrong only with networks that are known."""
 _ZONE: Final = "availability_zone"
+_OF_NETWORKS: Final = frozenset(
+    {"networks", "primary_ipv6", "security_groups", "zone_fallback", "aws.default_security_groups"}
+    | {"advertised_routes", "elbs", "lb_target_groups"}
+)
+"""What can be wrong only with networks that are known: these must be in their VPC."""
 _ANY_VIP: Final = "192.0.2.1"
+MOST_VMS: Final = 20
+"""The number of VM types of different kinds with which an extension or a subnet is tried."""
 
 
 class Case(Entity):
@@ -41,20 +45,24 @@ class Case(Entity):
     Attributes:
         entries: What has its cloud properties, in the order in which they are merged.
         user: Who asks for it: an instance group, the compilation, or one of the entries.
+        owner: The entry that lacks what none of them has.
         key: The user's key that is to blame for networks that don't fit each other.
         shown: Who asks for it, for messages; empty if nobody is known to do so.
         networks: Its networks; none for a disk, or if they are not known.
+        tags: The tags of the manifest, if there are any.
         sized: The cloud properties that the CPI chooses for ``vm_resources``.
         unknown: The properties that something else may set.
     """
 
     entries: Sequence[Node]
     user: Node
+    owner: Node
     key: str = "cloud_properties"
     shown: str = ""
     networks: Networks = EMPTY
+    tags: Node | None = None
     sized: Mapping[str, object] = EMPTY
-    unknown: frozenset[str] = frozenset()
+    unknown: Collection[str] = ()
 
     @cached_property
     def properties(self) -> dict[str, Node]:
@@ -67,13 +75,79 @@ class Case(Entity):
         known = {key: each.value for key, each in self.properties.items() if not each.has_variables}
         return {**self.sized, **known}
 
-    @cached_property
-    def open(self) -> frozenset[str]:
-        """The properties that are not known, because they are variables, or something else sets them."""
-        open_networks = any(entry.has_variables or entry.is_open for _, entry in self.networks.values())
-        of_networks = _OF_NETWORKS if open_networks or not self.networks else frozenset()
-        variables = (key for key, node in self.properties.items() if node.has_variables)
-        return frozenset([*variables, *of_networks, *self.unknown])
+    def is_known(self, problem: Problem) -> bool:
+        """Whether all that has a part in a problem is known: no variable, and nothing else may set it."""
+        networks = [entry for _, entry in self.networks.values()]
+        is_open = not networks or any(entry.has_variables or entry.is_open for entry in networks)
+        for key in _parts(problem):
+            whole, _ = self._network(key) or (self.properties.get(_top(key)), "")
+            if _top(key) in self.unknown or (is_open and _top(key) in _OF_NETWORKS):
+                return False
+            if whole is not None and whole.has_variables:
+                return False
+        return True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any of the merged hashes may hold any property."""
+        return any(entry.is_open for entry in self.entries)
+
+    def is_local(self, problem: Problem) -> bool:
+        """Whether a problem may be absent in another subnet or az."""
+        of_az = {key for key, node in self.properties.items() if node.route[0] == "azs"}
+        tops = {*map(_top, _parts(problem))}
+        return not tops.isdisjoint(_OF_NETWORKS | of_az | {_ZONE}) or any(map(self._network, tops))
+
+    def is_within(self, problem: Problem, entry: Node) -> bool:
+        """Whether all that has a part in a problem stands in an entry."""
+        nodes = [self.node_of(key) for key in _parts(problem)]
+        return all(node is not None and node.is_within(entry) for node in nodes)
+
+    def node_of(self, key: str) -> Node | None:
+        """Where a property stands, or the nearest value around it; None if nothing has it."""
+        if (found := self._network(key)) is not None:
+            entry, inner = found
+            return entry.at(*_route(inner))
+        top, *rest = _route(key)
+        return self.properties[str(top)].at(*rest) if top in self.properties else None
+
+    def _network(self, key: str) -> tuple[Node, str] | None:
+        """The entry with a network's property, and its key there; None for another property."""
+        names = [name for name in self.networks if key.startswith(f"networks.{name}.")]
+        name = max(names, key=len, default="")
+        return (self.networks[name][1], key.removeprefix(f"networks.{name}.")) if names else None
+
+    def places(self, problem: Problem) -> list[Place]:
+        """The places of the properties that have a part in a problem, beginning with the one to blame.
+
+        An entry's own zone is to blame before the subnets of its az.
+        """
+        zone, parts = self.properties.get(_ZONE), _parts(problem)
+        if _ZONE in parts and zone is not None and zone.route[0] != "azs":
+            parts = (_ZONE, *parts)
+        return [self._place(key, problem.text) for key in parts]
+
+    def _place(self, key: str, text: str) -> Place:
+        """The place of a property; of a list or hash the entry that the text names, if it names one."""
+        if key.startswith("aws."):
+            return Place(key)
+        node = self.node_of(key)
+        if key == "tags" and len(_quoted(self.tags, text)) > len(_quoted(node, text)):
+            node = self.tags
+        named = _quoted(node, text)
+        return (named[0] if len(named) == 1 else node if node is not None else self._absent(key)).place
+
+    def _absent(self, key: str) -> Node:
+        """What lacks a property that nothing has."""
+        if key == "networks" or (key in _OF_NETWORKS and self.key != "cloud_properties"):
+            return self.user.at(self.key)
+        if key in {*REQUIRED, *_OF_NETWORKS}:
+            return self._owner(key).at("cloud_properties")
+        return self.properties.get("instance_type", self.user.at(self.key))
+
+    def _owner(self, key: str) -> Node:
+        """The entry that lacks a property: the az its zone."""
+        return self.entries[0] if key == _ZONE and self.entries else self.owner
 
     def remedy(self, key: str) -> str:
         """How to give a required property that is there under another key; empty for others."""
@@ -84,65 +158,36 @@ class Case(Entity):
             return f"Move {key} into cloud_properties"
         return renamed(entry, "cloud_properties", Compilation.model_fields) if not entry.properties else ""
 
-    @property
-    def is_open(self) -> bool:
-        """Whether any of the merged hashes may hold any property."""
-        return any(entry.is_open for entry in self.entries)
 
-    def is_known(self, problem: Problem) -> bool:
-        """Whether no property that has a part in a problem is open."""
-        keys = (problem.key, *problem.beside)
-        networks = [found for key in keys if (found := self._network_of(key)) is not None]
-        others = {key.partition(".")[0] for key in keys if self._network_of(key) is None}
-        return self.open.isdisjoint(others) and not any(entry.has_variables for entry, _ in networks)
-
-    def _network_of(self, key: str) -> tuple[Node, str] | None:
-        """The entry and the rest of the key of a network's property; None for another property."""
-        for name, (_, entry) in self.networks.items():
-            if key.startswith(prefix := f"networks.{name}."):
-                return entry, key.removeprefix(prefix)
-        return None
-
-    def blamed(self, key: str, text: str) -> Place:
-        """The place of a property that has a part in a problem.
-
-        Args:
-            key: The property.
-            text: The problem, which may quote one of the property's entries.
-        """
-        top, *rest = key.split(".")
-        if top == "aws":
-            return Place(key)
-        if (found := self._network_of(key)) is not None:
-            node, inner = found
-            return _named_in(node.at(*inner.split(".")), text).place
-        if top in self.properties:
-            return _named_in(self.properties[top].at(*rest), text).place
-        return self._absent(top).place
-
-    def _absent(self, top: str) -> Node:
-        """What lacks a property that is not there."""
-        if top == "networks" or (top in _OF_NETWORKS and self.key != "cloud_properties"):
-            return self.user.at(self.key)
-        if top in {*REQUIRED, *_OF_NETWORKS}:
-            return self._owner(top).at("cloud_properties")
-        return self.properties.get("instance_type", self.user.at(self.key))
-
-    def _owner(self, key: str) -> Node:
-        """The entry that should have a property: the az its zone, the VM type all others."""
-        entries = self.entries or [self.user]
-        return entries[0 if key == _ZONE else -1]
+def _parts(problem: Problem) -> tuple[str, ...]:
+    return (problem.key, *problem.beside)
 
 
-def _named_in(node: Node, text: str) -> Node:
-    """The entry of a list that a message quotes; the list if that is not certain."""
-    entries = node.entries() if isinstance(node.value, list) else []
-    found = [value for each in entries for value in (each.entries() or [each]) if f"'{value.value}'" in text]
-    return found[0] if len(found) == 1 else node
+def _top(key: str) -> str:
+    return key if key.startswith(("aws.", "networks.")) else key.partition(".")[0]
 
 
-Question = tuple[Sequence[Node | None], Iterable[Case]]
-"""Entries that must work together, and the requests that show that they do: one of these must succeed."""
+def _route(key: str) -> list[str | int]:
+    return [int(each) if each.isdecimal() else each for each in key.split(".")]
+
+
+def _quoted(node: Node | None, text: str) -> list[Node]:
+    """The values in a list or hash that a text quotes, or whose keys it quotes."""
+    entries = node.entries() if node is not None and isinstance(node.value, list | dict) else []
+    inner = [value for each in entries for value in (each.entries() or [each])]
+    return [
+        each
+        for each in inner
+        if any(f"{mark}{word}'" in text for mark in "'`" for word in (each.value, each.route[-1]))
+    ]
+
+
+Question = tuple[Node, Iterable[tuple[Node | None, Iterable[Iterable[Case]]]]]
+"""An entry, and for each of its azs the VMs that may have it, each with a request for every subnet.
+
+In each az one of the requests must succeed: a cloud config does not say what is used together. All of it must
+be read in this order.
+"""
 
 
 def of_deployment(files: Files) -> Iterator[Case]:
@@ -153,8 +198,7 @@ def of_deployment(files: Files) -> Iterator[Case]:
     if (node := files.compilation) is not None:
         network = files.named("networks", node.get("network"))
         networks = [(node.at("network"), network)] if network is not None else []
-        shown = "compilation" if files.manifest is not None else ""
-        yield from _of_user(files, node, shown, networks, "network")
+        yield from _of_user(files, node, "compilation", networks, "network")
 
 
 def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
@@ -182,7 +226,7 @@ def _of_user(
     for az in _azs(files, node):
         entries = [each for each in (az, own, *extensions) if each is not None] or [node]
         for documents in _together(files, networks, az):
-            yield Case(entries, node, key, f"for {shown}: " if shown else "", documents, sized)
+            yield Case(entries, node, own or node, key, shown, documents, files.tags, sized)
 
 
 def _azs(files: Files, node: Node) -> Sequence[Node | None]:
@@ -249,86 +293,92 @@ def _any_address(subnet: Node, index: int) -> str:
     return f"10.255.{index}.0" if whole is None or whole.version == 4 else f"fd00:0:0:0:{index}::"  # noqa: PLR2004 - IPv4
 
 
-def of_vms(files: Files) -> Iterator[Question]:
-    """The VM types, extensions and subnets of a cloud config, which does not say what is used together."""
+def of_vms(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Question]:
+    """The VM types, extensions and subnets that nothing is known to use.
+
+    Args:
+        files: The files.
+        facts: What is known of their instance types, by name.
+    """
     if files.is_for_create_env:
         return
     azs: Sequence[Node | None] = files.own_azs if files.lists["azs"] else [None]
     types, extensions = files.lists["vm_types"], files.lists["vm_extensions"]
-    used = {entry for case in of_deployment(files) for entry in (*case.entries, case.user)}
-    for az in azs:
-        for entry in (each for each in types if each not in used):
-            # An extension may set what the VM type lacks.
-            completing = [each for each in extensions if each.properties.keys() & {*REQUIRED}]
-            together = [[entry], *([entry, each] for each in completing)]
-            yield (entry, az), chain.from_iterable(_anywhere(files, az, each, entry) for each in together)
-        for entry in (each for each in extensions if each not in used):
-            together = [[each, entry] for each in _distinct(types)] or [[entry]]
-            yield (entry, az), chain.from_iterable(_anywhere(files, az, each, entry) for each in together)
-        for network, subnet in _alone(files, az) if types else ():
-            yield (subnet, az), (_vm(files, az, [each], (network, subnet), subnet) for each in types)
+    known = [*of_deployment(files)] if files.manifest is not None else []
+    used = {node for case in known for node in (*case.entries, *(each for _, each in case.networks.values()))}
+    kinds = [[each] for each in _kinds(types, facts)] or [[]]
+    unknown = {key for each in extensions for key in each.properties}  # which may be beside the entry
+    if "vm_types" in files.open_lists or not types:
+        unknown.add("instance_type")
+    if "azs" in files.open_lists:
+        unknown.add(_ZONE)
+    for entry in (each for each in types if each not in used):
+        yield entry, ((az, _vms(files, az, entry, [[entry]], unknown)) for az in azs)
+    needed = {partner for _, partner in NEEDS}
+    for entry in (each for each in extensions if each not in used):
+        vms = [[*kind, entry] for kind in kinds]
+        yield entry, ((az, _vms(files, az, entry, vms, unknown | needed)) for az in azs)
+    for place in files.subnets if types else ():
+        if place[1] not in used and _is_alone(place[1]):
+            serving = [az for az in azs if _serves(place[1], az)]
+            yield place[1], ((az, _vms(files, az, place[1], kinds, unknown, [place])) for az in serving)
     for network in (each for each in files.lists["networks"] if type_of(each) == "vip"):
         values = {"type": "vip", "ip": _ANY_VIP, "cloud_properties": network.value.get("cloud_properties")}
         networks = {name_of(network): ({key: value for key, value in values.items() if value}, network)}
-        yield [network], [Case([], network, networks=networks, unknown=_OF_NETWORKS | {*REQUIRED})]
+        case = Case([], network, network, networks=networks, unknown=_OF_NETWORKS | {*REQUIRED})
+        yield network, [(None, [[case]])]
 
 
-def _distinct(types: Iterable[Node]) -> list[Node]:
+def _kinds(types: Iterable[Node], facts: Mapping[str, InstanceTypeFacts]) -> list[Node]:
     """VM types, one of those that have the same properties, and instance types with the same facts."""
     found: dict[object, Node] = {}
     for each in types:
-        facts = tabled_facts(text_of(each.properties.get("instance_type")))
-        key = (frozenset(each.properties), facts and facts.replaced(name=""))
-        found.setdefault(key, each)
-    return list(found.values())
+        kind = facts.get(text_of(each.properties.get("instance_type")))
+        found.setdefault((frozenset(each.properties), kind and kind.replaced(name="")), each)
+    return [*found.values()][:MOST_VMS]
 
 
-def _anywhere(files: Files, az: Node | None, entries: Sequence[Node], user: Node) -> Iterator[Case]:
-    """The request for a VM in each subnet of an az."""
-    places = _alone(files, az)
-    for place in places:
-        yield _vm(files, az, entries, place, user)
+def _is_alone(subnet: Node) -> bool:
+    """Whether VMs in a subnet may have no other network: no prefixes, no later network card."""
+    is_first = not text_of(subnet.get("cloud_properties", "network_card_index"))
+    return text_of(subnet.get("prefix")) in {"", "32", "128"} and is_first
+
+
+def _vms(
+    files: Files,
+    az: Node | None,
+    entry: Node,
+    vms: Iterable[Sequence[Node]],
+    unknown: Collection[str],
+    places: Sequence[tuple[Node, Node]] = (),
+) -> Iterator[Iterator[Case]]:
+    """For each of the VMs, the requests for it in these subnets; without any, in all those of the az."""
+    found = places or [each for each in files.subnets if _serves(each[1], az) and _is_alone(each[1])]
+    open_keys = frozenset(unknown) - entry.properties.keys()
+    for own in vms:
+        merged = [each for each in (az, *own) if each is not None]
+        whole = Case(merged, entry, own[0] if own else entry, tags=files.tags, unknown=open_keys)
+        yield _in_subnets(files, whole, found)
+
+
+def _in_subnets(files: Files, case: Case, places: Sequence[tuple[Node, Node]]) -> Iterator[Case]:
+    for network, subnet in places:
+        if (named := _network(files, network, network, subnet)) is not None:
+            yield case.replaced(networks=dict([named]))
     if not places:
-        yield _vm(files, az, entries, None, user)
-
-
-def _alone(files: Files, az: Node | None) -> list[tuple[Node, Node]]:
-    """The subnets for VMs of an az that may have no other network: no prefixes, no later network card."""
-    single = {"", "32", "128"}
-    return [
-        (network, subnet)
-        for network, subnet in files.subnets
-        if _serves(subnet, az)
-        and text_of(subnet.get("prefix")) in single
-        and not text_of(subnet.get("cloud_properties", "network_card_index"))
-    ]
-
-
-def _vm(
-    files: Files, az: Node | None, entries: Sequence[Node], place: tuple[Node, Node] | None, user: Node
-) -> Case:
-    named = _network(files, place[0], *place) if place is not None else None
-    networks = dict([named]) if named is not None else {}
-    unknown = set() if files.lists["vm_types"] and "vm_types" not in files.open_lists else {"instance_type"}
-    if user in files.lists["vm_extensions"]:  # another extension may be beside it
-        others = (each for each in files.lists["vm_extensions"] if each is not user)
-        unknown |= {key for each in others for key in each.properties} - user.properties.keys()
-    if "azs" in files.open_lists:
-        unknown.add(_ZONE)
-    whole = [each for each in (az, *entries) if each is not None]
-    return Case(whole, user, networks=networks, unknown=frozenset(unknown))
+        yield case
 
 
 def of_disks(files: Files) -> Iterator[Case]:
     """The requests for disks, of each disk type."""
-    yield from (Case([each], each) for each in files.lists["disk_types"])
+    yield from (Case([each], each, each) for each in files.lists["disk_types"])
 
 
 def of_managed(files: Files) -> Iterator[Case]:
     """The requests for the subnets of managed networks."""
     for network, subnet in files.subnets:
         if network.get("managed") is not None and type_of(network) == "manual":
-            yield Case([subnet], subnet, networks={name_of(network): ({}, subnet)})
+            yield Case([subnet], subnet, subnet, networks={name_of(network): ({}, subnet)})
 
 
 def sized_properties(files: Files, node: Node) -> tuple[Json, list[Finding]]:

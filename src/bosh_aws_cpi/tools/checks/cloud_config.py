@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Final
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.records import Entity
 from bosh_aws_cpi.tools.checks.bosh.models import LISTS
@@ -75,12 +74,10 @@ class Files(Entity):
         return nodes[0] if nodes and not self.is_for_create_env else None
 
     @cached_property
-    def tags(self) -> Json:
-        """The manifest's tags, which the Director gives all of its VMs."""
+    def tags(self) -> Node | None:
+        """The manifest's tags, which the Director gives all of its VMs; None if they are not known."""
         node = self.manifest.root.get("tags") if self.manifest is not None else None
-        return (
-            node.value if node is not None and isinstance(node.value, dict) and not node.has_variables else {}
-        )
+        return None if node is None or node.has_variables or not isinstance(node.value, dict) else node
 
     @cached_property
     def groups(self) -> list[Node]:

@@ -9,16 +9,18 @@ value is not listed (API model, ListServiceQuotas).
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from typing import Final
 
 from bosh_aws_cpi.aws import instance_types, network_interfaces
 from bosh_aws_cpi.aws.network_interfaces import Held
+from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan.spread import MAX_RUNNING
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tag_names import VM_METADATA
-from bosh_aws_cpi.tools.checks import cases
+from bosh_aws_cpi.tools.checks import cases, things
 from bosh_aws_cpi.tools.checks.account import Account
 from bosh_aws_cpi.tools.checks.addresses import AnyNetwork, kept_by_aws, range_of, ranges_of, within
 from bosh_aws_cpi.tools.checks.bosh.rules import read_known, text_of
@@ -26,6 +28,8 @@ from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
+_FEW: Final = 10
+"""With fewer free addresses, a subnet gets a note."""
 _NAME: Final = re.compile(
     r"Running On-Demand (?P<demand>.+) instances|All (?P<spot>.+) Spot Instance Requests"
 )
@@ -65,17 +69,21 @@ def findings(files: Files, account: Account) -> Iterator[Finding]:
     """Compare what a deployment needs with what the account has."""
     if files.manifest is not None:
         yield from _quotas(files, account)
-    manual = [
-        (subnet, whole) for _, subnet in files.subnets if (whole := range_of(subnet.value.get("range")))
-    ]
-    ids = {str(subnet.at("cloud_properties", "subnet").value) for subnet, _ in manual}
-    held = (
-        account.ask("addresses", lambda: network_interfaces.held(account.clients.ec2, ids))[0]
-        if ids
-        else None
-    )
-    for subnet, whole in manual:
-        subnet_id = subnet.at("cloud_properties", "subnet").value
+    there, ec2 = things.subnets_of(account, files) or {}, account.clients.ec2
+    named = [(entry, each) for _, entry in files.subnets for each in _subnets(entry)]
+    known = [(entry, node, there[str(node.value)]) for entry, node in named if node.value in there]
+    manual = {
+        entry: (facts.subnet_id, whole)
+        for entry, node, facts in known
+        if (whole := range_of(entry.value.get("range"))) is not None
+    }
+    ids = {subnet_id for subnet_id, _ in manual.values()}
+    held = account.listing("addresses", partial(network_interfaces.held, ec2, ids)) if ids else None
+    for entry, node, facts in known:
+        yield from _of_subnet(node, facts)
+        if entry in manual:
+            yield from _of_range(entry.at("range"), manual[entry][1], facts)
+    for entry, (subnet_id, whole) in manual.items():
         others = [
             each
             for each in held or ()
@@ -83,9 +91,36 @@ def findings(files: Files, account: Account) -> Iterator[Finding]:
             and whole.overlaps(each.network)
             and not is_known(each, is_for_create_env=files.is_for_create_env)
         ]
-        yield from _static(subnet, others)
-        if not files.is_for_create_env and not subnet.at("reserved").has_variables:
-            yield from _unreserved(subnet, whole, others)
+        yield from _static(entry, others)
+        if not files.is_for_create_env and not entry.at("reserved").has_variables:
+            yield from _unreserved(entry, whole, others)
+
+
+def _subnets(entry: Node) -> Iterator[Node]:
+    """A network's subnet in AWS, and its fallbacks."""
+    for key in ("subnet", "subnet_fallbacks"):
+        node = entry.get("cloud_properties", key)
+        yield from node.texts() if node is not None else ()
+
+
+def _of_subnet(node: Node, facts: Subnet) -> Iterator[Finding]:
+    if facts.state != "available":
+        what = f"subnet '{facts.subnet_id}' is {facts.state}"
+        yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
+    if facts.free < _FEW and facts.range:
+        what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
+        yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
+
+
+def _of_range(node: Node, wanted: AnyNetwork, facts: Subnet) -> Iterator[Finding]:
+    """The range in the file must be that in AWS."""
+    there = [each for text in facts.ranges if (each := range_of(text)) is not None]
+    if there and wanted not in there:
+        is_part, ranges = any(within(wanted, whole) for whole in there), ", ".join(facts.ranges)
+        relation = "only a part of" if is_part else "not within"
+        what = f"{wanted} is {relation} subnet '{facts.subnet_id}', which has {ranges}"
+        remedy = f"Use {ranges}, and reserve what VMs must not get"
+        yield Finding(Severity.WARNING if is_part else Severity.ERROR, what, remedy, node.place, "AWS")
 
 
 def demand(files: Files) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
@@ -112,9 +147,8 @@ def demand(files: Files) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
 
 
 def _quotas(files: Files, account: Account) -> Iterator[Finding]:
-    names, clients = cases.instance_types(files), account.clients
-    types = account.ask("instance types", lambda: instance_types.types(clients.ec2, names))[0] or {}
-    quotas = account.ask("quotas", lambda: instance_types.quotas(clients.service_quotas))[0]
+    types = things.types_of(account, cases.instance_types(files))
+    quotas = account.listing("quotas", partial(instance_types.quotas, account.clients.service_quotas))
     if quotas is not None:
         vcpus = {name: each.vcpus for name, each in types.items()}
         for who, needed in demand(files):

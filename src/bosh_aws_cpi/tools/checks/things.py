@@ -1,88 +1,105 @@
 """What create_vm does not look up, because RunInstances says it: does it exist, and does it fit the VM?"""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
 from bosh_aws_cpi.aws import firewalls, instance_types, instances, kms_keys, placement_groups, subnets
-from bosh_aws_cpi.aws.instance_types import ACTIVE, Host, Reservation
+from bosh_aws_cpi.aws.instance_types import ACTIVE, Host, Reservation, TypeDetails
 from bosh_aws_cpi.aws.placement_groups import PlacementGroup
-from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.cpi.lookup import Ask
 from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
 from bosh_aws_cpi.log import counted
-from bosh_aws_cpi.model import Encryption
+from bosh_aws_cpi.model import Encryption, Subnet
 from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.property_values import is_no_zone, name_in_arn, near_existing, near_type
 from bosh_aws_cpi.tools.findings import Severity
 
 Found = Iterator[tuple[Severity, Problem]]
 _TO_COME: Final = frozenset({"assessing", "delayed", "payment-pending", "pending", "scheduled"})
 """States of a reservation that may become active (EC2's API model, CapacityReservation, State)."""
+_ZONE: Final = "availability_zone"
 
 
-def of_vm(
-    wanted: WantedVm, vpc_id: str, aws: AwsConfig, clients: CommandClients, ask: Ask, types: Collection[str]
-) -> Found:
+def of_vm(wanted: WantedVm, vpc_id: str, aws: AwsConfig, account: Account, types: Collection[str]) -> Found:
     """What is wrong with the things that a VM names.
 
     Args:
         wanted: The VM.
         vpc_id: Its VPC; empty if that is not known.
         aws: The configuration.
-        clients: AWS's clients.
-        ask: Makes a lookup.
+        account: The account.
         types: All instance types of the files, which are looked up together.
     """
-    vm = wanted.properties
-    offered = ask("offers", lambda: instance_types.offers(clients.ec2, types))
-    if offered is not None and vm.availability_zone:
-        zones = {zone for _, zone in offered}
-        if vm.availability_zone not in zones:
-            zones = ask("zones", lambda: subnets.zones(clients.ec2)) or zones
-        yield from _offers(vm, offered, zones, types, aws.region)
-    yield from _named(vm, aws, clients, ask)
+    vm, ec2 = wanted.properties, account.clients.ec2
+    yield from _offers(vm, account, types, aws.region)
+    yield from _named(vm, aws, account)
     if name := vm.placement_group:
-        groups = ask("placement_group", lambda: placement_groups.by_name(clients.ec2))
+        groups = account.listing("placement_group", partial(placement_groups.by_name, ec2))
         yield from _judged("placement_group", "placement group", name, groups, vm, _has_partition)
     if vm.capacity_reservation and (name := vm.capacity_reservation.id):
         key = "capacity_reservation.id"
-        reservations = ask(key, lambda: instance_types.reservations(clients.ec2))
+        reservations = account.listing(key, partial(instance_types.reservations, ec2))
         yield from _judged(key, "capacity reservation", name, reservations, vm, _reserves)
         if reservations and name in reservations and (doubt := _has_no_room(reservations[name])):
             yield Severity.WARNING, Problem(key, f"capacity reservation '{name}' {doubt}")
     if vm.dedicated_host and (name := vm.dedicated_host.id):
-        key = "dedicated_host.id"
-        hosts = ask(key, lambda: instance_types.hosts(clients.ec2))
-        yield from _judged(key, "Dedicated Host", name, hosts, vm, _hosts)
-    if vpc_id and (ids := [each for each in wanted.groups if is_group_id(each)]):
-        yield from _groups(ids, vpc_id, clients, ask)
+        hosts = account.listing("dedicated_host.id", partial(instance_types.hosts, ec2))
+        yield from _judged("dedicated_host.id", "Dedicated Host", name, hosts, vm, _hosts)
+    if vpc_id:
+        yield from _groups(wanted.groups, vpc_id, account)
     for _, encryption in wanted.disk_defaults.encryptions(vm.root_disk, vm.ephemeral_disk).values():
-        yield from of_key(encryption, clients, ask)
+        yield from of_key(encryption, account)
 
 
-def _named(vm: VmProperties, aws: AwsConfig, clients: CommandClients, ask: Ask) -> Found:
+def subnets_of(account: Account, files: Files) -> Mapping[str, Subnet] | None:
+    """The subnets of the files that exist, by id; None if AWS does not say it."""
+    nodes = [
+        each.get("cloud_properties", key)
+        for _, each in files.subnets
+        for key in ("subnet", "subnet_fallbacks")
+    ]
+    ids = {str(text.value) for each in nodes if each is not None for text in each.texts()}
+    return account.listing("subnets", partial(subnets.by_id, account.clients.ec2, ids)) if ids else {}
+
+
+def types_of(account: Account, names: Collection[str]) -> Mapping[str, TypeDetails]:
+    """The instance types that exist, by name; none if AWS does not say it."""
+    return account.listing("instance types", partial(instance_types.types, account.clients.ec2, names)) or {}
+
+
+def _named(vm: VmProperties, aws: AwsConfig, account: Account) -> Found:
     """Key pair and instance profile: the VM's own, or else the configuration's."""
     for key, kind, listing in (
-        ("key_name", "key pair", lambda: instances.key_pairs(clients.ec2)),
-        ("iam_instance_profile", "instance profile", lambda: instances.instance_profiles(clients.iam)),
+        ("key_name", "key pair", lambda: instances.key_pairs(account.clients.ec2)),
+        (
+            "iam_instance_profile",
+            "instance profile",
+            lambda: instances.instance_profiles(account.clients.iam),
+        ),
     ):
         own, default = getattr(vm, key), getattr(aws, f"default_{key}")
         if (name := own or default) and not (own and name_in_arn(own)):
-            yield from _judged(key if own else f"aws.default_{key}", kind, name, ask(key, listing), vm)
+            there = account.listing(key, listing)
+            yield from _judged(key if own else f"aws.default_{key}", kind, name, there, vm)
 
 
-def _groups(ids: Collection[str], vpc_id: str, clients: CommandClients, ask: Ask) -> Found:
+def _groups(groups: Mapping[str, str], vpc_id: str, account: Account) -> Found:
     """Security groups that are named by id: one of another VPC must be associated with the VM's."""
-    found = ask("security_groups", lambda: firewalls.groups_by_id(clients.ec2, ids))
-    if found is None:
+    ids, ec2 = [each for each in groups if is_group_id(each)], account.clients.ec2
+    if (
+        not ids
+        or (found := account.ask("security_groups", lambda: firewalls.groups_by_id(ec2, ids))[0]) is None
+    ):
         return
     others = [each.group_id for each in found.values() if each.vpc_id != vpc_id]
-    states = (
-        ask("security_groups", lambda: firewalls.group_associations(clients.ec2, others)) if others else {}
-    )
+    states: Mapping[tuple[str, str], str] | None = {}
+    if others:
+        states, _ = account.ask("security_groups", lambda: firewalls.group_associations(ec2, others))
     for group_id in ids:
         state = "associated" if states is None else states.get((group_id, vpc_id), "not associated")
         if group_id not in found:
@@ -95,15 +112,15 @@ def _groups(ids: Collection[str], vpc_id: str, clients: CommandClients, ask: Ask
             )
         else:
             continue
-        yield Severity.ERROR, Problem("security_groups", text)
+        yield Severity.ERROR, Problem(groups[group_id], text)
 
 
-def of_key(encryption: Encryption, clients: CommandClients, ask: Ask) -> Found:
+def of_key(encryption: Encryption, account: Account) -> Found:
     """What is wrong with the KMS key that encrypts a disk."""
     name, key = encryption.kms_key_arn, encryption.key_source.removeprefix("cloud_properties.")
     if not encryption.encrypted or not name:
         return
-    state = ask(key, lambda: [kms_keys.state(clients.kms, name)])
+    state, _ = account.ask("kms_key_arn", lambda: [kms_keys.state(account.clients.kms, name)])
     if state == [None]:
         yield Severity.ERROR, Problem(key, f"there is no KMS key '{name}'. Create it, or correct its name")
     elif state and state != [kms_keys.ENABLED]:
@@ -111,34 +128,36 @@ def of_key(encryption: Encryption, clients: CommandClients, ask: Ask) -> Found:
         yield Severity.ERROR, Problem(key, text)
 
 
-def _offers(
-    vm: VmProperties,
-    offered: Collection[tuple[str, str]],
-    zones: Collection[str],
-    types: Collection[str],
-    region: str,
-) -> Found:
+def _offers(vm: VmProperties, account: Account, types: Collection[str], region: str) -> Found:
     """A zone that does not exist; types that it does not offer: an error if no VM can be created.
 
     create_vm tries the next type if a zone does not offer one, but not if a type does not exist.
     """
-    zone, names = str(vm.availability_zone), [name for name in vm.instance_types if name in types]
-    if zone not in zones:
-        if not is_no_zone(zone):  # the check without AWS reports those
-            text = f"zone '{zone}' does not exist in {region}, or the account can't use it"
-            yield Severity.ERROR, Problem("availability_zone", f"{text}. Use {', '.join(sorted(zones))}")
+    zone, names, ec2 = (
+        vm.availability_zone,
+        [each for each in vm.instance_types if each in types],
+        account.clients.ec2,
+    )
+    offered = account.listing("instance_type", partial(instance_types.offers, ec2, types)) if names else None
+    if offered is None or not zone:
         return
+    if zone not in {place for _, place in offered}:
+        zones = account.listing(_ZONE, partial(subnets.zones, ec2)) or {zone}
+        if zone not in zones and not is_no_zone(zone):  # the check without AWS reports those
+            text = f"zone '{zone}' does not exist in {region}, or the account can't use it"
+            yield Severity.ERROR, Problem(_ZONE, f"{text}. Use {', '.join(sorted(zones))}")
+        if zone not in zones:
+            return
     offering = {name: sorted(each for kind, each in offered if kind == name) for name in names}
     ends = next((not offering[name] for name in names if not offering[name] or zone in offering[name]), None)
     is_error = ends is True or (ends is None and len(names) == len(vm.instance_types))
     for name in (each for each in names if zone not in offering[each]):
         text = f"zone {zone} does not offer type '{name}'; these do: {', '.join(offering[name])}"
         if not offering[name]:
-            text = ". ".join(
-                filter(None, [f"there is no instance type '{name}' in {region}", near_type(name)])
-            )
+            near = near_type(name)
+            text = f"there is no instance type '{name}' in {region}{f'. {near}' if near else ''}"
         key = "instance_type" if name == vm.instance_type else "instance_type_fallbacks"
-        yield Severity.ERROR if is_error else Severity.WARNING, Problem(key, text)
+        yield Severity.ERROR if is_error else Severity.WARNING, Problem(key, text, (_ZONE,))
 
 
 def _judged(
@@ -156,7 +175,8 @@ def _judged(
         remedy = f"Use its name, {own}" if own else near_existing(name, there)
         yield Severity.ERROR, Problem(key, f"there is no {shown}. {remedy}")
     elif isinstance(there, Mapping) and (text := judge(shown, there[name], vm)):
-        yield Severity.ERROR, Problem(key, f"{text}. Use another one, or correct what names it")
+        text = f"{text}. Use another one, or correct what names it"
+        yield Severity.ERROR, Problem(key, text, (_ZONE, "instance_type", "tenancy"))
 
 
 def _has_partition(name: str, group: PlacementGroup, vm: VmProperties) -> str:

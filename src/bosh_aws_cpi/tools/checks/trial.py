@@ -1,11 +1,12 @@
-"""Tries each case as the CPI would carry it out, up to the first resource: parse, gather, plan, dry run.
+"""Tries the requests as the CPI would carry them out, up to the first resource: parse, gather, plan, dry run.
 
 A cloud config does not say what is used together. So each VM type, extension and subnet must work in each az
 with something: what is wrong in all azs is an error, and what is wrong in some of them a warning.
 """
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -31,16 +32,23 @@ from bosh_aws_cpi.properties.types import Problem, Review
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tools.checks import cases, things
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.checks.bosh.rules import read_known
+from bosh_aws_cpi.tools.checks.bosh.rules import read_known, text_of
 from bosh_aws_cpi.tools.checks.cases import Case
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
-from bosh_aws_cpi.tools.findings import Finding, Severity, as_warning
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 Found = list[tuple[Severity, Problem, str]]
 """Severity, problem, and who refuses it."""
+Failure = tuple[Node | None, str, list[Finding]]
+"""Which entry fails, whose request fails, and why, at one place; no entry if the request is certain."""
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
+_OF_CALL: Final = re.compile(r" Encoded authorization failure message| \(request id")
+"""Begins what differs between equal refusals of EC2."""
+_NOT_TRIED: Final = Finding(
+    Severity.NOTE, "EC2 was not asked whether it would launch the VMs", "Name a stemcell: --stemcell CID"
+)
 
 
 class Trial:
@@ -59,117 +67,144 @@ class Trial:
         self._files, self._config, self._account, self._cids = files, config, account, stemcells
         self._types = cases.instance_types(files)
         self._images = [UNKNOWN_IMAGE]
-        self._known: dict[str, Found] = {}
+        self._refusals: dict[str, str] = {}
         self._cloud = Cloud(config, 3)
         if account is not None:
             self._cloud.clients = account.clients
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong with the cases."""
-        if self._account is not None and self._cids:
-            yield from self._stemcells(self._account)
+        """What is wrong with the cases; what several of them have at one place is one finding."""
+        if self._account is not None:
+            yield from self._stemcells(self._account) if self._cids else [_NOT_TRIED]
+        asked: Counter[Node] = Counter()
+        at_places: dict[object, list[Failure]] = {}
+        for where, failure in self._failures(asked):
+            at_places.setdefault(where, []).append(failure)
+        for failures in at_places.values():
+            yield from _joined(failures, asked)
+
+    def _failures(self, asked: Counter[Node]) -> Iterator[tuple[object, Failure]]:
+        """What is wrong with each request that is certain, and with each entry in each az.
+
+        Args:
+            asked: Gets the number of questions about each entry and az.
+        """
         for of_method, run in (
             (cases.of_deployment, self._vm),
             (cases.of_disks, self._disk),
             (cases.of_managed, self._network),
         ):
-            seen: set[object] = set()
             for case in of_method(self._files):
-                for each in _findings(case, run(case), ()):
-                    which = (each.place and each.place.identity, each.what.removeprefix(case.shown))
-                    if which not in seen:
-                        seen.add(which)
-                        yield each
-        yield from self._of_any()
+                for where, found in _by_place(case, run(case), ()).items():
+                    is_said = found[0].place is not None and case.user.holds(found[0].place)
+                    yield where, (None, "" if is_said else case.shown, found)
+        for entry, azs in cases.of_vms(self._files, self._facts):
+            for az, vms in azs:
+                fixed = [each for each in (entry, az) if each is not None]
+                asked.update(fixed)
+                at_places, is_everywhere = self._failure(fixed, vms)
+                for where, found in at_places.items():
+                    owner = next(
+                        (each for each in fixed if found[0].place and each.holds(found[0].place)), entry
+                    )
+                    yield where, (None if is_everywhere else owner, "", found)
+                if is_everywhere:
+                    break
 
-    def _of_any(self) -> Iterator[Finding]:
-        """What works with nothing: in all azs an error, in some of them a warning."""
-        asked: Counter[Node] = Counter()
-        failed: dict[tuple[Node, object], list[list[Finding]]] = {}
-        for entries, alternatives in cases.of_vms(self._files):
-            fixed = [each for each in entries if each is not None]
-            asked.update(fixed)
-            at_places: dict[tuple[Node, object], list[Finding]] = {}
-            for each in self._failure(fixed, alternatives):
-                place = each.place
-                owner = next((entry for entry in fixed if place and entry.holds(place)), fixed[0])
-                at_places.setdefault((owner, place and place.identity), []).append(each)
-            for where, found in at_places.items():
-                failed.setdefault(where, []).append(found)
-        for (owner, _), found_in in failed.items():
-            first = found_in[0]
-            others = {each.what for found in found_in for each in found} - {each.what for each in first}
-            more = f" (and {len(others)} more)" if others else ""
-            for each in first:
-                own = each if len(found_in) == asked[owner] else as_warning(each)
-                yield own.replaced(what=each.what + more)
+    def _failure(
+        self, fixed: Sequence[Node], vms: Iterable[Iterable[Case]]
+    ) -> tuple[dict[object, list[Finding]], bool]:
+        """Why no VM has a request that can succeed, and whether that is the same in each az.
 
-    def _failure(self, fixed: Sequence[Node], alternatives: Iterable[Case]) -> list[Finding]:
-        """Why none of the requests can succeed, as far as the fixed entries are to blame; else empty."""
-        first: list[Finding] = []
-        for case in alternatives:
-            if not (found := list(_findings(case, self._vm(case), fixed))):
-                return []
-            first = first or found
-        return first
+        Args:
+            fixed: What the VMs have in common, an entry and its az: one of them must be to blame.
+            vms: The requests for each VM.
+        """
+        first: dict[object, list[Finding]] = {}
+        count, is_everywhere, is_own = 0, True, False
+        for count, requests in enumerate(vms, 1):
+            local: list[bool] = []
+            for case in requests:
+                found = [each for each in self._vm(case) if _blamed(case, each[1], fixed)]
+                if not found:
+                    return {}, False
+                first = first or _by_place(case, found, fixed)
+                local = [case.is_local(each) for _, each, _ in found]
+                is_own = any(case.is_within(each, fixed[0]) for _, each, _ in found)
+                if is_own or not all(local):  # other subnets change nothing
+                    break
+            is_everywhere = is_everywhere and not any(local)
+            if is_own:  # so do other VMs
+                break
+        if count == cases.MOST_VMS and not is_own:  # it may work with others
+            first = {where: [*map(as_warning, found)] for where, found in first.items()}
+        return first, bool(first) and is_everywhere
 
     def _vm(self, case: Case) -> Found:
-        """What is wrong with a request for a VM; equal requests are tried once."""
+        """What is wrong with a request for a VM."""
+        if case.is_open:
+            return []
         documents = {name: document for name, (document, _) in case.networks.items()}
-        asked = repr((case.cloud_properties, documents, sorted(case.open)))
-        if asked not in self._known:
-            found = self._tried(case.cloud_properties, documents) if _is_readable(case, documents) else []
-            self._known[asked] = [each for each in dict.fromkeys(found) if case.is_known(each[1])]
-        return self._known[asked]
-
-    def _tried(self, cloud_properties: Json, documents: Json) -> Found:
-        environment = {"bosh": {"group": VARIABLE, "tags": self._files.tags}}
-        arguments = VmArguments(_AGENT, VARIABLE, cloud_properties, documents, [], environment)
+        environment = {"bosh": {"group": VARIABLE, "tags": case.tags.value if case.tags is not None else {}}}
+        arguments = VmArguments(_AGENT, VARIABLE, case.cloud_properties, documents, [], environment)
         review = Review()
         try:
             wanted = parse(self._config, arguments, review)
         except CloudError as error:
-            return [(Severity.ERROR, Problem("networks", error.message), _CPI)]
-        return [*_refused(review), *min((self._planned(wanted, image) for image in self._images), key=len)]
+            is_wrong = _is_readable(case.cloud_properties, documents)  # else its form is wrong, which is said
+            found = [(Severity.ERROR, Problem("networks", error.message), _CPI)] if is_wrong else []
+        else:
+            of_images = (self._planned(wanted, image) for image in self._images)
+            found = [*_refused(review), *min(of_images, key=len)]
+        return [each for each in dict.fromkeys(found) if case.is_known(each[1])]
 
     def _planned(self, wanted: WantedVm, image: Image) -> Found:
         """What gather, plan and a dry run find, if the stemcell is this AMI."""
         review, account = Review(), self._account
         if account is None:
-            facts = VmFacts(image, self._facts, {}, (), wanted.spread, None, (), None)
+            facts = VmFacts(image, self._facts, None, (), wanted.spread, None, (), None)
             plan_vm(self._config, wanted, facts, review, is_registry_used=False)
             return _refused(review)
-        facts = gather(self._cloud, wanted, self._asking(account, review, image))
+        known = {"stemcell": image, "instance_type": self._facts, "subnets": self._subnets(wanted)}
+        facts = gather(self._cloud, wanted, self._asking(account, review, known))
         plan = plan_vm(self._config, wanted, facts, review, is_registry_used=False)
-        ask = self._asking(account, review, image)
-        vpc_id = next((each.vpc_id for each in facts.subnets.values()), "")
-        of_things = things.of_vm(wanted, vpc_id, self._config.aws, account.clients, ask, self._types)
+        vpc_id = next((each.vpc_id for each in (facts.subnets or {}).values()), "")
+        of_things = things.of_vm(wanted, vpc_id, self._config.aws, account, self._types)
         found = [*_refused(review), *((*each, _AWS) for each in of_things)]
         if plan is not None and image is not UNKNOWN_IMAGE and not found:
-            found += self._dry_run(account, plan)
+            found += self._launched(account, plan)
         return found
 
-    def _asking(self, account: Account, review: Review, image: Image = UNKNOWN_IMAGE) -> Ask:
-        """How the stages of a method look things up."""
+    def _asking(self, account: Account, review: Review, known: Mapping[str, object] = {}) -> Ask:
+        """How the stages of a method look things up.
+
+        Args:
+            account: The account.
+            review: Gets the problems.
+            known: The answers that are known already, which may be that there is none.
+        """
 
         def ask(key: str, look_up: Callable[[], Any]) -> Any:  # noqa: ANN401 - the answer of any lookup
-            if key == "stemcell":
-                return image
-            if key == "instance_type":
-                return self._facts
+            if key in known:
+                return known[key]
             answer, problems = account.ask(key, look_up)
             review.problems += problems
             return answer
 
         return ask
 
+    def _subnets(self, wanted: WantedVm) -> Mapping[str, object] | None:
+        """A VM's subnets that exist, of all those of the files, which are looked up together."""
+        if self._account is None or (found := things.subnets_of(self._account, self._files)) is None:
+            return None
+        return {each: found[each] for each in wanted.subnet_ids if each in found}
+
     @cached_property
     def _facts(self) -> dict[str, InstanceTypeFacts]:
         """The facts about all instance types of the files, looked up together."""
-        details: dict[str, instance_types.TypeDetails] = {}
+        details: Mapping[str, instance_types.TypeDetails] = {}
         if self._account is not None and self._config.aws.enable_describe_instance_types:
-            look_up = partial(instance_types.types, self._account.clients.ec2, self._types)
-            details = self._account.ask("instance types", look_up)[0] or {}
+            details = things.types_of(self._account, self._types)
         known = {name: each.facts for name, each in details.items()}
         # One that nothing is known of may have an instance store.
         return {
@@ -177,8 +212,11 @@ class Trial:
             for name in self._types
         }
 
-    def _dry_run(self, account: Account, plan: VmPlan) -> Found:
-        """What EC2 says of the launch itself, without what depends on today's state."""
+    def _launched(self, account: Account, plan: VmPlan) -> Found:
+        """What EC2 says of the launch itself, without what depends on today's state.
+
+        Each kind of VM is tried in one subnet, and each subnet with one kind.
+        """
         option, spec = plan.options[0], plan.spec.replaced(spread=None)
         first = plan.nic_plans[0].replaced(ipv4_address=None, ipv6_address=None, is_ipv6_primary=False)
         is_public = spec.properties.auto_assign_public_ip
@@ -186,10 +224,17 @@ class Trial:
         arguments = run_instances.arguments(
             spec, option, interfaces=[interface], user_data="", client_token=""
         )
-        left_out = ("CapacityReservationSpecification", "ClientToken", "Placement", "UserData")
-        kept = {key: value for key, value in arguments.items() if key not in left_out}
-        kept |= {"MinCount": 1, "MaxCount": 1}
-        return _dry_run(account, account.clients.ec2.run_instances, kept)
+        for key in ("CapacityReservationSpecification", "ClientToken", "UserData"):
+            arguments.pop(key, None)
+        kind = repr({**arguments, "NetworkInterfaces": interface.keys(), "Placement": ""})
+        if refusal := self._refusals.get(kind):
+            return [(Severity.ERROR, Problem("", refusal), _AWS)]
+        if kind in self._refusals and self._refusals.get(first.subnet_id) == "":
+            return []
+        call = partial(account.clients.ec2.run_instances, MinCount=1, MaxCount=1)
+        found = _dry_run(account, call, arguments)
+        self._refusals[kind] = self._refusals[first.subnet_id] = found[0][1].text if found else ""
+        return found
 
     def _disk(self, case: Case) -> Found:
         """What is wrong with a request for a disk."""
@@ -204,12 +249,11 @@ class Trial:
             return []
         found = _refused(review)
         if account is not None and not found:
-            answers = self._asking(account, review)
-            review.problems += disks.snapshot_problems(self._cloud, wanted, answers)
-            of_key = things.of_key(wanted.encryption, account.clients, answers)
-            found = [*_refused(review), *((*each, _AWS) for each in of_key)]
-            zone, _ = account.ask("zones", lambda: subnets.ordinary_zones(account.clients.ec2)[0])
-            if not found and zone:
+            review.problems += disks.snapshot_problems(self._cloud, wanted, self._asking(account, review))
+            found = _refused(review)
+            found += [(*each, _AWS) for each in things.of_key(wanted.encryption, account)]
+            zones = [text_of(az.properties.get("availability_zone")) for az in self._files.own_azs]
+            if not found and (zone := next(filter(None, zones), None)):
                 tags = tag_plan.specifications(wanted.tags, "volume")
                 arguments = {**wanted.arguments, **tags, "AvailabilityZone": zone}
                 found = _dry_run(account, account.clients.ec2.create_volume, arguments)
@@ -242,17 +286,56 @@ class Trial:
         for cid in self._cids:
             found, problems = account.ask("stemcell", partial(find_image, self._cloud, cid))
             self._images += [found] if found is not None else []
-            yield from (Finding(Severity.ERROR, each.text, source=_AWS) for each in problems)
+            yield from (Finding(Severity.ERROR, each.text) for each in problems)
         self._images = self._images or [UNKNOWN_IMAGE]
 
 
-def _is_readable(case: Case, documents: Json) -> bool:
+def _joined(failures: Sequence[Failure], asked: Mapping[Node, int]) -> Iterator[Finding]:
+    """The findings of the first of several failures, with the number of others.
+
+    It is certain if a request that will be made fails, or each that an entry may be part of.
+    """
+    _, shown, first = failures[0]
+    failed = Counter(owner for owner, _, _ in failures)
+    is_certain = any(owner is None or count == asked[owner] for owner, count in failed.items())
+    said = {(by, each.what) for _, by, found in failures for each in found if by}
+    said |= {("", each.what) for _, by, found in failures for each in found} - {
+        ("", what) for _, what in said
+    }
+    others = len(said - {(shown, each.what) for each in first})
+    for each in first:
+        what = f"for {shown}: {each.what}" if shown else each.what
+        whole = each.replaced(what=f"{what} (and {others} more)" if others else what)
+        yield whole if is_certain else as_warning(whole)
+
+
+def _by_place(case: Case, found: Found, fixed: Sequence[Node]) -> dict[object, list[Finding]]:
+    """The findings at each place; those that no property is to blame for, by their text without ids."""
+    at_places: dict[object, list[Finding]] = {}
+    for severity, problem, source in found:
+        if place := _blamed(case, problem, fixed):
+            where = place.identity if problem.key else _OF_CALL.split(problem.text)[0]
+            finding = Finding(severity, problem.text, case.remedy(problem.key), place, source)
+            at_places.setdefault(where, []).append(finding)
+    return at_places
+
+
+def _blamed(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None:
+    """The place of a problem; with fixed entries None if none of these is to blame.
+
+    Of the properties that have a part in it, the first that is in one of these is blamed.
+    """
+    first, *others = case.places(problem)
+    if not fixed or any(each.holds(first) for each in fixed):
+        return first
+    return next((place for place in (first, *others) if fixed[0].holds(place) or not place.file), None)
+
+
+def _is_readable(properties: Json, documents: Json) -> bool:
     """Whether nothing has a wrong type, which is said of the file's form."""
     of_networks = (each["cloud_properties"] for each in documents.values() if "cloud_properties" in each)
-    return (
-        not case.is_open
-        and read_known(VmProperties, case.cloud_properties) is not None
-        and all(read_known(NetworkCloudProperties, each) is not None for each in of_networks)
+    return read_known(VmProperties, properties) is not None and all(
+        read_known(NetworkCloudProperties, each) is not None for each in of_networks
     )
 
 
@@ -263,18 +346,3 @@ def _refused(review: Review) -> Found:
 def _dry_run(account: Account, call: Callable[..., object], arguments: Json) -> Found:
     text, _ = account.ask("dry run", lambda: dry_run.refusal(call, arguments))
     return [(Severity.ERROR, Problem("", text), _AWS)] if text else []
-
-
-def _findings(case: Case, found: Found, fixed: Sequence[Node]) -> Iterator[Finding]:
-    """Findings at their places; with fixed entries only those for which one of these is to blame.
-
-    Of the properties that have a part in a problem, the first that is in one of these is blamed.
-    """
-    for severity, problem, source in found:
-        places = [case.blamed(key, problem.text) for key in (problem.key, *problem.beside)]
-        if fixed:
-            own = [places[0]] if any(each.holds(places[0]) for each in fixed) else []
-            places = [*own, *(place for place in places if fixed[0].holds(place) or not place.file)]
-        if places:
-            remedy = case.remedy(problem.key)
-            yield Finding(severity, f"{case.shown}{problem.text}", remedy, places[0], source)

@@ -1,6 +1,7 @@
 """create_vm's second stage: looks up what the VM needs in AWS. It only reads."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import firewalls, images, volumes
@@ -28,8 +29,8 @@ class VmFacts(Record):
     image: Image
     types: Mapping[str, InstanceTypeFacts]
     """The instance types, by name."""
-    subnets: Mapping[str, Subnet]
-    """The subnets, by id."""
+    subnets: Mapping[str, Subnet] | None
+    """The subnets that exist, by id; None if that is not known."""
     disks: Sequence[Volume]
     spread: SpreadGroup | None
     """The placement group of the VM's instance group, if it is launched into it."""
@@ -58,10 +59,10 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
     properties = wanted.properties
     image = ask("stemcell", lambda: find_image(cloud, wanted.arguments.stemcell_cid))
     types = ask("instance_type", lambda: type_facts(cloud, properties.instance_types)) or {}
-    subnets = ask("networks", lambda: aws_subnets.find_all(cloud.ec2, wanted.subnet_ids)) or {}
+    subnets = ask("networks", lambda: aws_subnets.by_id(cloud.ec2, wanted.subnet_ids))
     disk_cids, template, group = wanted.arguments.disk_cids, properties.launch_template, wanted.spread
     disks = ask("", lambda: volumes.find_all(cloud.ec2, disk_cids)) if disk_cids else None
-    vpc_id = next((subnet.vpc_id for subnet in subnets.values()), "")
+    vpc_id = next((subnet.vpc_id for subnet in (subnets or {}).values()), "")
     return VmFacts(
         image=image or UNKNOWN_IMAGE,
         types=types,
@@ -69,8 +70,8 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
         disks=disks or (),
         spread=ask("spread", lambda: _spread_group(cloud, wanted, types, group)) if group else None,
         template=ask("launch_template", lambda: _template(cloud, template)) if template else None,
-        group_ids=ask("security_groups", lambda: _group_ids(cloud, wanted.groups, vpc_id)) or (),
-        traffic=_traffic(cloud, wanted, vpc_id, ask),
+        group_ids=_group_ids(cloud, wanted.groups, vpc_id, ask) if vpc_id else (),
+        traffic=_traffic(cloud, wanted, vpc_id, ask) if vpc_id else None,
     )
 
 
@@ -119,11 +120,19 @@ def _template(cloud: Cloud, given: LaunchTemplate) -> TemplateVersion:
     return TemplateVersion(*launch_templates.version(cloud.ec2, given))
 
 
-def _group_ids(cloud: Cloud, groups: Sequence[str], vpc_id: str) -> list[str]:
+def _group_ids(cloud: Cloud, groups: Mapping[str, str], vpc_id: str, ask: Ask) -> list[str]:
     """The ids of security groups; EC2 is called only if some are given by name."""
     names = [entry for entry in groups if not nics.is_group_id(entry)]
-    by_name = firewalls.security_group_ids(cloud.ec2, vpc_id, names) if names else {}
-    return list(dict.fromkeys(by_name.get(entry, entry) for entry in groups))
+    if not names:
+        return [*groups]
+    by_name = ask(groups[names[0]], lambda: firewalls.security_group_ids(cloud.ec2, vpc_id, names))
+    if by_name is None:
+        return []
+    found = [
+        ask(key, partial(firewalls.only, entry, by_name[entry], vpc_id)) if entry in by_name else entry
+        for entry, key in groups.items()
+    ]
+    return [each for each in dict.fromkeys(found) if each is not None]
 
 
 def _traffic(cloud: Cloud, wanted: WantedVm, vpc_id: str, ask: Ask) -> "Traffic | None":

@@ -36,8 +36,8 @@ class WantedVm(Record):
     networks: Mapping[str, Network]
     nic_plans: Sequence[NicPlan]
     vip: Vip | None
-    groups: Sequence[str]
-    """The names and ids of its security groups."""
+    groups: Mapping[str, str]
+    """The property that gives each of its security groups, by their names and ids."""
     metadata_options: Json
     """EC2's instance metadata options, in snake case."""
     tags: Mapping[str, str]
@@ -72,26 +72,21 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
         review.problems += network.problems(name)
     nic_plans = review.attempt("networks", lambda: _nic_plans(properties, networks, review)) or []
     options = review.attempt("metadata_options", lambda: _metadata_options(aws, properties)) or {}
-    own_tags = review.attempt("tags", lambda: _own_tags(arguments, properties, review)) or {}
-    origin = tag_plan.of_origin(config.director_uuid, arguments.agent_id)
-    shutdown = tag_plan.of_shutdown(is_skipped=properties.skip_os_shutdown)
-    tags = {**aws.tags, **own_tags, **origin, **shutdown}
-    review.attempt("tags", lambda: tag_plan.check_for_instance(tags, options))
-    if properties.skip_os_shutdown and aws.skip_os_shutdown is None:
-        text = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
-        review.ignore("skip_os_shutdown", text)
+    tags = _tags(config, arguments, properties, options, review)
+    vip = review.attempt("networks", lambda: nics.vip_plan(networks, nic_plans))
     of_vm, defaults = properties.security_groups, aws.default_security_groups
+    groups = review.attempt("security_groups", lambda: nics.security_groups(of_vm, networks, defaults))
+    disk_defaults = review.attempt("", lambda: DiskDefaults.of(aws))
     return WantedVm(
         arguments=arguments,
         properties=properties,
         networks=networks,
         nic_plans=nic_plans,
-        vip=review.attempt("networks", lambda: nics.vip_plan(networks, nic_plans)),
-        groups=review.attempt("security_groups", lambda: nics.security_groups(of_vm, networks, defaults))
-        or (),
+        vip=vip,
+        groups=groups or {},
         metadata_options=options,
         tags=tags,
-        disk_defaults=review.attempt("", lambda: DiskDefaults.of(aws)) or DiskDefaults(aws.encryption),
+        disk_defaults=disk_defaults or DiskDefaults(aws.encryption),
         spread=_spread(config, arguments.environment, properties, review),
     )
 
@@ -99,8 +94,7 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
 def _nic_plans(properties: VmProperties, networks: Mapping[str, Network], review: Review) -> list[NicPlan]:
     """One per network interface, in the order of their device indexes."""
     plans = nics.nic_plans(networks)
-    for text in nics.ignored(networks, plans):
-        review.ignore("networks", text)
+    review.ignored += nics.ignored(networks, plans)
     if properties.zone_fallback:
         review.attempt("zone_fallback", lambda: placement.check_leaving(plans[0]))
     if not properties.primary_ipv6:
@@ -112,8 +106,24 @@ def _metadata_options(aws: AwsConfig, properties: VmProperties) -> Json:
     return MetadataOptions.parse(aws.metadata_options, properties.metadata_options)
 
 
-def _own_tags(arguments: VmArguments, properties: VmProperties, review: Review) -> dict[str, str]:
-    return tag_plan.of_vm(arguments.environment, properties.tags, lambda text: review.ignore("tags", text))
+def _tags(
+    config: CpiConfig, arguments: VmArguments, properties: VmProperties, options: Json, review: Review
+) -> dict[str, str]:
+    """The tags of the instance, its volumes and its interfaces."""
+    aws, is_skipped = config.aws, properties.skip_os_shutdown
+    own = review.attempt(
+        "tags",
+        lambda: tag_plan.of_vm(
+            arguments.environment, properties.tags, lambda text: review.ignore("tags", text)
+        ),
+    )
+    if is_skipped and aws.skip_os_shutdown is None:
+        text = "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)"
+        review.ignore("skip_os_shutdown", text)
+    origin = tag_plan.of_origin(config.director_uuid, arguments.agent_id)
+    tags = {**aws.tags, **(own or {}), **origin, **tag_plan.of_shutdown(is_skipped=is_skipped)}
+    review.attempt("tags", lambda: tag_plan.check_for_instance(tags, options))
+    return tags
 
 
 def _spread(

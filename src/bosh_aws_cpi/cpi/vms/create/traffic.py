@@ -52,17 +52,24 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
     Raises:
         CloudError: One of them does not exist, or can't send traffic to this VM.
     """
-    groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
+    balancers = list(dict.fromkeys(properties.elbs))
     wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
-    ids = [table_id for table_id, _ in wanted]
-    found = ask("lb_target_groups", lambda: _target_groups(cloud, groups, vpc_id)) if groups else None
-    if balancers:
-        ask("elbs", lambda: load_balancers.check(cloud.clients.elb, balancers, vpc_id))
+    groups: dict[str, list[WantedGroup]] = {}
+    for group in properties.lb_target_groups:
+        groups.setdefault(str(group), []).append(group)
+    found = [
+        ask(f"lb_target_groups.{properties.lb_target_groups.index(named[0])}", look_up_groups)
+        for named in groups.values()
+        for look_up_groups in [partial(_target_groups, cloud, named, vpc_id)]
+    ]
+    for name in balancers:
+        look_up_balancer = partial(load_balancers.check, cloud.clients.elb, [name], vpc_id)
+        ask(f"elbs.{properties.elbs.index(name)}", look_up_balancer)
     return Traffic(
-        target_groups=found or (),
+        target_groups=list(dict.fromkeys(each for some in found for each in some or ())),
         load_balancers=balancers,
         routes=wanted,
-        tables=(ask("advertised_routes", lambda: _tables(cloud, ids, vpc_id)) if wanted else None) or {},
+        tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id, ask) if wanted else {},
         vip=vip,
         elastic_ip=ask("networks", lambda: elastic_ips.find(cloud.ec2, vip.ip)) if vip else None,
     )
@@ -110,20 +117,25 @@ def _associate(cloud: Cloud, elastic_ip: ElasticIp, nic_id: str, undo: Undo) -> 
     elastic_ips.associate(cloud.ec2, elastic_ip.allocation_id, nic_id)
 
 
-def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, RouteTable]:
-    found = routes.tables(cloud.ec2, table_ids)
-    for table_id in table_ids:
-        if table_id not in found:
-            raise CloudError(
-                f"advertised_routes: there is no route table '{table_id}'. Correct table_id: the table "
-                f"must be in VPC '{vpc_id}' of region {cloud.config.aws.region}"
-            )
-        if found[table_id].vpc_id != vpc_id:
-            raise CloudError(
-                f"advertised_routes: route table '{table_id}' is in VPC '{found[table_id].vpc_id}', "
-                f"but the VM is in '{vpc_id}'. Correct table_id, or the network's subnet"
-            )
-    return found
+def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str, ask: Ask) -> dict[str, RouteTable]:
+    found = ask("advertised_routes", lambda: routes.tables(cloud.ec2, table_ids))
+    for index, table_id in enumerate(table_ids if found is not None else ()):
+        table = (found or {}).get(table_id)
+        ask(f"advertised_routes.{index}.table_id", partial(_check_table, cloud, table_id, table, vpc_id))
+    return found or {}
+
+
+def _check_table(cloud: Cloud, table_id: str, table: RouteTable | None, vpc_id: str) -> None:
+    if table is None:
+        raise CloudError(
+            f"advertised_routes: there is no route table '{table_id}'. Correct table_id: the table "
+            f"must be in VPC '{vpc_id}' of region {cloud.config.aws.region}"
+        )
+    if table.vpc_id != vpc_id:
+        raise CloudError(
+            f"advertised_routes: route table '{table_id}' is in VPC '{table.vpc_id}', "
+            f"but the VM is in '{vpc_id}'. Correct table_id, or the network's subnet"
+        )
 
 
 class _PointedRoute(Record):

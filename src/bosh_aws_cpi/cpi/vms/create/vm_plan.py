@@ -1,7 +1,6 @@
 """create_vm's third stage: plans the VM from what is wanted and what AWS says. Pure."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.config.cpi_config import CpiConfig
@@ -13,7 +12,7 @@ from bosh_aws_cpi.model import InstanceTypeFacts, Nic, NicPlan
 from bosh_aws_cpi.plan import agent_settings, instance_types, interface_options, nics, placement, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
-from bosh_aws_cpi.plan.block_devices import BlockDevices
+from bosh_aws_cpi.plan.block_devices import TYPES, BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, preferring_spread
 from bosh_aws_cpi.plan.run_instances import InstanceSpec
@@ -78,8 +77,8 @@ def plan_vm(
     Returns:
         The plan; None if there is a problem, or if a fact is missing.
     """
-    options = _options(wanted, facts, review)
     place = _place(wanted, facts, review)
+    options = _options(wanted, facts, review)
     if facts.template is not None:
         review.problems += facts.template.problems()
     if facts.traffic is not None:
@@ -142,6 +141,10 @@ def _options(wanted: WantedVm, facts: VmFacts, review: Review) -> list[LaunchOpt
         known = [each for each, _ in types.values()]
         key = "instance_type_fallbacks" if properties.instance_type_fallbacks else "instance_type"
         review.attempt(key, lambda: instance_types.check_common_architecture(known))
+    others = [name for name, (each, _) in types.items() if not each.is_burstable]
+    if properties.credit_specification and others == [*types]:
+        text = f"Ignored: credit_specification, which type {', '.join(others)} does not accept"
+        review.ignore("credit_specification", text, *TYPES)
     if types.keys() < {*properties.instance_types}:
         return []
     options = launch_options(properties, types)
@@ -154,9 +157,6 @@ def _devices(
     """The block devices for an instance type, which is checked, too."""
     properties, image = wanted.properties, facts.image
     review.attempt("instance_type", lambda: instance_types.check_architecture(image, of_type))
-    if properties.credit_specification and not of_type.is_burstable:
-        text = f"Ignored: credit_specification, which type {of_type.name} does not accept"
-        review.ignore("credit_specification", text)
     devices, problems = type_options.planned(properties, image, of_type, defaults)
     review.problems += problems
     review.ignored += devices.ignored
@@ -182,28 +182,27 @@ class _VmPlace(Record):
 
 def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
     """The zone, in which all of the VM's subnets and disks must be; None if a subnet is not known."""
-    found, plans = facts.subnets, wanted.nic_plans
-    if not plans or not found.keys() >= {*wanted.subnet_ids}:
+    found, plans, leaves_zone = facts.subnets, wanted.nic_plans, wanted.properties.zone_fallback
+    if found is None or not plans:
+        return None
+    for name in (name for plan in plans for name in plan.networks):
+        of_network = wanted.networks[name].cloud_properties
+        review.problems += placement.subnet_problems(name, of_network, found, is_any_zone=leaves_zone)
+    if not found.keys() >= {*wanted.subnet_ids}:
         return None
     first, *_ = plans
     ordered = [found[plan.subnet_id] for plan in plans]
-    leaves_zone = wanted.properties.zone_fallback
     zones = {each: found[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)}
     disk_zones = {disk.availability_zone for disk in facts.disks}
     usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}
     unusable_disks = [] if leaves_zone and usable else facts.disks
     vm_zone = str(wanted.properties.availability_zone)
-
-    def check_zones() -> str:
-        zone = placement.one_subnet_zone(ordered)
-        placement.check_zone(ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone)
-        return zone
-
-    zone = review.attempt("availability_zone", check_zones)
+    if review.attempt("networks", lambda: placement.one_subnet_zone(ordered)) is not None:
+        review.problems += placement.zone_problems(
+            first.networks[0], ordered, vm_zone, unusable_disks, is_any_zone=leaves_zone
+        )
     review.attempt("networks", lambda: placement.one_vpc(ordered))
-    fallbacks_fit = partial(placement.check_fallbacks, first, found, is_any_zone=leaves_zone)
-    review.attempt("networks", fallbacks_fit)
-    return _VmPlace(zone or vm_zone, usable if first.fallback_subnets else {})
+    return _VmPlace(vm_zone, usable if first.fallback_subnets else {})
 
 
 def _check_size(plan: VmPlan, *, is_registry_used: bool) -> None:
