@@ -32,7 +32,7 @@ def test_key_of_a_disk(cpi_with: CpiWith, world: World, warnings: ReadWarnings, 
     assert warnings(answer) == ([] if encrypted else [ignored])
     route = ("disk_types", 0, "cloud_properties")
     found = checked(cpi, changed(right(world), route, properties), "--offline")
-    expected = [("warning", "disk_types/default/cloud_properties/kms_key_arn", f"the key {NO_EFFECT}")]
+    expected = [("error", "disk_types/default/cloud_properties/kms_key_arn", ignored)]
     found_so = [(each["severity"], each["path"], each["what"]) for each in found]
     assert found_so == ([] if encrypted else expected)
 
@@ -48,7 +48,7 @@ def test_keys_of_a_vm(create_vm: CreateVm, cpi: Cpi, world: World, warnings: Rea
     vm_type["cloud_properties"] |= properties
     found = checked(cpi, whole, "--offline")
     paths = [f"vm_types/large/cloud_properties/{name}/kms_key_arn" for name in properties]
-    assert [(each["severity"], each["path"]) for each in found] == [("warning", path) for path in paths]
+    assert [(each["severity"], each["path"]) for each in found] == [("error", path) for path in paths]
 
 
 def test_disk_in_error(cpi_with: CpiWith, fake_aws: FakeAws) -> None:

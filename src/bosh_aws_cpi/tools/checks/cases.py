@@ -92,16 +92,18 @@ class Case(Entity):
         """Whether any of the merged hashes may hold any property."""
         return any(entry.is_open for entry in self.entries)
 
-    def is_local(self, problem: Problem) -> bool:
-        """Whether a problem may be absent in another subnet or az."""
+    def is_local(self, problem: Problem, entry: Node) -> bool:
+        """Whether an entry's problem may be absent in another subnet or az."""
         of_az = {key for key, node in self.properties.items() if node.route[0] == "azs"}
+        networks = [network for key in _parts(problem) for network, _ in filter(None, [self._network(key)])]
         tops = {*map(_top, _parts(problem))}
-        return not tops.isdisjoint(_OF_NETWORKS | of_az | {_ZONE}) or any(map(self._network, tops))
+        return not tops.isdisjoint(_OF_NETWORKS | of_az | {_ZONE}) or any(each != entry for each in networks)
 
     def is_within(self, problem: Problem, entry: Node) -> bool:
         """Whether all that has a part in a problem stands in an entry."""
         nodes = [self.node_of(key) for key in _parts(problem)]
-        return all(node is not None and node.is_within(entry) for node in nodes)
+        is_all = all(node is not None and node.is_within(entry) for node in nodes)
+        return is_all and not self.is_local(problem, entry)
 
     def node_of(self, key: str) -> Node | None:
         """Where a property stands, or the nearest value around it; None if nothing has it."""
@@ -134,6 +136,8 @@ class Case(Entity):
         node = self.node_of(key)
         if key == "tags" and len(_quoted(self.tags, text)) > len(_quoted(node, text)):
             node = self.tags
+        if key == "tags" and node is None:
+            return Place("aws.tags")
         named = _quoted(node, text)
         return (named[0] if len(named) == 1 else node if node is not None else self._absent(key)).place
 

@@ -77,7 +77,7 @@ class Files(Entity):
     def tags(self) -> Node | None:
         """The manifest's tags, which the Director gives all of its VMs; None if they are not known."""
         node = self.manifest.root.get("tags") if self.manifest is not None else None
-        return None if node is None or node.has_variables or not isinstance(node.value, dict) else node
+        return None if node is None or node.is_unknown or not isinstance(node.value, dict) else node
 
     @cached_property
     def groups(self) -> list[Node]:

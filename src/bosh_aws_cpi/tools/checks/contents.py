@@ -55,14 +55,14 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
 
     Args:
         files: The files.
-        is_offline: Whether AWS is not asked which instance types there are.
+        is_offline: Whether AWS is not asked which instance types there are, and in which zones subnets are.
     """
     for document in files.all:
         yield from _repeated(document)
         yield from _of_document(files, document, is_offline=is_offline)
     yield from _of_configuration(files)
     yield from _of_others(files)
-    yield from _in_several_zones(files)
+    yield from _in_several_zones(files) if is_offline else ()
     yield from addresses.findings(files)
     for node in [*files.groups, *([files.compilation] if files.compilation is not None else [])]:
         yield from cases.sized_properties(files, node)[1]

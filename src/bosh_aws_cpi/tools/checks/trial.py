@@ -35,7 +35,8 @@ from bosh_aws_cpi.tools.checks.account import Account
 from bosh_aws_cpi.tools.checks.bosh.rules import read_known, text_of
 from bosh_aws_cpi.tools.checks.cases import Case
 from bosh_aws_cpi.tools.checks.cloud_config import Files
-from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
+from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node, variables_in
+from bosh_aws_cpi.tools.checks.property_values import is_no_zone
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 Found = list[tuple[Severity, Problem, str]]
@@ -125,12 +126,13 @@ class Trial:
         for count, requests in enumerate(vms, 1):
             local: list[bool] = []
             for case in requests:
-                found = [each for each in self._vm(case) if _blamed(case, each[1], fixed)]
-                if not found:
-                    return {}, False
+                found = self._vm(case)
+                wrong = [each for _, each, _ in _errors(found) if _blamed(case, each, fixed)]
+                if not wrong:
+                    return _by_place(case, found, fixed), False
                 first = first or _by_place(case, found, fixed)
-                local = [case.is_local(each) for _, each, _ in found]
-                is_own = any(case.is_within(each, fixed[0]) for _, each, _ in found)
+                local = [case.is_local(each, fixed[0]) for each in wrong]
+                is_own = any(case.is_within(each, fixed[0]) for each in wrong)
                 if is_own or not all(local):  # other subnets change nothing
                     break
             is_everywhere = is_everywhere and not any(local)
@@ -145,7 +147,9 @@ class Trial:
         if case.is_open:
             return []
         documents = {name: document for name, (document, _) in case.networks.items()}
-        environment = {"bosh": {"group": VARIABLE, "tags": case.tags.value if case.tags is not None else {}}}
+        tags = case.tags.entries() if case.tags is not None else []
+        of_director = {str(each.route[-1]): each.value for each in tags if not each.has_variables}
+        environment = {"bosh": {"group": VARIABLE, "tags": of_director}}
         arguments = VmArguments(_AGENT, VARIABLE, case.cloud_properties, documents, [], environment)
         review = Review()
         try:
@@ -154,22 +158,35 @@ class Trial:
             is_wrong = _is_readable(case.cloud_properties, documents)  # else its form is wrong, which is said
             found = [(Severity.ERROR, Problem("networks", error.message), _CPI)] if is_wrong else []
         else:
-            of_images = (self._planned(wanted, image) for image in self._images)
+            wrong = {each.key.partition(".")[0] for each in review.problems}
+            of_images = (self._planned(wanted, image, wrong) for image in self._images)
             found = [*_refused(review), *min(of_images, key=len)]
         return [each for each in dict.fromkeys(found) if case.is_known(each[1])]
 
-    def _planned(self, wanted: WantedVm, image: Image) -> Found:
-        """What gather, plan and a dry run find, if the stemcell is this AMI."""
+    def _planned(self, wanted: WantedVm, image: Image, wrong: set[str]) -> Found:
+        """What gather, plan and a dry run find, if the stemcell is this AMI.
+
+        Args:
+            wanted: The VM.
+            image: The AMI.
+            wrong: What parse has found wrong, and AWS need not be asked about.
+        """
         review, account = Review(), self._account
         if account is None:
             facts = VmFacts(image, self._facts, None, (), wanted.spread, None, (), None)
             plan_vm(self._config, wanted, facts, review, is_registry_used=False)
             return _refused(review)
         known = {"stemcell": image, "instance_type": self._facts, "subnets": self._subnets(wanted)}
+        known |= dict.fromkeys(wrong - known.keys())
         facts = gather(self._cloud, wanted, self._asking(account, review, known))
         plan = plan_vm(self._config, wanted, facts, review, is_registry_used=False)
         vpc_id = next((each.vpc_id for each in (facts.subnets or {}).values()), "")
-        of_things = things.of_vm(wanted, vpc_id, self._config.aws, account, self._types)
+        of_things = [*things.of_vm(wanted, vpc_id, self._config.aws, account, self._types)]
+        zone = "availability_zone"
+        if any(each.key == zone for _, each in of_things) or is_no_zone(
+            str(wanted.properties.availability_zone)
+        ):
+            review.problems = [each for each in review.problems if zone not in each.beside]
         found = [*_refused(review), *((*each, _AWS) for each in of_things)]
         if plan is not None and image is not UNKNOWN_IMAGE and not found:
             found += self._launched(account, plan)
@@ -195,7 +212,12 @@ class Trial:
 
     def _subnets(self, wanted: WantedVm) -> Mapping[str, object] | None:
         """A VM's subnets that exist, of all those of the files, which are looked up together."""
-        if self._account is None or (found := things.subnets_of(self._account, self._files)) is None:
+        is_open = any(map(variables_in, wanted.subnet_ids))
+        if (
+            self._account is None
+            or is_open
+            or (found := things.subnets_of(self._account, self._files)) is None
+        ):
             return None
         return {each: found[each] for each in wanted.subnet_ids if each in found}
 
@@ -282,12 +304,11 @@ class Trial:
 
     def _stemcells(self, account: Account) -> Iterator[Finding]:
         """Look up the stemcells' AMIs."""
-        self._images = []
+        self._images.clear()
         for cid in self._cids:
             found, problems = account.ask("stemcell", partial(find_image, self._cloud, cid))
-            self._images += [found] if found is not None else []
+            self._images.append(UNKNOWN_IMAGE if found is None else found)
             yield from (Finding(Severity.ERROR, each.text) for each in problems)
-        self._images = self._images or [UNKNOWN_IMAGE]
 
 
 def _joined(failures: Sequence[Failure], asked: Mapping[Node, int]) -> Iterator[Finding]:
@@ -296,15 +317,15 @@ def _joined(failures: Sequence[Failure], asked: Mapping[Node, int]) -> Iterator[
     It is certain if a request that will be made fails, or each that an entry may be part of.
     """
     _, shown, first = failures[0]
-    failed = Counter(owner for owner, _, _ in failures)
+    failed = Counter(
+        owner for owner, _, found in failures if any(each.severity is Severity.ERROR for each in found)
+    )
     is_certain = any(owner is None or count == asked[owner] for owner, count in failed.items())
-    said = {(by, each.what) for _, by, found in failures for each in found if by}
-    said |= {("", each.what) for _, by, found in failures for each in found} - {
-        ("", what) for _, what in said
-    }
-    others = len(said - {(shown, each.what) for each in first})
+    general = {each.what for _, by, found in failures for each in found if not by}
+    said = {("" if each.what in general else by, each.what) for _, by, found in failures for each in found}
+    others = len(said) - len({each.what for each in first})
     for each in first:
-        what = f"for {shown}: {each.what}" if shown else each.what
+        what = each.what if each.what in general else f"for {shown}: {each.what}"
         whole = each.replaced(what=f"{what} (and {others} more)" if others else what)
         yield whole if is_certain else as_warning(whole)
 
@@ -328,7 +349,8 @@ def _blamed(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None
     first, *others = case.places(problem)
     if not fixed or any(each.holds(first) for each in fixed):
         return first
-    return next((place for place in (first, *others) if fixed[0].holds(place) or not place.file), None)
+    of_config = [place for place in (first, *others) if not place.file and case.entries]
+    return next((place for place in (first, *others) if fixed[0].holds(place) or place in of_config), None)
 
 
 def _is_readable(properties: Json, documents: Json) -> bool:
@@ -337,6 +359,10 @@ def _is_readable(properties: Json, documents: Json) -> bool:
     return read_known(VmProperties, properties) is not None and all(
         read_known(NetworkCloudProperties, each) is not None for each in of_networks
     )
+
+
+def _errors(found: Found) -> Found:
+    return [each for each in found if each[0] is Severity.ERROR]
 
 
 def _refused(review: Review) -> Found:
