@@ -1,6 +1,7 @@
 """create_vm's networks as manifests give them."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Annotated, Final, Literal, Self
 
@@ -125,7 +126,7 @@ class Network(Properties):
             return None
         return f"{self._ip}/{self.prefix}"
 
-    @property
+    @cached_property
     def _ip(self) -> IPv4Address | IPv6Address | None:
         return ip_address(self.ip) if self.ip else None
 

@@ -8,6 +8,7 @@ its only subnet.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain, zip_longest
 from typing import Final
 
 from pydantic import ValidationError
@@ -35,8 +36,6 @@ _OF_NETWORKS: Final = frozenset(
 )
 """What can be wrong only with networks that are known: these must be in their VPC."""
 _ANY_VIP: Final = "192.0.2.1"
-MOST_VMS: Final = 20
-"""The number of VM types of different kinds with which an extension or a subnet is tried."""
 
 
 class Case(Entity):
@@ -186,7 +185,7 @@ def _quoted(node: Node | None, text: str) -> list[Node]:
     ]
 
 
-Question = tuple[Node, Iterable[tuple[Node | None, Iterable[Iterable[Case]]]]]
+Question = tuple[Node, Iterable[tuple[Node | None, Iterator[Iterable[Case]]]]]
 """An entry, and for each of its azs the VMs that may have it, each with a request for every subnet.
 
 In each az one of the requests must succeed: a cloud config does not say what is used together. All of it must
@@ -316,30 +315,41 @@ def of_vms(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Que
         unknown.add("instance_type")
     if "azs" in files.open_lists:
         unknown.add(_ZONE)
+    alone = [
+        (subnet, dict([named]))
+        for network, subnet in files.subnets
+        if _is_alone(subnet) and (named := _network(files, network, network, subnet)) is not None
+    ]
+    places: dict[Node | None, list[Networks]] = {
+        az: [each for subnet, each in alone if _serves(subnet, az)] or [EMPTY] for az in azs
+    }
     for entry in (each for each in types if each not in used):
-        yield entry, ((az, _vms(files, az, entry, [[entry]], unknown)) for az in azs)
+        yield entry, _asked(files, entry, [[entry]], unknown, places)
     needed = {partner for _, partner in NEEDS}
     for entry in (each for each in extensions if each not in used):
-        vms = [[*kind, entry] for kind in kinds]
-        yield entry, ((az, _vms(files, az, entry, vms, unknown | needed)) for az in azs)
-    for place in files.subnets if types else ():
-        if place[1] not in used and _is_alone(place[1]):
-            serving = [az for az in azs if _serves(place[1], az)]
-            yield place[1], ((az, _vms(files, az, place[1], kinds, unknown, [place])) for az in serving)
+        yield entry, _asked(files, entry, [[*kind, entry] for kind in kinds], unknown | needed, places)
+    for entry, networks in alone if types else ():
+        serving = {az: [networks] for az in azs if _serves(entry, az)}
+        if entry not in used:
+            yield entry, _asked(files, entry, kinds, unknown, serving)
     for network in (each for each in files.lists["networks"] if type_of(each) == "vip"):
         values = {"type": "vip", "ip": _ANY_VIP, "cloud_properties": network.value.get("cloud_properties")}
-        networks = {name_of(network): ({key: value for key, value in values.items() if value}, network)}
-        case = Case([], network, network, networks=networks, unknown=_OF_NETWORKS | {*REQUIRED})
-        yield network, [(None, [[case]])]
+        vip = {name_of(network): ({key: value for key, value in values.items() if value}, network)}
+        case = Case([], network, network, networks=vip, unknown=_OF_NETWORKS | {*REQUIRED})
+        yield network, [(None, iter([[case]]))]
 
 
 def _kinds(types: Iterable[Node], facts: Mapping[str, InstanceTypeFacts]) -> list[Node]:
-    """VM types, one of those that have the same properties, and instance types with the same facts."""
-    found: dict[object, Node] = {}
+    """VM types, one of those with the same keys, and one of those whose instance types can do the same."""
+    by_facts: dict[object, Node] = {}
+    by_keys: dict[object, Node] = {}
     for each in types:
-        kind = facts.get(text_of(each.properties.get("instance_type")))
-        found.setdefault((frozenset(each.properties), kind and kind.replaced(name="")), each)
-    return [*found.values()][:MOST_VMS]
+        of_type = facts.get(text_of(each.properties.get("instance_type")))
+        able = of_type and (of_type.architectures, of_type.is_burstable, of_type.store_is_nvme, of_type.lacks)
+        by_facts.setdefault((able, of_type and min(of_type.store_disks, 1)), each)
+        by_keys.setdefault(frozenset(each.properties), each)
+    both = chain.from_iterable(zip_longest(by_facts.values(), by_keys.values()))
+    return [each for each in dict.fromkeys(both) if each is not None]
 
 
 def _is_alone(subnet: Node) -> bool:
@@ -348,29 +358,31 @@ def _is_alone(subnet: Node) -> bool:
     return text_of(subnet.get("prefix")) in {"", "32", "128"} and is_first
 
 
-def _vms(
+def _asked(
     files: Files,
-    az: Node | None,
     entry: Node,
     vms: Iterable[Sequence[Node]],
     unknown: Collection[str],
-    places: Sequence[tuple[Node, Node]] = (),
-) -> Iterator[Iterator[Case]]:
-    """For each of the VMs, the requests for it in these subnets; without any, in all those of the az."""
-    found = places or [each for each in files.subnets if _serves(each[1], az) and _is_alone(each[1])]
+    places: Mapping[Node | None, Sequence[Networks]],
+) -> Iterator[tuple[Node | None, Iterator[Iterator[Case]]]]:
+    """For each az, and for each of the VMs with an entry, the requests in the az's networks."""
     open_keys = frozenset(unknown) - entry.properties.keys()
-    for own in vms:
-        merged = [each for each in (az, *own) if each is not None]
-        whole = Case(merged, entry, own[0] if own else entry, tags=files.tags, unknown=open_keys)
-        yield _in_subnets(files, whole, found)
+    for az, networks in places.items():
+        yield az, (_requests(files, az, entry, own, open_keys, networks) for own in vms)
 
 
-def _in_subnets(files: Files, case: Case, places: Sequence[tuple[Node, Node]]) -> Iterator[Case]:
-    for network, subnet in places:
-        if (named := _network(files, network, network, subnet)) is not None:
-            yield case.replaced(networks=dict([named]))
-    if not places:
-        yield case
+def _requests(
+    files: Files,
+    az: Node | None,
+    entry: Node,
+    own: Sequence[Node],
+    unknown: Collection[str],
+    places: Sequence[Networks],
+) -> Iterator[Case]:
+    merged = [each for each in (az, *own) if each is not None]
+    for networks in places:
+        owner = own[0] if own else entry
+        yield Case(merged, entry, owner, networks=networks, tags=files.tags, unknown=unknown)
 
 
 def of_disks(files: Files) -> Iterator[Case]:

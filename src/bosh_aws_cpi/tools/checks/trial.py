@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any, Final
 
 from bosh_aws_cpi.aws import dry_run, instance_types, subnets
@@ -45,6 +46,8 @@ Failure = tuple[Node | None, str, list[Finding]]
 """Which entry fails, whose request fails, and why, at one place; no entry if the request is certain."""
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
+_LEAST_VMS, _TRIALS = 8, 3000
+"""With how many VM types an extension or a subnet is tried: at least so many, and as long as time allows."""
 _OF_CALL: Final = re.compile(r" Encoded authorization failure message| \(request id")
 """Begins what differs between equal refusals of EC2."""
 _NOT_TRIED: Final = Finding(
@@ -69,6 +72,9 @@ class Trial:
         self._types = cases.instance_types(files)
         self._images = [UNKNOWN_IMAGE]
         self._refusals: dict[str, str] = {}
+        self._alike: dict[int, Found] = {}
+        lists = files.lists
+        self._most_vms = max(_LEAST_VMS, _TRIALS // max(len(lists["vm_extensions"]) + len(files.subnets), 1))
         self._cloud = Cloud(config, 3)
         if account is not None:
             self._cloud.clients = account.clients
@@ -113,7 +119,7 @@ class Trial:
                     break
 
     def _failure(
-        self, fixed: Sequence[Node], vms: Iterable[Iterable[Case]]
+        self, fixed: Sequence[Node], vms: Iterator[Iterable[Case]]
     ) -> tuple[dict[object, list[Finding]], bool]:
         """Why no VM has a request that can succeed, and whether that is the same in each az.
 
@@ -122,8 +128,8 @@ class Trial:
             vms: The requests for each VM.
         """
         first: dict[object, list[Finding]] = {}
-        count, is_everywhere, is_own = 0, True, False
-        for count, requests in enumerate(vms, 1):
+        is_everywhere, is_own = True, False
+        for requests in islice(vms, self._most_vms):
             local: list[bool] = []
             for case in requests:
                 found = self._vm(case)
@@ -138,7 +144,7 @@ class Trial:
             is_everywhere = is_everywhere and not any(local)
             if is_own:  # so do other VMs
                 break
-        if count == cases.MOST_VMS and not is_own:  # it may work with others
+        if not is_own and next(vms, None) is not None:  # it may work with others
             first = {where: [*map(as_warning, found)] for where, found in first.items()}
         return first, bool(first) and is_everywhere
 
@@ -147,6 +153,16 @@ class Trial:
         if case.is_open:
             return []
         documents = {name: document for name, (document, _) in case.networks.items()}
+        if self._account is not None:
+            found = self._tried(case, documents)
+        else:
+            alike = hash(repr(_without_place(case.cloud_properties, documents)))
+            if alike not in self._alike:
+                self._alike[alike] = self._tried(case, documents)
+            found = self._alike[alike]
+        return [each for each in found if case.is_known(each[1])]
+
+    def _tried(self, case: Case, documents: Json) -> Found:
         tags = case.tags.entries() if case.tags is not None else []
         of_director = {str(each.route[-1]): each.value for each in tags if not each.has_variables}
         environment = {"bosh": {"group": VARIABLE, "tags": of_director}}
@@ -156,12 +172,10 @@ class Trial:
             wanted = parse(self._config, arguments, review)
         except CloudError as error:
             is_wrong = _is_readable(case.cloud_properties, documents)  # else its form is wrong, which is said
-            found = [(Severity.ERROR, Problem("networks", error.message), _CPI)] if is_wrong else []
-        else:
-            wrong = {each.key.partition(".")[0] for each in review.problems}
-            of_images = (self._planned(wanted, image, wrong) for image in self._images)
-            found = [*_refused(review), *min(of_images, key=len)]
-        return [each for each in dict.fromkeys(found) if case.is_known(each[1])]
+            return [(Severity.ERROR, Problem("networks", error.message), _CPI)] if is_wrong else []
+        wrong = {each.key.partition(".")[0] for each in review.problems}
+        of_images = (self._planned(wanted, image, wrong) for image in self._images)
+        return [*dict.fromkeys([*_refused(review), *min(of_images, key=len)])]
 
     def _planned(self, wanted: WantedVm, image: Image, wrong: set[str]) -> Found:
         """What gather, plan and a dry run find, if the stemcell is this AMI.
@@ -351,6 +365,21 @@ def _blamed(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None
         return first
     of_config = [place for place in (first, *others) if not place.file and case.entries]
     return next((place for place in (first, *others) if fixed[0].holds(place) or place in of_config), None)
+
+
+def _without_place(properties: Json, documents: Json) -> tuple[Json, Json]:
+    """A request without zone and subnet, of which one is as good as another without AWS."""
+    if len(documents) > 1:
+        return properties, documents
+    placeless = {
+        name: {**document, "cloud_properties": {**document["cloud_properties"], "subnet": ""}}
+        for name, document in documents.items()
+        if isinstance(document.get("cloud_properties"), dict) and document["cloud_properties"].get("subnet")
+    }
+    return {
+        **properties,
+        "availability_zone": bool(properties.get("availability_zone")),
+    }, documents | placeless
 
 
 def _is_readable(properties: Json, documents: Json) -> bool:
