@@ -118,6 +118,10 @@ class Problem(Record):
     beside: tuple[str, ...] = ()
 
 
+class WrongType(CloudError):
+    """A property has a value of the wrong type, which `cpi check` finds by the models themselves."""
+
+
 class PropertyError(CloudError):
     """A property is wrong.
 
@@ -162,9 +166,14 @@ class Review:
         Args:
             key: The property to blame.
             step: Raises a CloudError if it refuses them; a `PropertyError` names the property to blame.
+
+        Raises:
+            WrongType: One has the wrong type.
         """
         try:
             return step()
+        except WrongType:
+            raise
         except CloudError as error:
             self.problems.append(problem_of(error, key))
             return None
@@ -303,13 +312,13 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
         path: Where they stand, for messages.
 
     Raises:
-        CloudError: One has the wrong type.
+        WrongType: One has the wrong type.
     """
     try:
         properties = model.model_validate(values)
     except ValidationError as error:
         wrong = "; ".join(f"{_dotted(path, route)}: {said}" for route, said in mistakes(error))
-        raise CloudError(f"Invalid properties: {wrong}") from None
+        raise WrongType(f"Invalid properties: {wrong}") from None
     unknown = [
         _dotted(path, route) + (f" (did you mean {near}?)" if near else "")
         for route, near in properties.unknown()

@@ -29,7 +29,7 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Networks = Mapping[str, tuple[Json, Node]]
 """By name: what create_vm gets, and what has the cloud properties."""
-_ZONE: Final = "availability_zone"
+ZONE: Final = "availability_zone"
 _OF_NETWORKS: Final = frozenset(
     {"networks", "primary_ipv6", "security_groups", "zone_fallback", "aws.default_security_groups"}
     | {"advertised_routes", "elbs", "lb_target_groups"}
@@ -96,7 +96,7 @@ class Case(Entity):
         of_az = {key for key, node in self.properties.items() if node.route[0] == "azs"}
         networks = [network for key in _parts(problem) for network, _ in filter(None, [self._network(key)])]
         tops = {*map(_top, _parts(problem))}
-        return not tops.isdisjoint(_OF_NETWORKS | of_az | {_ZONE}) or any(each != entry for each in networks)
+        return not tops.isdisjoint(_OF_NETWORKS | of_az | {ZONE}) or any(each != entry for each in networks)
 
     def is_within(self, problem: Problem, entry: Node) -> bool:
         """Whether all that has a part in a problem stands in an entry."""
@@ -123,9 +123,9 @@ class Case(Entity):
 
         An entry's own zone is to blame before the subnets of its az.
         """
-        zone, parts = self.properties.get(_ZONE), _parts(problem)
-        if _ZONE in parts and zone is not None and zone.route[0] != "azs":
-            parts = (_ZONE, *parts)
+        zone, parts = self.properties.get(ZONE), _parts(problem)
+        if ZONE in parts and zone is not None and zone.route[0] != "azs":
+            parts = (ZONE, *parts)
         return [self._place(key, problem.text) for key in parts]
 
     def _place(self, key: str, text: str) -> Place:
@@ -150,7 +150,7 @@ class Case(Entity):
 
     def _owner(self, key: str) -> Node:
         """The entry that lacks a property: the az its zone."""
-        return self.entries[0] if key == _ZONE and self.entries else self.owner
+        return self.entries[0] if key == ZONE and self.entries else self.owner
 
     def remedy(self, key: str) -> str:
         """How to give a required property that is there under another key; empty for others."""
@@ -314,7 +314,7 @@ def of_vms(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Que
     if "vm_types" in files.open_lists or not types:
         unknown.add("instance_type")
     if "azs" in files.open_lists:
-        unknown.add(_ZONE)
+        unknown.add(ZONE)
     alone = [
         (subnet, dict([named]))
         for network, subnet in files.subnets
@@ -361,28 +361,33 @@ def _is_alone(subnet: Node) -> bool:
 def _asked(
     files: Files,
     entry: Node,
-    vms: Iterable[Sequence[Node]],
+    vms: Sequence[Sequence[Node]],
     unknown: Collection[str],
     places: Mapping[Node | None, Sequence[Networks]],
 ) -> Iterator[tuple[Node | None, Iterator[Iterator[Case]]]]:
     """For each az, and for each of the VMs with an entry, the requests in the az's networks."""
     open_keys = frozenset(unknown) - entry.properties.keys()
     for az, networks in places.items():
-        yield az, (_requests(files, az, entry, own, open_keys, networks) for own in vms)
-
-
-def _requests(
-    files: Files,
-    az: Node | None,
-    entry: Node,
-    own: Sequence[Node],
-    unknown: Collection[str],
-    places: Sequence[Networks],
-) -> Iterator[Case]:
-    merged = [each for each in (az, *own) if each is not None]
-    for networks in places:
-        owner = own[0] if own else entry
-        yield Case(merged, entry, owner, networks=networks, tags=files.tags, unknown=unknown)
+        start = [az] if az is not None else []
+        yield (
+            az,
+            (
+                (
+                    Case(
+                        [*start, *own],
+                        entry,
+                        [*own, entry][0],
+                        "cloud_properties",
+                        "",
+                        each,
+                        files.tags,
+                        unknown=open_keys,
+                    )
+                    for each in networks
+                )
+                for own in vms
+            ),
+        )
 
 
 def of_disks(files: Files) -> Iterator[Case]:

@@ -135,6 +135,13 @@ class Files(Entity):
                 found += [(network, each) for each in hashes(subnets)]
         return [(network, each) for network, each in found if each not in self.others]
 
+    @cached_property
+    def subnet_ids(self) -> list[tuple[Node, Node]]:
+        """The entries of networks that name subnets in AWS, with each id, also of fallbacks."""
+        keys = ("subnet", "subnet_fallbacks")
+        nodes = [(entry, entry.get("cloud_properties", key)) for _, entry in self.subnets for key in keys]
+        return [(entry, text) for entry, node in nodes if node is not None for text in node.texts()]
+
 
 def is_for_create_env(document: Document) -> bool:
     """Whether a file is a manifest for create-env, and no cloud config."""

@@ -186,7 +186,7 @@ def _of_name(node: Node, around: Node, key: str, region: str, *, is_offline: boo
         yield _wrong(node, what, "Give the id, sg-…, or the name")
     elif key == "elbs" and "." in text:
         yield _wrong(node, f"'{text}' is a DNS name", f"Give the name of {noun}")
-    elif key == "availability_zone" and is_no_zone(text):
+    elif key == "availability_zone" and is_offline and is_no_zone(text):
         yield _wrong(node, f"'{text}' is not a zone's name", f"Give a zone's name, such as {region}a")
     elif key == "availability_zone" and not text.startswith(region):
         what = f"zone '{text}' is not in {region}, the configuration's region"

@@ -70,8 +70,7 @@ def findings(files: Files, account: Account) -> Iterator[Finding]:
     if files.manifest is not None:
         yield from _quotas(files, account)
     there, ec2 = things.subnets_of(account, files) or {}, account.clients.ec2
-    named = [(entry, each) for _, entry in files.subnets for each in _subnets(entry)]
-    known = [(entry, node, there[str(node.value)]) for entry, node in named if node.value in there]
+    known = [(entry, node, there[str(node.value)]) for entry, node in files.subnet_ids if node.value in there]
     manual = {
         entry: (facts.subnet_id, whole)
         for entry, node, facts in known
@@ -94,13 +93,6 @@ def findings(files: Files, account: Account) -> Iterator[Finding]:
         yield from _static(entry, others)
         if not files.is_for_create_env and not entry.at("reserved").has_variables:
             yield from _unreserved(entry, whole, others)
-
-
-def _subnets(entry: Node) -> Iterator[Node]:
-    """A network's subnet in AWS, and its fallbacks."""
-    for key in ("subnet", "subnet_fallbacks"):
-        node = entry.get("cloud_properties", key)
-        yield from node.texts() if node is not None else ()
 
 
 def _of_subnet(node: Node, facts: Subnet) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any, Final
 
-from bosh_aws_cpi.aws import dry_run, instance_types, subnets
+from bosh_aws_cpi.aws import dry_run, subnets
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi import networks
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -22,32 +22,26 @@ from bosh_aws_cpi.cpi.vms.create.parse import VmArguments, WantedVm, parse
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan, plan_vm
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import Image, InstanceTypeFacts
-from bosh_aws_cpi.plan import nics, run_instances
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, Subnet
+from bosh_aws_cpi.plan import run_instances
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
-from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.managed_network import ManagedNetwork
-from bosh_aws_cpi.properties.network import NetworkCloudProperties
-from bosh_aws_cpi.properties.types import Problem, Review
-from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.properties.types import Problem, Review, WrongType
 from bosh_aws_cpi.tools.checks import cases, things
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.checks.bosh.rules import read_known, text_of
-from bosh_aws_cpi.tools.checks.cases import Case
+from bosh_aws_cpi.tools.checks.bosh.rules import text_of
+from bosh_aws_cpi.tools.checks.cases import ZONE, Case
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node, variables_in
-from bosh_aws_cpi.tools.checks.property_values import is_no_zone
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 Found = list[tuple[Severity, Problem, str]]
 """Severity, problem, and who refuses it."""
-Failure = tuple[Node | None, str, list[Finding]]
-"""Which entry fails, whose request fails, and why, at one place; no entry if the request is certain."""
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
 _LEAST_VMS, _TRIALS = 8, 3000
 """With how many VM types an extension or a subnet is tried: at least so many, and as long as time allows."""
+_PLACE: Final = re.compile(r"'(subnet|availability_zone)': '[^']*'")
 _OF_CALL: Final = re.compile(r" Encoded authorization failure message| \(request id")
 """Begins what differs between equal refusals of EC2."""
 _NOT_TRIED: Final = Finding(
@@ -72,9 +66,7 @@ class Trial:
         self._types = cases.instance_types(files)
         self._images = [UNKNOWN_IMAGE]
         self._refusals: dict[str, str] = {}
-        self._alike: dict[int, Found] = {}
-        lists = files.lists
-        self._most_vms = max(_LEAST_VMS, _TRIALS // max(len(lists["vm_extensions"]) + len(files.subnets), 1))
+        self._alike: dict[str, Found] = {}
         self._cloud = Cloud(config, 3)
         if account is not None:
             self._cloud.clients = account.clients
@@ -83,84 +75,77 @@ class Trial:
         """What is wrong with the cases; what several of them have at one place is one finding."""
         if self._account is not None:
             yield from self._stemcells(self._account) if self._cids else [_NOT_TRIED]
-        asked: Counter[Node] = Counter()
-        at_places: dict[object, list[Failure]] = {}
-        for where, failure in self._failures(asked):
-            at_places.setdefault(where, []).append(failure)
+        at_places: dict[object, list[tuple[bool, str, list[Finding]]]] = {}
+        for where, is_certain, shown, found in (*self._certain(), *self._possible()):
+            at_places.setdefault(where, []).append((is_certain, shown, found))
         for failures in at_places.values():
-            yield from _joined(failures, asked)
+            yield from _joined(failures)
 
-    def _failures(self, asked: Counter[Node]) -> Iterator[tuple[object, Failure]]:
-        """What is wrong with each request that is certain, and with each entry in each az.
-
-        Args:
-            asked: Gets the number of questions about each entry and az.
-        """
+    def _certain(self) -> Iterator[tuple[object, bool, str, list[Finding]]]:
+        """Where a request that will be made is wrong, that this is certain, whose request it is, and why."""
         for of_method, run in (
             (cases.of_deployment, self._vm),
             (cases.of_disks, self._disk),
             (cases.of_managed, self._network),
         ):
             for case in of_method(self._files):
-                for where, found in _by_place(case, run(case), ()).items():
+                for where, found in _by_place(case, run(case)).items():
                     is_said = found[0].place is not None and case.user.holds(found[0].place)
-                    yield where, (None, "" if is_said else case.shown, found)
-        for entry, azs in cases.of_vms(self._files, self._facts):
-            for az, vms in azs:
-                fixed = [each for each in (entry, az) if each is not None]
-                asked.update(fixed)
-                at_places, is_everywhere = self._failure(fixed, vms)
-                for where, found in at_places.items():
-                    owner = next(
-                        (each for each in fixed if found[0].place and each.holds(found[0].place)), entry
-                    )
-                    yield where, (None if is_everywhere else owner, "", found)
-                if is_everywhere:
-                    break
+                    yield where, True, "" if is_said else case.shown, found
 
-    def _failure(
-        self, fixed: Sequence[Node], vms: Iterator[Iterable[Case]]
-    ) -> tuple[dict[object, list[Finding]], bool]:
-        """Why no VM has a request that can succeed, and whether that is the same in each az.
+    def _possible(self) -> Iterator[tuple[object, bool, str, list[Finding]]]:
+        """The same of entries that may be used; it is certain if they fail in all azs, or if an az does."""
+        for entry, azs in cases.of_vms(self._files, self._facts):
+            by_az = [
+                self._failure([each for each in (entry, az) if each is not None], vms) for az, vms in azs
+            ]
+            failed = Counter(where for at in by_az for where, found in at.items() if _has_error(found))
+            for where, found in (each for at in by_az for each in at.items()):
+                place = found[0].place
+                is_of_az = place is not None and bool(place.file) and not entry.holds(place)
+                yield where, is_of_az or failed[where] == len(by_az), "", found
+
+    def _failure(self, fixed: Sequence[Node], vms: Iterator[Iterable[Case]]) -> dict[object, list[Finding]]:
+        """Why no VM has a request that can succeed.
 
         Args:
             fixed: What the VMs have in common, an entry and its az: one of them must be to blame.
             vms: The requests for each VM.
         """
         first: dict[object, list[Finding]] = {}
-        is_everywhere, is_own = True, False
+        is_own = False
         for requests in islice(vms, self._most_vms):
-            local: list[bool] = []
             for case in requests:
                 found = self._vm(case)
-                wrong = [each for _, each, _ in _errors(found) if _blamed(case, each, fixed)]
-                if not wrong:
-                    return _by_place(case, found, fixed), False
-                first = first or _by_place(case, found, fixed)
-                local = [case.is_local(each, fixed[0]) for each in wrong]
-                is_own = any(case.is_within(each, fixed[0]) for each in wrong)
-                if is_own or not all(local):  # other subnets change nothing
-                    break
-            is_everywhere = is_everywhere and not any(local)
-            if is_own:  # so do other VMs
-                break
-        if not is_own and next(vms, None) is not None:  # it may work with others
-            first = {where: [*map(as_warning, found)] for where, found in first.items()}
-        return first, bool(first) and is_everywhere
+                at_places = _by_place(case, found, fixed)
+                if not any(map(_has_error, at_places.values())):
+                    return at_places
+                first = first or at_places
+                blamed = [each for _, each, _ in found if _blamed(case, each, fixed)]
+                is_own = any(case.is_within(each, fixed[0]) for each in blamed)
+                if is_own or not all(case.is_local(each, fixed[0]) for each in blamed):
+                    break  # other subnets change nothing
+            if is_own:  # nor do other VMs
+                return first
+        is_sure = next(vms, None) is None
+        return {where: found if is_sure else [*map(as_warning, found)] for where, found in first.items()}
+
+    @cached_property
+    def _most_vms(self) -> int:
+        entries = len(self._files.lists["vm_extensions"]) + len(self._files.subnets)
+        return max(_LEAST_VMS, _TRIALS // max(entries, 1))
 
     def _vm(self, case: Case) -> Found:
         """What is wrong with a request for a VM."""
         if case.is_open:
             return []
         documents = {name: document for name, (document, _) in case.networks.items()}
-        if self._account is not None:
-            found = self._tried(case, documents)
-        else:
-            alike = hash(repr(_without_place(case.cloud_properties, documents)))
-            if alike not in self._alike:
-                self._alike[alike] = self._tried(case, documents)
-            found = self._alike[alike]
-        return [each for each in found if case.is_known(each[1])]
+        asked = repr((case.cloud_properties, documents))
+        if self._account is None and len(documents) <= 1:  # then one zone or subnet is as good as another
+            asked = _PLACE.sub("", asked)
+        if asked not in self._alike:
+            self._alike[asked] = self._tried(case, documents)
+        return [each for each in self._alike[asked] if case.is_known(each[1])]
 
     def _tried(self, case: Case, documents: Json) -> Found:
         tags = case.tags.entries() if case.tags is not None else []
@@ -170,14 +155,15 @@ class Trial:
         review = Review()
         try:
             wanted = parse(self._config, arguments, review)
+        except WrongType:  # which is said of the file's form
+            return []
         except CloudError as error:
-            is_wrong = _is_readable(case.cloud_properties, documents)  # else its form is wrong, which is said
-            return [(Severity.ERROR, Problem("networks", error.message), _CPI)] if is_wrong else []
+            return [(Severity.ERROR, Problem("networks", error.message), _CPI)]
         wrong = {each.key.partition(".")[0] for each in review.problems}
         of_images = (self._planned(wanted, image, wrong) for image in self._images)
         return [*dict.fromkeys([*_refused(review), *min(of_images, key=len)])]
 
-    def _planned(self, wanted: WantedVm, image: Image, wrong: set[str]) -> Found:
+    def _planned(self, wanted: WantedVm, image: Image, wrong: Iterable[str]) -> Found:
         """What gather, plan and a dry run find, if the stemcell is this AMI.
 
         Args:
@@ -185,25 +171,19 @@ class Trial:
             image: The AMI.
             wrong: What parse has found wrong, and AWS need not be asked about.
         """
-        review, account = Review(), self._account
-        if account is None:
-            facts = VmFacts(image, self._facts, None, (), wanted.spread, None, (), None)
-            plan_vm(self._config, wanted, facts, review, is_registry_used=False)
-            return _refused(review)
-        known = {"stemcell": image, "instance_type": self._facts, "subnets": self._subnets(wanted)}
-        known |= dict.fromkeys(wrong - known.keys())
-        facts = gather(self._cloud, wanted, self._asking(account, review, known))
+        review, account, of_things = Review(), self._account, []
+        facts = VmFacts(image, self._facts, None, (), wanted.spread, None, (), None)
+        if account is not None:
+            known: dict[str, object] = {"stemcell": image, "instance_type": self._facts}
+            known |= {**dict.fromkeys(wrong), **known, "subnets": self._subnets(account, wanted)}
+            facts = gather(self._cloud, wanted, self._asking(account, review, known))
+            of_things = [*things.of_vm(wanted, facts, self._config.aws, account, self._types)]
+            if any(each.key == ZONE for _, each in of_things):
+                facts = facts.replaced(subnets=None)  # they are in none of that name
         plan = plan_vm(self._config, wanted, facts, review, is_registry_used=False)
-        vpc_id = next((each.vpc_id for each in (facts.subnets or {}).values()), "")
-        of_things = [*things.of_vm(wanted, vpc_id, self._config.aws, account, self._types)]
-        zone = "availability_zone"
-        if any(each.key == zone for _, each in of_things) or is_no_zone(
-            str(wanted.properties.availability_zone)
-        ):
-            review.problems = [each for each in review.problems if zone not in each.beside]
         found = [*_refused(review), *((*each, _AWS) for each in of_things)]
-        if plan is not None and image is not UNKNOWN_IMAGE and not found:
-            found += self._launched(account, plan)
+        if account is not None and plan is not None and image is not UNKNOWN_IMAGE and not found:
+            found = self._launched(account, plan)
         return found
 
     def _asking(self, account: Account, review: Review, known: Mapping[str, object] = {}) -> Ask:
@@ -224,23 +204,18 @@ class Trial:
 
         return ask
 
-    def _subnets(self, wanted: WantedVm) -> Mapping[str, object] | None:
-        """A VM's subnets that exist, of all those of the files, which are looked up together."""
-        is_open = any(map(variables_in, wanted.subnet_ids))
-        if (
-            self._account is None
-            or is_open
-            or (found := things.subnets_of(self._account, self._files)) is None
-        ):
+    def _subnets(self, account: Account, wanted: WantedVm) -> Mapping[str, Subnet] | None:
+        """A VM's subnets that exist; None if a variable names one, or AWS does not say it."""
+        found = things.subnets_of(account, self._files)
+        if found is None or any(map(variables_in, wanted.subnet_ids)):
             return None
         return {each: found[each] for each in wanted.subnet_ids if each in found}
 
     @cached_property
     def _facts(self) -> dict[str, InstanceTypeFacts]:
         """The facts about all instance types of the files, looked up together."""
-        details: Mapping[str, instance_types.TypeDetails] = {}
-        if self._account is not None and self._config.aws.enable_describe_instance_types:
-            details = things.types_of(self._account, self._types)
+        is_asked = self._account is not None and self._config.aws.enable_describe_instance_types
+        details = things.types_of(self._account, self._types) if is_asked and self._account else {}
         known = {name: each.facts for name, each in details.items()}
         # One that nothing is known of may have an instance store.
         return {
@@ -249,71 +224,57 @@ class Trial:
         }
 
     def _launched(self, account: Account, plan: VmPlan) -> Found:
-        """What EC2 says of the launch itself, without what depends on today's state.
-
-        Each kind of VM is tried in one subnet, and each subnet with one kind.
-        """
-        option, spec = plan.options[0], plan.spec.replaced(spread=None)
-        first = plan.nic_plans[0].replaced(ipv4_address=None, ipv6_address=None, is_ipv6_primary=False)
-        is_public = spec.properties.auto_assign_public_ip
-        interface = nics.inline_specification(first, plan.group_ids, is_public=is_public)
-        arguments = run_instances.arguments(
-            spec, option, interfaces=[interface], user_data="", client_token=""
-        )
-        for key in ("CapacityReservationSpecification", "ClientToken", "UserData"):
-            arguments.pop(key, None)
-        kind = repr({**arguments, "NetworkInterfaces": interface.keys(), "Placement": ""})
-        if refusal := self._refusals.get(kind):
-            return [(Severity.ERROR, Problem("", refusal), _AWS)]
-        if kind in self._refusals and self._refusals.get(first.subnet_id) == "":
-            return []
-        call = partial(account.clients.ec2.run_instances, MinCount=1, MaxCount=1)
-        found = _dry_run(account, call, arguments)
-        self._refusals[kind] = self._refusals[first.subnet_id] = found[0][1].text if found else ""
-        return found
+        """What EC2 says of the launch; each kind of VM is tried in one subnet, each subnet with one kind."""
+        first = plan.nic_plans[0]
+        arguments = run_instances.for_dry_run(plan.spec, plan.options[0], first, plan.group_ids)
+        kind = repr({**arguments, "NetworkInterfaces": "", "Placement": ""})
+        if kind not in self._refusals or not (self._refusals[kind] or first.subnet_id in self._refusals):
+            self._refusals[kind] = refusal = _refusal(account, account.clients.ec2.run_instances, arguments)
+            self._refusals |= {} if refusal else {first.subnet_id: ""}
+        return _of_dry_run(self._refusals[kind])
 
     def _disk(self, case: Case) -> Found:
         """What is wrong with a request for a disk."""
-        size = case.user.get("disk_size")
+        size, review, account = case.user.get("disk_size"), Review(), self._account
         mib = size.value if size is not None and isinstance(size.value, int) else 0
-        if case.is_open or mib <= 0 or read_known(DiskProperties, case.cloud_properties) is None:
-            return []
-        review, account = Review(), self._account
         try:
             wanted = disks.parse(self._config, mib, case.cloud_properties, review)
-        except CloudError:  # a default is wrong, which is said once
+        except CloudError:  # its form is wrong, or a default, which are said once
             return []
         found = _refused(review)
         if account is not None and not found:
             review.problems += disks.snapshot_problems(self._cloud, wanted, self._asking(account, review))
-            found = _refused(review)
-            found += [(*each, _AWS) for each in things.of_key(wanted.encryption, account)]
-            zones = [text_of(az.properties.get("availability_zone")) for az in self._files.own_azs]
+            found = [
+                *_refused(review),
+                *((*each, _AWS) for each in things.of_key(wanted.encryption, account)),
+            ]
+            zones = [text_of(az.properties.get(ZONE)) for az in self._files.own_azs]
             if not found and (zone := next(filter(None, zones), None)):
                 tags = tag_plan.specifications(wanted.tags, "volume")
                 arguments = {**wanted.arguments, **tags, "AvailabilityZone": zone}
-                found = _dry_run(account, account.clients.ec2.create_volume, arguments)
-        return [each for each in found if case.is_known(each[1])]
+                found = _of_dry_run(_refusal(account, account.clients.ec2.create_volume, arguments))
+        return [each for each in found if case.is_known(each[1]) and not case.is_open]
 
     def _network(self, case: Case) -> Found:
         """What is wrong with a request for a managed network."""
         keys = ("range", "gateway", "netmask_bits")
         values = {key: node.value for key in keys if (node := case.user.get(key)) is not None}
-        document = {**values, "cloud_properties": case.cloud_properties}
         review, account = Review(), self._account
-        if case.user.has_variables or case.is_open or read_known(ManagedNetwork, document) is None:
+        try:
+            request = networks.parse(
+                self._config, {**values, "cloud_properties": case.cloud_properties}, "", review
+            )
+        except WrongType:
             return []
-        request = networks.parse(self._config, document, "", review)
         if account is not None and not review.problems:
-            answers = self._asking(account, review)
-            vpc = networks.gather(self._cloud, request.wish, answers)
-            if vpc is not None:
-                existing = answers("range", lambda: subnets.of_vpc(account.clients.ec2, vpc.vpc_id)) or []
+            ask = self._asking(account, review)
+            if (vpc := networks.gather(self._cloud, request.wish, ask)) is not None:
+                existing = ask("range", lambda: subnets.of_vpc(account.clients.ec2, vpc.vpc_id)) or []
                 review.attempt("range", lambda: request.ranges(vpc, existing, ()))
         (name,) = case.networks
+        found = [] if case.user.has_variables or case.is_open else _refused(review)
         return [
-            (severity, each.replaced(key=f"networks.{name}.{each.key}"), by)
-            for severity, each, by in _refused(review)
+            (severity, each.replaced(key=f"networks.{name}.{each.key}"), by) for severity, each, by in found
         ]
 
     def _stemcells(self, account: Account) -> Iterator[Finding]:
@@ -325,16 +286,10 @@ class Trial:
             yield from (Finding(Severity.ERROR, each.text) for each in problems)
 
 
-def _joined(failures: Sequence[Failure], asked: Mapping[Node, int]) -> Iterator[Finding]:
-    """The findings of the first of several failures, with the number of others.
-
-    It is certain if a request that will be made fails, or each that an entry may be part of.
-    """
+def _joined(failures: Sequence[tuple[bool, str, list[Finding]]]) -> Iterator[Finding]:
+    """The findings of the first of several failures at one place, with the number of others."""
     _, shown, first = failures[0]
-    failed = Counter(
-        owner for owner, _, found in failures if any(each.severity is Severity.ERROR for each in found)
-    )
-    is_certain = any(owner is None or count == asked[owner] for owner, count in failed.items())
+    is_certain = any(is_certain for is_certain, _, _ in failures)
     general = {each.what for _, by, found in failures for each in found if not by}
     said = {("" if each.what in general else by, each.what) for _, by, found in failures for each in found}
     others = len(said) - len({each.what for each in first})
@@ -344,7 +299,7 @@ def _joined(failures: Sequence[Failure], asked: Mapping[Node, int]) -> Iterator[
         yield whole if is_certain else as_warning(whole)
 
 
-def _by_place(case: Case, found: Found, fixed: Sequence[Node]) -> dict[object, list[Finding]]:
+def _by_place(case: Case, found: Found, fixed: Sequence[Node] = ()) -> dict[object, list[Finding]]:
     """The findings at each place; those that no property is to blame for, by their text without ids."""
     at_places: dict[object, list[Finding]] = {}
     for severity, problem, source in found:
@@ -367,37 +322,17 @@ def _blamed(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None
     return next((place for place in (first, *others) if fixed[0].holds(place) or place in of_config), None)
 
 
-def _without_place(properties: Json, documents: Json) -> tuple[Json, Json]:
-    """A request without zone and subnet, of which one is as good as another without AWS."""
-    if len(documents) > 1:
-        return properties, documents
-    placeless = {
-        name: {**document, "cloud_properties": {**document["cloud_properties"], "subnet": ""}}
-        for name, document in documents.items()
-        if isinstance(document.get("cloud_properties"), dict) and document["cloud_properties"].get("subnet")
-    }
-    return {
-        **properties,
-        "availability_zone": bool(properties.get("availability_zone")),
-    }, documents | placeless
-
-
-def _is_readable(properties: Json, documents: Json) -> bool:
-    """Whether nothing has a wrong type, which is said of the file's form."""
-    of_networks = (each["cloud_properties"] for each in documents.values() if "cloud_properties" in each)
-    return read_known(VmProperties, properties) is not None and all(
-        read_known(NetworkCloudProperties, each) is not None for each in of_networks
-    )
-
-
-def _errors(found: Found) -> Found:
-    return [each for each in found if each[0] is Severity.ERROR]
+def _has_error(found: Sequence[Finding]) -> bool:
+    return any(each.severity is Severity.ERROR for each in found)
 
 
 def _refused(review: Review) -> Found:
     return [(Severity.ERROR, each, _CPI) for each in (*review.problems, *review.ignored)]
 
 
-def _dry_run(account: Account, call: Callable[..., object], arguments: Json) -> Found:
-    text, _ = account.ask("dry run", lambda: dry_run.refusal(call, arguments))
-    return [(Severity.ERROR, Problem("", text), _AWS)] if text else []
+def _refusal(account: Account, call: Callable[..., object], arguments: Json) -> str:
+    return account.ask("dry run", lambda: dry_run.refusal(call, arguments))[0] or ""
+
+
+def _of_dry_run(refusal: str) -> Found:
+    return [(Severity.ERROR, Problem("", refusal), _AWS)] if refusal else []
