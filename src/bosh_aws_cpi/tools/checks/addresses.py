@@ -9,7 +9,6 @@ from typing import Final
 
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
-from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
 from bosh_aws_cpi.tools.checks.documents import Node
@@ -22,19 +21,12 @@ _ROUTER: Final = 1
 _ADDRESSES: Final = ("gateway", "reserved", "static")
 
 
-class Range(Record):
-    """One of the address ranges in a list, as blocks."""
-
-    node: Node
-    networks: tuple[AnyNetwork, ...]
-
-
-def ranges_of(node: Node | None) -> list[Range]:
-    """The readable ranges of a list, which may be nested, or of a single text."""
+def ranges_of(node: Node | None) -> list[tuple[Node, tuple[AnyNetwork, ...]]]:
+    """The readable ranges of a list, which may be nested, or of a single text: each with its blocks."""
     if node is not None and isinstance(node.value, list):
         return [each for entry in node.entries() for each in ranges_of(entry)]
     networks = parsed(node.value) if node is not None and isinstance(node.value, str) else None
-    return [Range(node, networks)] if node is not None and networks is not None else []
+    return [(node, networks)] if node is not None and networks is not None else []
 
 
 def parsed(text: str) -> tuple[AnyNetwork, ...] | None:
@@ -118,11 +110,11 @@ def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator
 
 def _kept(addresses: Node | None, whole: AnyNetwork, severity: Severity, remedy: str) -> Iterator[Finding]:
     """Static addresses that AWS keeps."""
-    for each in ranges_of(addresses):
-        if any(overlaps(one, kept_by_aws(whole)) for one in each.networks):
+    for node, blocks in ranges_of(addresses):
+        if any(overlaps(one, kept_by_aws(whole)) for one in blocks):
             kept = f"{whole[0]}-{whole[KEPT_FIRST - 1]} and {whole[-1]}"
-            what = f"static '{each.node.value}' contains addresses that AWS keeps: {kept}"
-            yield Finding(severity, what, remedy, each.node.place, "AWS")
+            what = f"static '{node.value}' contains addresses that AWS keeps: {kept}"
+            yield Finding(severity, what, remedy, node.place, "AWS")
 
 
 def _given_by_bosh(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
@@ -134,7 +126,7 @@ def _given_by_bosh(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
     gateway = address_of(subnet.value.get("gateway"))
     taken = [ip_network(each) for each in (gateway, whole[0], whole[-1]) if each is not None]
     for key in ("reserved", "static"):
-        taken += [one for each in ranges_of(subnet.get(key)) for one in each.networks]
+        taken += [one for _, blocks in ranges_of(subnet.get(key)) for one in blocks]
     if given := [one for one in kept_by_aws(whole) if not overlaps(one, taken)]:
         first, last = given[0].network_address, given[-1].network_address
         listed = str(first) if first == last else f"{first}-{last}"

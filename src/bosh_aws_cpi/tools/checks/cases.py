@@ -20,7 +20,7 @@ from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.properties.types import Problem, mistakes
 from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED, VmProperties
 from bosh_aws_cpi.records import EMPTY, Entity
-from bosh_aws_cpi.tools.checks.addresses import Range, range_of, ranges_of
+from bosh_aws_cpi.tools.checks.addresses import range_of, ranges_of
 from bosh_aws_cpi.tools.checks.bosh.models import Compilation, VmResources
 from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, renamed, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
@@ -44,8 +44,6 @@ class Case(Entity):
     Attributes:
         entries: What has its cloud properties, in the order in which they are merged.
         user: Who asks for it: an instance group, the compilation, or one of the entries.
-        owner: The entry that lacks what none of them has.
-        key: The user's key that is to blame for networks that don't fit each other.
         shown: Who asks for it, for messages; empty if nobody is known to do so.
         networks: Its networks; none for a disk, or if they are not known.
         tags: The tags of the manifest, if there are any.
@@ -55,8 +53,6 @@ class Case(Entity):
 
     entries: Sequence[Node]
     user: Node
-    owner: Node
-    key: str = "cloud_properties"
     shown: str = ""
     networks: Networks = EMPTY
     tags: Node | None = None
@@ -142,15 +138,17 @@ class Case(Entity):
 
     def _absent(self, key: str) -> Node:
         """What lacks a property that nothing has."""
-        if key == "networks" or (key in _OF_NETWORKS and self.key != "cloud_properties"):
-            return self.user.at(self.key)
+        networks = self.user.get("networks") or self.user.get("network")
+        if key in _OF_NETWORKS and (networks is not None or key == "networks"):
+            return networks or self.user
         if key in {*REQUIRED, *_OF_NETWORKS}:
             return self._owner(key).at("cloud_properties")
-        return self.properties.get("instance_type", self.user.at(self.key))
+        return self.properties.get("instance_type", networks or self.user.at("cloud_properties"))
 
     def _owner(self, key: str) -> Node:
-        """The entry that lacks a property: the az its zone."""
-        return self.entries[0] if key == ZONE and self.entries else self.owner
+        """The entry that lacks a property: the az its zone, the VM type all others."""
+        entries = [each for each in self.entries if key == ZONE or each.route[0] != "azs"]
+        return [*entries, self.user][0]
 
     def remedy(self, key: str) -> str:
         """How to give a required property that is there under another key; empty for others."""
@@ -197,11 +195,11 @@ def of_deployment(files: Files) -> Iterator[Case]:
     """The requests for VMs that are certain: of instance groups, of the compilation, of create-env's VM."""
     for group in files.groups:
         shown = f"instance group '{name_of(group)}'" if files.manifest is not None else ""
-        yield from _of_user(files, group, shown, _networks_of(files, group), "networks")
+        yield from _of_user(files, group, shown, _networks_of(files, group))
     if (node := files.compilation) is not None:
         network = files.named("networks", node.get("network"))
         networks = [(node.at("network"), network)] if network is not None else []
-        yield from _of_user(files, node, "compilation", networks, "network")
+        yield from _of_user(files, node, "compilation", networks)
 
 
 def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
@@ -212,9 +210,7 @@ def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
     return known if len(known) == len(entries) else []
 
 
-def _of_user(
-    files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]], key: str
-) -> Iterator[Case]:
+def _of_user(files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]]) -> Iterator[Case]:
     own = files.named("vm_types", node.get("resource_pool") or node.get("vm_type"))
     sized = sized_properties(files, node)[0] if node.get("vm_resources") is not None else {}
     if own is None and not sized:
@@ -229,7 +225,7 @@ def _of_user(
     for az in _azs(files, node):
         entries = [each for each in (az, own, *extensions) if each is not None] or [node]
         for documents in _together(files, networks, az):
-            yield Case(entries, node, own or node, key, shown, documents, files.tags, sized)
+            yield Case(entries, node, shown, documents, files.tags, sized)
 
 
 def _azs(files: Files, node: Node) -> Sequence[Node | None]:
@@ -270,8 +266,8 @@ def _network(
 ) -> tuple[str, tuple[Json, Node]] | None:
     """A network as create_vm gets it; None for an elastic IP that is not known."""
     kind, given = type_of(network), subnet.value.get("cloud_properties")
-    static: Sequence[Range] = ranges_of(entry.get("static_ips"))
-    address = str(static[0].networks[0][0]) if static and static[0].networks else ""
+    static = [block for _, blocks in ranges_of(entry.get("static_ips")) for block in blocks]
+    address = str(static[0][0]) if static else ""
     if kind == "vip" and not address:
         return None
     if kind == "manual" and not files.is_for_create_env:
@@ -332,11 +328,14 @@ def of_vms(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Que
         serving = {az: [networks] for az in azs if _serves(entry, az)}
         if entry not in used:
             yield entry, _asked(files, entry, kinds, unknown, serving)
-    for network in (each for each in files.lists["networks"] if type_of(each) == "vip"):
-        values = {"type": "vip", "ip": _ANY_VIP, "cloud_properties": network.value.get("cloud_properties")}
-        vip = {name_of(network): ({key: value for key, value in values.items() if value}, network)}
-        case = Case([], network, network, networks=vip, unknown=_OF_NETWORKS | {*REQUIRED})
-        yield network, [(None, iter([[case]]))]
+    for vip in (each for each in files.lists["networks"] if type_of(each) == "vip"):
+        document = {
+            "type": "vip",
+            "ip": _ANY_VIP,
+            "cloud_properties": vip.value.get("cloud_properties") or {},
+        }
+        networks = {name_of(vip): (document, vip)}
+        yield vip, [(None, iter([[Case([], vip, networks=networks, unknown=_OF_NETWORKS | {*REQUIRED})]]))]
 
 
 def _kinds(types: Iterable[Node], facts: Mapping[str, InstanceTypeFacts]) -> list[Node]:
@@ -366,40 +365,22 @@ def _asked(
     places: Mapping[Node | None, Sequence[Networks]],
 ) -> Iterator[tuple[Node | None, Iterator[Iterator[Case]]]]:
     """For each az, and for each of the VMs with an entry, the requests in the az's networks."""
-    open_keys = frozenset(unknown) - entry.properties.keys()
+    whole = Case([], entry, tags=files.tags, unknown=frozenset(unknown) - entry.properties.keys())
     for az, networks in places.items():
-        start = [az] if az is not None else []
-        yield (
-            az,
-            (
-                (
-                    Case(
-                        [*start, *own],
-                        entry,
-                        [*own, entry][0],
-                        "cloud_properties",
-                        "",
-                        each,
-                        files.tags,
-                        unknown=open_keys,
-                    )
-                    for each in networks
-                )
-                for own in vms
-            ),
-        )
+        merged = ([each for each in (az, *own) if each is not None] for own in vms)
+        yield az, ((whole.replaced(entries=own, networks=each) for each in networks) for own in merged)
 
 
 def of_disks(files: Files) -> Iterator[Case]:
     """The requests for disks, of each disk type."""
-    yield from (Case([each], each, each) for each in files.lists["disk_types"])
+    yield from (Case([each], each) for each in files.lists["disk_types"])
 
 
 def of_managed(files: Files) -> Iterator[Case]:
     """The requests for the subnets of managed networks."""
     for network, subnet in files.subnets:
         if network.get("managed") is not None and type_of(network) == "manual":
-            yield Case([subnet], subnet, subnet, networks={name_of(network): ({}, subnet)})
+            yield Case([subnet], subnet, networks={name_of(network): ({}, subnet)})
 
 
 def sized_properties(files: Files, node: Node) -> tuple[Json, list[Finding]]:

@@ -8,7 +8,7 @@ value is not listed (API model, ListServiceQuotas).
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from typing import Final
@@ -53,7 +53,7 @@ def crowded(files: Files) -> Iterator[Finding]:
     zones: dict[Node, set[str]] = {}
     for case in cases.of_deployment(files):
         if case.cloud_properties.get("spread") is True:
-            zone = case.properties.get("availability_zone")
+            zone = case.properties.get(cases.ZONE)
             zones.setdefault(case.user, set()).add(text_of(zone) or str(id(zone)))
     for user, there in zones.items():
         count, room = user.get("instances"), MAX_RUNNING * len(there)
@@ -66,53 +66,94 @@ def crowded(files: Files) -> Iterator[Finding]:
 
 
 def findings(files: Files, account: Account) -> Iterator[Finding]:
-    """Compare what a deployment needs with what the account has."""
-    if files.manifest is not None:
-        yield from _quotas(files, account)
+    """Compare the subnets and the quotas with what the files need."""
     there, ec2 = things.subnets_of(account, files) or {}, account.clients.ec2
     known = [(entry, node, there[str(node.value)]) for entry, node in files.subnet_ids if node.value in there]
-    manual = {
-        entry: (facts.subnet_id, whole)
-        for entry, node, facts in known
-        if (whole := range_of(entry.value.get("range"))) is not None
-    }
-    ids = {subnet_id for subnet_id, _ in manual.values()}
-    held = account.listing("addresses", partial(network_interfaces.held, ec2, ids)) if ids else None
     for entry, node, facts in known:
-        yield from _of_subnet(node, facts)
-        if entry in manual:
-            yield from _of_range(entry.at("range"), manual[entry][1], facts)
-    for entry, (subnet_id, whole) in manual.items():
-        others = [
-            each
-            for each in held or ()
-            if each.interface.subnet_id == subnet_id
-            and whole.overlaps(each.network)
-            and not is_known(each, is_for_create_env=files.is_for_create_env)
-        ]
-        yield from _static(entry, others)
-        if not files.is_for_create_env and not entry.at("reserved").has_variables:
-            yield from _unreserved(entry, whole, others)
+        yield from _of_subnet(entry, node, facts)
+    manual = {
+        entry: str(entry.at("cloud_properties", "subnet").value) for entry, _, _ in known if _range(entry)
+    }
+    ids = {*manual.values()}
+    held = account.listing("addresses", partial(network_interfaces.held, ec2, ids)) if ids else None
+    for entry, subnet_id in manual.items():
+        others = [each for each in held or () if each.interface.subnet_id == subnet_id]
+        yield from _taken(entry, others, is_for_create_env=files.is_for_create_env)
+    if files.manifest is not None:
+        types = things.types_of(account, cases.instance_types(files))
+        quotas = account.listing("quotas", partial(instance_types.quotas, account.clients.service_quotas))
+        for who, needed in demand(files) if quotas is not None else ():
+            yield from over_quota(
+                who, needed, {name: each.vcpus for name, each in types.items()}, quotas or {}
+            )
 
 
-def _of_subnet(node: Node, facts: Subnet) -> Iterator[Finding]:
+def _range(entry: Node) -> AnyNetwork | None:
+    return range_of(entry.value.get("range"))
+
+
+def _of_subnet(entry: Node, node: Node, facts: Subnet) -> Iterator[Finding]:
+    """A subnet must be available, with the range of the file, and should have free addresses."""
     if facts.state != "available":
         what = f"subnet '{facts.subnet_id}' is {facts.state}"
         yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
     if facts.free < _FEW and facts.range:
         what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
         yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")
-
-
-def _of_range(node: Node, wanted: AnyNetwork, facts: Subnet) -> Iterator[Finding]:
-    """The range in the file must be that in AWS."""
-    there = [each for text in facts.ranges if (each := range_of(text)) is not None]
-    if there and wanted not in there:
+    wanted, there = _range(entry), [each for text in facts.ranges if (each := range_of(text)) is not None]
+    if wanted is not None and there and wanted not in there:
         is_part, ranges = any(within(wanted, whole) for whole in there), ", ".join(facts.ranges)
         relation = "only a part of" if is_part else "not within"
         what = f"{wanted} is {relation} subnet '{facts.subnet_id}', which has {ranges}"
-        remedy = f"Use {ranges}, and reserve what VMs must not get"
-        yield Finding(Severity.WARNING if is_part else Severity.ERROR, what, remedy, node.place, "AWS")
+        remedy, place = f"Use {ranges}, and reserve what VMs must not get", entry.at("range").place
+        yield Finding(Severity.WARNING if is_part else Severity.ERROR, what, remedy, place, "AWS")
+
+
+def _taken(entry: Node, held: Sequence[Held], *, is_for_create_env: bool) -> Iterator[Finding]:
+    """Addresses that interfaces hold of which BOSH does not know, and that it may give to VMs.
+
+    Static ones can't be reserved, too, because the Director refuses that. create-env gives only those.
+    """
+    whole = _range(entry)
+    others = [each for each in held if not is_known(each, is_for_create_env=is_for_create_env)]
+    others = [each for each in others if whole is not None and whole.overlaps(each.network)]
+    kept = kept_by_aws(whole) if whole is not None else []
+    for key in ("reserved", "static", "gateway"):
+        for node, blocks in ranges_of(entry.get(key)):
+            kept += blocks
+            for each in others if key == "static" else ():
+                if any(map(each.network.overlaps, blocks)):
+                    about = f" ({each.interface.description})" if each.interface.description else ""
+                    what = (
+                        f"interface '{each.interface.nic_id}'{about}, which the Director does not know, "
+                        f"holds {_shown(each.network)}: no VM can be created with this static address"
+                    )
+                    yield Finding(Severity.WARNING, what, "Use another address", node.place, "AWS")
+    free = {each.network for each in others if not any(within(each.network, one) for one in kept)}
+    four: list[AnyNetwork] = [*collapse_addresses(each for each in free if isinstance(each, IPv4Network))]
+    six = collapse_addresses(each for each in free if isinstance(each, IPv6Network))
+    listed = [_shown(each) for each in (*four, *six)]
+    if listed and not is_for_create_env and not entry.at("reserved").has_variables:
+        what = f"BOSH may choose addresses that interfaces it does not know hold: {', '.join(listed)}"
+        quoted = [f'"{each}"' if ":" in each else each for each in listed]  # YAML might read a number
+        remedy = f"Add to reserved: [{', '.join(quoted)}]"
+        yield Finding(Severity.WARNING, what, remedy, entry.at("range").place, "AWS")
+
+
+def is_known(held: Held, *, is_for_create_env: bool) -> bool:
+    """Whether an interface belongs to a VM of BOSH: for create-env its own one, else any Director's.
+
+    This CPI tags its interfaces. The Ruby release does not, but its VMs have the tags of set_vm_metadata. A
+    Director keeps its own address free.
+    """
+    if is_for_create_env:
+        return held.of_instance.get("director") == _CREATE_ENV
+    is_of_ruby = "deployment" in held.of_instance and not VM_METADATA.isdisjoint(held.of_instance)
+    return DIRECTOR_TAG in held.interface.tags or DIRECTOR_TAG in held.of_instance or is_of_ruby
+
+
+def _shown(network: AnyNetwork) -> str:
+    return str(network[0] if network.num_addresses == 1 else network)
 
 
 def demand(files: Files) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
@@ -136,15 +177,6 @@ def demand(files: Files) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
             found[vm.instance_type, "spot" if vm.is_spot else "demand"] += count.value
     yield "the instance groups need", deployed
     yield "compilation.workers need", compiling
-
-
-def _quotas(files: Files, account: Account) -> Iterator[Finding]:
-    types = things.types_of(account, cases.instance_types(files))
-    quotas = account.listing("quotas", partial(instance_types.quotas, account.clients.service_quotas))
-    if quotas is not None:
-        vcpus = {name: each.vcpus for name, each in types.items()}
-        for who, needed in demand(files):
-            yield from over_quota(who, needed, vcpus, quotas)
 
 
 def over_quota(
@@ -188,47 +220,3 @@ def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
     }
     wanted = (f"{letters}{generation}", _LETTERS.get(letters, letters))
     return next((classes[each] for each in wanted if each in classes), None)
-
-
-def is_known(held: Held, *, is_for_create_env: bool) -> bool:
-    """Whether an interface belongs to a VM of BOSH: for create-env its own one, else any Director's.
-
-    This CPI tags its interfaces. The Ruby release does not, but its VMs have the tags of set_vm_metadata. A
-    Director keeps its own address free.
-    """
-    if is_for_create_env:
-        return held.of_instance.get("director") == _CREATE_ENV
-    is_of_ruby = "deployment" in held.of_instance and not VM_METADATA.isdisjoint(held.of_instance)
-    return DIRECTOR_TAG in held.interface.tags or DIRECTOR_TAG in held.of_instance or is_of_ruby
-
-
-def _static(subnet: Node, held: list[Held]) -> Iterator[Finding]:
-    """Static addresses that others hold: they can't also be reserved, because the Director refuses that."""
-    for static in ranges_of(subnet.get("static")):
-        for each in held:
-            if any(map(each.network.overlaps, static.networks)):
-                about = f" ({each.interface.description})" if each.interface.description else ""
-                what = (
-                    f"interface '{each.interface.nic_id}'{about}, which the Director does not know, "
-                    f"holds {_shown(each.network)}: no VM can be created with this static address"
-                )
-                yield Finding(Severity.WARNING, what, "Use another address", static.node.place, "AWS")
-
-
-def _unreserved(subnet: Node, whole: AnyNetwork, held: list[Held]) -> Iterator[Finding]:
-    """Addresses that others hold and that should be reserved."""
-    nodes = [subnet.get(key) for key in ("reserved", "static", "gateway")]
-    kept = [network for node in nodes for each in ranges_of(node) for network in each.networks]
-    kept += kept_by_aws(whole)
-    free = {each.network for each in held if not any(within(each.network, one) for one in kept)}
-    four: list[AnyNetwork] = [*collapse_addresses(each for each in free if isinstance(each, IPv4Network))]
-    six = collapse_addresses(each for each in free if isinstance(each, IPv6Network))
-    if listed := [_shown(each) for each in (*four, *six)]:
-        what = f"BOSH may choose addresses that interfaces it does not know hold: {', '.join(listed)}"
-        quoted = [f'"{each}"' if ":" in each else each for each in listed]  # YAML might read a number
-        remedy = f"Add to reserved: [{', '.join(quoted)}]"
-        yield Finding(Severity.WARNING, what, remedy, subnet.at("range").place, "AWS")
-
-
-def _shown(network: AnyNetwork) -> str:
-    return str(network[0] if network.num_addresses == 1 else network)

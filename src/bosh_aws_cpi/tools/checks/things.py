@@ -42,12 +42,13 @@ def of_vm(
     """
     vm = wanted.properties
     yield from _offers(vm, account, types, aws.region)
-    for key, kind, list_all, judge in _THINGS:
+    for key, kind, service, list_all, judge in _THINGS:
         own: Any = reduce(lambda each, name: getattr(each, name, None), key.split("."), cast("Any", vm))
         name, default = own or getattr(aws, f"default_{key}", None), "" if own else "aws.default_"
         if not name or (own and name_in_arn(own)):
             continue
-        there, shown = account.listing(key, partial(list_all, account.clients)), f"{kind} '{name}'"
+        there = account.listing(key, partial(list_all, getattr(account.clients, service)))
+        shown = f"{kind} '{name}'"
         if there is not None and name not in there:
             remedy = f"Use its name, {inner}" if (inner := name_in_arn(name)) in there else ""
             text = f"there is no {shown}. {remedy or near_existing(name, there)}"
@@ -190,26 +191,11 @@ def _elsewhere(name: str, why: str, zone: str, vm: VmProperties) -> Said:
         yield _ERROR, f"{name} {why}. Use another one, or correct what names it"
 
 
-_THINGS: Final[tuple[tuple[str, str, Any, Any], ...]] = (
-    ("key_name", "key pair", lambda clients: instances.key_pairs(clients.ec2), _is_there),
-    (
-        "iam_instance_profile",
-        "instance profile",
-        lambda clients: instances.instance_profiles(clients.iam),
-        _is_there,
-    ),
-    (
-        "placement_group",
-        "placement group",
-        lambda clients: placement_groups.by_name(clients.ec2),
-        _has_partition,
-    ),
-    (
-        "capacity_reservation.id",
-        "capacity reservation",
-        lambda clients: instance_types.reservations(clients.ec2),
-        _reserves,
-    ),
-    ("dedicated_host.id", "Dedicated Host", lambda clients: instance_types.hosts(clients.ec2), _hosts),
+_THINGS: Final[tuple[tuple[str, str, str, Any, Any], ...]] = (
+    ("key_name", "key pair", "ec2", instances.key_pairs, _is_there),
+    ("iam_instance_profile", "instance profile", "iam", instances.instance_profiles, _is_there),
+    ("placement_group", "placement group", "ec2", placement_groups.by_name, _has_partition),
+    ("capacity_reservation.id", "capacity reservation", "ec2", instance_types.reservations, _reserves),
+    ("dedicated_host.id", "Dedicated Host", "ec2", instance_types.hosts, _hosts),
 )
-"""The property, what it names, how AWS lists all of these, and why one may not fit a VM."""
+"""The property, what it names, the service and the listing that know all of these, and what one must fit."""
