@@ -101,7 +101,7 @@ def _check(given: argparse.Namespace) -> int:
     properties = cloud_properties(read)
     section = properties.get("aws") or {}
     files, wrong = read_files(given.files, given.manifest, given.cpi, config.aws, section)
-    account = None if given.offline else Account(files.aws)
+    account = Account(files.aws, is_offline=given.offline)
     found = ordered([*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
@@ -110,14 +110,14 @@ def _check(given: argparse.Namespace) -> int:
 
 
 def findings(
-    files: Files, config: CpiConfig, account: Account | None = None, stemcells: Sequence[str] = ()
+    files: Files, config: CpiConfig, account: Account, stemcells: Sequence[str] = ()
 ) -> Iterator[Finding]:
     """All that is wrong with files.
 
     Args:
         files: The files.
         config: The configuration; of create-env's, only what the files say counts in ``aws``.
-        account: The account; None for a check without AWS.
+        account: The account.
         stemcells: The CIDs of stemcells that the instance types must fit.
     """
     sizes, of_sizes = _sizes(files, account)
@@ -126,11 +126,11 @@ def findings(
     trial = Trial(files, config.replaced(aws=contents.usable(files.aws), **known), account, stemcells)
     found = [
         *of_sizes,
-        *contents.findings(files, is_offline=account is None),
+        *contents.findings(files, is_offline=account.is_offline),
         *room.crowded(files),
         *trial.findings(),
-        *(room.findings(files, account) if account is not None else ()),
-        *(account.not_checked() if account is not None else ()),
+        *(room.findings(files, account) if not account.is_offline else ()),
+        *account.not_checked(),
     ]
     yield from (contents.placed(files, each) for each in found)
 
@@ -173,11 +173,11 @@ def _check_kind(document: Document) -> None:
             raise CloudError(f"'{document.name}' is no cloud config, but {what}")
 
 
-def _sizes(files: Files, account: Account | None) -> tuple[Sequence[VmSize], list[Finding]]:
+def _sizes(files: Files, account: Account) -> tuple[Sequence[VmSize], list[Finding]]:
     """What the CPI chooses from for ``vm_resources``; nothing, and why, if the families are wrong."""
     try:
         known = vm_sizes.of_families(files.aws.vm_resources_families)
-        if account is not None and files.aws.vm_resources_by_region:
+        if not account.is_offline and files.aws.vm_resources_by_region:
             known = in_region(files.aws, lambda: account.clients.ec2, known)
     except CloudError as error:
         remedy = "Correct aws.vm_resources_families in cpi.json"

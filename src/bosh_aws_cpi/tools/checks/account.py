@@ -1,6 +1,7 @@
 """AWS's clients for `cpi check`: they make equal calls once, and none that changes anything."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
@@ -68,12 +69,19 @@ class Account:
 
     Args:
         aws: The configuration.
+        is_offline: Whether AWS is not asked at all.
     """
 
-    def __init__(self, aws: AwsConfig) -> None:
-        self.clients = _Clients(aws.replaced(max_retries=RETRIES), CallStatistics())
+    def __init__(self, aws: AwsConfig, *, is_offline: bool) -> None:
+        self.is_offline = is_offline
+        self._aws = aws
         self._asker = Asker(aws)
         self._listings: dict[str, Any] = {}
+
+    @cached_property
+    def clients(self) -> _Clients:
+        """AWS's clients."""
+        return _Clients(self._aws.replaced(max_retries=RETRIES), CallStatistics())
 
     def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
         """Make a lookup; without an answer if AWS does not allow it, or does not answer.
@@ -103,9 +111,10 @@ class Account:
 
         named = (service for name, service in _SERVICES.items() if name in key.split("."))
         try:
-            return self._asker.ask(key, attempt, next(named, "ec2")) or (None, [])
+            found = None if self.is_offline else self._asker.ask(key, attempt, next(named, "ec2"))
         except _UnknownError:
-            return None, []
+            found = None
+        return found or (None, [])
 
     def listing(self, what: str, look_up: Callable[[], Answer]) -> Answer | None:
         """What AWS says of all things of a kind; None without an answer."""

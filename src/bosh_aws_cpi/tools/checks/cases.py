@@ -49,6 +49,7 @@ class Case(Entity):
         tags: The tags of the manifest, if there are any.
         sized: The cloud properties that the CPI chooses for ``vm_resources``.
         unknown: The properties that something else may set.
+        method: The CPI's method.
     """
 
     entries: Sequence[Node]
@@ -58,6 +59,7 @@ class Case(Entity):
     tags: Node | None = None
     sized: Mapping[str, object] = EMPTY
     unknown: Collection[str] = ()
+    method: str = "create_vm"
 
     @cached_property
     def properties(self) -> dict[str, Node]:
@@ -69,6 +71,11 @@ class Case(Entity):
         """Its cloud properties without those that have a variable in them."""
         known = {key: each.value for key, each in self.properties.items() if not each.has_variables}
         return {**self.sized, **known}
+
+    @property
+    def documents(self) -> Json:
+        """Its networks as the method gets them, by name."""
+        return {name: document for name, (document, _) in self.networks.items()}
 
     def is_known(self, problem: Problem) -> bool:
         """Whether all that has a part in a problem is known: no variable, and nothing else may set it."""
@@ -183,12 +190,24 @@ def _quoted(node: Node | None, text: str) -> list[Node]:
     ]
 
 
-Question = tuple[Node, Iterable[tuple[Node | None, Iterator[Iterable[Case]]]]]
+Question = tuple[Node | None, Iterable[tuple[Node | None, Iterator[Iterable[Case]]]]]
 """An entry, and for each of its azs the VMs that may have it, each with a request for every subnet.
 
 In each az one of the requests must succeed: a cloud config does not say what is used together. All of it must
-be read in this order.
+be read in this order. Without an entry, the only request will be made.
 """
+
+
+def of_files(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Question]:
+    """All requests.
+
+    Args:
+        files: The files.
+        facts: What is known of their instance types, by name.
+    """
+    for case in (*of_deployment(files), *_of_disks(files), *_of_managed(files)):
+        yield None, [(None, iter([[case]]))]
+    yield from () if files.is_for_create_env else _of_entries(files, facts)
 
 
 def of_deployment(files: Files) -> Iterator[Case]:
@@ -292,15 +311,8 @@ def _any_address(subnet: Node, index: int) -> str:
     return f"10.255.{index}.0" if whole is None or whole.version == 4 else f"fd00:0:0:0:{index}::"  # noqa: PLR2004 - IPv4
 
 
-def of_vms(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Question]:
-    """The VM types, extensions and subnets that nothing is known to use.
-
-    Args:
-        files: The files.
-        facts: What is known of their instance types, by name.
-    """
-    if files.is_for_create_env:
-        return
+def _of_entries(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Question]:
+    """The VM types, extensions and subnets that nothing is known to use."""
     azs: Sequence[Node | None] = files.own_azs if files.lists["azs"] else [None]
     types, extensions = files.lists["vm_types"], files.lists["vm_extensions"]
     known = [*of_deployment(files)] if files.manifest is not None else []
@@ -371,16 +383,18 @@ def _asked(
         yield az, ((whole.replaced(entries=own, networks=each) for each in networks) for own in merged)
 
 
-def of_disks(files: Files) -> Iterator[Case]:
-    """The requests for disks, of each disk type."""
-    yield from (Case([each], each) for each in files.lists["disk_types"])
+def _of_disks(files: Files) -> Iterator[Case]:
+    yield from (Case([each], each, method="create_disk") for each in files.lists["disk_types"])
 
 
-def of_managed(files: Files) -> Iterator[Case]:
-    """The requests for the subnets of managed networks."""
+def _of_managed(files: Files) -> Iterator[Case]:
     for network, subnet in files.subnets:
         if network.get("managed") is not None and type_of(network) == "manual":
-            yield Case([subnet], subnet, networks={name_of(network): ({}, subnet)})
+            keys = ("range", "gateway", "netmask_bits")
+            document = {key: node.value for key in keys if (node := subnet.get(key)) is not None}
+            yield Case(
+                [subnet], subnet, networks={name_of(network): (document, subnet)}, method="create_network"
+            )
 
 
 def sized_properties(files: Files, node: Node) -> tuple[Json, list[Finding]]:

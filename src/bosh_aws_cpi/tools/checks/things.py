@@ -41,6 +41,8 @@ def of_vm(
         types: All instance types of the files, which are looked up together.
     """
     vm = wanted.properties
+    if account.is_offline:
+        return
     yield from _offers(vm, account, types, aws.region)
     for key, kind, service, list_all, judge in _THINGS:
         own: Any = reduce(lambda each, name: getattr(each, name, None), key.split("."), cast("Any", vm))
@@ -65,12 +67,12 @@ def of_vm(
 def subnets_of(account: Account, files: Files) -> Mapping[str, Subnet] | None:
     """The subnets of the files that exist, by id; None if AWS does not say it."""
     ids = {str(node.value) for _, node in files.subnet_ids}
-    return account.listing("subnets", partial(subnets.by_id, account.clients.ec2, ids)) if ids else {}
+    return account.listing("subnets", lambda: subnets.by_id(account.clients.ec2, ids)) if ids else {}
 
 
 def types_of(account: Account, names: Collection[str]) -> Mapping[str, TypeDetails]:
     """The instance types that exist, by name; none if AWS does not say it."""
-    return account.listing("instance types", partial(instance_types.types, account.clients.ec2, names)) or {}
+    return account.listing("instance types", lambda: instance_types.types(account.clients.ec2, names)) or {}
 
 
 def of_key(encryption: Encryption, account: Account) -> Found:

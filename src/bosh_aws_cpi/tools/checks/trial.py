@@ -17,7 +17,7 @@ from bosh_aws_cpi.cpi import networks
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.disks import create as disks
 from bosh_aws_cpi.cpi.lookup import Ask
-from bosh_aws_cpi.cpi.vms.create.gather import UNKNOWN_IMAGE, VmFacts, find_image, gather
+from bosh_aws_cpi.cpi.vms.create.gather import UNKNOWN_IMAGE, find_image, gather
 from bosh_aws_cpi.cpi.vms.create.parse import VmArguments, WantedVm, parse
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan, plan_vm
 from bosh_aws_cpi.errors import CloudError
@@ -37,6 +37,8 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 
 Found = list[tuple[Severity, Problem, str]]
 """Severity, problem, and who refuses it."""
+Failure = tuple[str, list[Finding]]
+"""Whose request fails, for messages, and why."""
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
 _LEAST_VMS, _TRIALS = 8, 3000
@@ -55,142 +57,116 @@ class Trial:
     Args:
         files: The files.
         config: The configuration.
-        account: The account; None for a check without AWS.
+        account: The account.
         stemcells: The CIDs of stemcells; each VM must be able to run one of them.
     """
 
-    def __init__(
-        self, files: Files, config: CpiConfig, account: Account | None, stemcells: Sequence[str]
-    ) -> None:
+    def __init__(self, files: Files, config: CpiConfig, account: Account, stemcells: Sequence[str]) -> None:
         self._files, self._config, self._account, self._cids = files, config, account, stemcells
         self._types = cases.instance_types(files)
         self._images = [UNKNOWN_IMAGE]
         self._refusals: dict[str, str] = {}
         self._alike: dict[str, Found] = {}
         self._cloud = Cloud(config, 3)
-        if account is not None:
+        if not account.is_offline:
             self._cloud.clients = account.clients
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong with the cases; what several of them have at one place is one finding."""
-        if self._account is not None:
-            yield from self._stemcells(self._account) if self._cids else [_NOT_TRIED]
-        at_places: dict[object, list[tuple[bool, str, list[Finding]]]] = {}
-        for where, is_certain, shown, found in (*self._certain(), *self._possible()):
-            at_places.setdefault(where, []).append((is_certain, shown, found))
+        """What is wrong with the cases; what several of them have at one place is one finding.
+
+        It is certain if a request will be made; if an entry fails in all azs; or if an az is to blame.
+        """
+        if not self._account.is_offline:
+            yield from self._stemcells() if self._cids else [_NOT_TRIED]
+        at_places: dict[object, list[tuple[bool, Failure]]] = {}
+        for entry, azs in cases.of_files(self._files, self._facts):
+            by_az = [
+                self._failures([each for each in (entry, az) if each is not None], vms) for az, vms in azs
+            ]
+            failed = Counter(where for at in by_az for where, failure in at.items() if _has_error(failure))
+            for where, failure in (each for at in by_az for each in at.items()):
+                place = failure[1][0].place
+                is_of_az = place is not None and bool(place.file) and not (entry and entry.holds(place))
+                certain = entry is None or is_of_az or failed[where] == len(by_az)
+                at_places.setdefault(where, []).append((certain, failure))
         for failures in at_places.values():
             yield from _joined(failures)
 
-    def _certain(self) -> Iterator[tuple[object, bool, str, list[Finding]]]:
-        """Where a request that will be made is wrong, that this is certain, whose request it is, and why."""
-        for of_method, run in (
-            (cases.of_deployment, self._vm),
-            (cases.of_disks, self._disk),
-            (cases.of_managed, self._network),
-        ):
-            for case in of_method(self._files):
-                for where, found in _by_place(case, run(case)).items():
-                    is_said = found[0].place is not None and case.user.holds(found[0].place)
-                    yield where, True, "" if is_said else case.shown, found
-
-    def _possible(self) -> Iterator[tuple[object, bool, str, list[Finding]]]:
-        """The same of entries that may be used; it is certain if they fail in all azs, or if an az does."""
-        for entry, azs in cases.of_vms(self._files, self._facts):
-            by_az = [
-                self._failure([each for each in (entry, az) if each is not None], vms) for az, vms in azs
-            ]
-            failed = Counter(where for at in by_az for where, found in at.items() if _has_error(found))
-            for where, found in (each for at in by_az for each in at.items()):
-                place = found[0].place
-                is_of_az = place is not None and bool(place.file) and not entry.holds(place)
-                yield where, is_of_az or failed[where] == len(by_az), "", found
-
-    def _failure(self, fixed: Sequence[Node], vms: Iterator[Iterable[Case]]) -> dict[object, list[Finding]]:
-        """Why no VM has a request that can succeed.
+    def _failures(self, fixed: Sequence[Node], vms: Iterator[Iterable[Case]]) -> dict[object, Failure]:
+        """Why no VM has a request that can succeed, by place.
 
         Args:
             fixed: What the VMs have in common, an entry and its az: one of them must be to blame.
             vms: The requests for each VM.
         """
-        first: dict[object, list[Finding]] = {}
+        first: dict[object, Failure] = {}
         is_own = False
         for requests in islice(vms, self._most_vms):
             for case in requests:
-                found = self._vm(case)
+                found = self._wrong_with(case)
                 at_places = _by_place(case, found, fixed)
                 if not any(map(_has_error, at_places.values())):
                     return at_places
                 first = first or at_places
                 blamed = [each for _, each, _ in found if _blamed(case, each, fixed)]
-                is_own = any(case.is_within(each, fixed[0]) for each in blamed)
+                is_own = not fixed or any(case.is_within(each, fixed[0]) for each in blamed)
                 if is_own or not all(case.is_local(each, fixed[0]) for each in blamed):
                     break  # other subnets change nothing
             if is_own:  # nor do other VMs
                 return first
-        is_sure = next(vms, None) is None
-        return {where: found if is_sure else [*map(as_warning, found)] for where, found in first.items()}
+        if next(vms, None) is not None:  # it may work with others
+            first = {where: (by, [*map(as_warning, found)]) for where, (by, found) in first.items()}
+        return first
 
     @cached_property
     def _most_vms(self) -> int:
         entries = len(self._files.lists["vm_extensions"]) + len(self._files.subnets)
         return max(_LEAST_VMS, _TRIALS // max(entries, 1))
 
-    def _vm(self, case: Case) -> Found:
-        """What is wrong with a request for a VM."""
+    def _wrong_with(self, case: Case) -> Found:
+        """What is wrong with a request; equal ones are tried once."""
         if case.is_open:
             return []
-        documents = {name: document for name, (document, _) in case.networks.items()}
-        asked = repr((case.cloud_properties, documents))
-        if self._account is None and len(documents) <= 1:  # then one zone or subnet is as good as another
+        asked = repr((case.method, case.cloud_properties, case.documents))
+        if self._account.is_offline and len(case.documents) <= 1:  # any zone and subnet is as good as another
             asked = _PLACE.sub("", asked)
         if asked not in self._alike:
-            self._alike[asked] = self._tried(case, documents)
+            review = Review()
+            try:
+                found = getattr(self, f"_{case.method}")(case, review)
+            except WrongType:  # which is said of the file's form
+                found = []
+            except CloudError as error:
+                found = [(Severity.ERROR, Problem("networks", error.message), _CPI)]
+            self._alike[asked] = [*dict.fromkeys(found)]
         return [each for each in self._alike[asked] if case.is_known(each[1])]
 
-    def _tried(self, case: Case, documents: Json) -> Found:
+    def _create_vm(self, case: Case, review: Review) -> Found:
         tags = case.tags.entries() if case.tags is not None else []
         of_director = {str(each.route[-1]): each.value for each in tags if not each.has_variables}
         environment = {"bosh": {"group": VARIABLE, "tags": of_director}}
-        arguments = VmArguments(_AGENT, VARIABLE, case.cloud_properties, documents, [], environment)
-        review = Review()
-        try:
-            wanted = parse(self._config, arguments, review)
-        except WrongType:  # which is said of the file's form
-            return []
-        except CloudError as error:
-            return [(Severity.ERROR, Problem("networks", error.message), _CPI)]
-        wrong = {each.key.partition(".")[0] for each in review.problems}
+        arguments = VmArguments(_AGENT, VARIABLE, case.cloud_properties, case.documents, [], environment)
+        wanted = parse(self._config, arguments, review)
+        wrong = {each.key.partition(".")[0] for each in review.problems}  # AWS need not be asked about it
         of_images = (self._planned(wanted, image, wrong) for image in self._images)
-        return [*dict.fromkeys([*_refused(review), *min(of_images, key=len)])]
+        return [*_refused(review), *min(of_images, key=len)]
 
     def _planned(self, wanted: WantedVm, image: Image, wrong: Iterable[str]) -> Found:
-        """What gather, plan and a dry run find, if the stemcell is this AMI.
-
-        Args:
-            wanted: The VM.
-            image: The AMI.
-            wrong: What parse has found wrong, and AWS need not be asked about.
-        """
-        review, account, of_things = Review(), self._account, []
-        facts = VmFacts(image, self._facts, None, (), wanted.spread, None, (), None)
-        if account is not None:
-            known: dict[str, object] = {"stemcell": image, "instance_type": self._facts}
-            known |= {**dict.fromkeys(wrong), **known, "subnets": self._subnets(account, wanted)}
-            facts = gather(self._cloud, wanted, self._asking(account, review, known))
-            of_things = [*things.of_vm(wanted, facts, self._config.aws, account, self._types)]
-            if any(each.key == ZONE for _, each in of_things):
-                facts = facts.replaced(subnets=None)  # they are in none of that name
+        """What gather, plan and a dry run find, if the stemcell is this AMI."""
+        review, known = Review(), {"stemcell": image, "instance_type": self._facts}
+        known = {**dict.fromkeys(wrong), **known, "subnets": self._subnets(wanted)}
+        facts = gather(self._cloud, wanted, self._asking(review, known))
+        of_things = [*things.of_vm(wanted, facts, self._config.aws, self._account, self._types)]
+        if any(each.key == ZONE for _, each in of_things):
+            facts = facts.replaced(subnets=None)  # they are in none of that name
         plan = plan_vm(self._config, wanted, facts, review, is_registry_used=False)
         found = [*_refused(review), *((*each, _AWS) for each in of_things)]
-        if account is not None and plan is not None and image is not UNKNOWN_IMAGE and not found:
-            found = self._launched(account, plan)
-        return found
+        return found or (self._launched(plan) if plan is not None and image is not UNKNOWN_IMAGE else [])
 
-    def _asking(self, account: Account, review: Review, known: Mapping[str, object] = {}) -> Ask:
+    def _asking(self, review: Review, known: Mapping[str, object] = {}) -> Ask:
         """How the stages of a method look things up.
 
         Args:
-            account: The account.
             review: Gets the problems.
             known: The answers that are known already, which may be that there is none.
         """
@@ -198,100 +174,92 @@ class Trial:
         def ask(key: str, look_up: Callable[[], Any]) -> Any:  # noqa: ANN401 - the answer of any lookup
             if key in known:
                 return known[key]
-            answer, problems = account.ask(key, look_up)
+            answer, problems = self._account.ask(key, look_up)
             review.problems += problems
             return answer
 
         return ask
 
-    def _subnets(self, account: Account, wanted: WantedVm) -> Mapping[str, Subnet] | None:
+    def _subnets(self, wanted: WantedVm) -> Mapping[str, Subnet] | None:
         """A VM's subnets that exist; None if a variable names one, or AWS does not say it."""
-        found = things.subnets_of(account, self._files)
+        found = things.subnets_of(self._account, self._files)
         if found is None or any(map(variables_in, wanted.subnet_ids)):
             return None
         return {each: found[each] for each in wanted.subnet_ids if each in found}
 
     @cached_property
     def _facts(self) -> dict[str, InstanceTypeFacts]:
-        """The facts about all instance types of the files, looked up together."""
-        is_asked = self._account is not None and self._config.aws.enable_describe_instance_types
-        details = things.types_of(self._account, self._types) if is_asked and self._account else {}
+        """The facts about all instance types of the files; one without any may have an instance store."""
+        is_asked = self._config.aws.enable_describe_instance_types
+        details = things.types_of(self._account, self._types) if is_asked else {}
         known = {name: each.facts for name, each in details.items()}
-        # One that nothing is known of may have an instance store.
         return {
             name: known.get(name) or tabled_facts(name) or static_facts(name).replaced(store_disks=1)
             for name in self._types
         }
 
-    def _launched(self, account: Account, plan: VmPlan) -> Found:
+    def _launched(self, plan: VmPlan) -> Found:
         """What EC2 says of the launch; each kind of VM is tried in one subnet, each subnet with one kind."""
         first = plan.nic_plans[0]
         arguments = run_instances.for_dry_run(plan.spec, plan.options[0], first, plan.group_ids)
         kind = repr({**arguments, "NetworkInterfaces": "", "Placement": ""})
         if kind not in self._refusals or not (self._refusals[kind] or first.subnet_id in self._refusals):
-            self._refusals[kind] = refusal = _refusal(account, account.clients.ec2.run_instances, arguments)
+            self._refusals[kind] = refusal = self._refusal(self._cloud.ec2.run_instances, arguments)
             self._refusals |= {} if refusal else {first.subnet_id: ""}
         return _of_dry_run(self._refusals[kind])
 
-    def _disk(self, case: Case) -> Found:
-        """What is wrong with a request for a disk."""
-        size, review, account = case.user.get("disk_size"), Review(), self._account
+    def _refusal(self, call: Callable[..., object], arguments: Json) -> str:
+        return self._account.ask("dry run", lambda: dry_run.refusal(call, arguments))[0] or ""
+
+    def _create_disk(self, case: Case, review: Review) -> Found:
+        size = case.user.get("disk_size")
         mib = size.value if size is not None and isinstance(size.value, int) else 0
         try:
             wanted = disks.parse(self._config, mib, case.cloud_properties, review)
         except CloudError:  # its form is wrong, or a default, which are said once
             return []
-        found = _refused(review)
-        if account is not None and not found:
-            review.problems += disks.snapshot_problems(self._cloud, wanted, self._asking(account, review))
-            found = [
-                *_refused(review),
-                *((*each, _AWS) for each in things.of_key(wanted.encryption, account)),
-            ]
-            zones = [text_of(az.properties.get(ZONE)) for az in self._files.own_azs]
-            if not found and (zone := next(filter(None, zones), None)):
-                tags = tag_plan.specifications(wanted.tags, "volume")
-                arguments = {**wanted.arguments, **tags, "AvailabilityZone": zone}
-                found = _of_dry_run(_refusal(account, account.clients.ec2.create_volume, arguments))
-        return [each for each in found if case.is_known(each[1]) and not case.is_open]
+        review.problems += disks.snapshot_problems(self._cloud, wanted, self._asking(review))
+        found = [
+            *_refused(review),
+            *((*each, _AWS) for each in things.of_key(wanted.encryption, self._account)),
+        ]
+        zones = [text_of(az.properties.get(ZONE)) for az in self._files.own_azs]
+        if not found and not self._account.is_offline and (zone := next(filter(None, zones), None)):
+            tags = tag_plan.specifications(wanted.tags, "volume")
+            arguments = {**wanted.arguments, **tags, "AvailabilityZone": zone}
+            found = _of_dry_run(self._refusal(self._cloud.ec2.create_volume, arguments))
+        return found
 
-    def _network(self, case: Case) -> Found:
-        """What is wrong with a request for a managed network."""
-        keys = ("range", "gateway", "netmask_bits")
-        values = {key: node.value for key in keys if (node := case.user.get(key)) is not None}
-        review, account = Review(), self._account
-        try:
-            request = networks.parse(
-                self._config, {**values, "cloud_properties": case.cloud_properties}, "", review
-            )
-        except WrongType:
-            return []
-        if account is not None and not review.problems:
-            ask = self._asking(account, review)
+    def _create_network(self, case: Case, review: Review) -> Found:
+        ((name, document),) = case.documents.items()
+        request = networks.parse(
+            self._config, {**document, "cloud_properties": case.cloud_properties}, "", review
+        )
+        if not review.problems:
+            ask = self._asking(review)
             if (vpc := networks.gather(self._cloud, request.wish, ask)) is not None:
-                existing = ask("range", lambda: subnets.of_vpc(account.clients.ec2, vpc.vpc_id)) or []
+                existing = ask("range", lambda: subnets.of_vpc(self._cloud.ec2, vpc.vpc_id)) or []
                 review.attempt("range", lambda: request.ranges(vpc, existing, ()))
-        (name,) = case.networks
-        found = [] if case.user.has_variables or case.is_open else _refused(review)
+        found = [] if case.user.has_variables else _refused(review)
         return [
             (severity, each.replaced(key=f"networks.{name}.{each.key}"), by) for severity, each, by in found
         ]
 
-    def _stemcells(self, account: Account) -> Iterator[Finding]:
+    def _stemcells(self) -> Iterator[Finding]:
         """Look up the stemcells' AMIs."""
         self._images.clear()
         for cid in self._cids:
-            found, problems = account.ask("stemcell", partial(find_image, self._cloud, cid))
+            found, problems = self._account.ask("stemcell", partial(find_image, self._cloud, cid))
             self._images.append(UNKNOWN_IMAGE if found is None else found)
             yield from (Finding(Severity.ERROR, each.text) for each in problems)
 
 
-def _joined(failures: Sequence[tuple[bool, str, list[Finding]]]) -> Iterator[Finding]:
+def _joined(failures: Sequence[tuple[bool, Failure]]) -> Iterator[Finding]:
     """The findings of the first of several failures at one place, with the number of others."""
-    _, shown, first = failures[0]
-    is_certain = any(is_certain for is_certain, _, _ in failures)
-    general = {each.what for _, by, found in failures for each in found if not by}
-    said = {("" if each.what in general else by, each.what) for _, by, found in failures for each in found}
+    is_certain = any(is_certain for is_certain, _ in failures)
+    general = {each.what for _, (by, found) in failures for each in found if not by}
+    said = {("" if each.what in general else by, each.what) for _, (by, found) in failures for each in found}
+    shown, first = failures[0][1]
     others = len(said) - len({each.what for each in first})
     for each in first:
         what = each.what if each.what in general else f"for {shown}: {each.what}"
@@ -299,14 +267,15 @@ def _joined(failures: Sequence[tuple[bool, str, list[Finding]]]) -> Iterator[Fin
         yield whole if is_certain else as_warning(whole)
 
 
-def _by_place(case: Case, found: Found, fixed: Sequence[Node] = ()) -> dict[object, list[Finding]]:
+def _by_place(case: Case, found: Found, fixed: Sequence[Node]) -> dict[object, Failure]:
     """The findings at each place; those that no property is to blame for, by their text without ids."""
-    at_places: dict[object, list[Finding]] = {}
+    at_places: dict[object, Failure] = {}
     for severity, problem, source in found:
         if place := _blamed(case, problem, fixed):
             where = place.identity if problem.key else _OF_CALL.split(problem.text)[0]
             finding = Finding(severity, problem.text, case.remedy(problem.key), place, source)
-            at_places.setdefault(where, []).append(finding)
+            shown = "" if case.user.holds(place) else case.shown
+            at_places.setdefault(where, (shown, []))[1].append(finding)
     return at_places
 
 
@@ -322,16 +291,12 @@ def _blamed(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None
     return next((place for place in (first, *others) if fixed[0].holds(place) or place in of_config), None)
 
 
-def _has_error(found: Sequence[Finding]) -> bool:
-    return any(each.severity is Severity.ERROR for each in found)
+def _has_error(failure: Failure) -> bool:
+    return any(each.severity is Severity.ERROR for each in failure[1])
 
 
 def _refused(review: Review) -> Found:
     return [(Severity.ERROR, each, _CPI) for each in (*review.problems, *review.ignored)]
-
-
-def _refusal(account: Account, call: Callable[..., object], arguments: Json) -> str:
-    return account.ask("dry run", lambda: dry_run.refusal(call, arguments))[0] or ""
 
 
 def _of_dry_run(refusal: str) -> Found:
