@@ -10,11 +10,13 @@ from typing import Any, Final, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.data import loader
 from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, THROTTLED, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.aws.sdk.unanswered import NO_KEYS, OUT_OF_REACH, endpoint, is_error_of_aws, reason, strange
+from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
@@ -24,6 +26,8 @@ Answer = TypeVar("Answer")
 Mapped = TypeVar("Mapped", bound=Mapping[str, Any])
 RETRIES: Final = 1
 """So few that an unreachable service costs little time; throttled calls have a limit of their own."""
+_READS: Final = ("Describe", "Get", "List", "Assume")
+"""What the names of the operations begin with that change nothing."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
 _NOT_TAKEN: Final = SESSION_ENDED | {
@@ -41,6 +45,40 @@ _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
     "env_or_profile": "the environment or the instance profile",
 }
+
+
+class ReadingClients(CommandClients):
+    """Clients that make equal calls once, and none that changes anything.
+
+    Args:
+        config: The configuration.
+        statistics: Counts the calls.
+        look: Gets the parameters of each call, under the name ``params``.
+    """
+
+    def __init__(self, config: AwsConfig, statistics: CallStatistics, look: Callable[..., None]) -> None:
+        super().__init__(config, statistics)
+        self._look = look
+
+    def _create(self, *arguments: Any, **keys: Any) -> Any:  # noqa: ANN401 - those of the base class
+        client = super()._create(*arguments, **keys)
+        answers: dict[str, tuple[Any, Any]] = {}
+
+        def recall(**event: Any) -> tuple[Any, Any] | None:  # noqa: ANN401 - botocore's events are keywords
+            name, body = event["model"].name, event["params"]["body"]
+            is_dry = isinstance(body, dict) and body.get("DryRun") == "true"
+            if not (is_dry or name.startswith(_READS)):
+                raise ValueError(f"{name} is no read")
+            event["context"]["asked"] = asked = repr((name, event["params"]["url_path"], body))
+            return answers.get(asked)
+
+        def remember(**event: Any) -> None:  # noqa: ANN401
+            answers.setdefault(event["context"]["asked"], (event["http_response"], event["parsed"]))
+
+        client.meta.events.register("provide-client-params", self._look)
+        client.meta.events.register("before-call", recall)
+        client.meta.events.register("after-call", remember)
+        return client
 
 
 class NoAnswer(Record):

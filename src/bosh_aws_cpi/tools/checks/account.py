@@ -1,4 +1,4 @@
-"""AWS's clients for `cpi check`: they make equal calls once, and none that changes anything."""
+"""The account that `cpi check` looks at: it is asked once for each thing, and nothing is created in it."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -6,7 +6,6 @@ from typing import Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import has_code, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explained
@@ -15,12 +14,11 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Problem, problem_of
-from bosh_aws_cpi.tools.asking import RETRIES, Asker, speaks_of_keys
+from bosh_aws_cpi.tools.asking import RETRIES, Asker, ReadingClients, speaks_of_keys
 from bosh_aws_cpi.tools.checks.documents import variables_in
 from bosh_aws_cpi.tools.findings import Finding
 
 Answer = TypeVar("Answer")
-_READS: Final = ("Describe", "Get", "List", "Assume")
 _SERVICES: Final = {
     "elbs": "elb",
     "iam_instance_profile": "iam",
@@ -35,37 +33,13 @@ class _UnknownError(Exception):
     """A call names something that is a variable."""
 
 
-class _Clients(CommandClients):
-    """Clients that remember what AWS answered, also its refusals."""
-
-    def _create(self, *arguments: Any, **keys: Any) -> Any:  # noqa: ANN401 - those of the base class
-        client = super()._create(*arguments, **keys)
-        answers: dict[str, tuple[Any, Any]] = {}
-
-        def recall(**event: Any) -> tuple[Any, Any] | None:  # noqa: ANN401 - botocore's events are keywords
-            name, body = event["model"].name, event["params"]["body"]
-            is_dry = isinstance(body, dict) and body.get("DryRun") == "true"
-            if not (is_dry or name.startswith(_READS)):
-                raise ValueError(f"{name} is no read")
-            event["context"]["asked"] = asked = repr((name, event["params"]["url_path"], body))
-            return answers.get(asked)
-
-        def remember(**event: Any) -> None:  # noqa: ANN401
-            answers.setdefault(event["context"]["asked"], (event["http_response"], event["parsed"]))
-
-        client.meta.events.register("provide-client-params", _refuse_variables)
-        client.meta.events.register("before-call", recall)
-        client.meta.events.register("after-call", remember)
-        return client
-
-
-def _refuse_variables(**event: Any) -> None:  # noqa: ANN401
+def _refuse_variables(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
     if variables_in(repr(event["params"])):
         raise _UnknownError
 
 
 class Account:
-    """The account, which is asked once for each thing, and where nothing is created.
+    """The account.
 
     Args:
         aws: The configuration.
@@ -79,9 +53,9 @@ class Account:
         self._listings: dict[str, Any] = {}
 
     @cached_property
-    def clients(self) -> _Clients:
+    def clients(self) -> ReadingClients:
         """AWS's clients."""
-        return _Clients(self._aws.replaced(max_retries=RETRIES), CallStatistics())
+        return ReadingClients(self._aws.replaced(max_retries=RETRIES), CallStatistics(), _refuse_variables)
 
     def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
         """Make a lookup; without an answer if AWS does not allow it, or does not answer.

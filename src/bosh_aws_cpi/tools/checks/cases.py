@@ -419,7 +419,6 @@ def instance_types(files: Files) -> set[str]:
     """All instance types that the files name, and that are no variables."""
     keys = ("instance_type", "instance_type_fallbacks")
     entries = [each for key in ("azs", "vm_types", "vm_extensions") for each in files.lists[key]]
-    users = [*files.groups, *([files.compilation] if files.compilation is not None else [])]
-    nodes = [node for each in (*entries, *users) for key in keys if (node := each.properties.get(key))]
-    sized = (sized_properties(files, each)[0].get("instance_type") for each in users)
+    nodes = [node for each in (*entries, *files.users) for key in keys if (node := each.properties.get(key))]
+    sized = (sized_properties(files, each)[0].get("instance_type") for each in files.users)
     return {str(each.value) for node in nodes for each in node.texts()} | {each for each in sized if each}

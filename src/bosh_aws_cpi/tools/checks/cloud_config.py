@@ -87,6 +87,11 @@ class Files(Entity):
             return [each for key in ("instance_groups", "jobs") for each in hashes(root.get(key))][:1]
         return hashes(self.manifest.root.get("instance_groups")) if self.manifest is not None else []
 
+    @property
+    def users(self) -> list[Node]:
+        """Who asks for VMs: the groups, and the compilation."""
+        return [*self.groups, *([self.compilation] if self.compilation is not None else [])]
+
     @cached_property
     def azs_of_others(self) -> list[Node]:
         """The azs of other CPIs; without a name of the CPI none, if all azs have the same one."""

@@ -16,7 +16,6 @@ from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import addresses, cases, configuration, property_values
 from bosh_aws_cpi.tools.checks.bosh import models
-from bosh_aws_cpi.tools.checks.bosh.models import CreateEnv, Manifest
 from bosh_aws_cpi.tools.checks.bosh.rules import (
     BOSH_CLI,
     DIRECTOR,
@@ -40,13 +39,10 @@ _DEPTH: Final = 3
 """They stand at the top, or in an instance group or a resource pool."""
 _OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
 """Sections whose entries don't say which CPI they are for."""
-_USED: Final = {
-    "vm_types": ("vm_type",),
-    "vm_extensions": ("vm_extensions",),
-    "disk_types": ("persistent_disk_type", "persistent_disks"),
-    "networks": ("networks", "network"),
-    "azs": ("azs", "az"),
-}
+_REFERENCES: Final = (
+    *("vm_type", "vm_extensions", "persistent_disk_type", "persistent_disks"),
+    *("networks", "network", "azs", "az"),
+)
 """The keys of an instance group, or of the compilation, that name entries of the sections."""
 
 
@@ -64,7 +60,7 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
     yield from _of_others(files)
     yield from _in_several_zones(files) if is_offline else ()
     yield from addresses.findings(files)
-    for node in [*files.groups, *([files.compilation] if files.compilation is not None else [])]:
+    for node in files.users:
         yield from cases.sized_properties(files, node)[1]
     yield from _variables(files.all)
 
@@ -72,8 +68,8 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
 def _of_document(files: Files, document: Document, *, is_offline: bool) -> Iterator[Finding]:
     """What is wrong with its form, and with values."""
     source = BOSH_CLI if files.is_for_create_env else DIRECTOR
-    model: type[models.BoshHash] = CreateEnv if files.is_for_create_env else models.BoshCloudConfig
-    model = Manifest if document is files.manifest else model
+    model: type[models.BoshHash] = models.CreateEnv if files.is_for_create_env else models.BoshCloudConfig
+    model = models.Manifest if document is files.manifest else model
     yield from keys_of(document.root, model, source, files.others)
     levels = Level(document.root, model).within(files.others)
     yield from property_values.findings(levels, files.aws.region, is_offline=is_offline)
@@ -208,20 +204,16 @@ _OF_ENTRY: Final = 2
 def _unused(files: Files) -> frozenset[tuple[object, ...]]:
     """The file and the route of each entry that nothing is known to use; none if a user may name any."""
     others = {name_of(az) for az in files.azs_of_others}
-    users = [*files.groups, *([files.compilation] if files.compilation is not None else [])]
-    own = [node for node in users if not (azs := _named(node, "azs")) or not azs <= others]
-    found: set[tuple[object, ...]] = set()
-    for section in _USED if files.manifest is not None else _OF_ANY if others else ():
-        names = set().union(*(_named(node, section) for node in own))
-        entries = files.lists[section] if "" not in names else []
-        found |= {(each.document.name, *each.route) for each in entries if name_of(each) not in names}
-    return frozenset(found)
+    own = [user for user in files.users if not (azs := _texts(user.get("azs"))) or not azs <= others]
+    names = {text for user in own for key in _REFERENCES for text in _texts(user.get(key))}
+    sections = (*_OF_ANY, "networks", "azs") if files.manifest is not None else _OF_ANY if others else ()
+    entries = [each for section in sections for each in files.lists[section] if "" not in names]
+    return frozenset((each.document.name, *each.route) for each in entries if name_of(each) not in names)
 
 
-def _named(node: Node, section: str) -> set[str]:
-    """The entries that an instance group names: alone, in a list, or in its hashes; "" for an unknown one."""
-    found = [value for key in _USED[section] if (value := node.get(key)) is not None]
-    names = [
-        each for value in found for each in (value.entries() if isinstance(value.value, list) else [value])
-    ]
-    return {text_of(each.get("type") or each.get("name") or each) for each in names}
+def _texts(node: Node | None) -> set[str]:
+    """All texts in a value; "" for those that are not known."""
+    if node is None or node.value is None:
+        return set()
+    inner = node.entries() if isinstance(node.value, list | dict) else []
+    return {text for each in inner for text in _texts(each)} if inner else {text_of(node)}

@@ -1,19 +1,12 @@
-"""Room for a deployment: the account's quotas of vCPUs, placement groups, and addresses that others hold.
+"""Room for a deployment: the account's quotas of vCPUs, placement groups, and addresses that others hold."""
 
-Service Quotas has a quota for each class of instance families, on demand and on spot, whose name lists the
-families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance quotas"): "Running On-Demand Standard
-(A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot Instance Requests". A quota without an applied
-value is not listed (API model, ListServiceQuotas).
-"""
-
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses
 from typing import Final
 
-from bosh_aws_cpi.aws import instance_types, network_interfaces
+from bosh_aws_cpi.aws import capacity, network_interfaces
 from bosh_aws_cpi.aws.network_interfaces import Held
 from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan.spread import MAX_RUNNING
@@ -30,13 +23,6 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 
 _FEW: Final = 10
 """With fewer free addresses, a subnet gets a note."""
-_NAME: Final = re.compile(
-    r"Running On-Demand (?P<demand>.+) instances|All (?P<spot>.+) Spot Instance Requests"
-)
-_FAMILY: Final = re.compile(r"[a-z]+\d*")
-_LETTERS: Final = {"gr": "g", "im": "i", "is": "i", "u": "high"}
-"""The class of families whose letters are not the name of a class: gr6, im4gn, is4gen, u7i (High Memory)."""
-_NO_FAMILIES: Final = frozenset({"standard", "and"})
 _RAISE: Final = "Ask AWS to raise the quota (Service Quotas, Amazon EC2)"
 _CREATE_ENV: Final = "bosh-init"
 """The value of the tag `director` of a VM that `bosh create-env` created."""
@@ -81,7 +67,7 @@ def findings(files: Files, account: Account) -> Iterator[Finding]:
         yield from _taken(entry, others, is_for_create_env=files.is_for_create_env)
     if files.manifest is not None:
         types = things.types_of(account, cases.instance_types(files))
-        quotas = account.listing("quotas", partial(instance_types.quotas, account.clients.service_quotas))
+        quotas = account.listing("quotas", partial(capacity.quotas, account.clients.service_quotas))
         for who, needed in demand(files) if quotas is not None else ():
             yield from over_quota(
                 who, needed, {name: each.vcpus for name, each in types.items()}, quotas or {}
@@ -192,31 +178,9 @@ def over_quota(
     """
     needs: Counter[str] = Counter()
     for (name, market), count in needed.items():
-        if quota := quota_of(name, market, quotas):
+        if quota := capacity.quota_of(name, market, quotas):
             needs[quota] += count * vcpus.get(name, 0)
     for quota, need in needs.items():
         if need > quotas[quota]:
             what = f"{who} {need} vCPUs, but the quota '{quota}' is {quotas[quota]:g}"
             yield Finding(Severity.ERROR, what, _RAISE, source="AWS")
-
-
-def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
-    """The name of the quota that a type counts against; None if it is not among them.
-
-    Args:
-        name: The type: "p5en.48xlarge".
-        market: "demand" or "spot".
-        quotas: The account's quotas, by their names.
-    """
-    family = re.match(r"([a-z]+)(\d*)", name)
-    if family is None:
-        return None
-    letters, generation = family.groups()
-    classes = {
-        each: quota
-        for quota in quotas
-        if (match := _NAME.fullmatch(quota)) and match[market]
-        for each in {*_FAMILY.findall(match[market].lower())} - _NO_FAMILIES
-    }
-    wanted = (f"{letters}{generation}", _LETTERS.get(letters, letters))
-    return next((classes[each] for each in wanted if each in classes), None)

@@ -4,13 +4,19 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import partial, reduce
 from typing import Any, Final, cast
 
-from bosh_aws_cpi.aws import firewalls, instance_types, instances, kms_keys, placement_groups, subnets
-from bosh_aws_cpi.aws.instance_types import ACTIVE, Host, Reservation, TypeDetails
-from bosh_aws_cpi.aws.placement_groups import PlacementGroup
+from bosh_aws_cpi.aws import (
+    capacity,
+    firewalls,
+    instance_types,
+    instances,
+    kms_keys,
+    placement_groups,
+    subnets,
+)
+from bosh_aws_cpi.aws.instance_types import TypeDetails
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.cpi.vms.create.gather import VmFacts
 from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
-from bosh_aws_cpi.log import counted
 from bosh_aws_cpi.model import Encryption, Subnet
 from bosh_aws_cpi.plan.nics import is_group_id
 from bosh_aws_cpi.properties.types import Problem
@@ -22,10 +28,15 @@ from bosh_aws_cpi.tools.checks.property_values import name_in_arn, near_existing
 from bosh_aws_cpi.tools.findings import Severity
 
 Found = Iterator[tuple[Severity, Problem]]
-Said = Iterator[tuple[Severity, str]]
 _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
-_TO_COME: Final = frozenset({"assessing", "delayed", "payment-pending", "pending", "scheduled"})
-"""States of a reservation that may become active (EC2's API model, CapacityReservation, State)."""
+_THINGS: Final[tuple[tuple[str, str, str, Any], ...]] = (
+    ("key_name", "key pair", "ec2", instances.key_pairs),
+    ("iam_instance_profile", "instance profile", "iam", instances.instance_profiles),
+    ("placement_group", "placement group", "ec2", placement_groups.by_name),
+    ("capacity_reservation.id", "capacity reservation", "ec2", capacity.reservations),
+    ("dedicated_host.id", "Dedicated Host", "ec2", capacity.hosts),
+)
+"""The property, what it names, and the service and the listing that know all of these."""
 
 
 def of_vm(
@@ -44,7 +55,7 @@ def of_vm(
     if account.is_offline:
         return
     yield from _offers(vm, account, types, aws.region)
-    for key, kind, service, list_all, judge in _THINGS:
+    for key, kind, service, list_all in _THINGS:
         own: Any = reduce(lambda each, name: getattr(each, name, None), key.split("."), cast("Any", vm))
         name, default = own or getattr(aws, f"default_{key}", None), "" if own else "aws.default_"
         if not name or (own and name_in_arn(own)):
@@ -55,9 +66,11 @@ def of_vm(
             remedy = f"Use its name, {inner}" if (inner := name_in_arn(name)) in there else ""
             text = f"there is no {shown}. {remedy or near_existing(name, there)}"
             yield _ERROR, Problem(f"{default}{key}", text)
-        elif isinstance(there, Mapping):
-            for severity, text in judge(shown, there[name], vm):
-                yield severity, Problem(f"{default}{key}", text, (ZONE, "instance_type", "tenancy"))
+        elif isinstance(there, Mapping) and (why := there[name].misfit(vm)):
+            text = f"{shown} {why}. Use another one, or correct what names it"
+            yield _ERROR, Problem(key, text, (ZONE, "instance_type", "tenancy"))
+        elif isinstance(there, Mapping) and (doubt := there[name].doubt):
+            yield _WARNING, Problem(key, f"{shown} {doubt}")
     for subnet in [*(facts.subnets or {}).values()][:1]:
         yield from _groups(wanted.groups, subnet.vpc_id, account)
     for _, encryption in wanted.disk_defaults.encryptions(vm.root_disk, vm.ephemeral_disk).values():
@@ -137,67 +150,3 @@ def _offers(vm: VmProperties, account: Account, types: Collection[str], region: 
             text = f"there is no instance type '{name}' in {region}. {near_type(name)}".removesuffix(". ")
         key = "instance_type" if name == vm.instance_type else "instance_type_fallbacks"
         yield _ERROR if is_error else _WARNING, Problem(key, text, (ZONE,))
-
-
-def _is_there(*_: Any) -> Said:  # noqa: ANN401 - whatever it is
-    yield from ()
-
-
-def _has_partition(name: str, group: PlacementGroup, vm: VmProperties) -> Said:
-    """Why a group can't be used, or lacks a partition (EC2's API model, Placement, PartitionNumber)."""
-    wanted, count = vm.placement_partition, group.partitions
-    if group.state != "available":
-        yield _ERROR, f"{name} is {group.state}. Wait, or use another one"
-    elif wanted is not None and group.strategy not in {"", "partition"}:
-        text = f"{name} has no partitions: its strategy is {group.strategy}, not partition"
-        yield _ERROR, f"{text}. Use another one, or remove placement_partition"
-    elif wanted is not None and count and wanted > count:
-        text = f"{name} has {counted(count, 'partition')}, but placement_partition is {wanted}"
-        yield _ERROR, f"{text}. Correct placement_partition"
-
-
-def _reserves(name: str, entry: Reservation, vm: VmProperties) -> Said:
-    """Why a reservation never takes a VM, or none yet; only the first type is launched in it.
-
-    One that shows pending may take launches already (EC2 user guide, "View the state of a Capacity
-    Reservation").
-    """
-    market, why = (vm.capacity_reservation and vm.capacity_reservation.market) or "", ""
-    if entry.state not in {ACTIVE, *_TO_COME}:
-        why = f"is in state {entry.state}, not {ACTIVE}"
-    elif entry.instance_type not in {vm.instance_type, ""}:
-        why = f"is for {entry.instance_type}, but the VM's type is {vm.instance_type}"
-    elif vm.tenancy == "dedicated" != entry.tenancy:
-        why = f"is for VMs with tenancy {entry.tenancy}, but the VM's is dedicated"
-    elif market != entry.market:
-        kind = f"the market type {entry.market}" if entry.market else "no market type"
-        why = f"has {kind}, but capacity_reservation.market is {market or 'not set'}"
-    yield from _elsewhere(name, why, entry.zone, vm)
-    if not why and entry.state in _TO_COME:
-        yield _WARNING, f"{name} is in state {entry.state}, not {ACTIVE}: EC2 may refuse the VM until it is"
-    elif not why and not entry.free:
-        yield _WARNING, f"{name} has no room left for new VMs"
-
-
-def _hosts(name: str, entry: Host, vm: VmProperties) -> Said:
-    why = "" if entry.state == "available" else f"is in state {entry.state}, not available"
-    if not why and not entry.runs(str(vm.instance_type)):
-        why = f"runs {entry.instance_type or entry.family}, but the VM's type is {vm.instance_type}"
-    yield from _elsewhere(name, why, entry.zone, vm)
-
-
-def _elsewhere(name: str, why: str, zone: str, vm: VmProperties) -> Said:
-    if not why and zone and vm.availability_zone != zone:
-        why = f"is in zone {zone}, but the VM in {vm.availability_zone}"
-    if why:
-        yield _ERROR, f"{name} {why}. Use another one, or correct what names it"
-
-
-_THINGS: Final[tuple[tuple[str, str, str, Any, Any], ...]] = (
-    ("key_name", "key pair", "ec2", instances.key_pairs, _is_there),
-    ("iam_instance_profile", "instance profile", "iam", instances.instance_profiles, _is_there),
-    ("placement_group", "placement group", "ec2", placement_groups.by_name, _has_partition),
-    ("capacity_reservation.id", "capacity reservation", "ec2", instance_types.reservations, _reserves),
-    ("dedicated_host.id", "Dedicated Host", "ec2", instance_types.hosts, _hosts),
-)
-"""The property, what it names, the service and the listing that know all of these, and what one must fit."""
