@@ -665,6 +665,59 @@ def test_silent_service(fake_aws: FakeAws, world: World) -> None:
     assert cpi.run("check", str(cpi.folder / "cloud-config.yml"), "--strict").returncode == 1
 
 
+def test_unreachable(world: World) -> None:
+    """If AWS can't be asked at all, the check fails, and says why."""
+    cpi = Cpi(config(NOWHERE))
+    path = cpi.folder / "cloud-config.yml"
+    path.write_text(json.dumps(right(world)))
+    answer = cpi.run("check", str(path))
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert "AWS could not be asked. " in answer.stderr
+    assert "the connection is refused" in answer.stderr
+
+
+DENIED = (
+    "You are not authorized to perform this operation. User: arn:aws:iam::123456789012:user/bosh is not "
+    "authorized to perform: ec2:RunInstances with an explicit deny in a service control policy. Encoded "
+    "authorization failure message: abc"
+)
+
+
+def test_denied_launch(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """A dry run that a policy refuses is one error with the policy's words; nothing is launched.
+
+    Each kind of VM is tried in one subnet, and each subnet with one kind.
+    """
+    whole = right(world)
+    arguments = ("check", str(cpi.folder / "cloud-config.yml"), "--stemcell", f"{world.image_id} light")
+    assert checked(cpi, whole, *arguments[2:]) == []
+    tried = [call["parameters"] for call in fake_aws.calls() if call["action"] == "RunInstances"]
+    assert {each["DryRun"] for each in tried} == {"true"}
+    assert "NetworkInterface.1.PrivateIpAddress" not in tried[0]
+    assert len(tried) <= len(whole["vm_types"]) + len(whole["vm_extensions"]) + len(world.subnet_ids)
+    fake_aws.rule(
+        action="RunInstances", error={"code": "UnauthorizedOperation", "message": DENIED, "status": 403}
+    )
+    (found,) = checked(cpi, whole, *arguments[2:])
+    assert (found["severity"], found["source"]) == ("error", "AWS")
+    assert "with an explicit deny in a service control policy" in found["what"]
+    assert found["what"].endswith(" more)")
+    assert (
+        cpi.run(*arguments[:2]).stdout.count(b"note: EC2 was not asked whether it would launch the VMs") == 1
+    )
+    assert world.state() == world.empty
+
+
+def test_denied_disk(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """A disk type for which a policy lets the CPI create no volume is an error."""
+    fake_aws.rule(
+        action="CreateVolume", error={"code": "UnauthorizedOperation", "message": DENIED, "status": 403}
+    )
+    (found,) = checked(cpi, right(world))
+    assert found["path"] == "disk_types/default/cloud_properties"
+    assert "service control policy" in found["what"]
+
+
 def test_bad_keys(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """Keys that AWS does not accept end the command: nothing can be checked."""
     fake_aws.rule(action="*", error={"code": "AuthFailure", "message": "no", "status": 401})

@@ -51,6 +51,36 @@ AT_TYPE = "vm_types/large/cloud_properties"
                 "storage. Remove one of them"
             ),
         ),
+        (
+            {"spot_ondemand_fallback": True},
+            "spot_ondemand_fallback",
+            "Ignored: spot_ondemand_fallback, because the VM is not launched on spot: set spot",
+        ),
+        (
+            {"credit_specification": "unlimited", "instance_type": "m5.large"},
+            "credit_specification",
+            "Ignored: credit_specification, which type m5.large does not accept",
+        ),
+        (
+            {"root_disk": {"type": "gp2", "iops": 4000}},
+            "root_disk/iops",
+            "Ignored: root_disk.iops, which EBS type gp2 does not accept",
+        ),
+        (
+            {"root_disk": {"type": "io2", "iops": 4000, "throughput": 200}},
+            "root_disk/throughput",
+            "Ignored: root_disk.throughput, which EBS type io2 does not accept",
+        ),
+        (
+            {"skip_os_shutdown": True},
+            "skip_os_shutdown",
+            "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)",
+        ),
+        (
+            {"tags": {"a": "b", "bosh_agent_id": "c"}},
+            "tags/bosh_agent_id",
+            "Left out, because these tags are reserved for the CPI: 'bosh_agent_id'",
+        ),
     ],
 )
 def test_cloud_properties(
@@ -138,6 +168,26 @@ def test_address_of_a_dynamic_network(
     answer = create_vm(networks={"one": {**network(), "ip": "10.0.1.77", "prefix": "32"}})
     answer.ok()
     assert warnings(answer) == []
+
+
+def test_fallback_that_is_the_subnet(
+    cpi: Cpi, create_vm: CreateVm, network: WriteNetwork, warnings: ReadWarnings, world: World
+) -> None:
+    """A fallback subnet that the network has already is one warning, and an error at its place."""
+    dynamic = network()
+    subnet = dynamic["cloud_properties"]["subnet"]
+    dynamic["cloud_properties"]["subnet_fallbacks"] = [subnet]
+    answer = create_vm(networks={"dynamic": dynamic})
+    answer.ok()
+    key = "networks.dynamic.cloud_properties.subnet_fallbacks"
+    text = f"Ignored: '{{}}' in {key}, because the network has that subnet already: remove it"
+    assert warnings(answer) == [text.format(subnet)]
+    own = world.subnet_ids[1]
+    fallbacks = ("networks", 1, "subnets", 0, "cloud_properties", "subnet_fallbacks")
+    found = errors(checked(cpi, changed(right(world), fallbacks, [own]), "--offline"))
+    assert [(each["path"], each["what"]) for each in found] == [
+        ("networks/dynamic/subnets/0/cloud_properties/subnet_fallbacks/0", text.format(own))
+    ]
 
 
 IGNORED_TAGS = (

@@ -39,10 +39,13 @@ _DEPTH: Final = 3
 """They stand at the top, or in an instance group or a resource pool."""
 _OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
 """Sections whose entries don't say which CPI they are for."""
-_REFERENCES: Final = (
-    *("vm_type", "vm_extensions", "persistent_disk_type", "persistent_disks"),
-    *("networks", "network", "azs", "az"),
-)
+_USED: Final = {
+    "vm_types": ("vm_type",),
+    "vm_extensions": ("vm_extensions",),
+    "disk_types": ("persistent_disk_type", "persistent_disks"),
+    "networks": ("networks", "network"),
+    "azs": ("azs", "az"),
+}
 """The keys of an instance group, or of the compilation, that name entries of the sections."""
 
 
@@ -205,10 +208,12 @@ def _unused(files: Files) -> frozenset[tuple[object, ...]]:
     """The file and the route of each entry that nothing is known to use; none if a user may name any."""
     others = {name_of(az) for az in files.azs_of_others}
     own = [user for user in files.users if not (azs := _texts(user.get("azs"))) or not azs <= others]
-    names = {text for user in own for key in _REFERENCES for text in _texts(user.get(key))}
-    sections = (*_OF_ANY, "networks", "azs") if files.manifest is not None else _OF_ANY if others else ()
-    entries = [each for section in sections for each in files.lists[section] if "" not in names]
-    return frozenset((each.document.name, *each.route) for each in entries if name_of(each) not in names)
+    found: set[tuple[object, ...]] = set()
+    for section in _USED if files.manifest is not None else _OF_ANY if others else ():
+        names = {text for user in own for key in _USED[section] for text in _texts(user.get(key))}
+        entries = files.lists[section] if "" not in names else []
+        found |= {(each.document.name, *each.route) for each in entries if name_of(each) not in names}
+    return frozenset(found)
 
 
 def _texts(node: Node | None) -> set[str]:

@@ -218,7 +218,8 @@ class Trial:
             wanted = disks.parse(self._config, mib, case.cloud_properties, review)
         except CloudError:  # its form is wrong, or a default, which are said once
             return []
-        review.problems += disks.snapshot_problems(self._cloud, wanted, self._asking(review))
+        ask = self._asking(review, dict.fromkeys(each.key for each in review.problems))
+        review.problems += disks.snapshot_problems(self._cloud, wanted, ask)
         found = [
             *_refused(review),
             *((*each, _AWS) for each in things.of_key(wanted.encryption, self._account)),
@@ -258,7 +259,11 @@ def _joined(failures: Sequence[tuple[bool, Failure]]) -> Iterator[Finding]:
     """The findings of the first of several failures at one place, with the number of others."""
     is_certain = any(is_certain for is_certain, _ in failures)
     general = {each.what for _, (by, found) in failures for each in found if not by}
-    said = {("" if each.what in general else by, each.what) for _, (by, found) in failures for each in found}
+    said = {
+        ("" if each.what in general else by, each.what, each.place and each.place.identity)
+        for _, (by, found) in failures
+        for each in found
+    }
     shown, first = failures[0][1]
     others = len(said) - len({each.what for each in first})
     for each in first:

@@ -131,6 +131,40 @@ def test_all_contradictions(check: Check) -> None:
     assert {each[:2] for each in check(config)} == {("error", f"{IN_VM}/{path}") for path in blamed}
 
 
+def test_all_problems_of_a_disk(check: Check) -> None:
+    """Each property that EBS would refuse of a disk is an error, also beside another one."""
+    config = changed(yaml.safe_load(OWN), OF_DISK, {"iops": 50, "throughput": 99})
+    assert {each[:2] for each in check(config)} == {
+        ("error", f"{IN_DISK}/{key}") for key in ("iops", "throughput")
+    }
+
+
+def test_slash(check: Check) -> None:
+    """What is wrong with an entry whose name has a slash is an error like any other."""
+    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"type": "io1"})
+    config = changed(config, ("vm_types", 0, "name"), "a/b")
+    config = changed(config, ("compilation", "vm_type"), "a/b")
+    assert [each[0] for each in check(config)] == ["error"]
+    manifest = changed(MANIFEST, ("instance_groups", 0, "vm_type"), "a/b")
+    assert [each[0] for each in check(config, manifest)] == ["error"]
+
+
+def test_several_cases(check: Check) -> None:
+    """A mistake of several instance groups is one finding, with their number."""
+    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"type": "io1"})
+    groups = [{**GROUP, "name": name} for name in ("web", "api", "db")]
+    (found,) = check(config, {"instance_groups": groups})
+    assert "for instance group 'web': " in found.text
+    assert found.text.endswith(" (and 3 more)")  # the compilation is the third
+
+
+def test_tags_of_the_manifest(check: Check) -> None:
+    """What is wrong with the manifest's tags is one error, at the tag."""
+    manifest = {**MANIFEST, "tags": {"a": "b", "bosh_agent_id": "x"}}
+    found = check(yaml.safe_load(OWN), manifest)
+    assert [each[:2] for each in found] == [("error", "tags/bosh_agent_id")]
+
+
 def test_default_that_does_not_fit(check: Check) -> None:
     """What contradicts a default of cpi.json is at the VM's own property; the message names the default."""
     config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 10240})
