@@ -708,6 +708,20 @@ def test_denied_launch(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     assert world.state() == world.empty
 
 
+@pytest.mark.parametrize("director", [(), ("--director", "1234")])
+def test_denied_by_tags(cpi: Cpi, world: World, fake_aws: FakeAws, director: tuple[str, ...]) -> None:
+    """A policy that allows only resources with the Director's tag can be tried only for a known Director."""
+    message = "You are not authorized to perform this operation. No identity-based policy allows the action"
+    fake_aws.rule(
+        action="RunInstances", error={"code": "UnauthorizedOperation", "message": message, "status": 403}
+    )
+    (found,) = checked(cpi, right(world), "--stemcell", world.image_id, *director)
+    assert found["severity"] == ("error" if director else "not checked")
+    (tried, *_) = [call["parameters"] for call in fake_aws.calls() if call["action"] == "RunInstances"]
+    tags = {value for name, value in tried.items() if name.startswith("TagSpecification.1.Tag")}
+    assert ("bosh_director_uuid" in tags, "1234" in tags) == (True, bool(director))
+
+
 def test_denied_disk(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
     """A disk type for which a policy lets the CPI create no volume is an error."""
     fake_aws.rule(

@@ -1,5 +1,6 @@
 """Dry runs: whether EC2 would let the caller make a call. They create nothing."""
 
+import re
 from collections.abc import Callable
 
 from botocore.exceptions import ClientError
@@ -10,6 +11,16 @@ from bosh_aws_cpi.jsontext import Json
 
 _WOULD_SUCCEED = "DryRunOperation"
 """EC2's code for a call that it would make (EC2 API reference, RunInstances, DryRun)."""
+
+
+def may_depend_on_tags(refusal: str) -> bool:
+    """Whether a policy may have refused a call for its tags: AWS names neither a deny nor an organization.
+
+    Its words are in the IAM user guide, "Troubleshoot access denied error messages".
+    """
+    return "not authorized" in refusal and not re.search(
+        "explicit deny|(service|resource) control policy", refusal
+    )
 
 
 def refusal(call: Callable[..., object], arguments: Json) -> str:

@@ -106,11 +106,6 @@ def only(name: str, group_ids: Sequence[str], vpc_id: str) -> str:
     return group_ids[0]
 
 
-def groups_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Group]:
-    """DescribeSecurityGroups: all groups of these VPCs."""
-    return _groups(client, "vpc-id", vpc_ids)
-
-
 def groups_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Group]:
     """DescribeSecurityGroups: those of these groups that exist, by id."""
     return {each.group_id: each for each in _groups(client, "group-id", ids)}

@@ -1,6 +1,6 @@
 """VPCs, their subnets, and the zones: find, create, delete."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -73,11 +73,6 @@ def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
             entry.get("OwnerId", ""),
         )
     return None
-
-
-def vpcs(client: "EC2Client", ids: Collection[str]) -> set[str]:
-    """DescribeVpcs: which of these VPCs exist."""
-    return {each["VpcId"] for each in listed(client, "describe_vpcs", "Vpcs", "vpc-id", ids)}
 
 
 def has_dns(client: "EC2Client", vpc_id: str) -> bool:

@@ -23,8 +23,6 @@ from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.checks.trial import Trial
 from bosh_aws_cpi.tools.findings import Finding, Severity, document, lines, ordered, status
 
-_DIRECTOR: Final = "director"
-"""Stands for the Director's UUID."""
 _OTHER_FILES: Final = {
     "Tables": (
         "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')"
@@ -68,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
         help="a stemcell that the instance types must fit: ami-…; may be repeated",
     )
     parser.add_argument(
+        "--director", metavar="UUID", help="the Director's UUID (bosh env), if a policy compares its tag"
+    )
+    parser.add_argument(
         "--cpi",
         metavar="NAME",
         default="",
@@ -102,6 +103,7 @@ def _check(given: argparse.Namespace) -> int:
     section = properties.get("aws") or {}
     files, wrong = read_files(given.files, given.manifest, given.cpi, config.aws, section)
     account = Account(files.aws, is_offline=given.offline)
+    config = config.replaced(director_uuid=given.director)
     found = ordered([*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)])
     names = [*given.files, *([given.manifest] if given.manifest else [])]
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
@@ -116,14 +118,15 @@ def findings(
 
     Args:
         files: The files.
-        config: The configuration; of create-env's, only what the files say counts in ``aws``.
+        config: The configuration; of create-env's, only what the files say counts in ``aws``. Its Director's
+            UUID is None if that is not known.
         account: The account.
         stemcells: The CIDs of stemcells that the instance types must fit.
     """
     sizes, of_sizes = _sizes(files, account)
     files = files.replaced(sizes=sizes)
-    known = {"director_uuid": _DIRECTOR, "stemcell": STEMCELL_WITHOUT_REGISTRY}
-    trial = Trial(files, config.replaced(aws=contents.usable(files.aws), **known), account, stemcells)
+    config = config.replaced(aws=contents.usable(files.aws), stemcell=STEMCELL_WITHOUT_REGISTRY)
+    trial = Trial(files, config, account, stemcells)
     found = [
         *of_sizes,
         *contents.findings(files, is_offline=account.is_offline),

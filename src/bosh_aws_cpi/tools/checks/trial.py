@@ -39,6 +39,8 @@ Found = list[tuple[Severity, Problem, str]]
 """Severity, problem, and who refuses it."""
 Failure = tuple[str, list[Finding]]
 """Whose request fails, for messages, and why."""
+_DIRECTOR: Final = "director"
+"""Stands for the Director's UUID."""
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
 _LEAST_VMS, _TRIALS = 8, 3000
@@ -62,12 +64,14 @@ class Trial:
     """
 
     def __init__(self, files: Files, config: CpiConfig, account: Account, stemcells: Sequence[str]) -> None:
-        self._files, self._config, self._account, self._cids = files, config, account, stemcells
+        self._files, self._account, self._cids = files, account, stemcells
+        self._is_director_known = config.director_uuid is not None
+        self._config = config.replaced(director_uuid=config.director_uuid or _DIRECTOR)
         self._types = cases.instance_types(files)
         self._images = [UNKNOWN_IMAGE]
         self._refusals: dict[str, str] = {}
         self._alike: dict[str, Found] = {}
-        self._cloud = Cloud(config, 3)
+        self._cloud = Cloud(self._config, 3)
         if not account.is_offline:
             self._cloud.clients = account.clients
 
@@ -206,10 +210,16 @@ class Trial:
         if kind not in self._refusals or not (self._refusals[kind] or first.subnet_id in self._refusals):
             self._refusals[kind] = refusal = self._refusal(self._cloud.ec2.run_instances, arguments)
             self._refusals |= {} if refusal else {first.subnet_id: ""}
-        return _of_dry_run(self._refusals[kind])
+        return self._of_dry_run(self._refusals[kind])
 
     def _refusal(self, call: Callable[..., object], arguments: Json) -> str:
         return self._account.ask("dry run", lambda: dry_run.refusal(call, arguments))[0] or ""
+
+    def _of_dry_run(self, refusal: str) -> Found:
+        if refusal and not self._is_director_known and dry_run.may_depend_on_tags(refusal):
+            text = f"{refusal}. If the policy compares the Director's tag, name it: --director UUID"
+            return [(Severity.NOT_CHECKED, Problem("", text), _AWS)]
+        return [(Severity.ERROR, Problem("", refusal), _AWS)] if refusal else []
 
     def _create_disk(self, case: Case, review: Review) -> Found:
         size = case.user.get("disk_size")
@@ -228,7 +238,7 @@ class Trial:
         if not found and not self._account.is_offline and (zone := next(filter(None, zones), None)):
             tags = tag_plan.specifications(wanted.tags, "volume")
             arguments = {**wanted.arguments, **tags, "AvailabilityZone": zone}
-            found = _of_dry_run(self._refusal(self._cloud.ec2.create_volume, arguments))
+            found = self._of_dry_run(self._refusal(self._cloud.ec2.create_volume, arguments))
         return found
 
     def _create_network(self, case: Case, review: Review) -> Found:
@@ -302,7 +312,3 @@ def _has_error(failure: Failure) -> bool:
 
 def _refused(review: Review) -> Found:
     return [(Severity.ERROR, each, _CPI) for each in (*review.problems, *review.ignored)]
-
-
-def _of_dry_run(refusal: str) -> Found:
-    return [(Severity.ERROR, Problem("", refusal), _AWS)] if refusal else []
