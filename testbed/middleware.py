@@ -116,8 +116,9 @@ class Middleware:
         """Let moto answer, or a rule in its place, and apply the rules for the answer."""
         error = next((rule.error for rule in rules if rule.error), None)
         if error:
-            return protocols.failure(error.quoting(call.parameters), call.service)
-        response = self._forward(request, call, rules)
+            response = protocols.failure(error.quoting(call.parameters), call.service)
+        else:
+            response = self._forward(request, call, rules)
         for rule in rules:
             if rule.replace:
                 response.set_data(rule.rewrite(response.get_data(as_text=True)))

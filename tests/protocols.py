@@ -49,7 +49,7 @@ class WriteNetwork(Protocol):
     """Writes a network: manual with an address, else dynamic."""
 
     def __call__(
-        self, ip: str | None = None, subnet: int = 0, groups: list[str] | None = None, **keys: Any
+        self, ip: str | None = None, subnet: int = 0, groups: str | list[Any] | None = None, **keys: Any
     ) -> dict[str, Any]:
         """Write it, in one of the laid subnets."""
 

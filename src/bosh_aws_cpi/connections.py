@@ -17,9 +17,13 @@ from typing import Any, Final, Protocol
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
+from bosh_aws_cpi.errors import wrong_variable
+
 MOST: Final = 1 << 26
 """The most bytes of an answer: several times the longest that the CPI asks for, a page of 1000 instances."""
 _PART: Final = 1 << 13
+_KEY_LOG: Final = "SSLKEYLOGFILE"
+_APPENDING: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK
 _limits: Final = [MOST]
 """The last one applies."""
 _connect: Final = HTTPSConnection.connect
@@ -33,9 +37,28 @@ def install() -> None:
     last byte; also for the answer of a proxy that opens a tunnel. Otherwise it would be the time for each
     read, and a slow answer could take forever. The handshake and the request need no such rule: Python
     applies the timeout to the whole handshake, and to each part of the request that it sends.
+
+    Raises:
+        CloudError: SSLKEYLOGFILE names a file that can't be written; urllib3 would write to it.
     """
+    if path := os.environ.get(_KEY_LOG):
+        try:
+            os.close(os.open(os.path.expandvars(path), _APPENDING, 0o600))
+        except OSError as error:
+            what = f"names '{path}', which can't be written ({error.strerror})"
+            raise wrong_variable(_KEY_LOG, what) from None
     HTTPConnection.response_class = _Answer
     HTTPSConnection.connect = _connect_safely  # type: ignore[assignment,method-assign]
+
+
+def check_file(variable: str, path: str) -> None:
+    """Refuse a path in the environment if no file can be read there; a pipe or a device may have no end.
+
+    Raises:
+        CloudError: It is refused.
+    """
+    if not (os.path.isfile(path) and os.access(path, os.R_OK)):  # noqa: PTH113 - pathlib's may raise
+        raise wrong_variable(variable, f"names '{path}', which is not a file that can be read")
 
 
 @contextmanager

@@ -88,6 +88,15 @@ class CloudError(BoshError):
     wire_type = "Bosh::Clouds::CloudError"
 
 
+def wrong_variable(name: str, what: str) -> CloudError:
+    """The error for a variable of the environment.
+
+    Args:
+        what: A predicate whose subject is the variable.
+    """
+    return CloudError(f"{name} in the environment {what}: correct it, or unset it")
+
+
 class VMNotFound(CloudError):
     """The VM does not exist: callers continue their cleanup."""
 

@@ -74,13 +74,15 @@ _signals = _Signals()
 def install() -> None:
     """Catch SIGTERM, SIGINT and SIGHUP from now on, for a new call; they are held back until `start`.
 
-    SIGHUP stays ignored if the parent process ignores it, as nohup does.
+    Those that `__main__` held back arrive now. SIGHUP stays ignored if the parent process ignores it, as
+    nohup does.
     """
     _signals.forget()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _signals.on_signal)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
         signal.signal(signal.SIGHUP, _signals.on_signal)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, (signal.SIGHUP, signal.SIGINT, signal.SIGTERM))
 
 
 def start() -> None:

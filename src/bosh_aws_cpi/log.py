@@ -24,8 +24,9 @@ NAMES: Final = {DEBUG: "DEBUG", INFO: "INFO", WARNING: "WARNING", ERROR: "ERROR"
 
 HEAD, TAIL = 300, 200
 """The characters that a long log message keeps: of its beginning, which names the resource, and of its end,
-which has the remedy. The Director reads stderr byte by byte. Nothing is cut at level debug, nor in the
-response."""
+which has the remedy. The Director reads stderr byte by byte. Nothing is cut at level debug."""
+IN_RESPONSE: Final = 10
+"""How many times as much a message of the response keeps: a launch may have been refused by many types."""
 _STDERR: Final = 2
 PATIENCE: Final = 5.0
 """How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""
@@ -114,7 +115,7 @@ class Log:
             return
         try:
             message = redact(text % arguments if arguments else text)
-            self._put(self._line(level, message if is_whole or self.level == DEBUG else _shortened(message)))
+            self._put(self._line(level, message if is_whole or self.level == DEBUG else shortened(message)))
         except Exception:  # noqa: BLE001 - whatever an argument's own text raises
             return
 
@@ -175,11 +176,13 @@ class Log:
         return True
 
 
-def _shortened(text: str) -> str:
-    left = len(text) - HEAD - TAIL
+def shortened(text: str, times: int = 1) -> str:
+    """A text without its middle, if it is longer than `HEAD` and `TAIL`, or than that many times as much."""
+    head, tail = times * HEAD, times * TAIL
+    left = len(text) - head - tail
     if left <= 0:
         return text
-    return f"{text[:HEAD]}… ({counted(left, 'character')} at log level debug) …{text[-TAIL:]}"
+    return f"{text[:head]}… ({counted(left, 'character')} at log level debug) …{text[-tail:]}"
 
 
 logger: Final = Log()

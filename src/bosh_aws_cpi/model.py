@@ -39,6 +39,8 @@ class Encryption(Record):
     kms_key_arn: str | None = None
     key_source: str = ""
     """The path of the property that names the key: "aws.kms_key_arn"."""
+    is_chosen: bool = False
+    """Whether the resource, or a default for its kind, says whether it is encrypted; else ``aws`` does."""
 
     def arguments(self) -> Json:
         """The arguments of calls that create volumes or AMIs; none without encryption.
@@ -48,6 +50,12 @@ class Encryption(Record):
         if not self.encrypted:
             return {}
         return {"Encrypted": True, **({"KmsKeyId": self.kms_key_arn} if self.kms_key_arn else {})}
+
+    @property
+    def unused_key(self) -> str:
+        """The path of a default key that has no effect, though nobody chose that; "" if there is none."""
+        has_effect = self.encrypted or self.is_chosen or not self.kms_key_arn
+        return "" if has_effect else self.key_source
 
     @property
     def key_text(self) -> str:
@@ -76,6 +84,10 @@ class Image(Record):
     """The size of its root disk in GiB; 0 when it is not known."""
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
+    boot_mode: str = ""
+    """EC2's, "legacy-bios", "uefi" or "uefi-preferred"; empty for the type's default."""
+    has_tpm: bool = False
+    """Whether its VMs have a NitroTPM."""
     copied_from: tuple[str, str] | None = None
     """The id and the region of the AMI that it was copied from; None for another AMI, and some old ones."""
     tags: Mapping[str, str] = EMPTY
@@ -99,12 +111,21 @@ class InstanceTypeFacts(Record):
     """The size of each, in GiB."""
     max_ebs_attachments: int = 0
     """The maximum number of volumes, including the root disk; 0 when not known."""
+    ebs_cards: int = 1
     store_is_nvme: bool = False
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
     memory_mib: int = 0
     """Its memory in MiB; 0 when not known."""
     network_cards: int = 0
     """The number of its network cards; 0 when not known."""
+    boot_modes: frozenset[str] = frozenset()
+    """How it can boot, "legacy-bios" or "uefi"; empty when not known."""
+    lacks_tpm: bool = False
+    """Whether EC2 says that it supports no NitroTPM."""
+    single_cards: frozenset[str] = frozenset()
+    """The indexes of the network cards that take only one interface, as far as known."""
+    card_interfaces: frozenset[str] = frozenset()
+    """The types of interfaces that its network cards take, as "1 efa" for card 1, as far as known."""
     lacks: frozenset[TypeOption] = frozenset()
     """The launch options that it does not support, as far as known."""
 
@@ -169,12 +190,14 @@ class Instance(Record):
     availability_zone: str
     devices: Mapping[str, str]
     """Volume id by device name."""
+    ebs_cards: Sequence[int] = ()
+    """The EBS card of each volume."""
     leaving: frozenset[str] = frozenset()
     """The ids of the volumes that are being detached."""
     outliving: frozenset[str] = frozenset()
     """The ids of the volumes that stay when it is terminated."""
     nics: Sequence[Nic] = ()
-    """Its network interfaces, by device index."""
+    """Its network interfaces, by network card and device index."""
     vpc_id: str | None = None
     """The VPC of the instance; None for a terminated one."""
     virtualization_type: str = "hvm"
@@ -203,10 +226,9 @@ class Instance(Record):
         """Whether it is shutting down or terminated."""
         return self.state in {"shutting-down", "terminated"}
 
-    def nic_at(self, device_index: int, card_index: int = 0) -> str:
-        """The id of the network interface at a device index of a network card, which must exist."""
-        position = (device_index, card_index)
-        return next(nic.nic_id for nic in self.nics if (nic.device_index, nic.card_index) == position)
+    def nic_at(self, position: int, card_index: int = 0) -> str:
+        """The id of a network interface, which must exist, by its position on its network card."""
+        return [nic.nic_id for nic in self.nics if nic.card_index == card_index][position]
 
 
 class Volume(Record):
@@ -288,7 +310,7 @@ class Vip(Record):
     """The elastic IP for a VM."""
 
     ip: str
-    device_index: int
-    """The device index of the interface that gets it."""
+    position: int
+    """The position of the interface that gets it among those of its network card."""
     card_index: int = 0
     """The network card of that interface."""

@@ -36,11 +36,14 @@ _KEY = re.compile(
     r"""(?P<quote>(?<!\\)\\*+["'])?+(?<![\w-])(?P<name>[\w-]++)(?(quote)(?P=quote))\s*+(?P<mark>:|=>|=)\s*+"""
 )
 """A key before its value in JSON (even inside a JSON string), Python, Ruby, YAML or a query."""
-_QUOTED = re.compile(r"""(?P<open>\\*["'])(?:\\.|(?!(?P=open)).)*?(?P=open)""", re.DOTALL)
+_QUOTE = re.compile(r"""(?<!\\)(\\*+)(["'])""")
+"""A quotation mark and the escapes before it."""
 _NUMBER = re.compile(r"-?\d+\b")
 _WORD = re.compile(r"""[^\s"'&,;(){}\[\]]+""")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Characters that a URL contains as they are (RFC 3986, 2.3)."""
+_QUOTES_IN_XML = (("&quot;", "&apos;"), ("&quot;", "&#39;"), ("&quot;", "&#x27;"), ("&#34;", "&#39;"))
+"""Those of XML itself, and of the standard libraries of Ruby, Python and Go."""
 _BRACKET = re.compile(r"""[\[\]{}]""")
 
 
@@ -84,8 +87,8 @@ def _without_named(text: str) -> str:
 
 def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
     """The quotation mark and the end position of a key's value; None when there is no value."""
-    if quoted := _QUOTED.match(text, key.end()):
-        return quoted["open"], quoted.end()
+    if opening := _QUOTE.match(text, key.end()):
+        return opening[0], _end_of_quoted(text, opening)
     is_in_query = key["mark"] == "=" and key[0].endswith("=") and not key["quote"]
     found = _NUMBER.match(text, key.end()) if key["quote"] else None
     found = found or (_WORD.match(text, key.end()) if is_in_query else None)
@@ -94,6 +97,18 @@ def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
     if key["quote"] and key["name"] not in _OBJECTS and text[key.end() : key.end() + 1] in {"{", "["}:
         return "", _end_of_brackets(text, key.end())
     return None
+
+
+def _end_of_quoted(text: str, opening: re.Match[str]) -> int:
+    """The end position of a quoted value; the end of the text when it is not closed, as in a cut document.
+
+    In JSON within a string of JSON, a mark has one escape, and a mark within a value three; and so on.
+    """
+    opened, mark = len(opening[1]), opening[2]
+    for each in _QUOTE.finditer(text, opening.end()):
+        if each[2] == mark and len(each[1]) % (2 * opened + 2) == opened:
+            return each.end()
+    return len(text)
 
 
 def _end_of_brackets(text: str, begin: int) -> int:
@@ -131,11 +146,21 @@ def _is_secret_name(name: str) -> bool:
 
 
 def _spellings(value: str) -> set[str]:
-    """The forms that a secret may have in a text: unchanged, in JSON, a Python literal, a URL or Base64."""
+    """The forms that a secret may have in a text: unchanged, in JSON, Python, XML, a URL or Base64."""
     in_json = {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
+    in_xml = {text for form in in_json for text in _in_xml(form)}
     encoded = {text for form in in_json for text in _in_base64(form.encode(errors="surrogatepass"))}
-    in_urls = {text.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D") for text in encoded}
-    return {*in_json, repr(value)[1:-1], _in_url(value), *encoded, *in_urls}
+    in_urls = {text for form in (value, *encoded) for text in _in_url(form)}
+    return {*in_xml, repr(value)[1:-1], *encoded, *in_urls}
+
+
+def _in_xml(value: str) -> Iterator[str]:
+    """The value in XML and HTML, whose writers spell quotation marks in different ways."""
+    escaped = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    yield from (value, escaped)
+    if '"' in value or "'" in value:
+        for double, single in _QUOTES_IN_XML:
+            yield escaped.replace('"', double).replace("'", single)
 
 
 def _in_base64(value: bytes) -> Iterator[str]:
@@ -149,6 +174,11 @@ def _in_base64(value: bytes) -> Iterator[str]:
         yield text[(before * 8 + 5) // 6 : (before + len(value)) * 8 // 6]
 
 
-def _in_url(value: str) -> str:
-    """The spelling that `urllib.parse.quote` gives with no safe characters; to load it would take longer."""
-    return "".join(chr(byte) if chr(byte) in _UNRESERVED else f"%{byte:02X}" for byte in value.encode())
+def _in_url(value: str) -> Iterator[str]:
+    """Percent-encoded as by `urllib.parse.quote`, which takes longer to load, and in lower case."""
+    if special := set(value) - _UNRESERVED:
+        coded = ((each, each.encode(errors="surrogatepass")) for each in special)
+        codes = {ord(each): "".join(f"%{byte:02X}" for byte in code) for each, code in coded}
+        yield (whole := value.translate(codes))
+        yield whole.replace("%2F", "/")
+        yield value.translate({each: code.lower() for each, code in codes.items()})

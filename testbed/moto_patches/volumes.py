@@ -197,6 +197,17 @@ def attached_once(
     return attachment
 
 
+@PATCHES.around(ElasticBlockStore, "attach_volume")
+def attached_to_card(original: Original, response: Any) -> Any:
+    """EC2 attaches a volume to an EBS card, by default 0, and shows which; moto knew no cards."""
+    result = original(response)
+    attachment = response.ec2_backend.get_volume(result.result["VolumeId"]).attachment
+    shown = attachment.instance.block_device_mapping[attachment.device]
+    result.result["EbsCardIndex"] = int(parameter(response, "EbsCardIndex", 0))
+    attachment.ebs_card_index = shown.ebs_card_index = result.result["EbsCardIndex"]
+    return result
+
+
 @PATCHES.around(EBSBackend, "detach_volume")
 def detached_from_its_instance(
     original: Original,

@@ -1,6 +1,7 @@
 """Whose keys sign the calls of AWS: static ones, the environment's, the instance's, or a role's."""
 
 import json
+import os
 import re
 import uuid
 from collections.abc import Iterator
@@ -221,13 +222,6 @@ def test_web_identity_by_tls(fake_aws: FakeAws, tmp_path: Path) -> None:
     assert actions == ["AssumeRoleWithWebIdentity", "DescribeVolumes"]
 
 
-def test_web_identity_without_its_file(relay: Relay, tmp_path: Path) -> None:
-    """A token file that is not there is an error that names the variable and the file."""
-    answer = from_source(relay, web_identity(tmp_path, "missing")).call("has_disk", DISK)
-    failed(answer, "AWS_WEB_IDENTITY_TOKEN_FILE", str(tmp_path / "missing"))
-    assert relay.requests == []
-
-
 def test_web_identity_without_a_role(relay: Relay, tmp_path: Path) -> None:
     """A name in place of the role's ARN is an error that names the variable."""
     answer = from_source(relay, {**web_identity(tmp_path), "AWS_ROLE_ARN": "bosh"}).call("has_disk", DISK)
@@ -260,6 +254,47 @@ def test_container(relay: Relay) -> None:
     assert signed(relay) == [("DescribeVolumes", imds.ACCESS_KEY_ID, imds.SESSION_TOKEN)]
 
 
+NO_FILES = {"missing": "no/file", "folder": ".", "pipe": "pipe", "long": "x" * 300, "device": "/dev/zero"}
+"""Paths at which nothing can be read, or without an end, from a folder with a pipe."""
+AUTHORITIES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
+
+
+@pytest.mark.parametrize(
+    ("variable", "kind"),
+    [
+        *(("AWS_WEB_IDENTITY_TOKEN_FILE", kind) for kind in NO_FILES),
+        *(("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", kind) for kind in NO_FILES),
+        *((variable, kind) for variable in AUTHORITIES for kind in ("missing", "pipe", "long", "device")),
+        *(("SSLKEYLOGFILE", kind) for kind in ("missing", "folder", "pipe", "long")),
+    ],
+)
+def test_no_file(relay: Relay, tmp_path: Path, variable: str, kind: str) -> None:
+    """A variable that does not name a file is an error that names it, and nothing is waited for."""
+    os.mkfifo(tmp_path / "pipe")
+    with Container() as server:
+        env = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys", "AWS_ROLE_ARN": ROLE_ARN}
+        path = str(tmp_path / NO_FILES[kind])
+        failed(from_source(relay, {**env, variable: path}).call("has_disk", DISK), variable, path)
+    assert relay.requests == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("AWS_METADATA_SERVICE_TIMEOUT", "one"),
+        ("AWS_METADATA_SERVICE_TIMEOUT", "-1"),
+        ("AWS_EC2_METADATA_SERVICE_ENDPOINT", "http://["),
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.test"),
+    ],
+)
+def test_wrong_variable(relay: Relay, variable: str, value: str) -> None:
+    """A variable with a wrong value is an error that names it."""
+    with Imds() as server:
+        env = {**server.environment, variable: value}
+        failed(from_source(relay, env).call("has_disk", DISK), variable)
+    assert relay.requests == []
+
+
 @pytest.mark.parametrize("path", [TOKEN_PATH, imds.CREDENTIALS + imds.ROLE])
 def test_metadata_of_another_form(relay: Relay, path: str) -> None:
     """Metadata that is no token or no credentials is a typed error that does not quote it."""
@@ -281,13 +316,20 @@ def test_container_of_another_form(relay: Relay, body: bytes) -> None:
     failed(answer, "AWS credentials can't be read", "the container's credentials")
 
 
+@pytest.mark.parametrize("name", ["AccessKeyId", "SecretAccessKey", "Token", "AccountId"])
+def test_credentials_that_are_no_text(relay: Relay, name: str) -> None:
+    """Credentials of which a part is a number are a typed error."""
+    with Container(json.dumps({**imds.credentials(), name: 7}).encode()) as server:
+        uri = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
+        failed(from_source(relay, uri).call("has_disk", DISK), "container-role", "is no text")
+    assert relay.requests == []
+
+
 def test_unprintable_keys_of_the_environment(relay: Relay) -> None:
     """Keys of the environment that no request can carry are an error that does not quote them."""
     env = {**ENVIRONMENT, "AWS_SECRET_ACCESS_KEY": "environment-secret\n"}
     answer = from_source(relay, env).call("has_disk", DISK)
-    failed(
-        answer, "AWS credentials can't be used: those of env have a space, a line break or another character"
-    )
+    failed(answer, "AWS credentials can't be used: a key or token of env ", "has a space, a line break or")
     assert relay.requests == []
 
 

@@ -69,7 +69,7 @@ def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> N
         assert front.handshakes == 1, "it is tried once, whatever max_retries says"
         failed(answer, "CERTIFICATE_VERIFY_FAILED", f"called with BOSH_CA_CERT_FILE '{file}': ")
     else:
-        failed(answer, f"BOSH_CA_CERT_FILE names a file that does not exist: '{file}'")
+        failed(answer, f"BOSH_CA_CERT_FILE in the environment names '{file}', which is not a file")
 
 
 def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
@@ -90,6 +90,14 @@ def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
         failed(Cpi(document, env=env).call("has_disk", DISK), "SSL validation failed")
     (kept,) = (tmp_path / "cache").rglob("ca-*.pem")
     assert kept.read_text() == bundle
+
+
+def test_no_key_log(fake_aws: FakeAws, tmp_path: Path) -> None:
+    """A wrong SSLKEYLOGFILE is an error that names it, even before the certificates are read."""
+    options = {"ca_cert": Authority(tmp_path, "one").path.read_text()}
+    env = {"SSLKEYLOGFILE": str(tmp_path / "missing" / "log")}
+    cpi = Cpi(config(fake_aws.endpoint, connection_options=options), env=env)
+    failed(cpi.call("has_disk", DISK), f"SSLKEYLOGFILE in the environment names '{env['SSLKEYLOGFILE']}'")
 
 
 def test_no_certificates(fake_aws: FakeAws) -> None:
@@ -252,10 +260,12 @@ def test_nobody_answers() -> None:
 
 def test_dead_proxy() -> None:
     """The error for a proxy that does not answer says so, without its password, even if not encoded."""
-    document = config("https://127.0.0.2:1", max_retries=0, debug={"cpi": {"log_level": "debug"}})
+    document = config("https://127.0.0.2:1", max_retries=0)
+    document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
     proxy = "http://127.0.0.1:20222/hunter22@127.0.0.1:1"
     answer = Cpi(document, env={"HTTPS_PROXY": proxy, "NO_PROXY": ""}).call("has_disk", DISK)
     failed(answer, ". The proxy does not answer, or refuses", ": check env.https_proxy and env.no_proxy")
     assert answer.error["ok_to_retry"] is True
+    assert " DEBUG: " in answer.stderr
     shown = answer.stdout.decode() + answer.stderr
     assert [word for word in ("hunter22", "20222") if word in shown] == []

@@ -78,10 +78,14 @@ def test_configuration_before_arguments(early: Checked, document: Any, kind: str
     assert early(send(cpi, {"arguments": []})) == (kind, message.format(cpi.config_path))
 
 
-def test_context_before_configuration(early: Checked) -> None:
-    """A context without a Director's id is answered before a configuration that does not validate."""
+@pytest.mark.parametrize("context", [{}, {"director_uuid": ""}])
+def test_context_before_configuration(early: Checked, context: Any) -> None:
+    """A context without a Director's id is answered before a configuration that does not validate.
+
+    With an empty one, resources of other Directors without one would count as its own.
+    """
     expected = ("InvalidCall", "Request should include context with director uuid")
-    assert early(send(Cpi(NO_PROPERTIES), {"context": {}})) == expected
+    assert early(send(Cpi(NO_PROPERTIES), {"context": context})) == expected
 
 
 @pytest.mark.parametrize(

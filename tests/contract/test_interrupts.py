@@ -4,12 +4,14 @@ A call to AWS whose answer is held back is where the signal comes; EC2 has done 
 """
 
 import os
+import shutil
 import signal
 import sys
 from pathlib import Path
 
 import pytest
 
+import bosh_release
 from testbed.cloud import FakeAws
 from testbed.executable import EXECUTABLE, Cpi, Process, config, finish
 from testbed.world import World
@@ -38,14 +40,23 @@ sys.exit(main())
 SIGNAL_AT_START = """
 import os, signal, sys
 from bosh_aws_cpi import __main__
+loaded = sys.argv.pop(1)
 class Finder:
     def find_spec(name, *_):
-        if name == "bosh_aws_cpi.process":
+        if name == loaded:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder)
 __main__.run()
 """
-"""The executable, with a signal before it loads its modules."""
+"""The executable, with a signal before it loads a module."""
+
+START = Path(bosh_release.__path__[0], "start.py")
+SIGNAL_AT_REGEXES = """
+import os, signal
+def use(_):
+    os.kill(os.getpid(), signal.SIGTERM)
+"""
+"""The release's module of that name, with a signal in place of what it does."""
 
 
 def create_vm(cpi: Cpi, world: World, count: int = 1) -> Process:
@@ -160,10 +171,19 @@ def test_last_moment(fake_aws: FakeAws, world: World, is_refused: bool) -> None:
     assert bool(answer.error) or not is_refused
 
 
-def test_start(early: Checked) -> None:
+@pytest.mark.parametrize("module", ["bosh_aws_cpi.interrupts", "bosh_aws_cpi.process"])
+def test_start(early: Checked, module: str) -> None:
     """A call that has loaded nothing yet is answered, too."""
-    command = [sys.executable, "-c", SIGNAL_AT_START]
+    command = [sys.executable, "-c", SIGNAL_AT_START, module]
     assert ended_by(early(Cpi(config("http://127.0.0.1:1"), command=command).call("info"))) == "SIGINT"
+
+
+def test_start_of_the_release(early: Checked, tmp_path: Path) -> None:
+    """A call of the release is answered even before it has its regular expressions."""
+    shutil.copy(START, tmp_path / "__main__.py")
+    (tmp_path / "stored_regexes.py").write_text(SIGNAL_AT_REGEXES)
+    command = [sys.executable, str(tmp_path)]
+    assert ended_by(early(Cpi(config("http://127.0.0.1:1"), command=command).call("info"))) == "SIGTERM"
 
 
 @pytest.mark.parametrize(

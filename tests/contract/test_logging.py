@@ -128,6 +128,7 @@ NOTHING: dict[str, Any] = {}
         (NOTHING, {"default_keyname": "bosh"}, "aws.default_keyname (did you mean default_key_name?)"),
         ({"region": ABSENT, "ec2_endpoint": ABSENT, "regoin": "x"}, NOTHING, "mean region?"),
         ({f"k{n:02}": 1 for n in range(40)}, NOTHING, "aws.k19, and others"),
+        ({"encryptd": True}, NOTHING, "aws.encryptd (did you mean encrypted?)"),
         ({"region": ABSENT, "x" * 70_000: 1}, {"region": "x", "hunter7 " * 9: 1}, "a key that is not a name"),
         ({"stemcell": {"more": 1}, "connection_options": {}}, {"of_later_directors": 1, "region": "x"}, ""),
     ],
@@ -138,7 +139,7 @@ def test_unknown_keys(aws: dict[str, Any], context: dict[str, Any], said: str) -
     Of the context's keys only those count that are near to one of the configuration: Directors may add some.
     """
     answer = Cpi(config(NOWHERE, **aws)).call("info", context=context)
-    assert (answer.error is None) == ("regoin" not in aws)
+    assert (answer.error is None) == (not {"regoin", "encryptd"} & aws.keys())
     warnings = [line["text"] for line in lines(answer) if line["level"] == "WARNING"]
     assert len(warnings) == bool(said)
     assert all(said in text for text in warnings)

@@ -147,16 +147,23 @@ def test_aws_echoes(
     assert f"{action} answered 403 {code}: No: <redacted> and " in answer.stderr
 
 
+def test_cut_document(fake_aws: FakeAws, seeded: Cpi) -> None:
+    """A secret in a document of which AWS quotes only the beginning is masked, in no time."""
+    message = '{"user_data":"' + r"line-SEEDED\n" * 40
+    fake_aws.rule(action="DescribeVolumes", error={"code": "Malformed", "message": message, "status": 400})
+    assert '{"user_data":"<redacted>"' in clean(seeded.call("has_disk", DISK)).error["message"]
+
+
 def test_event_log(fake_aws: FakeAws, seeded: Cpi, tmp_path: Path) -> None:
     """Where a code, an id or a caller's id in the event log would be a secret, there is nothing."""
     secret = KEYS["access_key_id"]
-    fake_aws.rule(action="DescribeVolumes", error={"code": secret, "message": "No.", "status": 403})
-    fake_aws.rule(action="DescribeVolumes", replace=[["00000000-0000-4000-8000-000000000000", secret]])
+    said = [["InvalidVolume.NotFound", secret], ["<RequestID>[^<]*", f"<RequestID>{secret}"]]
+    fake_aws.rule(action="DescribeVolumes", replace=said)
     answer = seeded.call("has_disk", DISK, context={"request_id": secret})
     assert answer.error["type"] == "Bosh::Clouds::CloudError"
     event = json.loads((tmp_path / "events.log").read_text())
     assert (event["request_id"], event["ids"]) == (None, [DISK])
-    assert [each["code"] for each in event["aws"]["failures"]] == [None]
+    assert [(each["code"], each["request_id"]) for each in event["aws"]["failures"]] == [(None, None)]
 
 
 def test_aws_echoes_on_create_vm(world: World, fake_aws: FakeAws, seeded: Cpi) -> None:

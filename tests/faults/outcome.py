@@ -8,7 +8,7 @@ from typing import Any
 
 from testbed.executable import SECRETS, Answer
 from testbed.registry import PASSWORD
-from tests.faults.allowed import STEPS, is_done_before, is_retried, outlived
+from tests.faults.allowed import KILLED_LEAVES, STEPS, is_done_before, is_retried, outlived
 from tests.faults.kinds import REFUSED, Case, Expected
 from tests.faults.picture import Painter, lasting
 from tests.faults.scenario import Change
@@ -179,7 +179,7 @@ class Outcome:
         success = scenario.success.of(self.before)
         if self._is_done:
             done = self._with_traces(self.outlived.of(success) if self.outlived else success)
-            return [done, *self._unfinished]
+            return [done, *(each.of(done) for each in leftovers(self.case)), *self._unfinished]
         return [sorted(self.before), *steps, *([success] if scenario.is_in_place else [])]
 
     @property
@@ -200,6 +200,11 @@ class Outcome:
         for name, other in kind.renames.items():
             picture = [line.replace(name, other) for line in picture]
         return sorted([*picture, *kind.gains])
+
+
+def leftovers(case: Case) -> list[Change]:
+    """List what a killed process may leave although its request is repeated."""
+    return KILLED_LEAVES.get(case.scenario.name, []) if case.kind.expected == Expected.REPEATED else []
 
 
 def difference(found: Sequence[str], wanted: Sequence[str]) -> list[str]:

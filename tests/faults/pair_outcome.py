@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.faults.allowed import OPEN_REQUEST, OUTLIVED, STEPS, UNCERTAIN, UNLISTED
 from tests.faults.kinds import REFUSED, Case, Expected
-from tests.faults.outcome import UNDO_FAILED, Outcome
+from tests.faults.outcome import UNDO_FAILED, Outcome, leftovers
 from tests.faults.scenario import Change
 
 RESOURCE = re.compile(r"\+ (?:(?:instance|volume|snapshot|image|subnet) new|eni |placement group )")
@@ -131,7 +131,8 @@ class PairOutcome(Outcome):
 
 
 def _changes(case: Case) -> Iterator[Change]:
-    """List how a success may differ if one of these calls is refused."""
+    """List how a success may differ if one of these calls is refused, or the process killed."""
+    yield from leftovers(case)
     for each in OUTLIVED.get(case.scenario.name, []):
         if case.kind is REFUSED and case.call.action in {call.rstrip("0123456789") for call in each.calls}:
             yield each.change

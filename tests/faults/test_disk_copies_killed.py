@@ -25,4 +25,4 @@ def test_disk_is_used_again(copied: Copied, fake_aws: FakeAws, nth: int) -> None
     """If the Director uses the old disk, the copy of its next request has what was written since."""
     assert kill_at(fake_aws, lambda: copied.start(**REQUEST), nth, when="after") == UPDATE[nth - 1]
     copied.use(copied.cid)
-    assert copied.writes(copied.update().ok()) == 2
+    assert copied.writes(copied.update(**REQUEST).ok()) == 2

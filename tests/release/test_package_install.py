@@ -40,7 +40,7 @@ def sources(tmp_path: Path) -> Path:
     folder = tmp_path / "sources"
     (folder / "bosh_aws_cpi").mkdir(parents=True)
     (folder / "bosh_aws_cpi" / "__init__.py").touch()
-    start = "def run():\n    print('started')\n    raise SystemExit(3)\n"
+    start = "def hold_signals():\n    pass\ndef run():\n    print('started')\n    raise SystemExit(3)\n"
     (folder / "bosh_aws_cpi" / "__main__.py").write_text(start)
     (folder / "bosh_aws_cpi" / "aws" / "sdk").mkdir(parents=True)
     for name in OWN:
@@ -159,6 +159,8 @@ MATCHING = """
 import re
 parse, parsed = re._parser.parse, []
 re._parser.parse = lambda pattern, *flags: parsed.append(pattern) or parse(pattern, *flags)
+def hold_signals():
+    pass
 def run():
     from bosh_aws_cpi import words
     found = words.TEXT.fullmatch("Bé-12")

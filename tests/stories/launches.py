@@ -33,7 +33,9 @@ def below(parameters: dict[str, str], name: str) -> dict[str, str]:
 def network(world: World) -> WriteNetwork:
     """Return a function that writes a network: manual with an address, else dynamic."""
 
-    def write(ip: str | None = None, subnet: int = 0, groups: list[str] | None = None, **keys: Any) -> Any:
+    def write(
+        ip: str | None = None, subnet: int = 0, groups: str | list[Any] | None = None, **keys: Any
+    ) -> Any:
         properties: dict[str, Any] = {"subnet": world.subnet_ids[subnet]}
         if groups is not None:
             properties["security_groups"] = groups

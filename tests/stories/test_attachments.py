@@ -5,7 +5,7 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CreateVolume, RunInstance, WriteError
+from tests.protocols import CreateVolume, ReadCalls, RunInstance, WriteError
 
 UNKNOWN_VM, UNKNOWN_DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
 NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
@@ -35,6 +35,25 @@ def test_paths(
     assert attaching["Device"] == "/dev/sdf"
 
 
+@pytest.mark.parametrize(
+    ("instance_type", "cards"), [("r8gb.48xlarge", ["1", "0", "1"]), ("t3.micro", [None] * 3)]
+)
+def test_ebs_cards(
+    cpi: Cpi,
+    vm: RunInstance,
+    disk: CreateVolume,
+    sent: ReadCalls,
+    instance_type: str,
+    cards: list[str | None],
+) -> None:
+    """A disk gets the EBS card with the fewest volumes, if the type has several; the root is on card 0."""
+    vm_cid, disk_cids = vm(instance_type), [disk() for _ in cards]
+    for disk_cid in disk_cids:
+        cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
+    assert [call.get("EbsCardIndex") for call in sent("AttachVolume")] == cards
+    assert sent("DescribeInstanceTypes") == []
+
+
 def test_names(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> None:
     """/dev/xvdf takes /dev/sdf too; a disk is attached once; when no name is left that is an error."""
     vm_cid, disk_cid = vm("t2.micro"), disk()
@@ -60,13 +79,13 @@ def test_patience(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, f
     vm_cid, disk_cid = vm("m9g.metal-24xl"), disk()
     fake_aws.rule(action="AttachVolume", nth=1, error=NOT_READY)
     fake_aws.rule(action="AttachVolume", nth=2, error=IN_USE)
-    fake_aws.rule(action="DescribeVolumes", nth=1, replace=[[">attached<", ">attaching<"]])
+    fake_aws.rule(action="DescribeVolumes", nth=2, replace=[[">attached<", ">attaching<"]])
     fake_aws.rule(action="DescribeInstanceTypes", error=ODD_TYPE)
     answer = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2)
     assert answer.ok() == "/dev/sdf"
     assert "m9g.metal-24xl" in answer.stderr
     assert fake_aws.actions().count("AttachVolume") == 3
-    assert fake_aws.actions().count("DescribeVolumes") == 2
+    assert fake_aws.actions().count("DescribeVolumes") == 3
     assert devices(world, vm_cid)["/dev/sdf"] == disk_cid
 
     fake_aws.clear_rules()

@@ -110,7 +110,8 @@ def test_long_log(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAw
     assert len(answer.stderr) <= MOST_ON_STDERR
 
 
-LONG = "You are not authorized. Encoded authorization failure message: " + "x" * 1000
+ENCODED = "x" * 1000
+LONG = f"You are not authorized. Encoded authorization failure message: {ENCODED}"
 
 
 def test_log_of_a_failure(create_vm: CreateVm, exposed: dict[str, Any], fake_aws: FakeAws) -> None:
@@ -119,7 +120,7 @@ def test_log_of_a_failure(create_vm: CreateVm, exposed: dict[str, Any], fake_aws
     for action in ("AssociateAddress", "TerminateInstances"):
         fake_aws.rule(action=action, times=None, error=error)
     answer = create_vm(**exposed)
-    assert LONG in answer.error["message"]
+    assert ENCODED in answer.error["message"]
     assert "AssociateAddress failed with UnauthorizedOperation" in answer.stderr
     assert len(answer.stderr) <= MOST_ON_STDERR
 

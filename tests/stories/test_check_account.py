@@ -28,6 +28,7 @@ ONE_ZONE = "g7e.2xlarge"
 ALL_CALLS = 20
 SEVERAL = {"ec2:RunInstances", "ec2:DescribeSecurityGroups"}
 """The actions that are called several times, for different VMs."""
+OF_ROLE = " in the policy of the CPI's user or role"
 
 
 @dataclass
@@ -243,7 +244,7 @@ def test_refused_associations(cpi: Cpi, world: World, far: Far, fake_aws: FakeAw
     error, refused = checked(cpi, whole)
     what = f"there is no security group '{unknown}'. Correct its id"
     assert (error["severity"], error["what"]) == ("error", what)
-    assert refused["remedy"] == "Allow ec2:DescribeSecurityGroupVpcAssociations"
+    assert refused["remedy"] == f"Allow ec2:DescribeSecurityGroupVpcAssociations{OF_ROLE}"
 
 
 def test_some_types(cpi: Cpi, world: World) -> None:
@@ -632,7 +633,7 @@ def test_refused(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws) -> None:
     refused = LOOKUPS.keys() - IN_SUBNETS
     wanted = {LOOKUPS[action] for action in refused}
     assert {each["what"].partition(":")[0] for each in found} == wanted
-    assert {each["remedy"].rpartition(":")[2] for each in found} == refused
+    assert {each["remedy"].removesuffix(OF_ROLE).rpartition(":")[2] for each in found} == refused
 
 
 @pytest.mark.parametrize("action", sorted(IN_SUBNETS))
@@ -645,7 +646,7 @@ def test_refused_in_vpc(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, act
     )
     fake_aws.rule(action=action, error={"code": code, "message": "no", "status": 403})
     found = of("not checked", checked(cpi, everything(world, far, fake_aws)))
-    assert {each["remedy"].rpartition(":")[2] for each in found} == {action}
+    assert {each["remedy"].removesuffix(OF_ROLE).rpartition(":")[2] for each in found} == {action}
     assert {each["what"].partition(":")[0] for each in found} == {LOOKUPS[action]}
 
 
@@ -772,8 +773,10 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
             f"there is no KMS key '{missing}'. Create it, or correct its name"
         ),
         "aws.kms_key_arn": unusable.format(lost, "PendingDeletion"),
+        unused: "kms_key_arn needs encrypted: true, without which EBS does not use the key. Set encrypted to "
+        "true, or remove kms_key_arn",
     }
-    assert [each["what"].startswith("Ignored: ") for each in found if each["path"] == unused] == [True]
+    assert [each["severity"] for each in found if each["path"] == unused] == ["error"]
 
 
 def test_without_types(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
@@ -835,4 +838,7 @@ def test_no_quotas(deployed: Callable[..., list[dict[str, Any]]], fake_aws: Fake
     error = {"code": "AccessDeniedException", "message": "no", "status": 400}
     fake_aws.rule(action="ListServiceQuotas", error=error)
     (found,) = deployed(1)
-    assert (found["severity"], found["remedy"]) == ("not checked", "Allow servicequotas:ListServiceQuotas")
+    assert (found["severity"], found["remedy"]) == (
+        "not checked",
+        f"Allow servicequotas:ListServiceQuotas{OF_ROLE}",
+    )

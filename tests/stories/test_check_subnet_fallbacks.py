@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi
 from testbed.world import World
 from tests.stories.checked_config import DYNAMIC, changed, right
@@ -61,6 +62,15 @@ def test_unlike(cpi: Cpi, world: World) -> None:
     for index, (severity, words) in expected.items():
         assert said[f"{PATH}/{index}"][0] == severity
         assert words in said[f"{PATH}/{index}"][1]
+
+
+def test_ipv6_only(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """A subnet in which an agent may not reach its settings is a warning."""
+    native = ["<ipv6Native>false", "<ipv6Native>true"]
+    fake_aws.rule(action="DescribeSubnets", replace=[native])
+    found = {each["what"]: each for each in checked(cpi, right(world))}
+    (what,) = [each for each in found if f"subnet '{world.subnet_id}' is IPv6-only" in each]
+    assert (found[what]["severity"], "dual-stack" in found[what]["remedy"]) == ("warning", True)
 
 
 def test_several_networks(cpi: Cpi, world: World) -> None:

@@ -254,7 +254,9 @@ def test_refused(pair: VmAndDirector) -> None:
         pair.fake_aws.rule(action=action, error=error)
     found = pair.findings()
     assert {each["severity"] for each in found} == {"not checked"}
-    assert sorted(each["remedy"] for each in found) == sorted(f"Allow ec2:{action}" for action in refused)
+    assert sorted(each["remedy"] for each in found) == sorted(
+        f"Allow ec2:{action} in the policy of the CPI's user or role" for action in refused
+    )
     assert set(pair.fake_aws.actions()) == READS
 
 

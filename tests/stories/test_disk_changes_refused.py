@@ -11,10 +11,12 @@ from tests.stories.volumes import METHODS, TWO_GIB, Volumes, asked
 
 
 def test_smaller(cpi: Cpi, volumes: Volumes, failure: WriteError, fake_aws: FakeAws) -> None:
-    """EBS can make no disk smaller, in place or by a copy: the Director copies."""
+    """EBS can make no disk smaller, in place or by a copy: the Director copies; in the log it is no error."""
     answer = cpi.call("update_disk", volumes.make(Size=3), TWO_GIB, {})
     message = "Cannot resize volume to a smaller size from 3 GiB to 2 GiB"
     assert answer.error == failure("NotSupported", message)
+    assert f" INFO: Bosh::Clouds::NotSupported: {message}" in answer.stderr
+    assert "ERROR" not in answer.stderr
     assert fake_aws.actions() == ["DescribeVolumes"]
 
 

@@ -25,12 +25,20 @@ GP3 = {"Size": "1", "VolumeType": "gp3", "Encrypted": "false"}
 IN_USE = {"code": "VolumeInUse", "message": "Volume is currently attached."}
 
 
+def test_mistyped_encryption(cpi: Cpi, fake_aws: FakeAws) -> None:
+    """A disk whose key of encryption is mistyped is refused; another CPI's key is not."""
+    error = cpi.call("create_disk", 1024, {"encrypt": True, "storage_account_type": "a"}, None).error
+    said = "cloud_properties.encrypt: is unknown: did you mean encrypted?"
+    assert error["message"] == f"Invalid properties: {said}"
+    assert fake_aws.actions() == []
+
+
 @pytest.mark.parametrize(
     ("asked", "defaults", "expected"),
     [
         ((1024, {}), {}, {}),
         (
-            (3073, {"type": "io2", "iops": 500, "encrypted": True}),
+            (3073, {"type": "io2", "iops": "500", "encrypted": True}),
             {"kms_key_arn": KEY},
             {"Size": "4", "VolumeType": "io2", "Iops": "500", "Encrypted": "true", "KmsKeyId": KEY},
         ),

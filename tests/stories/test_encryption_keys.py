@@ -1,4 +1,4 @@
-"""KMS keys: one that has no effect is a warning, and an error about a key names it and its property."""
+"""KMS keys: one that nothing uses is an error or a warning; an error about a key names it and its source."""
 
 from typing import Any
 
@@ -7,48 +7,120 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
-from tests.protocols import CpiWith, CreateVm, ReadWarnings
+from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadWarnings
 from tests.stories.checked_config import changed, right
 from tests.stories.checking import checked
 from tests.stories.volumes import Volumes
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
 OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
-NO_EFFECT = "has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
+NOTHING: dict[str, Any] = {}
+NEEDS = (
+    "kms_key_arn needs encrypted: true, without which EBS does not use the key. Set encrypted to true, or "
+    "remove kms_key_arn"
+)
+UNUSED = "is not used for disks that are not encrypted, and there are such disks"
+OF_DISK = ("disk_types", 0, "cloud_properties")
 UNUSABLE = "Client.InvalidKMSKey.InvalidState: The KMS key is in a bad state"
 IN_ERROR = [["<status>available<", "<status>error<"]]
 BY_KEYS = "The call encrypts with {}"
 OF_CONFIG = {"encrypted": True, "kms_key_arn": KEY}
 
 
-@pytest.mark.parametrize("encrypted", [False, True])
-def test_key_of_a_disk(cpi_with: CpiWith, world: World, warnings: ReadWarnings, *, encrypted: bool) -> None:
-    """create_disk warns of a disk's own key that nothing uses; `cpi check` finds it; the disk is the same."""
-    cpi, properties = cpi_with(encrypted=encrypted), {"kms_key_arn": KEY}
+def of(found: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """Return severity, path and text of each finding."""
+    return [(each["severity"], each["path"], each["what"]) for each in found]
+
+
+@pytest.mark.parametrize("default", [False, True])
+@pytest.mark.parametrize("own", [{}, {"encrypted": False}, {"encrypted": None}, {"encrypted": True}], ids=str)
+def test_key_of_a_disk(
+    cpi_with: CpiWith,
+    world: World,
+    refused: CheckRefused,
+    own: dict[str, Any],
+    *,
+    default: bool,
+) -> None:
+    """A disk's own key needs encryption, also beside `encrypted: false` or null; `cpi check` says so, too."""
+    cpi, properties = cpi_with(encrypted=default), {"kms_key_arn": KEY, **own}
     answer = cpi.call("create_disk", 1024, properties, None)
-    (volume,) = world.ec2.describe_volumes(VolumeIds=[answer.ok()])["Volumes"]
-    assert volume["Encrypted"] is encrypted
-    ignored = f"Ignored: cloud_properties.kms_key_arn, which {NO_EFFECT}"
-    assert warnings(answer) == ([] if encrypted else [ignored])
-    route = ("disk_types", 0, "cloud_properties")
-    found = checked(cpi, changed(right(world), route, properties), "--offline")
-    expected = [("error", "disk_types/default/cloud_properties/kms_key_arn", ignored)]
-    found_so = [(each["severity"], each["path"], each["what"]) for each in found]
-    assert found_so == ([] if encrypted else expected)
+    is_right = own.get("encrypted", default) is True
+    if is_right:
+        (volume,) = world.ec2.describe_volumes(VolumeIds=[answer.ok()])["Volumes"]
+        assert (volume["Encrypted"], volume["KmsKeyId"]) == (True, KEY)
+    else:
+        assert refused(answer, f"cloud_properties.{NEEDS}") == []
+    found = checked(cpi, changed(right(world), OF_DISK, properties), "--offline")
+    expected = [("error", "disk_types/default/cloud_properties/kms_key_arn", f"cloud_properties.{NEEDS}")]
+    assert of(found) == ([] if is_right else expected)
 
 
-def test_keys_of_a_vm(create_vm: CreateVm, cpi: Cpi, world: World, warnings: ReadWarnings) -> None:
-    """create_vm warns once for each disk of a VM whose key nothing uses; cpi check finds it."""
+def test_keys_of_a_vm(
+    create_vm: CreateVm, cpi: Cpi, cpi_with: CpiWith, world: World, refused: CheckRefused
+) -> None:
+    """create_vm refuses a disk's key that nothing uses; cpi check finds both."""
     properties = {"root_disk": {"kms_key_arn": KEY}, "ephemeral_disk": {"kms_key_arn": KEY, "size": 10240}}
-    answer = create_vm({**properties, "instance_type_fallbacks": ["m5.large"]})
-    answer.ok()
-    assert warnings(answer) == [f"Ignored: {name}.kms_key_arn, which {NO_EFFECT}" for name in properties]
+    assert refused(create_vm(properties), f"cloud_properties.root_disk.{NEEDS}") == []
+    of_default = cpi_with(default_root_disk={"encrypted": True})
+    assert (
+        refused(create_vm(properties, executable=of_default), f"cloud_properties.ephemeral_disk.{NEEDS}")
+        == []
+    )
     whole = right(world)
     (vm_type,) = (each for each in whole["vm_types"] if each["name"] == "large")
     vm_type["cloud_properties"] |= properties
     found = checked(cpi, whole, "--offline")
-    paths = [f"vm_types/large/cloud_properties/{name}/kms_key_arn" for name in properties]
-    assert [(each["severity"], each["path"]) for each in found] == [("error", path) for path in paths]
+    assert of(found) == [
+        ("error", f"vm_types/large/cloud_properties/{name}/kms_key_arn", f"cloud_properties.{name}.{NEEDS}")
+        for name in properties
+    ]
+
+
+@pytest.mark.parametrize(
+    ("aws", "own", "is_said"),
+    [
+        (NOTHING, {}, True),
+        (NOTHING, {"encrypted": False}, False),
+        ({"encrypted": True}, {"encrypted": False}, False),
+        ({"encrypted": True}, {}, False),
+        (NOTHING, {"encrypted": True}, False),
+    ],
+)
+def test_key_of_the_configuration(
+    cpi_with: CpiWith,
+    create_vm: CreateVm,
+    warnings: ReadWarnings,
+    world: World,
+    aws: dict[str, Any],
+    own: dict[str, Any],
+    *,
+    is_said: bool,
+) -> None:
+    """aws.kms_key_arn is the key of what is encrypted: a call warns once of what is not, and nobody says so.
+
+    `cpi check` warns once, whatever the number of disks.
+    """
+    cpi = cpi_with(kms_key_arn=KEY, **aws)
+    light = {"ami": {"us-east-1": world.image_id}, **own}
+    disk = {"ephemeral_disk": own} if own else {}
+    calls = (
+        (create_vm({**disk, "instance_type_fallbacks": ["m5.large"]}, executable=cpi), "ephemeral_disk."),
+        (cpi.call("create_disk", 1024, own, None), ""),
+        (cpi.call("create_stemcell", "/x/image", light), ""),
+    )
+    for answer, path in calls:
+        answer.ok()
+        text = f"Ignored: aws.kms_key_arn, because {path}encrypted is not true"
+        assert warnings(answer) == [text] * is_said
+    whole = right(world)
+    for each in (*whole["vm_types"], whole["compilation"]):
+        each["cloud_properties"] = {**each.get("cloud_properties", {}), **disk}
+    for each in whole["disk_types"]:
+        each["cloud_properties"] = {**each.get("cloud_properties", {}), **own}
+    found = checked(cpi, whole, "--offline")
+    assert [each[:2] for each in of(found)] == [("warning", "aws.kms_key_arn")] * is_said
+    assert all(each["what"].startswith("Ignored: aws.kms_key_arn, because ") for each in found)
 
 
 def test_disk_in_error(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
@@ -58,6 +130,17 @@ def test_disk_in_error(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
     assert "in state error. For an encrypted disk, check that its KMS key exists" in error["message"]
     named = f"'{KEY}' (aws.kms_key_arn)"
     assert error["message"].endswith(f". {BY_KEYS.format(named)}")
+
+
+def test_disk_that_is_gone(cpi: Cpi, fake_aws: FakeAws) -> None:
+    """A disk that EC2 has shown and does not show any more is gone: nothing is waited for."""
+    gone = {"code": "InvalidVolume.NotFound", "message": "The volume does not exist."}
+    fake_aws.rule(action="DescribeVolumes", nth=1, replace=[["<status>available", "<status>creating"]])
+    fake_aws.rule(action="DescribeVolumes", nth=2, times=None, error=gone)
+    fake_aws.rule(action="DeleteVolume", error=gone)
+    error = cpi.call("create_disk", 1024, {"encrypted": True}, None).error
+    assert "it is gone. For an encrypted disk, check that its KMS key exists" in error["message"]
+    assert fake_aws.actions().count("DeleteVolume") == 1
 
 
 @pytest.mark.parametrize(
@@ -122,25 +205,29 @@ def test_key_of_a_stemcell(
     assert error["message"].endswith(f"{said}. {named}")
 
 
-def test_unused_key_of_a_stemcell(cpi_with: CpiWith, world: World, warnings: ReadWarnings) -> None:
-    """create_stemcell warns of a light stemcell's key that nothing uses."""
+def test_unused_key_of_a_stemcell(cpi_with: CpiWith, world: World, refused: CheckRefused) -> None:
+    """create_stemcell refuses a stemcell's key that nothing uses; cpi check warns of one in aws.stemcell."""
     light = {"ami": {"us-east-1": world.image_id}}
-    answer = cpi_with(stemcell={"kms_key_arn": KEY}).call("create_stemcell", "/x/image", light)
-    assert answer.ok() == f"{world.image_id} light"
-    assert warnings(answer) == [f"Ignored: aws.stemcell.kms_key_arn, which {NO_EFFECT}"]
+    cpi = cpi_with(stemcell={"kms_key_arn": KEY})
+    assert refused(cpi.call("create_stemcell", "/x/image", light), f"aws.stemcell.{NEEDS}") == []
+    own = cpi_with().call("create_stemcell", "/x/image", {**light, "kms_key_arn": KEY})
+    assert refused(own, f"cloud_properties.{NEEDS}") == []
+    assert of(checked(cpi, right(world), "--offline")) == [("warning", "aws.stemcell.kms_key_arn", NEEDS)]
 
 
-def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, warnings: ReadWarnings) -> None:
-    """update_disk warns of a disk's own key that nothing uses, as create_disk does."""
-    answer = cpi.call("update_disk", volumes.make(), 2048, {"kms_key_arn": KEY})
-    assert answer.ok() is None
-    assert warnings(answer) == [f"Ignored: cloud_properties.kms_key_arn, which {NO_EFFECT}"]
+def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
+    """update_disk refuses a disk's own key without encryption, also if the disk is encrypted."""
+    disk_cid = volumes.make(Encrypted=True, KmsKeyId=KEY)
+    fake_aws.forget_calls()
+    answer = cpi.call("update_disk", disk_cid, 2048, {"kms_key_arn": KEY})
+    assert answer.error["message"] == f"cloud_properties.{NEEDS}"
+    assert fake_aws.actions() == []
 
 
 def test_key_of_a_copied_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
     """If a copy can't be encrypted, NotSupported names the key that the copy would have."""
     disk_cid = volumes.make(VolumeType="standard", Encrypted=True, KmsKeyId=OTHER_KEY)
     fake_aws.rule(action="DescribeVolumes", replace=IN_ERROR)
-    error = cpi.call("update_disk", disk_cid, 2048, {"kms_key_arn": KEY}).error
+    error = cpi.call("update_disk", disk_cid, 2048, {}).error
     assert error["type"] == "Bosh::Clouds::NotSupported"
     assert error["message"].endswith(BY_KEYS.format(f"'{OTHER_KEY}' (the disk's own key)"))

@@ -6,6 +6,7 @@ import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
+from testbed.world import World
 from tests.protocols import CpiWith, CreateVm
 
 REFUSED = [
@@ -52,6 +53,39 @@ def test_enforced_tokens(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     assert message.endswith(". Set metadata_options.http_tokens to required: the account enforces IMDSv2")
 
 
+def test_copies_at_once(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """A stemcell that EC2 does not copy while it copies others: waiting helps, and deleting nothing."""
+    said = "Too many snapshot copies in progress. The limit is 20 for this destination region."
+    error = {"code": "ResourceLimitExceeded", "message": said, "status": 400}
+    fake_aws.rule(action="CopyImage", error=error)
+    properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
+    refused = cpi.call("create_stemcell", "/x/image", properties).error
+    assert refused["ok_to_retry"]
+    assert ". Wait until other copies into the region are completed, then retry" in refused["message"]
+
+
+ENCODED = "x" * 700
+BY_ORGANIZATION = (
+    "You are not authorized to perform this operation. User: arn:aws:iam::123456789012:user/bosh is not "
+    "authorized to perform: ec2:RunInstances on resource: arn:aws:ec2:us-east-1:123456789012:instance/* "
+    "with an explicit deny in a service control policy"
+)
+
+
+def test_denied_by_the_organization(create_vm: CreateVm, fake_aws: FakeAws) -> None:
+    """A denial names the policy and its usual demands; its encoded part comes last, with what decodes it."""
+    message = f"{BY_ORGANIZATION}. Encoded authorization failure message: {ENCODED}"
+    error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
+    fake_aws.rule(action="RunInstances", error=error)
+    answer = create_vm()
+    begin, _, end = answer.error["message"].partition(". The service control policy denies ec2:RunInstances")
+    assert begin.startswith(f"RunInstances failed with UnauthorizedOperation: {BY_ORGANIZATION}. (request id")
+    assert "aws.tags" in end
+    assert "metadata_options.http_tokens" in end
+    assert end.endswith(f". More: aws sts decode-authorization-message --encoded-message {ENCODED}")
+    assert answer.error["message"].count(ENCODED) == 1
+
+
 def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:
     """A code that neither EC2 nor EBS sends has no meaning of its own."""
     fake_aws.rule(action="DescribeVolumes", error=answered("KMSKeyNotAccessibleFault"))
@@ -65,3 +99,17 @@ def test_wrong_default(cpi_with: CpiWith, create_vm: CreateVm) -> None:
     answer = create_vm(executable=cpi_with(default_iam_instance_profile="nobody"))
     assert "nobody" in answer.error["message"]
     assert answer.error["message"].endswith("cloud config, the manifest, or the CPI's configuration")
+
+
+def test_foreign_text(cpi: Cpi, fake_aws: FakeAws) -> None:
+    """AWS's words in a response are one line of limited length, which ends with the remedy."""
+    said = f"a\nb\u202e{'x' * 100_000}"
+    fake_aws.rule(action="DescribeVolumes", error={"code": "InvalidParameter", "message": said})
+    answer = cpi.call("has_disk", "vol-0123456789abcdef0")
+    message, log = answer.error["message"], answer.document["log"]
+    assert "InvalidParameter: a\\nb\\u202ex" in message
+    assert message.endswith("cloud config, the manifest, or the CPI's configuration")
+    assert log.endswith("\n")
+    for text in (message, log[:-1]):
+        assert text.isprintable()
+        assert len(text) < 10_000

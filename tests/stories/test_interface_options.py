@@ -21,7 +21,7 @@ TWO_CARDS = {"instance_type": "c6in.32xlarge"}
 EXPRESS = {"ena_express": {"enabled": True, "udp": True}}
 TRACKING = {
     "connection_tracking": {
-        "tcp_established_timeout": 3600,
+        "tcp_established_timeout": "3600",
         "udp_stream_timeout": 120,
         "udp_timeout": 60,
     }
@@ -51,7 +51,7 @@ def on_two_cards(with_options: Callable[..., Any]) -> dict[str, Any]:
     """Return three networks, of which the second is on the second card; two are for EFA."""
     return {
         "first": with_options("10.0.1.10", interface_type="efa", **TRACKING),
-        "second": with_options("10.0.2.10", 1, interface_type="efa", network_card_index=1, **EXPRESS),
+        "second": with_options("10.0.2.10", 1, interface_type="efa", network_card_index="1", **EXPRESS),
         "third": with_options("10.0.2.11", 1),
     }
 
@@ -94,6 +94,7 @@ def test_several_networks(
     given = {name.removeprefix(prefix): value for name, value in launch.items() if name.startswith(prefix)}
     assert given.pop("NetworkInterfaceId").startswith("eni-")
     assert given == {"DeviceIndex": "1", "NetworkCardIndex": "1", **SENT_EXPRESS}
+    assert [launch[f"NetworkInterface.{number}.NetworkCardIndex"] for number in (1, 3)] == ["0", "0"]
     nics = world.instance(vm_cid)["NetworkInterfaces"]
     shown = {
         nic["PrivateIpAddress"]: (
@@ -162,6 +163,40 @@ def test_elastic_ip_behind_another_card(
     nics = world.instance(vm_cid)["NetworkInterfaces"]
     held = [nic["PrivateIpAddress"] for nic in nics if "Association" in nic]
     assert held == [on_two_cards["third"]["ip"]]
+
+
+def test_card_of_one_interface(
+    create_vm: CreateVm, with_options: Callable[..., Any], traffic: Traffic, world: World
+) -> None:
+    """On a card that takes one interface, that has device index 0; an elastic IP finds it."""
+    networks = {
+        "first": with_options("10.0.1.10"),
+        "second": with_options("10.0.2.10", 1, network_card_index=1),
+        "vip": {"type": "vip", "ip": traffic.public_ip, "nic_group": "second"},
+    }
+    vm_cid = create_vm({"instance_type": "hpc6id.32xlarge"}, networks).ok()[0]
+    nics = world.instance(vm_cid)["NetworkInterfaces"]
+    positions = {
+        nic["PrivateIpAddress"]: (nic["Attachment"]["NetworkCardIndex"], nic["Attachment"]["DeviceIndex"])
+        for nic in nics
+    }
+    assert positions == {"10.0.1.10": (0, 0), "10.0.2.10": (1, 0)}
+    assert [nic["PrivateIpAddress"] for nic in nics if "Association" in nic] == ["10.0.2.10"]
+
+
+def test_card_without_efa(
+    create_vm: CreateVm, with_options: Callable[..., Any], refused: CheckRefused
+) -> None:
+    """An EFA is refused on a network card that takes none."""
+    answer = create_vm(
+        {"instance_type": "p6-b300.48xlarge"}, {"one": with_options("10.0.1.10", interface_type="efa")}
+    )
+    refused(
+        answer,
+        "interface_type efa of network 'one' requested on network card 0 of instance type "
+        "'p6-b300.48xlarge', which takes interface: use another network_card_index, or other types "
+        "(including fallbacks)",
+    )
 
 
 ONE = "networks.one.cloud_properties."

@@ -278,7 +278,7 @@ def test_old_request(cpi: Cpi, world: World, wish: Any) -> None:
         ({"type": "dynamic"}, {}, "network.type: only manual networks can be managed, not 'dynamic'"),
         ({}, {"vpc_id": None}, "Missing properties: network.cloud_properties.vpc_id"),
         ({"range": "10.0.9.0/29"}, {}, "network.range: AWS allows subnets from /16 to /28, not /29"),
-        ({"netmask_bits": "24"}, {}, "network.netmask_bits: must be a whole number"),
+        ({"netmask_bits": "/24"}, {}, "network.netmask_bits: must be a whole number"),
         (
             {"range": "10.0.9.0/24", "netmask_bits": 25},
             {},

@@ -132,11 +132,13 @@ def test_stemcell_by_volume(own_vm: OwnVm, fake_aws: FakeAws) -> None:
     assert refused(fake_aws) == set()
 
 
-def test_light_stemcell_of_others(cpi: Cpi, world: World, tags_of: ReadTags) -> None:
-    """The AMI of a light stemcell is not tagged, as with AMIs of other accounts, but it can be used."""
+def test_light_stemcell_of_others(cpi: Cpi, world: World, fake_aws: FakeAws, tags_of: ReadTags) -> None:
+    """The AMI of a light stemcell may not be tagged: the log says so, and it can be used."""
     properties = {"ami": {REGION: world.image_id}}
-    answer = cpi.call("create_stemcell", "", properties, {"a": "b"}, api_version=3)
+    answer = cpi.call("create_stemcell", "", properties, {"tags": {"a": "b"}}, api_version=3)
     assert answer.ok() == f"{world.image_id} light"
+    assert refused(fake_aws) == {"ec2:CreateTags"}
+    assert f"AMI '{world.image_id}' stays without the stemcell's tags: CreateTags" in answer.stderr
     assert "a" not in tags_of(world.image_id)
 
 

@@ -14,6 +14,7 @@ from tests.protocols import (
     CheckRefused,
     CpiWith,
     CreateVm,
+    CreateVolume,
     ReadCalls,
     ReadTags,
     ReadWarnings,
@@ -41,6 +42,7 @@ LIMIT = (
     "You've reached the limit of instances in this spread placement group. A spread placement group can have "
     "up to seven instances per Availability Zone."
 )
+SHORT = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
 FREE = "10.0.1.50"
 """An address that no member of the group has."""
 ALONE = "Ignored: spread, because the request names no instance group (env.bosh.group)"
@@ -308,10 +310,20 @@ def test_eighth_preferred(
 
 def test_preferred_without_room(spread_vm: SpreadVm, launched: Launches, fake_aws: FakeAws) -> None:
     """If EC2 lacks capacity, a VM gives up its place in the group before its instance type."""
-    short = {"code": "InsufficientInstanceCapacity", "message": "no", "status": 400}
-    fake_aws.rule(action="RunInstances", nth=1, error=short)
+    fake_aws.rule(action="RunInstances", nth=1, error=SHORT)
     spread_vm({**PREFER, "instance_type_fallbacks": ["t3.small"]}).ok()
     assert launched() == [("t3.micro", False, True), ("t3.micro", False, False)]
+
+
+def test_without_room(spread_vm: SpreadVm, fake_aws: FakeAws, disk: CreateVolume, world: World) -> None:
+    """If EC2 lacks capacity for a VM that must be in the group, the error says what keeps it from other."""
+    fake_aws.rule(action="RunInstances", error=SHORT)
+    message = spread_vm(disks=[disk()]).error["message"]
+    disks = f". The VM's persistent disks keep it in {world.zone}"
+    assert f"{disks}. With spread: prefer, it could be launched outside of its placement group" in message
+    fake_aws.clear_rules()
+    fake_aws.rule(action="RunInstances", error={**SHORT, "code": "InstanceLimitExceeded"})
+    assert "spread: prefer" not in spread_vm().error["message"]
 
 
 @pytest.mark.usefixtures("hasty")

@@ -13,6 +13,7 @@ from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
 from testbed.world import World
 from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SPREAD, Sweep, Yard
+from tests.stories.stemcell_images import Heavy
 
 READS = {
     "DescribeImages",
@@ -101,6 +102,19 @@ def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
     assert sweep.outcomes(*named, status=0) == {**young, **dict.fromkeys(unmarked, "marked")}
     assert sweep.outcomes(*named, status=0) == young
     assert world.state() == before
+
+
+def test_beside_create_stemcell(heavy: Heavy, sweep: Sweep, fake_aws: FakeAws) -> None:
+    """The snapshot that a running create_stemcell writes is no stray, of whatever age."""
+    fake_aws.rule(action="CompleteSnapshot", hold_before=True)
+    process = heavy.start()
+    try:
+        assert fake_aws.wait_until_held() == ["CompleteSnapshot"]
+        assert sweep.outcomes("--delete", *ANY_AGE, status=0) == {}
+    finally:
+        fake_aws.release()
+        answer = finish(process)
+    answer.ok()
 
 
 def test_nothing(yard: Yard, sweep: Sweep) -> None:

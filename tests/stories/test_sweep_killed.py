@@ -57,7 +57,7 @@ def test_copy_whose_repeated_call_failed(cpi: Cpi, world: World, fake_aws: FakeA
     ("call", "action", "kind"),
     [
         ("create_disk", "CreateVolume", "volume"),
-        ("create_stemcell", "StartSnapshot", "snapshot"),
+        ("create_stemcell", "CompleteSnapshot", "snapshot"),
         ("create_vm of two networks", "CreateNetworkInterface", "interface"),
         ("create_vm with spread", "CreatePlacementGroup", "placement group"),
     ],

@@ -1,11 +1,13 @@
 """Answers that can't be read, such as a proxy's, at any call."""
 
+from collections.abc import Callable
+
 import pytest
 
 from testbed.cloud import FakeAws
 from testbed.executable import Answer, Cpi, config
 from testbed.world import World
-from tests.protocols import CreateVm
+from tests.protocols import CreateVm, CreateVolume, ListResources
 
 SECRET = "hunter2-hunter2"
 UNREADABLE = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
@@ -39,13 +41,129 @@ def test_instance(create_vm: CreateVm, world: World, fake_aws: FakeAws) -> None:
     check_not_quoted(answer, "RunInstances")
 
 
-def test_reading(fake_aws: FakeAws) -> None:
+def test_reading(fake_aws: FakeAws, disk: CreateVolume) -> None:
     """A call that reads is an error that may be gone at a retry."""
+    disk_cid = disk()
     garble(fake_aws, "DescribeVolumes")
-    answer = cpi_that_logs_all(fake_aws).call("has_disk", "vol-0123456789abcdef0")
+    answer = cpi_that_logs_all(fake_aws).call("has_disk", disk_cid)
     assert (answer.error["type"], answer.error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
     assert answer.error["message"] == (
-        f"{UNREADABLE} (ec2:DescribeVolumes for vol-0123456789abcdef0). "
+        f"{UNREADABLE} (ec2:DescribeVolumes for {disk_cid}). "
         "Check env.https_proxy and aws.ec2_endpoint, or create a VPC endpoint for it"
     )
     check_not_quoted(answer, "DescribeVolumes")
+
+
+OTHERS = [
+    "<error><code>503</code></error>",
+    '<?xml version="1.0"?><html xmlns="http://www.w3.org/1999/xhtml"><body/></html>',
+    '<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body/></soap:Envelope>',
+    "<DescribeRegionsResponse><regionInfo/></DescribeRegionsResponse>",
+    "",
+]
+"""Documents that are not those of the call; moto says that they are XML."""
+
+
+def volume_of(world: World) -> str:
+    """Have a volume there."""
+    disk_cid: str = world.ec2.create_volume(AvailabilityZone=world.zone, Size=1)["VolumeId"]
+    return disk_cid
+
+
+def instance_of(world: World) -> str:
+    """Have an instance run."""
+    what = {"ImageId": world.image_id, "SubnetId": world.subnet_ids[0]}
+    vm_cid: str = world.ec2.run_instances(**what, MinCount=1, MaxCount=1)["Instances"][0]["InstanceId"]
+    return vm_cid
+
+
+CHANGES: dict[str, tuple[str, Callable[[World], str]]] = {
+    "delete_snapshot": (
+        "DeleteSnapshot",
+        lambda world: world.ec2.create_snapshot(VolumeId=volume_of(world))["SnapshotId"],
+    ),
+    "delete_network": ("DeleteSubnet", lambda world: world.subnet_ids[2]),
+    "set_disk_metadata": ("CreateTags", volume_of),
+    "set_vm_metadata": ("CreateTags", instance_of),
+    "reboot_vm": ("RebootInstances", instance_of),
+}
+"""Methods whose change EC2 answers without an element that they read: that change, and what it is about."""
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("method", CHANGES)
+def test_changing(cpi: Cpi, world: World, fake_aws: FakeAws, method: str, other: str) -> None:
+    """A change is no success on the word of another document; the call ends at once and may be retried."""
+    action, make = CHANGES[method]
+    cid = make(world)
+    fake_aws.forget_calls()
+    fake_aws.rule(action=action, times=None, replace=[[r"\A.*\Z", other]])
+    error = cpi.call(method, cid, *([{"deployment": "cf"}] if action == "CreateTags" else [])).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
+    assert error["message"].startswith(f"{UNREADABLE} (ec2:{action} for {cid}")
+    assert fake_aws.actions().count(action) == 1
+
+
+READS = [
+    (r"<size>1</size>", "<size>x</size>"),
+    (r"<createTime>.*?</createTime>", "<createTime>x</createTime>"),
+    (r"<volumeId>(.*?)</volumeId>", r"<volumeId>\1</volumeId><volumeId>\1</volumeId>"),
+    (r"<volumeSet>(.*)</volumeSet>", r"<volumeSet>\1</volumeSet><volumeSet>\1</volumeSet>"),
+    (r"<volumeId>.*?</volumeId>", ""),
+    (r"<volumeSet>.*</volumeSet>", ""),
+]
+
+
+@pytest.mark.parametrize(("element", "text"), READS)
+def test_element(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, element: str, text: str) -> None:
+    """So is an element that has no value of its kind, that is missing, or that is there twice."""
+    disk_cid = disk()
+    fake_aws.rule(action="DescribeVolumes", replace=[[element, text]])
+    error = cpi.call("has_disk", disk_cid).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
+    assert error["message"].startswith(f"{UNREADABLE} (ec2:DescribeVolumes for {disk_cid})")
+
+
+REFUSALS = ["<Response><Errors/></Response>", "<Response><Errors><Error/></Errors></Response>"]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_refusal(cpi: Cpi, fake_aws: FakeAws, refusal: str) -> None:
+    """So is a refusal without a code."""
+    error = {"code": "x", "message": "", "status": 400}
+    fake_aws.rule(action="DescribeVolumes", error=error, replace=[[r"\A.*\Z", refusal]])
+    answer = cpi.call("has_disk", "vol-0123456789abcdef0").error
+    assert (answer["type"], answer["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
+    assert answer["message"].startswith(UNREADABLE)
+
+
+@pytest.mark.parametrize("status", [301, 407])
+def test_status(cpi: Cpi, fake_aws: FakeAws, status: int) -> None:
+    """A status that no AWS service answers ends the call at once."""
+    error = {"code": "x", "message": "", "status": status}
+    fake_aws.rule(action="DeleteSnapshot", times=None, error=error, replace=[[r"\A.*\Z", ""]])
+    message = cpi.call("delete_snapshot", "snap-0123456789abcdef0").error["message"]
+    assert message.startswith(f"DeleteSnapshot failed with {status}: ")
+    assert fake_aws.actions() == ["DeleteSnapshot"]
+
+
+@pytest.mark.parametrize(
+    ("element", "text"), [("size", "<size>x</size>"), ("createTime", "<createTime/>"), ("volumeId", "")]
+)
+def test_created_disk(cpi: Cpi, left: ListResources, fake_aws: FakeAws, element: str, text: str) -> None:
+    """What was created with such an answer is looked for, and found."""
+    fake_aws.rule(action="CreateVolume", replace=[[rf"<{element}>.*?</{element}>", text]])
+    disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
+    assert left() == {"volumes": [disk_cid]}
+
+
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [("launchTime", "x"), ("deviceIndex", "x"), ("amiLaunchIndex", "x"), ("instancesSet", "")],
+)
+def test_created_vm(create_vm: CreateVm, world: World, fake_aws: FakeAws, element: str, text: str) -> None:
+    """So is a VM."""
+    garbled = [rf"<{element}>.*?</{element}>", f"<{element}>{text}</{element}>"]
+    fake_aws.rule(action="RunInstances", replace=[garbled])
+    vm_cid = create_vm().ok()[0]
+    assert world.state()["instances"] == [vm_cid]

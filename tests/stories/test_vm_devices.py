@@ -24,12 +24,12 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
         pytest.param(
             {
                 "root_disk": {
-                    "size": 8193,
-                    "iops": 4000,
-                    "throughput": 250,
+                    "size": "8193",
+                    "iops": "4000",
+                    "throughput": 250.0,
                     "volume_initialization_rate": 300,
                 },
-                "ephemeral_disk": {"size": 10241, "type": "io1", "iops": 300},
+                "ephemeral_disk": {"size": 10241.0, "type": "io1", "iops": 300},
             },
             {
                 **ROOT,
@@ -50,10 +50,10 @@ OWN_KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
             id="gp2-has-no-iops",
         ),
         pytest.param(
-            {"ephemeral_disk": {"use_root_disk": "false", "sizes": 1}},
+            {"ephemeral_disk": {"use_root_disk": "false"}},
             ROOT,
             None,
-            "cloud_properties.ephemeral_disk.sizes",
+            "given as a string, which counts as true",
             id="on-the-root-disk",
         ),
     ],
@@ -66,7 +66,10 @@ def test_devices(
     ephemeral: dict[str, str] | None,
     warning: str,
 ) -> None:
-    """Sizes are rounded up to GiB, types have defaults, and what a type can't take is left out."""
+    """Sizes are rounded up to GiB, types have defaults, and what a type can't take is left out.
+
+    A whole number may be in quotes, as variables give it, or a float.
+    """
     answer = create_vm(properties)
     answer.ok()
     expected = {"/dev/xvda": root} if ephemeral is None else {"/dev/xvda": root, "/dev/sdb": ephemeral}

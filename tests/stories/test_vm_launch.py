@@ -24,7 +24,7 @@ def test_defaults(
     world: World,
 ) -> None:
     """Key, profile and metadata options come from the configuration unless the VM has its own."""
-    options = {"http_tokens": "required", "http_put_response_hop_limit": 2, "instance_metadata_tags": None}
+    options = {"http_tokens": "required", "http_put_response_hop_limit": "2", "instance_metadata_tags": None}
     cpi = cpi_with(default_iam_instance_profile=world.instance_profile, metadata_options=options)
     vm_cid = create_vm({"tenancy": "default"}, executable=cpi).ok()[0]
     (parameters,) = sent("RunInstances")

@@ -14,6 +14,7 @@ from tests.protocols import (
     ReadCalls,
     ReadSettings,
     ReadTags,
+    ReadWarnings,
     WriteNetwork,
 )
 
@@ -52,6 +53,18 @@ def test_single_network(
     (interface,) = world.instance(vm_cid)["NetworkInterfaces"]
     assert interface["PrivateIpAddress"] == address.get("PrivateIpAddress", interface["PrivateIpAddress"])
     assert [held["Ipv6Address"] for held in interface["Ipv6Addresses"]] == ([ip] if prefix == 128 else [])
+
+
+def test_ipv6_only(
+    create_vm: CreateVm, network: WriteNetwork, world: World, fake_aws: FakeAws, warnings: ReadWarnings
+) -> None:
+    """A first interface without IPv4 is a warning: the agent may not reach its settings."""
+    native = ["<ipv6Native>false", "<ipv6Native>true"]
+    fake_aws.rule(action="DescribeSubnets", times=None, replace=[native])
+    answer = create_vm(networks={"one": network()})
+    answer.ok()
+    (said,) = warnings(answer)
+    assert f"subnet '{world.subnet_id}' is IPv6-only: " in said
 
 
 @pytest.mark.usefixtures("ipv6")
@@ -227,10 +240,12 @@ def test_addresses_that_make_no_vm(
     [
         (["web"], ["bosh"], ["web"]),
         ([], ["web", "sg-frontend"], ["sg-frontend", "web"]),
+        ([], "web", ["web"]),
+        ([], [["web"], "bosh"], ["bosh", "web"]),
         (["ID web", "bosh", "web"], [], ["web", "bosh"]),
         ([], [], ["bosh"]),
     ],
-    ids=["of-the-vm", "of-the-networks", "by-id", "defaults"],
+    ids=["of-the-vm", "of-the-networks", "text", "nested", "by-id", "defaults"],
 )
 def test_security_groups(
     create_vm: CreateVm,
@@ -238,10 +253,13 @@ def test_security_groups(
     inline: Callable[[], dict[str, str]],
     world: World,
     of_vm: list[str],
-    of_network: list[str],
+    of_network: str | list[Any],
     expected: list[str],
 ) -> None:
-    """The VM's groups win over the networks', which win over the defaults; ids and names mix."""
+    """The VM's groups win over the networks', which win over the defaults; ids and names mix.
+
+    A network's may be a single text, or lists in a list, as for the Ruby release.
+    """
     frontend = world.ec2.create_security_group(GroupName="sg-frontend", Description="x", VpcId=world.vpc_id)
     ids = {**world.groups, "sg-frontend": frontend["GroupId"]}
     entries = [ids[entry.removeprefix("ID ")] if entry.startswith("ID ") else entry for entry in of_vm]

@@ -7,9 +7,11 @@ import pytest
 from testbed.cloud import FakeAws
 from testbed.world import World
 from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
+from tests.stories.stemcell_images import Heavy
 
 MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
 HOST = {"id": "h-0123456789abcdef0"}
+UNKNOWN = "Invalid properties: cloud_properties.{}: is unknown: did you mean {}?"
 LACKS = (
     "{} requested for instance type '{}' that does not support it: use other types (including fallbacks), "
     "or remove the property"
@@ -31,6 +33,14 @@ LACKS = (
             {"tags": {"owner": "me", "AWS:name": "x", "aws:cost": "y"}},
             "Tags that begin with 'aws:' are reserved for AWS. Remove these: AWS:name, aws:cost",
         ),
+        (
+            {"metadata_options": {"http_token": "required"}},
+            UNKNOWN.format("metadata_options.http_token", "http_tokens"),
+        ),
+        (
+            {"root_disk": {"encrpted": True, "size": 10_240}},
+            UNKNOWN.format("root_disk.encrpted", "encrypted"),
+        ),
         ({"placement_partition": 2}, "cloud_properties.placement_partition needs placement_group"),
         (
             {"primary_ipv6": True},
@@ -43,6 +53,13 @@ def test_contradictions(
 ) -> None:
     """Missing and contradicting properties are named, without asking AWS."""
     assert refused(create_vm(properties), message) == []
+
+
+def test_unknown_default(create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused) -> None:
+    """A mistyped option of the configuration's is named with its section."""
+    answer = create_vm(executable=cpi_with(metadata_options={"http_token": "required"}))
+    message = "Invalid properties: aws.metadata_options.http_token: is unknown: did you mean http_tokens?"
+    assert refused(answer, message) == []
 
 
 def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
@@ -77,6 +94,27 @@ def test_architecture(create_vm: CreateVm, refused: CheckRefused, world: World) 
         "type or stemcell"
     )
     refused(answer, message)
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "settings", "what"),
+    [
+        ("t2.micro", {"boot_mode": "uefi"}, "boots by uefi, but instance type 't2.micro' by legacy-bios"),
+        ("p3dn.24xlarge", {"boot_mode": "uefi", "tpm_support": "v2.0"}, "has a NitroTPM, but instance type"),
+    ],
+)
+def test_boot(
+    create_vm: CreateVm,
+    heavy: Heavy,
+    fake_aws: FakeAws,
+    instance_type: str,
+    settings: dict[str, Any],
+    what: str,
+) -> None:
+    """A type that can't boot the stemcell's AMI, or has no NitroTPM for it, is refused before the launch."""
+    error = create_vm({"instance_type": instance_type}, stemcell_cid=heavy.create(**settings).ok()).error
+    assert what in error["message"]
+    assert "RunInstances" not in fake_aws.actions()
 
 
 def test_disabled_image(create_vm: CreateVm, refused: CheckRefused, world: World, fake_aws: FakeAws) -> None:

@@ -159,12 +159,13 @@ def test_full_zone_of_the_disks(
     tried: Callable[[], Any],
     world: World,
 ) -> None:
-    """A VM with disks tries all types in their zone, and no other zone."""
+    """A VM with disks tries all types in their zone, and no other zone; the error says why."""
     zone = world.other_zone
     short(SHORT, {ZONE: zone}, 500)
     error = create_vm(TYPES, networks=networks, disks=[disk(zone), disk(zone)]).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, zone), (SECOND, zone)]
+    assert error["message"].endswith(f". The VM's persistent disks keep it in {zone}")
 
 
 @pytest.mark.parametrize("is_apart", [False, True])

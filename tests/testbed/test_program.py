@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,14 @@ from testbed.executable import ABSENT, Answer, Cpi, config, request
 from testbed.program_calls import VARIABLE
 from testbed.warm import Warm, fork
 from testbed.world import World
+
+WITHOUT_TAGS = """
+from bosh_aws_cpi import __main__
+from bosh_aws_cpi.plan import tags
+tags.of_origin = lambda *_: {}
+__main__.run()
+"""
+"""The executable, whose resources lack the tags of their Director."""
 
 
 @pytest.fixture
@@ -63,9 +72,9 @@ def test_denials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file says what the restricted policy denies the Director: to create something without its tag."""
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     with FakeAws() as fake_aws:
-        cpi = Cpi(config(fake_aws.endpoint))
+        cpi = Cpi(config(fake_aws.endpoint), command=[sys.executable, "-c", WITHOUT_TAGS])
         cpi.call("delete_disk", "vol-0123456789abcdef0")
-        cpi.call("create_disk", 1024, {}, context={"director_uuid": ""})
+        cpi.call("create_disk", 1024, {})
     (file,) = tmp_path.iterdir()
     calls = json.loads(file.read_text())
     assert {action: bool(denial) for _, action, denial in calls} == {

@@ -1,16 +1,24 @@
 """What must not be seen."""
 
+import html
 import json
+import re
 from base64 import b64encode
 from typing import Any
 from urllib.parse import quote
+from xml.sax.saxutils import escape
 
 import pytest
 
 from bosh_aws_cpi.redact import MASK, Redactor
 
-SECRET = """s3"cr'et\\ /:@ü"""
+SECRET = """s3"cr'et\\ /:@ü<&>"""
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEabc\ndef==\n-----END RSA PRIVATE KEY-----\n"
+
+
+def lower(quoted: str) -> str:
+    """Return percent-encoded text with lower-case digits."""
+    return re.sub("%..", lambda code: code[0].lower(), quoted)
 
 
 def learned(document: object) -> Redactor:
@@ -28,8 +36,15 @@ def learned(document: object) -> Redactor:
         json.dumps(SECRET, ensure_ascii=False)[1:-1],
         repr(SECRET)[1:-1],
         quote(SECRET, safe=""),
+        quote(SECRET),
+        lower(quote(SECRET, safe="")),
+        escape(SECRET),
+        escape(SECRET, {'"': "&quot;", "'": "&apos;"}),
+        escape(SECRET, {'"': "&quot;", "'": "&#39;"}),
+        escape(SECRET, {'"': "&#34;", "'": "&#39;"}),
+        html.escape(SECRET),
+        html.escape(json.dumps(SECRET)[1:-1]),
     ],
-    ids=["plain", "JSON in ASCII", "JSON", "Python", "URL"],
 )
 def test_spellings(spelling: str) -> None:
     """A secret is masked however it is spelled, as often as it stands there."""
@@ -44,7 +59,7 @@ def test_base64(before: int, form: str) -> None:
     redact = learned({"password": SECRET})
     for after in range(3):
         encoded = b64encode(b"x" * before + form.encode() + b"y" * after).decode()
-        for text in (encoded, quote(encoded, safe="")):
+        for text in (encoded, quote(encoded), quote(encoded, safe=""), lower(quote(encoded, safe=""))):
             masked = redact(text)
             assert masked.count(MASK) == 1
             assert len(masked.replace(MASK, "")) <= len(b64encode(b"x" * before)) + 16
@@ -99,6 +114,9 @@ def test_short_values() -> None:
         ),
         ("{'password': 'agent', 'b': 'agent'}", f"{{'password': '{MASK}', 'b': 'agent'}}"),
         (r'"{\"token\": \"agent\", \"b\": \"c\"}"', rf'"{{\"token\": \"{MASK}\", \"b\": \"c\"}}"'),
+        (r'"{\"token\": \"a\\\"gent\", \"b\": \"c\"}"', rf'"{{\"token\": \"{MASK}\", \"b\": \"c\"}}"'),
+        (r'"{\"token\": \"agent\\\\\", \"b\": \"c\"}"', rf'"{{\"token\": \"{MASK}\", \"b\": \"c\"}}"'),
+        (r'{"user_data": "agent\nagent\" cut', f'{{"user_data": "{MASK}"'),
         ('{"secret": 1234, "count": 1234}', f'{{"secret": {MASK}, "count": 1234}}'),
         (
             '{"secrets": {"user": "joe", "pins": ["s3", {"a": 1}]}, "b": [1]}',
@@ -117,17 +135,6 @@ def test_short_values() -> None:
 def test_short_values_by_their_form(text: str, expected: str) -> None:
     """A short secret is masked where its form shows it: a URL's password, the value of a secret's key."""
     assert learned({"password": "agent", "secret": 1234})(text) == expected
-
-
-@pytest.mark.parametrize(
-    "unit", ["a-", "token-", "eyJhbGciOi_-", '"', "\\", "'token", '"key": "', '"key": {', "key=", "x: "]
-)
-def test_long_texts(unit: str) -> None:
-    """A long value of any kind is read once; a rule that reads it again and again would take hours."""
-    secret = '"password": "agent", "a": "b"'
-    text = unit * (1_000_000 // len(unit))
-    masked = Redactor()(f"{secret} {text}")
-    assert masked.startswith(f'"password": "{MASK}", "a": "b" ')
 
 
 def test_longest_first() -> None:

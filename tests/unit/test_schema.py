@@ -89,12 +89,14 @@ def test_mistake(validator: Draft202012Validator, route: Route, value: Any, dept
         (("compilation", "az"), 1),
         (("networks", 0, "subnets", 0, "azs"), [1, "z2"]),
         (("networks", 0, "subnets", 0, "reserved"), [["10.0.0.5"], [["10.0.0.6-10.0.0.9"], None]]),
+        (("networks", 0, "subnets", 0, "cloud_properties", "security_groups"), "web"),
+        (("networks", 0, "subnets", 0, "cloud_properties", "security_groups"), [["web"], "bosh"]),
         ((".anchors",), {"a": 1}),
         (("anchors",), [1]),
     ],
 )
 def test_accepted(validator: Draft202012Validator, route: Route, value: Any) -> None:
-    """Files that the Director accepts, or ignores on purpose, are valid."""
+    """Files that the Director and the CPI accept, or ignore on purpose, are valid."""
     assert marked(validator, changed(CONFIG, route, value)) == []
 
 

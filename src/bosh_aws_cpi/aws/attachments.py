@@ -20,6 +20,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
 )
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Volume
 
@@ -45,7 +46,7 @@ class NameTaken(Exception):
     """EC2 says that the instance already uses the device name, or each one to try."""
 
 
-def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str]) -> str:
+def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str], **more: int) -> str:
     """AttachVolume under the first name that EC2 accepts.
 
     A name may be in use although DescribeInstances does not show it: for some seconds after a detachment,
@@ -53,6 +54,7 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
 
     Args:
         device_names: The names to try, in this order.
+        more: AttachVolume's other arguments.
 
     Returns:
         The device name of the attachment.
@@ -65,13 +67,13 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
     """
     for name in device_names:
         try:
-            return _attach_as(client, disk_cid, vm_cid, name)
+            return _attach_as(client, disk_cid, vm_cid, name, more)
         except NameTaken:
             logger.info("Instance '%s' already uses device name %s: trying the next one", vm_cid, name)
     raise NameTaken
 
 
-def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str) -> str:
+def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str, more: Json) -> str:
     """AttachVolume, retried while the VM is not ready or another VM is releasing the volume.
 
     AttachVolume takes no client token. When EC2 answers that the volume or the name is in use, an earlier
@@ -85,7 +87,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
     def call() -> str:
         try:
-            client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name)
+            client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name, **more)
         except client.exceptions.ClientError as error:
             is_name_taken = says_name_taken(error)
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.errors import code_of, is_shortage, is_transient
+from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY, code_of, is_shortage, is_subnet_full, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.jsontext import Json
 
@@ -14,13 +14,11 @@ _WOULD_SUCCEED = "DryRunOperation"
 
 
 def may_depend_on_tags(refusal: str) -> bool:
-    """Whether a policy may have refused a call for its tags: AWS names neither a deny nor an organization.
+    """Whether a policy that allows only certain tags may have refused a call: AWS names no other reason.
 
     Its words are in the IAM user guide, "Troubleshoot access denied error messages".
     """
-    return "not authorized" in refusal and not re.search(
-        "explicit deny|(service|resource) control policy", refusal
-    )
+    return "not authorized" in refusal and not re.search(f"{EXPLICIT_DENY}|control policy", refusal)
 
 
 def refusal(call: Callable[..., object], arguments: Json) -> str:
@@ -38,7 +36,7 @@ def refusal(call: Callable[..., object], arguments: Json) -> str:
     try:
         call(**arguments, DryRun=True)
     except ClientError as error:
-        if code_of(error) == _WOULD_SUCCEED or is_shortage(error):
+        if code_of(error) == _WOULD_SUCCEED or is_shortage(error) or is_subnet_full(error):
             return ""
         if is_transient(error):
             raise

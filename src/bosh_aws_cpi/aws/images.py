@@ -202,6 +202,8 @@ def _image(entry: "ImageTypeDef") -> Image:
         root_device_name=root_name,
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         architecture=entry.get("Architecture", ""),
+        boot_mode=entry.get("BootMode", ""),
+        has_tpm="TpmSupport" in entry,
         block_device_names=[device["DeviceName"] for device in devices],
         snapshot_ids=[disk["SnapshotId"] for disk in disks if disk.get("SnapshotId")],
         is_encrypted=root.get("Encrypted", False),

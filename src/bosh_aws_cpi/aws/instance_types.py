@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 MAX_AGE = 86_400
 """Seconds."""
-_FORMAT = 6
+_FORMAT = 8
 """Part of each file's name; change it when the content of the files changes."""
 _NAMES = InstanceTypeFacts.__annotations__
-_SETS = ("architectures", "lacks")
+_SETS = ("architectures", "boot_modes", "single_cards", "card_interfaces", "lacks")
 _TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 _PAGE_OF_TYPES: Final = 100
@@ -129,6 +129,8 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
     ebs = entry.get("EbsInfo", {})
     store = entry.get("InstanceStorageInfo", {})
     disks = store.get("Disks", [])
+    network = entry.get("NetworkInfo", {})
+    cards = {str(each["NetworkCardIndex"]): each for each in network.get("NetworkCards", [])}
     return InstanceTypeFacts(
         name=entry["InstanceType"],
         ebs_needs_nvme_path=ebs.get("NvmeSupport") == "required",
@@ -136,11 +138,20 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
         ebs_optimized=ebs.get("EbsOptimizedSupport", "default"),
         is_burstable=entry.get("BurstablePerformanceSupported", False),
         max_ebs_attachments=ebs.get("MaximumEbsAttachments", 0),
+        ebs_cards=ebs.get("MaximumEbsCards", 1),
         store_disks=sum(disk["Count"] for disk in disks),
         store_gib=disks[0]["SizeInGB"] if disks else 0,
         store_is_nvme=store.get("NvmeSupport") == "required",
         memory_mib=entry.get("MemoryInfo", {}).get("SizeInMiB", 0),
-        network_cards=entry.get("NetworkInfo", {}).get("MaximumNetworkCards", 0),
+        boot_modes=frozenset(entry.get("SupportedBootModes", [])),
+        lacks_tpm=entry.get("NitroTpmSupport") == "unsupported",
+        network_cards=network.get("MaximumNetworkCards", 0),
+        single_cards=frozenset(
+            index for index, card in cards.items() if card.get("MaximumNetworkInterfaces") == 1
+        ),
+        card_interfaces=frozenset(
+            f"{index} {kind}" for index, card in cards.items() for kind in card.get("InterfaceTypes", [])
+        ),
         lacks=frozenset(_lacking(entry)),
     )
 

@@ -204,6 +204,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         instance_type=entry["InstanceType"],
         availability_zone=entry.get("Placement", {}).get("AvailabilityZone", ""),
         devices={name: volume["VolumeId"] for name, volume in volumes.items()},
+        ebs_cards=[volume.get("EbsCardIndex", 0) for volume in volumes.values()],
         leaving=frozenset(
             volume["VolumeId"]
             for volume in volumes.values()
@@ -212,7 +213,9 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         outliving=frozenset(
             volume["VolumeId"] for volume in volumes.values() if not volume.get("DeleteOnTermination")
         ),
-        nics=sorted(map(network_interfaces.from_entry, attached), key=lambda nic: nic.device_index),
+        nics=sorted(
+            map(network_interfaces.from_entry, attached), key=lambda nic: (nic.card_index, nic.device_index)
+        ),
         vpc_id=entry.get("VpcId") or None,
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         client_token=entry.get("ClientToken"),

@@ -29,8 +29,8 @@ class Resource(Record):
     state: str
     tags: Mapping[str, str]
     created: datetime | None
-    """When it was created, for a subnet by its tag; None if EC2 does not report it: interfaces, placement
-    groups."""
+    """When it was created, for a subnet by its tag; when a snapshot, which may be written for hours, was
+    completed. None if EC2 does not report it: interfaces, placement groups."""
     size_gib: int = 0
     type: str = ""
     """The type of a volume or an instance; the strategy of a placement group."""
@@ -89,7 +89,8 @@ def _list(client: "EC2Client", kind: Kind, **more: Any) -> list[Resource]:  # no
 def _resource(kind: Kind, id_key: str, entry: Any) -> Resource:  # noqa: ANN401 - one of the SDK's typed dicts
     state = entry.get("State") or entry["Status"]
     tags = tags_of(entry, "TagSet" if kind == "interface" else "Tags")
-    created = entry.get("CreateTime") or entry.get("StartTime") or entry.get("LaunchTime")
+    times = ("CreateTime", "CompletionTime", "StartTime", "LaunchTime")
+    created = next((entry[name] for name in times if entry.get(name)), None)
     devices = (device.get("Ebs", {}) for device in entry.get("BlockDeviceMappings", []))
     return Resource(
         kind,

@@ -28,7 +28,7 @@ _GROUP_UNKNOWN: Final = frozenset({"TargetGroupNotFound"})
 _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
 _NO_GROUP: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
 """The latter for an ARN of another account or region: hashicorp/terraform issue 18060."""
-_RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f:.]*:[0-9a-f:.]*)", re.ASCII)
+_RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f.]*:[0-9a-f:.]*)", re.ASCII)
 """A tag that records a target, and nothing else: messages contain both parts in a shell command."""
 
 

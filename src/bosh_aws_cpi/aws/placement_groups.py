@@ -24,7 +24,7 @@ class PlacementGroup(Record):
     """A placement group as EC2 shows it.
 
     Attributes:
-        strategy: "cluster", "partition" or "spread".
+        strategy: EC2's, such as "partition" or "spread".
         partitions: The number of its partitions; 0 if it has none, or EC2 did not say.
     """
 

@@ -62,12 +62,12 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
 def find(client: "EC2Client", snapshot_id: str) -> Json | None:
     """DescribeSnapshots' entry of a snapshot; None if EC2 does not know it, or the account may not use it."""
     try:
-        answer = client.describe_snapshots(SnapshotIds=[snapshot_id])
+        answer: Any = client.describe_snapshots(SnapshotIds=[snapshot_id])
     except client.exceptions.ClientError as error:
         if not _is_missing(error):
             raise
         return None
-    return next((dict(each) for each in answer["Snapshots"] if each.get("SnapshotId") == snapshot_id), None)
+    return next((each for each in answer["Snapshots"] if each.get("SnapshotId") == snapshot_id), None)
 
 
 def keys(client: "EC2Client", snapshot_ids: Sequence[str]) -> list[str]:
@@ -144,7 +144,8 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
                 raise timing.NotYet(str(error)) from error
         return True
 
-    return timing.until(timing.SNAPSHOT_RELEASED, f"snapshot '{snapshot_id}' to be released", attempt)
+    what = f"snapshot '{snapshot_id}' to be released"
+    return timing.until(timing.SNAPSHOT_RELEASED, what, attempt, is_repeatable=False)
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:

@@ -1,7 +1,6 @@
 """EBS volumes: create, find, copy, modify, delete."""
 
 import re
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
@@ -26,7 +25,7 @@ from bosh_aws_cpi.tag_names import DISK_METADATA
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import VolumeResponseTypeDef, VolumeTypeDef
+    from mypy_boto3_ec2.type_defs import VolumeTypeDef
 
 
 GOING = frozenset({"deleting", "deleted"})
@@ -67,15 +66,12 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
     Raises:
         NotCreated: The client token belongs to another call with other arguments.
     """
-    return create_marked(client, mark, lambda: client.create_volume(**arguments))
-
-
-def create_marked(
-    client: "EC2Client", mark: tuple[str, str], request: Callable[[], "VolumeTypeDef | VolumeResponseTypeDef"]
-) -> str:
-    """Make a request, with a client token, that creates a volume and returns it; see `create`."""
     try:
-        return create_once("the volume", lambda: request()["VolumeId"], lambda: find_marked(client, mark))
+        return create_once(
+            "the volume",
+            lambda: client.create_volume(**arguments)["VolumeId"],
+            lambda: find_marked(client, mark),
+        )
     except client.exceptions.ClientError as error:
         if has_code(error, TOKEN_SPENT):
             raise NotCreated(described(error)) from error
@@ -129,10 +125,13 @@ def _is_of_another_call(volume: Volume) -> bool:
     return is_used(volume) or not is_recent(volume.created)
 
 
-def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool = False) -> None:
+def wait_until_available(
+    client: "EC2Client", disk_cid: str, seen: set[str] | None = None, *, is_shared: bool = False
+) -> None:
     """Wait for a new volume to be usable.
 
     Args:
+        seen: Gets the volume's id, as soon as EC2 shows it.
         is_shared: Whether another call may have the same client token.
 
     Raises:
@@ -149,6 +148,8 @@ def wait_until_available(client: "EC2Client", disk_cid: str, *, is_shared: bool 
                 raise _not_created(disk_cid, "gone") from error
             raise timing.NotYet("not visible yet") from None
         window.was_seen = True
+        if seen is not None:
+            seen.add(disk_cid)
         if volume.state in _FAILED:
             raise _not_created(disk_cid, f"in state {volume.state}")
         if is_shared and _is_of_another_call(volume):
@@ -211,8 +212,17 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
     timing.until(timing.VOLUME_DELETED, f"volume '{disk_cid}' to be deleted", probe)
 
 
-def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.VOLUME_RELEASED) -> None:
+def discard(
+    client: "EC2Client",
+    disk_cid: str,
+    patience: timing.Policy = timing.VOLUME_RELEASED,
+    *,
+    was_seen: bool = False,
+) -> None:
     """Discard a volume that was just created; ``patience`` says how long to retry while it is in use.
+
+    Args:
+        was_seen: Whether EC2 has shown it: then one that EC2 does not know is gone.
 
     Raises:
         CloudError: The deletion is not certain.
@@ -222,12 +232,15 @@ def discard(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing
         f"volume '{disk_cid}'",
         lambda error: isinstance(error, DiskNotFound),
         lambda: delete(client, disk_cid, patience),
+        timing.AT_ONCE if was_seen else timing.VISIBLE,
     )
     wait_until_deleted(client, disk_cid)
 
 
-def discard_shared(client: "EC2Client", disk_cid: str) -> None:
+def discard_shared(client: "EC2Client", disk_cid: str, *, was_seen: bool = False) -> None:
     """Discard a volume that was just created, unless it belongs to another call with the same client token.
+
+    ``was_seen`` is as in `discard`.
 
     Raises:
         CloudError: The deletion is not certain.
@@ -235,7 +248,8 @@ def discard_shared(client: "EC2Client", disk_cid: str) -> None:
     seen = looked_up(f"volume '{disk_cid}'", lambda: find(client, disk_cid))
     try:
         if seen is None or not _is_of_another_call(seen):
-            discard(client, disk_cid, timing.AT_ONCE)  # the other call may begin to use it now
+            # The other call may begin to use it now.
+            discard(client, disk_cid, timing.AT_ONCE, was_seen=was_seen)
             return
     except client.exceptions.ClientError as error:
         if not has_code(error, VOLUME_IN_USE):
@@ -277,11 +291,12 @@ def copy(client: "EC2Client", source_cid: str, arguments: Json, mark: tuple[str,
 
     Raises:
         DiskNotFound: EC2 does not know the volume.
-        NotCreated: The client token belongs to another call.
     """
     with naming_disk(source_cid):
-        return create_marked(
-            client, mark, lambda: client.copy_volumes(SourceVolumeId=source_cid, **arguments)["Volumes"][0]
+        return create_once(
+            "the copy",
+            lambda: client.copy_volumes(SourceVolumeId=source_cid, **arguments)["Volumes"][0]["VolumeId"],
+            lambda: find_marked(client, mark),
         )
 
 

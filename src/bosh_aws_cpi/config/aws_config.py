@@ -200,8 +200,8 @@ class AwsConfig(Section, path="aws"):
     )
     kms_key_arn = Key(
         values.string,
-        "KMS key for encryption. Default: the account's default key for EBS. A resource's own property "
-        "takes precedence.",
+        "KMS key for what is encrypted. Default: the account's default key for EBS. A resource's own "
+        "property takes precedence.",
         example="arn:aws:kms:us-east-1:123456789012:key/00000000-0000-0000-0000-000000000000",
     )
     default_root_disk = Key(

@@ -13,9 +13,13 @@ from bosh_aws_cpi.config.aws_config import AwsConfig, Stemcell
 from bosh_aws_cpi.config.values import Key, Section
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
 from bosh_aws_cpi.jsontext import Json, encode, is_integer
-from bosh_aws_cpi.log import LEVELS
+from bosh_aws_cpi.log import LEVELS, nearest
 
 _LONGEST_NAME = 64
+_OF_SECURITY: Final = ("encrypted", "fips", "kms_key_arn", "metadata_options")
+"""Keys of ``aws`` without which disks, VMs or calls are less safe: a mistyped one is an error."""
+_NEAR: Final = 0.7
+"""How near to one of them a mistyped key is."""
 MAX_API_VERSION = 3
 """The newest contract version that `info` announces."""
 
@@ -129,7 +133,8 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
 
     Raises:
         Unknown: ``cloud.properties`` is missing.
-        InvalidCall: A key has a wrong value, or is missing; the message names it.
+        InvalidCall: A key has a wrong value, is missing, or is a mistyped one of security; the message names
+            it.
     """
     properties = cloud_properties(document, path)
     merged = {**values.sub_object(properties, "aws"), **context}
@@ -140,9 +145,13 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
     debug = values.sub_object(properties, "debug")
     registry = values.sub_object(properties, "registry")
     request_id = context.get("request_id")
+    aws = aws_config.parse(merged, environ)
+    for key in sorted(filter(is_name, unknown_keys(document, context))):
+        if near := nearest(key, _OF_SECURITY, _NEAR):
+            raise not_correct(f"configuration parameter aws.{key} is unknown: did you mean aws.{near}?")
     return CpiConfig.read(
         properties,
-        aws=aws_config.parse(merged, environ),
+        aws=aws,
         registry=RegistryConfig.read(registry) if RegistryConfig.endpoint.read(registry) else None,
         debug=Debug.read(debug),
         debug_cpi=DebugCpi.read(values.sub_object(debug, "cpi", "debug:cpi")),

@@ -11,22 +11,26 @@ from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.properties.types import Encryptable
+from bosh_aws_cpi.properties.types import Encryptable, refuse
 
 _ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")
 """Matches AWS's codes and messages about a KMS key, and the remedies for them."""
 
 
-def warn_if_unused(own: Encryptable, encryption: Encryption, path: str = "cloud_properties") -> None:
-    """Log a KMS key that has no effect.
+def check_key(own: Encryptable, encryption: Encryption, path: str = "cloud_properties") -> None:
+    """Refuse an own KMS key that nothing would use, and log a default one.
 
     Args:
-        own: The properties with the key.
+        own: The properties.
         encryption: What applies: the properties' own, with the defaults.
         path: Where the properties stand.
+
+    Raises:
+        CloudError: They have a key, and nothing encrypts.
     """
-    if why := own.unused_key(encryption):
-        logger.warning("Ignored: %s.kms_key_arn, which %s", path, why)
+    refuse(each.replaced(text=f"{path}.{each.text}") for each in own.key_problems(encryption))
+    if encryption.unused_key:
+        logger.warning("Ignored: %s, because encrypted is not true", encryption.unused_key)
 
 
 def with_keys(message: str, keys: Iterable[str]) -> str:

@@ -59,9 +59,10 @@ def planned(
     encryptions = defaults.encryptions(properties.root_disk, own)
     root, ignored, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
     problems += of_root
-    for name, (disk, encryption) in encryptions.items():
-        if why := disk.unused_key(encryption):
-            ignored.append(Problem(f"{name}.kms_key_arn", f"Ignored: {name}.kms_key_arn, which {why}"))
+    for name, (_, encryption) in encryptions.items():
+        if key := encryption.unused_key:
+            text = f"Ignored: {key}, because {name}.encrypted is not true"
+            ignored.append(Problem(key, text, (f"{name}.encrypted",)))
     key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))
     if own.use_root_disk:
         return BlockDevices([root], ephemeral=None, ignored=ignored, key_texts=key_texts), problems

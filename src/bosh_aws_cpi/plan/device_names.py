@@ -1,4 +1,4 @@
-"""Device names for attached disks, and their paths in the guest."""
+"""Device names for attached disks, their EBS card, and their paths in the guest."""
 
 from collections.abc import Iterable
 
@@ -63,6 +63,12 @@ def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ..
     if is_full or instance.virtualization_type != "hvm" or not facts.ebs_needs_nvme_path:
         return ()
     return FURTHER_DISK_NAMES[0 if facts.store_is_nvme else facts.store_disks :]
+
+
+def ebs_card(instance: Instance, facts: InstanceTypeFacts) -> dict[str, int]:
+    """AttachVolume's EBS card, the one with the fewest volumes; nothing for a type that has a single card."""
+    cards = range(facts.ebs_cards)
+    return {"EbsCardIndex": min(cards, key=instance.ebs_cards.count)} if len(cards) > 1 else {}
 
 
 def guest_paths(device_name: str, disk_cid: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The configuration's defaults for disks, key by key under the properties of a VM or of a disk."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -7,7 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, gib
 from bosh_aws_cpi.plan import ebs
-from bosh_aws_cpi.properties.types import Encryptable, parsed, refuse
+from bosh_aws_cpi.properties.types import Encryptable, Problem, parsed, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
@@ -98,6 +99,12 @@ class DiskDefaults(Record):
         if not (ephemeral_disk.use_root_disk or ephemeral_disk.use_instance_storage):
             found["ephemeral_disk"] = (ephemeral_disk, self.ephemeral_encryption(ephemeral_disk))
         return found
+
+    def key_problems(self, root_disk: RootDisk, ephemeral_disk: EphemeralDisk) -> Iterator[Problem]:
+        """The problems of a VM's own KMS keys."""
+        for name, (own, encryption) in self.encryptions(root_disk, ephemeral_disk).items():
+            for each in own.key_problems(encryption):
+                yield Problem(f"{name}.{each.key}", f"cloud_properties.{name}.{each.text}")
 
 
 def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:

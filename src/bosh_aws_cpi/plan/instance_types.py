@@ -1,6 +1,7 @@
 """Facts about instance types without a call to EC2."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
@@ -47,6 +48,7 @@ def tabled_facts(name: str) -> InstanceTypeFacts | None:
         store_gib=row[5],
         store_is_nvme=row[6],
         max_ebs_attachments=row[7],
+        ebs_cards=row[8],
     )
 
 
@@ -88,14 +90,23 @@ def check_common_architecture(types: Iterable[InstanceTypeFacts]) -> None:
             )
 
 
-def check_architecture(image: Image, facts: InstanceTypeFacts) -> None:
-    """Check that a type can run an AMI; if an architecture is unknown, EC2 checks it.
+_STRICT_MODES: Final = frozenset({"legacy-bios", "uefi"})
+"""The boot modes of AMIs that not every type has; "uefi-preferred" is for both kinds."""
+
+
+def check_image(image: Image, facts: InstanceTypeFacts) -> None:
+    """Check that a type can run an AMI; what is not known of either, EC2 checks.
 
     Raises:
-        CloudError: The AMI is for another architecture.
+        CloudError: It can't (EC2 user guide, "Boot modes" and "Requirements for using NitroTPM").
     """
+    what, theirs = "", facts.architectures
     if facts.architectures and image.architecture and image.architecture not in facts.architectures:
-        raise CloudError(
-            f"AMI '{image.ami_id}' is for {image.architecture}, but instance type '{facts.name}' runs "
-            f"{' and '.join(sorted(facts.architectures))}: use a matching type or stemcell"
-        )
+        what = f"is for {image.architecture}, but instance type '{facts.name}' runs"
+    elif facts.boot_modes and image.boot_mode in _STRICT_MODES - facts.boot_modes:
+        what, theirs = f"boots by {image.boot_mode}, but instance type '{facts.name}' by", facts.boot_modes
+    elif image.has_tpm and facts.lacks_tpm:
+        what, theirs = f"has a NitroTPM, but instance type '{facts.name}'", frozenset({"none"})
+    if what:
+        remedy = "use a matching type or stemcell"
+        raise CloudError(f"AMI '{image.ami_id}' {what} {' and '.join(sorted(theirs))}: {remedy}")

@@ -101,3 +101,15 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
         )
         key = f"networks.{last.networks[0]}.cloud_properties.network_card_index"
         yield Problem(*TYPES[:1], text, (*TYPES[1:], key))
+    for plan in plans:
+        card, kind = plan.card_index, plan.options.get("InterfaceType", "interface")
+        taken = [each.split()[1] for each in facts.card_interfaces if each.startswith(f"{card} ")]
+        if taken and kind not in taken:
+            text = (
+                f"interface_type {kind} of network '{plan.networks[0]}' requested on network card {card} of "
+                f"instance type '{facts.name}', which takes {' or '.join(sorted(taken))}: use another "
+                "network_card_index, or other types (including fallbacks)"
+            )
+            path = f"networks.{plan.networks[0]}.cloud_properties"
+            keys = (f"{path}.interface_type", f"{path}.network_card_index")
+            yield Problem(*TYPES[:1], text, (*TYPES[1:], *keys))

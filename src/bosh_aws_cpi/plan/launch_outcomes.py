@@ -161,8 +161,19 @@ def next_step(outcome: Outcome, option: LaunchOption, *, has_others: bool, relau
     return "fail" if rule.otherwise == "relaunch" and not relaunches else rule.otherwise
 
 
-def failure(refusals: Sequence[tuple[LaunchOption, Outcome]]) -> BoshError:
-    """The error if EC2 has refused all launch options; after one refusal, its own."""
+def failure(refusals: Sequence[tuple[LaunchOption, Outcome]], limits: str = "") -> BoshError:
+    """The error if EC2 has refused all launch options; after one refusal, its own.
+
+    Args:
+        limits: What keeps the VM from other capacity, as sentences; it does not matter for quotas.
+    """
+    error = _failure(refusals)
+    if any(outcome.rule is NO_CAPACITY and outcome.error.ok_to_retry for _, outcome in refusals):
+        error.message += limits
+    return error
+
+
+def _failure(refusals: Sequence[tuple[LaunchOption, Outcome]]) -> BoshError:
     option, outcome = refusals[-1]
     if len(refusals) > 1:
         is_retriable = any(each.error.ok_to_retry for _, each in refusals)

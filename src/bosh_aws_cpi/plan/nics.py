@@ -1,7 +1,7 @@
 """Plans a VM's network interfaces for its networks."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from itertools import combinations
 
@@ -138,14 +138,9 @@ def _what(network: Network) -> str:
 
 
 def _positions(plans: Sequence[NicPlan]) -> list[tuple[int, int]]:
-    """The device index and the network card of each interface.
-
-    Each card has device indexes of its own. On other cards than the first, an interface with an address has
-    device index 1 (user guide, "Maximize network bandwidth on Amazon EC2 instances with multiple network
-    cards"; eksctl-io/eksctl issue 7520).
-    """
+    """The position of each interface among those of its network card, and the card."""
     cards = [plan.card_index for plan in plans]
-    return [(cards[:index].count(card) + (card > 0), card) for index, card in enumerate(cards)]
+    return [(cards[:index].count(card), card) for index, card in enumerate(cards)]
 
 
 def are_created_first(networks: Mapping[str, Network]) -> bool:
@@ -313,15 +308,31 @@ def inline_specification(plan: NicPlan, group_ids: Sequence[str], *, is_public: 
     }
 
 
-def attached_specifications(plans: Sequence[NicPlan], nic_ids: Sequence[str]) -> list[Json]:
-    """RunInstances' specifications of existing interfaces, one for each plan."""
+def attached_specifications(
+    plans: Sequence[NicPlan], nic_ids: Sequence[str], single_cards: Collection[str]
+) -> list[Json]:
+    """RunInstances' specifications of existing interfaces, one for each plan.
+
+    Each network card has device indexes of its own. On other cards than the first, an interface with an
+    address has device index 1 (user guide, "Maximize network bandwidth on Amazon EC2 instances with multiple
+    network cards"; eksctl-io/eksctl issue 7520), but 0 on a card that takes only one (aws/aws-parallelcluster
+    pull requests 6089 and 6930). If several cards are used, card 0 is named, too: EC2 has counted the device
+    indexes of all cards together when it was left out (cilium/cilium pull request 42512).
+
+    Args:
+        plans: The interfaces.
+        nic_ids: Their ids.
+        single_cards: See `InstanceTypeFacts`.
+    """
+    uses_several = any(plan.card_index for plan in plans)
     return [
         {
-            "DeviceIndex": device_index,
+            "DeviceIndex": position + int(card > 0 and str(card) not in single_cards),
             "NetworkInterfaceId": nic_id,
+            **({"NetworkCardIndex": card} if uses_several else {}),
             **{name: value for name, value in plan.options.items() if name in _OF_ATTACHMENTS},
         }
-        for plan, nic_id, (device_index, _) in zip(plans, nic_ids, _positions(plans), strict=True)
+        for plan, nic_id, (position, card) in zip(plans, nic_ids, _positions(plans), strict=True)
     ]
 
 

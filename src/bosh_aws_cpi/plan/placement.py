@@ -1,6 +1,7 @@
 """The availability zone of a VM, and whether its subnets, their fallbacks and its disks agree on it."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import NicPlan, Subnet, Volume
@@ -38,6 +39,20 @@ def one_vpc(subnets: Sequence[Subnet]) -> str:
             f"{where}: give each of the VM's networks a subnet of the same VPC"
         )
     return found[0]
+
+
+SETTINGS_BY_IPV4: Final = (
+    "a stemcell's agent reads its settings only from http://169.254.169.254, for which it needs the "
+    "link-local IPv4 address that EC2's DHCP offers"
+)
+"""Why an agent may get no settings in an IPv6-only subnet (docs/aws-assumptions.md, `ipv6-only-metadata`)."""
+
+
+def without_ipv4(subnet: Subnet) -> str:
+    """Why the agent of a VM in this subnet may get no settings; empty for subnets with IPv4."""
+    return (
+        "" if "IPv4" in subnet.families else f"subnet '{subnet.subnet_id}' is IPv6-only: {SETTINGS_BY_IPV4}"
+    )
 
 
 def zone_problems(

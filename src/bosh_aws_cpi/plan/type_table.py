@@ -16,13 +16,13 @@ FILE: Final = f"{__file__.rpartition('/')[0]}/instance_types.jsonl.gz"
 _GZIP: Final = 31
 """What zlib calls a gzip file with the largest window. The module gzip costs more to load than the table."""
 
-Row = tuple[str, bool, str, bool, int, int, bool, int]
+Row = tuple[str, bool, str, bool, int, int, bool, int, int]
 """A type's architectures; whether a guest sees EBS volumes under NVMe names; whether EBS optimisation is on
 by default, on request or never; whether it is burstable; the number of instance-store disks, the size of the
-first in GiB, and whether they are NVMe; the maximum number of EBS volumes."""
+first in GiB, and whether they are NVMe; the maximum number of EBS volumes; the number of EBS cards."""
 
 
-_NAMES, _VCPUS, _MEMORY_MIB = 0, 9, 10
+_NAMES, _VCPUS, _MEMORY_MIB = 0, 10, 11
 """The columns beside those of `Row`."""
 
 
@@ -60,7 +60,8 @@ def facts(name: str) -> Row | None:
         # A part of a name has been found, too, as has "m5.large m5a.large".
         if name in row[_NAMES].split():
             return tuple(row[_NAMES + 1 : _VCPUS])
-    return UNLISTED_TYPES.get(name)
+    unlisted = UNLISTED_TYPES.get(name)
+    return unlisted and (*unlisted, 1)
 
 
 def sizes(family: str) -> list[tuple[str, int, int, str]]:
@@ -77,9 +78,10 @@ def sizes(family: str) -> list[tuple[str, int, int, str]]:
     ]
 
 
-# The rows have the form of the generated table. An unknown architecture is "", an unknown number of volumes
-# is 0. No source describes cc1.4xlarge, m9g.metal-24xl, m9gd.metal-24xl and u7ib-12tb.224xlarge.
-UNLISTED_TYPES: Final[Mapping[str, Row]] = {
+# The rows have the form of the generated table, without EBS cards. An unknown architecture is "", an unknown
+# number of volumes is 0. No source describes cc1.4xlarge, m9g.metal-24xl, m9gd.metal-24xl and
+# u7ib-12tb.224xlarge.
+UNLISTED_TYPES: Final[Mapping[str, tuple[str, bool, str, bool, int, int, bool, int]]] = {
     # moto 5.2.3 was the last to have them.
     "g4ad.16xlarge": ("x86_64", True, "default", False, 2, 1200, True, 21),
     "g4ad.2xlarge": ("x86_64", True, "default", False, 1, 300, True, 25),

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from bosh_aws_cpi.properties.types import Cidr, Problem, Properties, Truth
+from bosh_aws_cpi.properties.types import WHOLE, Cidr, Groups, Problem, Properties, Truth
 
 _LENGTHS: Final = range(16, 29)
 """The prefix lengths that EC2 allows for a subnet (EC2 API reference, CreateSubnet)."""
@@ -27,7 +27,7 @@ class ManagedNetworkProperties(Properties):
     """Give the subnet a free /64 of the VPC's IPv6 ranges, too."""
     auto_assign_public_ip: Truth = False
     """Set the subnet to assign public addresses. VMs of this CPI follow their own `auto_assign_public_ip`."""
-    security_groups: tuple[str, ...] = ()
+    security_groups: Groups = ()
     """[Names or ids](#security-groups) for the VMs in this network."""
     tags: Any = None
     """Hash. The CPI sets these tags when it creates the subnet."""
@@ -40,7 +40,7 @@ class ManagedNetwork(Properties):
     """Must be `manual`."""
     range: Cidr | None = None
     """IPv4 range of the subnet, `/16` to `/28`, in a range of the VPC. Default: a free one."""
-    netmask_bits: Annotated[int, Field(strict=True)] | None = None
+    netmask_bits: Annotated[int, Field(strict=True), WHOLE] | None = None
     """Size of the free range that the CPI chooses if there is no `range`, `16` to `28`. Default: `24`."""
     gateway: str | None = None
     """Must be the second address of the subnet, where AWS's router is. Default: the second address."""

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
-from bosh_aws_cpi.properties.types import Problem, Properties, SentWhole, Text, Truth, parsed
+from bosh_aws_cpi.properties.types import WHOLE, Groups, Problem, Properties, SentWhole, Text, Truth, parsed
 
 DELEGATED_LENGTHS: Final = {4: 28, 6: 80}
 """The one length of prefix that EC2 delegates to an interface, by version of IP."""
@@ -30,11 +30,11 @@ class ConnectionTracking(SentWhole):
     The ranges are those of EC2's API model, ConnectionTrackingSpecificationRequest.
     """
 
-    tcp_established_timeout: Annotated[int, Field(strict=True, ge=60, le=432_000)] | None = None
+    tcp_established_timeout: Annotated[int, Field(strict=True, ge=60, le=432_000), WHOLE] | None = None
     """Seconds for an established TCP connection, 60 to 432000. Default: EC2's for the instance type."""
-    udp_stream_timeout: Annotated[int, Field(strict=True, ge=60, le=180)] | None = None
+    udp_stream_timeout: Annotated[int, Field(strict=True, ge=60, le=180), WHOLE] | None = None
     """Seconds for UDP with more than one request and response, 60 to 180. Default: EC2's, `180`."""
-    udp_timeout: Annotated[int, Field(strict=True, ge=30, le=60)] | None = None
+    udp_timeout: Annotated[int, Field(strict=True, ge=30, le=60), WHOLE] | None = None
     """Seconds for other UDP, 30 to 60. Default: EC2's, `30`."""
 
 
@@ -50,11 +50,11 @@ class NetworkCloudProperties(Properties):
     subnet_fallbacks: tuple[str, ...] = ()
     """* Ids of subnets to try, in this order, [if the subnet of a dynamic network is
     full](#when-a-subnet-is-full)."""
-    security_groups: tuple[str, ...] = ()
+    security_groups: Groups = ()
     """[Names or ids](#security-groups)."""
     interface_type: Literal["interface", "efa"] | None = None
     """* `efa`: an [Elastic Fabric Adapter](#elastic-fabric-adapters). Default: EC2's, `interface`."""
-    network_card_index: Annotated[int, Field(strict=True, ge=0)] | None = None
+    network_card_index: Annotated[int, Field(strict=True, ge=0), WHOLE] | None = None
     """* [Network card](#elastic-fabric-adapters) of the interface. Default: EC2's, `0`."""
     ena_express: EnaExpress | None = None
     """* [ENA Express](#ena_express)."""

@@ -1,6 +1,7 @@
 """What all cloud properties share: their types, how they are read, and how errors are reported.
 
-Unknown keys are no error, since manifests carry keys of other versions; they are logged.
+Unknown keys are logged, since manifests carry keys of other versions and other CPIs. They are an error where
+security would get weaker without a word: see `Properties.refuses`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
@@ -27,7 +29,7 @@ from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
 
 _LONGEST_NUMBER: Final = 20
-"""The maximum number of digits of a wrong number that an error shows."""
+"""The maximum number of digits of a number in a text, and of a wrong one that an error shows."""
 _PRICE_FLOOR: Final = Decimal("0.001")
 """A price in dollars; EC2 wants more (API model, SpotMarketOptions, MaxPrice)."""
 
@@ -42,6 +44,18 @@ def _truth(value: object) -> bool:
 def _as_string(value: object) -> object:
     """A number where a string belongs, as YAML makes of an unquoted one."""
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _as_whole(value: object) -> object:
+    """A whole number also as a text, as variables give it, and as a float, as the Ruby release reads it."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) <= _LONGEST_NUMBER:
+        return int(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _flat(value: object) -> list[object]:
+    """One list of what is in lists, or alone, as the Ruby release makes of it."""
+    return [each for entry in value for each in _flat(entry)] if isinstance(value, list) else [value]
 
 
 def _as_cidr(value: object) -> object:
@@ -67,9 +81,17 @@ Route = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Text = Annotated[str, BeforeValidator(_as_string), WithJsonSchema({"type": ["string", "number"]})]
-Mib = Annotated[int, Field(strict=True, gt=0)]
-Count = Annotated[int, Field(strict=True, gt=0)]
-InitializationRate = Annotated[int, Field(strict=True, ge=100, le=300)]
+Groups = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_flat),
+    WithJsonSchema({"type": ["array", "string"], "items": {"type": ["string", "array"]}}),
+]
+"""The security groups of a network."""
+WHOLE: Final = BeforeValidator(_as_whole)
+"""What all whole numbers have; it stands behind their limits, so that the JSON Schema has these."""
+Mib = Annotated[int, Field(strict=True, gt=0), WHOLE]
+Count = Annotated[int, Field(strict=True, gt=0), WHOLE]
+InitializationRate = Annotated[int, Field(strict=True, ge=100, le=300), WHOLE]
 """MiB/s; the range is that of EC2's API reference, EbsBlockDevice."""
 Cidr = Annotated[str, BeforeValidator(_as_cidr)]
 Price = Annotated[
@@ -100,8 +122,10 @@ _BOUNDS: Final = {
     "less_than_equal": ("le", "at most"),
 }
 """Pydantic's errors for numbers beyond a limit: where the limit is in the error, and its word."""
-_NULL_COUNTS = frozenset({"encrypted", "kms_key_arn"})
-"""Properties for which null is a value: no encryption, no key, whatever the defaults say."""
+_OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
+"""For these null is a value, too: no encryption, no key, whatever the defaults say."""
+UNKNOWN: Final = "is unknown"
+"""What is said first of an unknown key that is refused."""
 
 
 class Problem(Record):
@@ -203,10 +227,36 @@ class Properties(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_nulls(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
+    def _given(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
+        """The properties that are not null."""
         if not isinstance(values, dict):
             return values
-        return {key: value for key, value in values.items() if value is not None or key in _NULL_COUNTS}
+        given = {key: value for key, value in values.items() if value is not None or key in _OF_ENCRYPTION}
+        unknown = (key for key in given if key not in cls.model_fields and isinstance(key, str))
+        if refused := [key for key in unknown if cls.refuses(key)]:
+            raise ValidationError.from_exception_data(
+                cls.__name__, [{"type": cls._unknown(key), "loc": (key,), "input": None} for key in refused]
+            )
+        return given
+
+    @classmethod
+    def refuses(cls, key: str) -> bool:
+        """Whether an unknown key is an error: by default, if it is like one of encryption."""
+        return cls.nearest(key).rpartition(".")[2] in _OF_ENCRYPTION
+
+    @classmethod
+    def nearest(cls, key: str) -> str:
+        """The known name that is nearest to an unknown key; empty if none is near.
+
+        A key that belongs in a hash is known there: "cpu_options.core_count".
+        """
+        return " or ".join(cls._hashes_with(key)) or nearest(key, cls.model_fields)
+
+    @classmethod
+    def _unknown(cls, key: str) -> PydanticCustomError:
+        near = cls.nearest(key)
+        remedy = f"did you mean {near}?" if near else "remove it"
+        return PydanticCustomError(HASH_RULE, f"{UNKNOWN}: {remedy}")
 
     @classmethod
     def alternatives(cls) -> tuple[str, ...]:
@@ -224,15 +274,10 @@ class Properties(BaseModel):
             yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {', '.join(names)}")
 
     def unknown(self) -> "Iterator[tuple[Route, str]]":
-        """What leads to each unknown key, and the nearest known name; empty if none is near.
-
-        A key that belongs in a hash is known there: "cpu_options.core_count".
-        """
-        known = list(type(self).model_fields)
+        """What leads to each unknown key, and the nearest known name; empty if none is near."""
         for key in self.model_extra or {}:
-            within = " or ".join(self._hashes_with(key))
-            yield (key,), within or nearest(key, known)
-        for name in known:
+            yield (key,), self.nearest(key)
+        for name in type(self).model_fields:
             inner = getattr(self, name)
             entries: list[tuple[Route, Any]] = [((name,), inner)]
             if isinstance(inner, tuple):
@@ -251,7 +296,16 @@ class Properties(BaseModel):
                     yield f"{name}.{key}"
 
 
-class SentWhole(Properties):
+class Closed(Properties):
+    """A hash that decides on security, so that an unknown key, which may be a mistyped one, is an error."""
+
+    @classmethod
+    def refuses(cls, key: str) -> bool:  # noqa: ARG003 - all are
+        """Whether an unknown key is an error: each is."""
+        return True
+
+
+class SentWhole(Closed):
     """A hash that goes to EC2 whole."""
 
     @property
@@ -287,17 +341,23 @@ class Encryptable(Properties):
             self.encrypted if "encrypted" in given else default.encrypted,
             self.kms_key_arn if is_own else default.kms_key_arn,
             f"{path}.kms_key_arn" if is_own else default.key_source,
+            "encrypted" in given or default.is_chosen,
         )
 
-    def unused_key(self, encryption: Encryption) -> str:
-        """Why the properties' own KMS key has no effect, for a sentence that begins with it; "" if it has.
+    def key_problems(self, encryption: Encryption) -> "Iterator[Problem]":
+        """The problem that nothing would use the properties' own KMS key; the text begins with its name.
+
+        EC2 refuses it, too: "The parameter KmsKeyId requires the parameter Encrypted to be set".
 
         Args:
             encryption: What applies: the properties' own, with the defaults.
         """
-        if not self.kms_key_arn or encryption.encrypted:
-            return ""
-        return "has no effect, because encrypted is not true: EBS uses another key, or does not encrypt"
+        if self.kms_key_arn and not encryption.encrypted:
+            text = (
+                "kms_key_arn needs encrypted: true, without which EBS does not use the key. Set encrypted to "
+                "true, or remove kms_key_arn"
+            )
+            yield Problem("kms_key_arn", text)
 
 
 _Parsed = TypeVar("_Parsed", bound=Properties)

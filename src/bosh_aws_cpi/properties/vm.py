@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import (
     HASH_RULE,
+    WHOLE,
     Cidr,
     Count,
     Price,
@@ -33,7 +34,7 @@ def _is_arn(value: str) -> str:
 
 
 TargetGroupArn = Annotated[str, AfterValidator(_is_arn), WithJsonSchema({"type": "string", "pattern": _ARN})]
-Port = Annotated[int, Field(strict=True, ge=1, le=65_535)]
+Port = Annotated[int, Field(strict=True, ge=1, le=65_535), WHOLE]
 
 
 class TargetGroup(Properties):
@@ -202,13 +203,18 @@ class MetadataOptions(SentWhole):
         """Read and check the options, a VM's own over the defaults.
 
         Returns:
-            Those that are given and known.
+            Those that are given.
 
         Raises:
-            CloudError: One has the wrong type.
+            CloudError: One has the wrong type, or is unknown.
         """
-        options = parsed(cls, {**cls.renamed(defaults), **cls.renamed(own)}, "metadata_options")
-        return options.model_dump(include=set(cls.model_fields), exclude_none=True)
+        own = cls.renamed(own)
+        general = parsed(cls, cls.renamed(defaults), "aws.metadata_options")
+        special = parsed(cls, own, "cloud_properties.metadata_options")
+        return {
+            **general.model_dump(exclude={*own}, exclude_none=True),  # also of what is null in its own
+            **special.model_dump(exclude_none=True),
+        }
 
     @staticmethod
     def renamed(values: Json) -> Json:

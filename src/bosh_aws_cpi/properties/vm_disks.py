@@ -1,9 +1,9 @@
 """The disks that come and go with a VM, in create_vm's cloud properties."""
 
-from bosh_aws_cpi.properties.types import Count, Encryptable, InitializationRate, Mib, Truth
+from bosh_aws_cpi.properties.types import Closed, Count, Encryptable, InitializationRate, Mib, Truth
 
 
-class RootDisk(Encryptable):
+class RootDisk(Encryptable, Closed):
     """``root_disk``: the volume that the stemcell boots from. No default encrypts it."""
 
     size: Mib | None = None
@@ -24,7 +24,7 @@ class RootDisk(Encryptable):
     """* KMS key; without one, the account's default key for EBS. `aws.kms_key_arn` has no effect on it."""
 
 
-class EphemeralDisk(Encryptable):
+class EphemeralDisk(Encryptable, Closed):
     """``ephemeral_disk``: the volume that lives as long as the VM."""
 
     size: Mib | None = None

@@ -7,9 +7,9 @@ from errno import ENOMEM
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi import interrupts, jsontext
-from bosh_aws_cpi.errors import BoshError, CloudError, Unknown
+from bosh_aws_cpi.errors import BoshError, CloudError, NotSupported, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
-from bosh_aws_cpi.log import logger, redact, set_request_id
+from bosh_aws_cpi.log import IN_RESPONSE, logger, printable, redact, set_request_id, shortened
 from bosh_aws_cpi.rpc import methods, request
 from bosh_aws_cpi.rpc.request import Request
 
@@ -128,9 +128,9 @@ def _ended_by(interruption: Interrupted) -> CloudError:
 def _rescued(typed: BoshError, error: BaseException) -> str:
     """The error and its backtrace, innermost frame last, without the source lines that a traceback prints.
 
-    Only the first line of each cause is included: if the SDK can't parse an answer, the other lines quote it.
+    Only the first line of each cause is included: the others may quote a whole document.
     """
-    return f"Rescued {typed.wire_type}: {typed.message}. backtrace: {'; '.join(_frames(error))}"
+    return f"Rescued {typed.wire_type}: {_shown(typed.message)}. backtrace: {'; '.join(_frames(error))}"
 
 
 def _frames(error: BaseException) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _frames(error: BaseException) -> Iterator[str]:
     if (cause := _cause(error)) is not None:
         text = redact(str(cause))  # first: a secret may have several lines
         first_line = next(iter(text.splitlines()), "")
-        yield f"caused by {type(cause).__name__}: {first_line}"
+        yield f"caused by {type(cause).__name__}: {_shown(first_line)}"
         yield from _frames(cause)
 
 
@@ -151,12 +151,18 @@ def _cause(error: BaseException) -> BaseException | None:
 
 
 def _error_response(error: BoshError, log: str) -> bytes:
-    logger.error("%s: %s", error.wire_type, error.message)
+    is_expected = isinstance(error, NotSupported)  # the caller falls back to another method
+    (logger.info if is_expected else logger.error)("%s: %s", error.wire_type, error.message)
     if log:
         logger.debug("%s", log)
-    described = {"type": error.wire_type, "message": redact(error.message), "ok_to_retry": error.ok_to_retry}
+    described = {"type": error.wire_type, "message": _shown(error.message), "ok_to_retry": error.ok_to_retry}
     # The log ends with a newline, because the Director appends it unchanged to the task's log.
     return _encoded({"result": None, "error": described, "log": f"{redact(log)}\n" if log else ""})
+
+
+def _shown(text: str) -> str:
+    """A text that may quote AWS or the request, for people: redacted, on one line, and of limited length."""
+    return printable(shortened(redact(text), IN_RESPONSE))
 
 
 def _encoded(document: dict[str, Any]) -> bytes:

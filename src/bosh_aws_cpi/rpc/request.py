@@ -49,7 +49,9 @@ def check(document: dict[str, Any]) -> Request:
         raise InvalidCall("Arguments must be an Array")
     api_version = _api_version(document)
     context = document.get("context")
-    if not isinstance(context, dict) or not isinstance(context.get("director_uuid"), str):
+    if not (
+        isinstance(context, dict) and isinstance(director := context.get("director_uuid"), str) and director
+    ):
         raise InvalidCall("Request should include context with director uuid")
     return Request(method, arguments, context, api_version)
 

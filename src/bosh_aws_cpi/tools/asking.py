@@ -3,17 +3,16 @@
 AWS may refuse a call, refuse the keys, throttle, or not answer; or something else than AWS may answer.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from difflib import get_close_matches
 from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.data import loader
 from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, THROTTLED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code
+from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code, permission
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.aws.sdk.unanswered import NO_KEYS, OUT_OF_REACH, endpoint, is_error_of_aws, reason, strange
 from bosh_aws_cpi.call_statistics import CallStatistics
@@ -23,7 +22,6 @@ from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Answer = TypeVar("Answer")
-Mapped = TypeVar("Mapped", bound=Mapping[str, Any])
 RETRIES: Final = 1
 """So few that an unreachable service costs little time; throttled calls have a limit of their own."""
 _READS: Final = ("Describe", "Get", "List", "Assume")
@@ -173,8 +171,7 @@ class Asker:
         """Leave out what got no answer, or the whole service from now on."""
         error, said = failed.error, described(failed.error)
         if has_code(error, UNAUTHORIZED):
-            call, operation = call_of(error), getattr(error, "operation_name", "")
-            self.leave_out(f"{what}: {said}", f"Allow {call.action if call is not None else operation}")
+            self.leave_out(f"{what}: {said}", permission(error))
         elif not self._again and has_code(error, THROTTLED):
             self._silent[service] = (f"{service}: throttled: {said}", _LATER)
         elif self._again or not failed.problem:
@@ -206,17 +203,6 @@ def _unknown_region(config: AwsConfig, service: str) -> str:
     near = get_close_matches(config.region, known, n=2)
     remedy = f": did you mean {' or '.join(near)}?" if near else ""
     return f"aws.region '{config.region}' is not a known region, and {service} does not answer{remedy}"
-
-
-def of_aws(answer: Mapped) -> Mapped:
-    """An answer of AWS itself: one without a request id is a proxy's page.
-
-    Raises:
-        ResponseParserError: It is not from AWS.
-    """
-    if "RequestId" not in answer["ResponseMetadata"]:
-        raise ResponseParserError("no request id")
-    return answer
 
 
 def refused_role(config: AwsConfig, error: Exception) -> CloudError | None:

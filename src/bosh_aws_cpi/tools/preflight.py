@@ -27,7 +27,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import redact
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.asking import RETRIES, Asker, NoAnswer, of_aws, other_keys, speaks_of_keys
+from bosh_aws_cpi.tools.asking import RETRIES, Asker, NoAnswer, other_keys, speaks_of_keys
 
 _WIDTH: Final = max(map(len, FEATURES)) + 4
 Result = TypeVar("Result", bound=Mapping[str, Any])
@@ -367,7 +367,7 @@ class _Examination:
         self, service: str, call: Callable[[], Result], permitted: frozenset[str] = frozenset()
     ) -> tuple[Result | None, Verdict]:
         """Call once; return AWS's answer, unless it is an error, and the verdict."""
-        answer = self._asker.attempt(service, lambda: of_aws(call()))
+        answer = self._asker.attempt(service, call)
         if not isinstance(answer, NoAnswer):
             return answer, _ALLOWED
         error, problem = answer.error, answer.problem

@@ -38,6 +38,9 @@ Manifests are written before EC2 chooses the id, so no tag in them can be a mark
 _MARKED: Final[frozenset[Kind]] = frozenset({"interface", "placement group"})
 """The kinds whose age only the mark of an earlier sweep shows."""
 _ENDING: Final = frozenset({"shutting-down", "terminated"})
+_PASSING: Final = _ENDING | {"deleting", "pending"}
+"""What is created or deleted now, of any kind; of volumes only available ones count. EBS ends a pending
+snapshot that nobody writes."""
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
 _DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
 
@@ -133,7 +136,7 @@ class Inventory(Record):
 
     def judge(self, resource: Resource) -> Stray | None:
         """Judge a resource: return it as a stray, or None unless it certainly is one."""
-        if resource.tags.get(DIRECTOR_TAG) != self.director:
+        if resource.tags.get(DIRECTOR_TAG) != self.director or resource.state in _PASSING:
             return None
         verdict = _JUDGES[resource.kind](resource, self)
         since = _first_seen(resource) if resource.kind in _MARKED else resource.created
@@ -265,7 +268,7 @@ def _placement_group(group: Resource, there: Inventory) -> _Verdict:
 
 
 def _instance(instance: Resource, _there: Inventory) -> _Verdict:
-    if instance.state in _ENDING or AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
+    if AGENT_TAG not in instance.tags or VM_METADATA & instance.tags.keys():
         return None
     return "perhaps of an interrupted create_vm", Removal.INSTANCE
 

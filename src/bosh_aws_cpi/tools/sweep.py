@@ -18,7 +18,7 @@ from bosh_aws_cpi.aws import (
     volumes,
 )
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.sdk import clock
+from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
@@ -49,6 +49,7 @@ _PER_GIB: Final = {"gp2": 0.10, "gp3": 0.08, "sc1": 0.015, "st1": 0.045, "standa
 """The list price in us-east-1, in US dollars per GiB and month, of volume types without provisioned IOPS."""
 _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
+_LONGEST_WAIT: Final = max(each.seconds for each in vars(timing).values() if isinstance(each, timing.Policy))
 _LEAVE_NOTHING: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
 _ASK_NOBODY: Final = _LEAVE_NOTHING | {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
 
@@ -216,10 +217,11 @@ def _sweep(given: argparse.Namespace) -> int:
         )
     if (given.disk or given.instance) and not given.delete:
         raise CloudError("--disk and --instance have no effect without --delete: give both")
-    if given.delete and 0 < given.older_than < 1:
+    if given.delete and 0 < given.older_than < _LONGEST_WAIT / 3600:
         raise CloudError(
-            "with --delete, --older-than must be 0, or at least 1, because a retried call reuses resources "
-            "of the last 30 minutes; 0 includes all ages, and is safe only while no other call runs"
+            f"with --delete, --older-than must be 0, or at least {_LONGEST_WAIT / 3600:g}, because a running "
+            "call may wait that long for its resource; 0 includes all ages, and is safe only while no other "
+            "call runs"
         )
     config = load(given.config, {}).aws
     clients = Clients(config, CallStatistics())

@@ -21,6 +21,16 @@ GOOD_NETWORK = {
     "EnaSrdSupported": True,
     "Ipv6Supported": True,
     "MaximumNetworkCards": 2,
+    "NetworkCards": [
+        {"NetworkCardIndex": 0, "MaximumNetworkInterfaces": 2, "InterfaceTypes": ["interface"]},
+        {"NetworkCardIndex": 1, "MaximumNetworkInterfaces": 1, "InterfaceTypes": ["interface", "efa"]},
+        {"NetworkCardIndex": 2},
+    ],
+}
+CARDS = {
+    "network_cards": 2,
+    "single_cards": {"1"},
+    "card_interfaces": {"0 interface", "1 interface", "1 efa"},
 }
 
 
@@ -29,6 +39,7 @@ GOOD_NETWORK = {
     [
         ({}, {}),
         ({"EbsInfo": {"NvmeSupport": "required"}}, {"ebs_needs_nvme_path": True}),
+        ({"EbsInfo": {"MaximumEbsCards": 2}}, {"ebs_cards": 2}),
         ({"EbsInfo": {"NvmeSupport": "supported", "MaximumEbsAttachments": 27}}, {"max_ebs_attachments": 27}),
         (
             {
@@ -57,7 +68,7 @@ GOOD_NETWORK = {
             {"NetworkInfo": BAD_NETWORK},
             {"lacks": {"primary_ipv6", "bandwidth_weighting", "interface_type", "ena_express"}},
         ),
-        ({"NetworkInfo": {**GOOD_NETWORK, "BandwidthWeightings": ["default"]}}, {"network_cards": 2}),
+        ({"NetworkInfo": {**GOOD_NETWORK, "BandwidthWeightings": ["default"]}}, CARDS),
         (
             {"InstanceStorageInfo": {"Disks": [{"Count": 2, "SizeInGB": 900}], "NvmeSupport": "required"}},
             {"store_disks": 2, "store_gib": 900, "store_is_nvme": True},
@@ -86,6 +97,10 @@ FACTS = InstanceTypeFacts(
     max_ebs_attachments=27,
     memory_mib=8192,
     network_cards=2,
+    boot_modes=frozenset({"uefi"}),
+    lacks_tpm=True,
+    single_cards=frozenset({"1"}),
+    card_interfaces=frozenset({"1 efa"}),
     lacks=frozenset({"enclave", "hibernation"}),
 )
 

@@ -26,9 +26,14 @@ def test_read() -> None:
         {"NetworkInterfaceId": f"eni-{n}", "Attachment": {"AttachmentId": f"a-{n}", "DeviceIndex": n}}
         for n in (1, 0)
     ]
+    other = {"NetworkCardIndex": 1, "DeviceIndex": 0}
     more = {
         "BlockDeviceMappings": [*devices, {"DeviceName": "/dev/sdc"}],
-        "NetworkInterfaces": [*nics, {"NetworkInterfaceId": "eni-2"}],
+        "NetworkInterfaces": [
+            {"NetworkInterfaceId": "eni-3", "Attachment": other},
+            *nics,
+            {"NetworkInterfaceId": "eni-2"},
+        ],
         "Placement": {"AvailabilityZone": "z"},
         "VpcId": "vpc-1",
         "ClientToken": "token",
@@ -38,7 +43,9 @@ def test_read() -> None:
     found = instances.from_entry(looks.instance("pending", **more), {})
     assert found.devices == {f"/dev/{n}": f"vol-{n}" for n in range(4)}
     assert (found.leaving, found.outliving) == (frozenset({"vol-1", "vol-2"}), frozenset({"vol-0", "vol-3"}))
-    assert list(found.nics) == [Nic(f"eni-{n}", device_index=n, attachment_id=f"a-{n}") for n in (0, 1)]
+    first = [Nic(f"eni-{n}", device_index=n, attachment_id=f"a-{n}") for n in (0, 1)]
+    assert list(found.nics) == [*first, Nic("eni-3", card_index=1)]
+    assert [found.nic_at(*position) for position in ((0, 0), (1, 0), (0, 1))] == ["eni-0", "eni-1", "eni-3"]
     assert (found.availability_zone, found.vpc_id, found.client_token) == ("z", "vpc-1", "token")
     assert (found.state_reason, found.is_spot) == (StateReason("pending", "pending: pending"), True)
     plain = instances.from_entry(looks.instance(), {})

@@ -99,6 +99,15 @@ def test_inventory(
     assert inventory.listed(ec2.client, kind, READ) == [expected, expected]
 
 
+def test_completed_snapshot(ec2: Stub) -> None:
+    """A snapshot counts as created when it was completed: create_stemcell may write it for hours before."""
+    times = {"StartTime": THEN.replace(hour=3), "CompletionTime": THEN}
+    shown = {"SnapshotId": "snap-1", "State": "completed", "VolumeId": "vol-ffffffff", **times}
+    ec2.keeps("describe_snapshots", {"Snapshots": [shown]})
+    (snapshot,) = inventory.listed(ec2.client, "snapshot", READ)
+    assert snapshot.created == THEN
+
+
 def test_reload(ec2: Stub) -> None:
     """A resource is looked up again by its id alone; a deleted one is None."""
     asked: dict[str, Any] = {"MaxResults": 500, "Filters": [{"Name": "volume-id", "Values": ["vol-1"]}]}

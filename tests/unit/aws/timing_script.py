@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.errors import CALL, Call, remember_call
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call
 
 
 def ago(age: timedelta) -> datetime:
@@ -32,7 +32,7 @@ def knowing(error: Exception, call: Call | None) -> Exception:
     """Put the call that it ended into an error, as the call hooks do."""
     if call is not None and isinstance(error, ClientError):
         answer: Any = error.response
-        remember_call(answer, call)
+        answer["Error"][CALL] = call
     elif call is not None:
         setattr(error, CALL, call)
     return error

@@ -67,6 +67,19 @@ def test_message(aws: dict[str, Any], message: str) -> None:
     assert refusal(aws).removeprefix("configuration parameter ") == message
 
 
+@pytest.mark.parametrize(
+    ("wrong", "near"),
+    [
+        *(("encrypt", "encrypted"), ("kms_key_id", "kms_key_arn"), ("fip", "fips")),
+        ("metadata_option", "metadata_options"),
+    ],
+)
+def test_mistyped_security(wrong: str, near: str) -> None:
+    """A key that is like one without which disks, VMs or calls are less safe is refused."""
+    said = f"configuration parameter aws.{wrong} is unknown: did you mean aws.{near}?"
+    assert refusal({wrong: True}) == refusal(context={wrong: True}) == said
+
+
 def test_context() -> None:
     """The context is merged before the checks: it may take a key of the file away, or replace a wrong one."""
     assert refusal(context={"secret_access_key": None}) == NO_KEYS

@@ -30,7 +30,7 @@ def gone(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (volumes, "discard"),
         (volumes, "discard_shared"),
     ):
-        monkeypatch.setattr(module, name, lambda _, cid, name=name: gone.append(f"{name} {cid}"))
+        monkeypatch.setattr(module, name, lambda _, cid, name=name, **__: gone.append(f"{name} {cid}"))
     return gone
 
 
@@ -134,7 +134,7 @@ class Ebs:
         self.created.append(arguments)
         return f"vol-{len(self.created)}"
 
-    def _wait(self, _: object, disk_cid: str, *, is_shared: bool) -> None:
+    def _wait(self, _: object, disk_cid: str, _seen: set[str], *, is_shared: bool) -> None:
         assert is_shared is (self.has_number and len(self.created) == 1)
         if len(self.created) <= self.failures:
             raise volumes.NotCreated(disk_cid)

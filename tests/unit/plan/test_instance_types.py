@@ -8,7 +8,7 @@ from botocore.loaders import create_loader
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan.instance_types import (
-    check_architecture,
+    check_image,
     default_ephemeral_gib,
     static_facts,
 )
@@ -127,8 +127,8 @@ def image(architecture: str) -> Image:
 def test_architecture_that_fits(architecture: str, runs: set[str]) -> None:
     """A type takes the AMIs of its architectures; what is not known is left to EC2."""
     facts = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True, architectures=frozenset(runs))
-    check_architecture(image(architecture), facts)
+    check_image(image(architecture), facts)
     others = {"x86_64", "i386", "arm64", "x86_64_mac"} - runs if runs else set()
     for other in others:
         with pytest.raises(CloudError):
-            check_architecture(image(other), facts)
+            check_image(image(other), facts)

@@ -87,11 +87,11 @@ def test_files(copy: Path, tmp_path: Path) -> None:
     printed = run("--print", script=copy)
     assert printed.stderr == ""
     assert [" ".join(line.split()) for line in printed.stdout.splitlines()[1:]] == [
-        "a1.large i386,x86_64 no unsupported no 3 80 yes 39 4 16384",
-        "t2.nano x86_64 yes default no 0 0 no 27 2 8192",
-        "t20.nano x86_64 yes default no 0 0 no 27 - -",
-        "z1.large x86_64 yes default no 0 0 no 27 2 8192",
-        "z1.metal x86_64 yes default no 0 0 no 27 - -",
+        "a1.large i386,x86_64 no unsupported no 3 80 yes 39 1 4 16384",
+        "t2.nano x86_64 yes default no 0 0 no 27 1 2 8192",
+        "t20.nano x86_64 yes default no 0 0 no 27 1 - -",
+        "z1.large x86_64 yes default no 0 0 no 27 1 2 8192",
+        "z1.metal x86_64 yes default no 0 0 no 27 1 - -",
         "Source: east.json, west.json: 5 types",
     ]
     stale = run("--check", first, script=copy)

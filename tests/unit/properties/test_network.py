@@ -54,7 +54,16 @@ def test_no_networks(values: object, message: str) -> None:
         ({"ip": ["hunter2"]}, "ip", "Array"),
         ({"nic_group": True}, "nic_group", "Boolean"),
         ({"cloud_properties": "hunter2"}, "cloud_properties", "String"),
-        ({"cloud_properties": {"security_groups": "hunter2"}}, "cloud_properties.security_groups", "String"),
+        (
+            {"cloud_properties": {"security_groups": {"a": "hunter2"}}},
+            "cloud_properties.security_groups.0",
+            "Hash",
+        ),
+        (
+            {"cloud_properties": {"security_groups": [["a", 5]]}},
+            "cloud_properties.security_groups.1",
+            "Integer",
+        ),
     ],
 )
 def test_wrong_types(values: dict[str, Any], path: str, kind: str) -> None:

@@ -2,14 +2,16 @@
 
 from typing import Any
 
+import botocore.session
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.network import ConnectionTracking
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
-from bosh_aws_cpi.properties.types import parsed
-from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
+from bosh_aws_cpi.properties.types import SentWhole, camel_keys, parsed
+from bosh_aws_cpi.properties.vm import CpuOptions, CreditSpecification, MetadataOptions, VmProperties
 from tests.unit.conftest import ProgramLog
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
@@ -28,7 +30,7 @@ def vm(**given: Any) -> VmProperties:
 def test_truth(value: object) -> None:
     """Everything but null and false is true, also 0, the empty string and the word false."""
     assert vm(ephemeral_disk={"use_root_disk": value}).ephemeral_disk.use_root_disk is True
-    assert DiskProperties.parse({"encrypted": value}).encryption(Encryption()) == Encryption(encrypted=True)
+    assert DiskProperties.parse({"encrypted": value}).encryption(Encryption()).encrypted is True
     assert vm(source_dest_check=value).source_dest_check is True
 
 
@@ -52,9 +54,11 @@ def test_truth_as_string(program_log: ProgramLog, value: object, warnings: int) 
     ("given", "expected"),
     [
         ({}, DEFAULT),
-        ({"encrypted": True}, DEFAULT),
-        ({"encrypted": None}, Encryption(encrypted=False, kms_key_arn="default-key")),
-        ({"encrypted": False}, Encryption(encrypted=False, kms_key_arn="default-key")),
+        ({"encrypted": True}, DEFAULT.replaced(is_chosen=True)),
+        *(
+            ({"encrypted": value}, DEFAULT.replaced(encrypted=False, is_chosen=True))
+            for value in (None, False)
+        ),
         ({"kms_key_arn": None}, Encryption(encrypted=True, kms_key_arn=None, key_source=OWN_KEY)),
         ({"kms_key_arn": "own"}, Encryption(encrypted=True, kms_key_arn="own", key_source=OWN_KEY)),
     ],
@@ -64,6 +68,16 @@ def test_encryption(given: dict[str, Any], expected: Encryption) -> None:
     assert DiskProperties.parse(given).encryption(DEFAULT) == expected
     assert StemcellProperties.parse(given).encryption(DEFAULT) == expected
     assert vm(ephemeral_disk=given).ephemeral_disk.encryption(DEFAULT) == expected
+
+
+def test_unused_key() -> None:
+    """A default key is unused without encryption, unless the resource or its kind's default chose that."""
+    aws = Encryption(kms_key_arn="key", key_source="aws.kms_key_arn")
+    silent, plain = DiskProperties.parse({}), DiskProperties.parse({"encrypted": False})
+    assert silent.encryption(aws).unused_key == "aws.kms_key_arn"
+    assert plain.encryption(aws).unused_key == ""
+    assert silent.encryption(plain.encryption(aws)).unused_key == ""
+    assert silent.encryption(aws.replaced(encrypted=True)).unused_key == ""
 
 
 def test_nulls() -> None:
@@ -100,9 +114,13 @@ def test_missing_properties(given: dict[str, Any], missing: str) -> None:
         ({"security_groups": ["a", {"hunter2": 1}]}, "security_groups.1", "Hash"),
         ({"metadata_options": "hunter2"}, "metadata_options", "String"),
         ({"ephemeral_disk": "hunter2"}, "ephemeral_disk", "String"),
-        ({"ephemeral_disk": {"size": "1024"}}, "ephemeral_disk.size", "String"),
+        *(
+            ({"ephemeral_disk": {"size": size}}, "ephemeral_disk.size", "String")
+            for size in ("1 GiB", "-1", "")
+        ),
         ({"ephemeral_disk": {"size": 0}}, "ephemeral_disk.size", "0"),
         ({"ephemeral_disk": {"size": True}}, "ephemeral_disk.size", "Boolean"),
+        ({"ephemeral_disk": {"size": "0"}}, "ephemeral_disk.size", "0"),
         ({"root_disk": {"size": 10.5}}, "root_disk.size", "Float"),
         ({"spread": "true"}, "spread", "String"),
         (
@@ -150,12 +168,10 @@ def test_several_wrong_types() -> None:
             ],
         ),
         (
-            {"keyname": 1, "root_disk": {"sise": 1}, "ephemeral_disk": {"encryptd": 1, "zzz": 1}},
+            {"keyname": 1, "lb_target_groups": [{"name": "web", "prot": 1}]},
             [
                 "cloud_properties.keyname (did you mean key_name?)",
-                "cloud_properties.ephemeral_disk.encryptd (did you mean encrypted?)",
-                "cloud_properties.ephemeral_disk.zzz",
-                "cloud_properties.root_disk.sise (did you mean size?)",
+                "cloud_properties.lb_target_groups.0.prot (did you mean port?)",
             ],
         ),
     ],
@@ -166,6 +182,63 @@ def test_unknown_keys(program_log: ProgramLog, given: dict[str, Any], expected: 
     (record,) = program_log.records
     assert record.level == "WARNING"
     assert record.text == f"Unknown properties are ignored: {', '.join(expected)}"
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"cpu_options": {"amd_sev_sp": "enabled"}},
+            "cpu_options.amd_sev_sp: is unknown: did you mean amd_sev_snp?",
+        ),
+        (
+            {"credit_specification": {"credits": "standard"}},
+            "credit_specification.credits: is unknown: did you mean cpu_credits?",
+        ),
+        ({"root_disk": {"{zzz}": 1, "size": "x"}}, "root_disk.{zzz}: is unknown: remove it"),
+        (
+            {"ephemeral_disk": {"encryptd": 1, "kms_key": "a"}},
+            "; cloud_properties.".join(
+                f"ephemeral_disk.{key}: is unknown: did you mean {near}?"
+                for key, near in (("encryptd", "encrypted"), ("kms_key", "kms_key_arn"))
+            ),
+        ),
+        (
+            {"encrypted": True},
+            "encrypted: is unknown: did you mean ephemeral_disk.encrypted or root_disk.encrypted?",
+        ),
+    ],
+)
+def test_refused_keys(given: dict[str, Any], said: str) -> None:
+    """An unknown key is an error in what EC2 gets whole, in a disk, and if it is like one of encryption."""
+    with pytest.raises(CloudError) as caught:
+        vm(**given)
+    assert caught.value.message == f"Invalid properties: cloud_properties.{said}"
+
+
+@pytest.mark.parametrize("key", ["encryptd", "kms_key_id"])
+def test_mistyped_encryption(key: str) -> None:
+    """A disk or a stemcell whose key of encryption is mistyped is refused; null asks for nothing."""
+    for kind in (DiskProperties, StemcellProperties):
+        with pytest.raises(CloudError, match=rf"{key}: is unknown: did you mean (encrypted|kms_key_arn)\?"):
+            kind.parse({key: "x"})
+        kind.parse({key: None})
+
+
+MODELS: dict[type[SentWhole], str] = {
+    CpuOptions: "CpuOptionsRequest",
+    CreditSpecification: "CreditSpecificationRequest",
+    ConnectionTracking: "ConnectionTrackingSpecificationRequest",
+    MetadataOptions: "InstanceMetadataOptionsRequest",
+}
+
+
+def test_keys_of_ec2() -> None:
+    """A hash that EC2 gets whole knows all of EC2's keys, because it refuses others."""
+    ec2: Any = botocore.session.get_session().get_service_model("ec2")
+    assert {*MODELS} == {*SentWhole.__subclasses__()}
+    for model, shape in MODELS.items():
+        assert camel_keys(model.model_fields).keys() == ec2.shape_for(shape).members.keys()
 
 
 def test_known_keys(program_log: ProgramLog) -> None:
@@ -202,15 +275,14 @@ def test_stemcell() -> None:
             {"http_endpoint": "enabled"},
             {"http_put_response_hop_limit": 2, "http_endpoint": "enabled"},
         ),
-        ({}, {"http_tokenz": "required"}, {}),
     ],
 )
 def test_metadata_options(defaults: dict[str, Any], own: dict[str, Any], merged: dict[str, Any]) -> None:
-    """A VM's metadata options win over the defaults, in either spelling; unknown ones are left out."""
+    """A VM's metadata options win over the defaults, in either spelling."""
     assert MetadataOptions.parse(defaults, own) == merged
 
 
 def test_metadata_option_of_wrong_type() -> None:
     """A metadata option of a wrong type is named, before EC2 is asked for anything."""
     with pytest.raises(CloudError, match=r"metadata_options\.http_put_response_hop_limit: .*, got String"):
-        MetadataOptions.parse({}, {"http_put_response_hop_limit": "2"})
+        MetadataOptions.parse({}, {"http_put_response_hop_limit": "two"})

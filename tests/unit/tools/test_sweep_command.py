@@ -34,7 +34,7 @@ def test_fault_of_the_program(
         (["--director", "d", "--older-than", "nan"], "--older-than"),
         (["--director", "d", "--disk", "vol-1"], "without --delete"),
         (["--director", "d", "--instance", "i-1"], "without --delete"),
-        (["--director", "d", "--delete", "--older-than", "0.5"], "with --delete"),
+        (["--director", "d", "--delete", "--older-than", "3.9"], "must be 0, or at least 4,"),
     ],
 )
 def test_arguments(arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:

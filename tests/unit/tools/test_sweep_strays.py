@@ -43,7 +43,7 @@ STRAYS: list[tuple[Resource, Removal]] = [
         )
     ),
     (SNAPSHOT, Removal.DELETE),
-    (thing("snapshot", "pending", STEMCELL, is_for_image=True), Removal.DELETE),
+    (thing("snapshot", "error", STEMCELL, is_for_image=True), Removal.DELETE),
     (thing("snapshot", "completed", {**COPY, **CALL}, is_for_image=True), Removal.DELETE),
     *((thing("snapshot", "completed", tags), Removal.HAND) for tags in (STEMCELL, DONE, {**COPY, **CALL})),
     *(
@@ -91,6 +91,11 @@ NO_STRAYS: list[tuple[str, Resource]] = [
     ("of a disk", thing("snapshot", "completed", CALL)),
     ("of nobody knows what", thing("snapshot", "completed")),
     ("in the making", IMAGE.replaced(state="pending")),
+    ("in the making", SNAPSHOT.replaced(state="pending")),
+    ("in the making", thing("instance", "pending", AGENT)),
+    ("in the making", GROUP.replaced(state="pending")),
+    ("in the making", thing("subnet", "pending", MANAGED)),
+    ("going", GROUP.replaced(state="deleting")),
     ("switched off by somebody", IMAGE.replaced(state="disabled")),
     ("a copy that is whole", thing("AMI", tags=COPY, snapshot_ids=MADE_OF)),
     ("of nobody knows what", thing("AMI", "failed")),

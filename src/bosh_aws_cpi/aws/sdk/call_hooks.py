@@ -1,14 +1,17 @@
 """Hooks on every AWS call: count it, attach it to its error, log it without its secrets, note AWS's time.
 
-A web page is no answer, whatever its status.
+An answer counts only if it is the document of its call, and only as far as it can be read.
 """
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
+from xml.etree.ElementTree import Element
 
 from botocore.handlers import BUILTIN_HANDLERS, REGISTER_FIRST, REGISTER_LAST
-from botocore.parsers import ResponseParserError
+from botocore.parsers import ResponseParserError, ResponseParserFactory
 from botocore.session import Session
 from botocore.utils import EVENT_ALIASES
 
@@ -20,8 +23,6 @@ from bosh_aws_cpi.aws.sdk.errors import (
     Call,
     call_of,
     described,
-    is_page,
-    remember_call,
 )
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
@@ -61,32 +62,124 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
     _install_builtin(session)
     session.register("before-parameter-build", before)
-    session.register("before-parse", _arrived)
     session.register("after-call", _after)
     session.register("after-call-error", _failed)
+    session.register_component("response_parser_factory", _Parsers())
 
 
-def _arrived(**event: Any) -> None:  # noqa: ANN401
-    response = event["response_dict"]
-    is_web_page = is_page(response["headers"])
-    if response["status_code"] >= REFUSED:
-        if is_web_page:
-            response["body"] = b"<Response/>"  # which the SDK can read: its status counts
-    elif is_web_page:  # the SDK may take it for an empty answer
+class _Parsers(ResponseParserFactory):
+    """Creates the SDK's parsers; what they can't read is an error of one type, which quotes nothing."""
+
+    def create_parser(self, protocol_name: str) -> Any:  # noqa: ANN401 - one of the SDK's
+        parser: Any = super().create_parser(protocol_name)
+        is_document = _is_json if "json" in protocol_name else _is_xml
+        parser.parse = partial(_parsed, parser.parse, is_document)
+        return parser
+
+
+def _parsed(
+    parse: Callable[..., Any],
+    is_document: Callable[[dict[str, Any], Any], bool],
+    response: dict[str, Any],
+    shape: Any,  # noqa: ANN401 - the SDK's
+) -> Any:  # noqa: ANN401 - any answer
+    """Parse an answer. Of one that is no document of its call only an HTTP status that refuses counts."""
+    status = response["status_code"]
+    if not is_document(response, shape):
+        if status >= REFUSED:
+            return {"ResponseMetadata": {"HTTPStatusCode": status}}
+        raise ResponseParserError(UNREADABLE)
+    try:
+        parsed = parse(response, shape)
+        parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK trips over an error without a code
+        return parsed if status >= REFUSED else _checked(parsed, [])
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever the SDK trips over
+        raise ResponseParserError(UNREADABLE) from None
+
+
+_ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(\w+)[\s/>]")
+_REFUSALS: Final = frozenset({b"Response", b"ErrorResponse"})
+"""The root of an error: EC2's, and that of the other services that answer with XML."""
+
+
+def _is_xml(response: dict[str, Any], _: Any) -> bool:  # noqa: ANN401
+    """Whether the body is the operation's document, or an error's, by its root (docs/aws-assumptions.md)."""
+    root = _ROOT.match(response["body"])
+    answer = f"{response['context']['operation_name']}Response".encode()
+    return root is not None and root[1] in (_REFUSALS if response["status_code"] >= REFUSED else {answer})
+
+
+def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
+    """Whether the body is an error, or has elements of the operation's document, if that has any."""
+    try:
+        document = json.loads(response["body"] or "{}")
+    except (ValueError, RecursionError):
+        return False
+    members = {} if response["status_code"] >= REFUSED else shape.members
+    names = {name for name, member in members.items() if "location" not in member.serialization}
+    return isinstance(document, dict) and (not names or not names.isdisjoint(document))
+
+
+class _Structure(dict[str, Any]):
+    """A structure of an answer: to read an element that it lacks is an error of the answer, not a bug."""
+
+    calls: list[Call]
+    """Holds the call, once the whole answer is read."""
+
+    def __missing__(self, key: str) -> Any:  # noqa: ANN401
+        raise _unreadable(self.calls)
+
+
+class _List(list[Any]):
+    """A list of an answer, with the same rule."""
+
+    calls: list[Call]
+
+    def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
+        try:
+            return super().__getitem__(key)
+        except IndexError:
+            raise _unreadable(self.calls) from None
+
+
+def _unreadable(calls: list[Call]) -> ResponseParserError:
+    error = ResponseParserError(UNREADABLE)
+    setattr(error, CALL, calls[0])
+    return error
+
+
+def _checked(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
+    """A part of an answer that knows what it lacks.
+
+    Raises:
+        ResponseParserError: It has XML in place of a text: an element is there twice.
+    """
+    part: _Structure | _List
+    if isinstance(value, dict):
+        part = _Structure((key, _checked(each, calls)) for key, each in value.items())
+    elif isinstance(value, list):
+        part = _List(_checked(each, calls) for each in value)
+    elif isinstance(value, Element):
         raise ResponseParserError(UNREADABLE)
     else:
-        clock.hear(response["headers"])
+        return value
+    part.calls = calls
+    return part
 
 
 def _after(**event: Any) -> None:  # noqa: ANN401
-    metadata = event["parsed"].get("ResponseMetadata", {})
-    status = event["http_response"].status_code
-    if status >= REFUSED:  # the SDK can read some pages, and finds no error in them
-        error = event["parsed"].setdefault("Error", {"Code": str(status), "Message": "no message"})
-        if is_page(event["http_response"].headers):  # a proxy's, which may contain anything
-            error["Message"] = "a web page instead of an AWS service's answer"
-    remember_call(event["parsed"], event["context"][CALL])
-    error = event["parsed"].get("Error", {})
+    parsed, call, http_response = event["parsed"], event["context"][CALL], event["http_response"]
+    metadata = parsed.get("ResponseMetadata", {})
+    status = http_response.status_code
+    if status >= REFUSED:
+        error = parsed.setdefault("Error", {"Code": str(status), "Message": "not an AWS service's answer"})
+        error[CALL] = call
+    else:
+        clock.hear(http_response.headers)
+        parsed.calls.append(call)
+    error = parsed.get("Error", {})
     logger.debug(
         "AWS %s answered %s%s (request id %s, %d retries)",
         name_of(event["model"]),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
 from hashlib import sha256
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -20,7 +19,7 @@ from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
 from bosh_aws_cpi.aws.sdk.timing import ANSWERED, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.errors import CloudError, wrong_variable
 from bosh_aws_cpi.records import EMPTY
 
 if TYPE_CHECKING:
@@ -38,6 +37,9 @@ CONNECT_TIMEOUT = 10
 MAX_CONNECTIONS = 16
 """The maximum number of connections to one service, one per thread."""
 _CA_KEY = "aws.connection_options.ca_cert"
+_CA_VARIABLES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
+"""The SDK itself reads the last two, and waits for ever if one names a pipe."""
+_METADATA = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
 
@@ -71,8 +73,8 @@ class Clients:
             the name of a role's session; none for a command.
 
     Raises:
-        CloudError: ``BOSH_CA_CERT_FILE`` names a file that does not exist, or ``connection_options.ca_cert``
-            holds no certificates, or there is no private directory to write them to.
+        CloudError: A variable of the environment is wrong, or ``connection_options.ca_cert`` holds no
+            certificates, or there is no private directory to write them to.
     """
 
     ec2: "EC2Client" = _client("ec2")
@@ -96,9 +98,9 @@ class Clients:
         self._statistics = statistics
         self._allowance = allowance
         self._user_agent = " ".join([f"bosh-aws-cpi/{VERSION}", *map("/".join, caller.items())])
-        self._verify, self._certificates = _ca_bundle(config.ca_cert)
         bypass_proxies_for_metadata()
         connections.install()
+        self._verify, self._certificates = _ca_bundle(config.ca_cert)
         self._session = credentials.session(config, statistics, self._create, caller.get("director"))
 
     def _create(
@@ -171,10 +173,12 @@ def _ca_bundle(own: str | None) -> tuple[str | None, str]:
     """The path of the CA bundle, and its name in messages; None and an empty name for the system's."""
     if own:
         return file_of(own), f"the CA certificates of {_CA_KEY}"
-    path = os.environ.get("BOSH_CA_CERT_FILE")
-    if path and not Path(path).is_file():
-        raise CloudError(f"BOSH_CA_CERT_FILE names a file that does not exist: '{path}'")
-    return (path, f"BOSH_CA_CERT_FILE '{path}'") if path else (None, "")
+    for variable in _CA_VARIABLES:
+        if path := os.environ.get(variable):
+            if not os.path.isdir(path):  # noqa: PTH112 - pathlib's may raise
+                connections.check_file(variable, path)
+            return path, f"{variable} '{path}'"
+    return None, ""
 
 
 def file_of(certificates: str) -> str:
@@ -211,8 +215,11 @@ def file_of(certificates: str) -> str:
 
 def bypass_proxies_for_metadata() -> None:
     """Exclude instance metadata from proxies: a proxy would get its own machine's metadata."""
-    override = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT", "")
-    hosts = [*METADATA_HOSTS, *filter(None, [urlsplit(override).hostname])]
+    try:
+        override = urlsplit(os.environ.get(_METADATA, "")).hostname
+    except ValueError:
+        raise wrong_variable(_METADATA, "is not a URL") from None
+    hosts = [*METADATA_HOSTS, *filter(None, [override])]
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     if known.strip() == "*":
         return

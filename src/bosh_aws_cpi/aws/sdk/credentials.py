@@ -8,6 +8,7 @@ from typing import Any
 from botocore.credentials import (
     AssumeRoleCredentialFetcher,
     AssumeRoleWithWebIdentityProvider,
+    ContainerProvider,
     Credentials,
     DeferredRefreshableCredentials,
 )
@@ -20,7 +21,7 @@ from bosh_aws_cpi.aws.sdk import call_hooks, data, role_session
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import UNSENDABLE, is_sendable, role_arn
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.errors import CloudError, wrong_variable
 from bosh_aws_cpi.log import redact
 
 RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
@@ -31,6 +32,9 @@ _LONGEST = 65_536
 """The most bytes of an answer with credentials or with a token for them, which usually has a few thousand."""
 _LONGEST_NAME = 64
 """The most characters of the name of a role's session (API model)."""
+
+_OF_SOURCES = ("AWS_CONTAINER_", "AWS_EC2_METADATA_SERVICE_", "AWS_METADATA_SERVICE_")
+"""How the names of the variables begin that the sources of credentials outside of this process depend on."""
 
 # The SDK's sources of keys in files (~/.aws, ~/.boto, /etc/boto.cfg) and from programs that these files name.
 _FILE_PROVIDERS = (
@@ -69,22 +73,20 @@ def _with_source(config: AwsConfig, statistics: CallStatistics, create_client: C
     opened = _without_files(config, statistics)
     chain = opened.get_component("credential_provider")
     # Web identity uses our STS client: the SDK's own has neither our endpoint nor our CA bundle.
-    method = AssumeRoleWithWebIdentityProvider.METHOD
-    own = AssumeRoleWithWebIdentityProvider(
+    web_identity = AssumeRoleWithWebIdentityProvider(
         load_config=dict,
         client_creator=partial(create_client, opened),
         profile_name="",
         token_loader_cls=_WebIdentityToken,
     )
-    chain.insert_after(method, own)
-    chain.remove(method)  # the first of that name, the SDK's
+    for own in (web_identity, _Container()):
+        chain.insert_after(own.METHOD, own)
+        chain.remove(own.METHOD)  # the first of that name, the SDK's
     opened.register_component("credential_provider", _Sources(chain.load_credentials))
     if config.access_key_id and config.secret_access_key:
         opened.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
     elif (found := opened.get_credentials()) is not None:
-        keys = _kept_secret(found.get_frozen_credentials()._asdict())
-        if not all(map(is_sendable, filter(None, keys.values()))):
-            raise CloudError(f"AWS credentials can't be used: those of {found.method} have {UNSENDABLE}")
+        _check(_kept_secret(found.get_frozen_credentials()._asdict()), found.method)
     return opened
 
 
@@ -157,6 +159,33 @@ def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
     return credentials
 
 
+def _check(credentials: dict[str, Any], source: str) -> None:
+    """Refuse credentials that can't sign a request.
+
+    Raises:
+        CloudError: An access key or a secret key is missing, or a part of the credentials is no text.
+    """
+    keys = [credentials["access_key"], credentials["secret_key"], *filter(None, credentials.values())]
+    if not all(isinstance(each, str) and is_sendable(each) for each in keys):
+        what = f"is missing, is no text, or has {UNSENDABLE}"
+        raise CloudError(f"AWS credentials can't be used: a key or token of {source} {what}")
+
+
+class _Container(ContainerProvider):
+    """The credentials of a container, from its agent."""
+
+    def load(self) -> Any:  # noqa: ANN401 - the SDK has no types
+        """Return them; None if the environment has no agent's address.
+
+        Raises:
+            CloudError: The environment names no file with the token for the agent.
+        """
+        has_address = self.ENV_VAR in os.environ or self.ENV_VAR_FULL in os.environ
+        if has_address and (path := os.environ.get(self.ENV_VAR_AUTH_TOKEN_FILE)) is not None:
+            connections.check_file(self.ENV_VAR_AUTH_TOKEN_FILE, path)
+        return super().load()
+
+
 class _Sources:
     """A session's credentials. The SDK does not check the form of a source's answers.
 
@@ -181,9 +210,10 @@ class _Sources:
                 raise
             # That class itself wraps an error of another library.
             kind = type(error.kwargs["error"] if isinstance(error, HTTPClientError) else error)
+            known = ", ".join(sorted(name for name in os.environ if name.startswith(_OF_SOURCES)))
             raise CloudError(
                 "AWS credentials can't be read: the address or the answer of the container's credentials or "
-                f"of instance metadata is not valid ({kind.__name__})"
+                f"of instance metadata is not valid ({kind.__name__})" + (f". Check {known}" if known else "")
             ) from None
 
 
@@ -195,8 +225,10 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
 
         Raises:
             InvalidCall: The environment names no role with it.
-            CloudError: The file can't be read.
+            CloudError: The file can't be read, or is empty.
         """
+        variable = "AWS_WEB_IDENTITY_TOKEN_FILE"
+        connections.check_file(variable, os.environ.get(variable, ""))
         role_arn(
             os.environ.get("AWS_ROLE_ARN"),
             AwsConfig.role_arn.replaced(path="AWS_ROLE_ARN"),
@@ -204,8 +236,9 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
         try:
             token: str = super().__call__()
         except (OSError, ValueError) as error:
-            message = f"The file that AWS_WEB_IDENTITY_TOKEN_FILE names can't be read: {error}"
-            raise CloudError(message) from None
+            raise CloudError(f"The file that {variable} names can't be read: {error}") from None
+        if not token:
+            raise CloudError(f"The file that {variable} names is empty")
         redact.learn({"credentials": [token]})
         return token
 
@@ -223,7 +256,10 @@ def _without_files(config: AwsConfig, statistics: CallStatistics) -> Session:
     }.items():
         opened.set_config_variable(name, value)
     opened.register_component("data_loader", data.loader())
-    chain = opened.get_component("credential_provider")
+    try:
+        chain = opened.get_component("credential_provider")
+    except ValueError:  # the SDK's, for the only number of the environment that it reads here
+        raise wrong_variable("AWS_METADATA_SERVICE_TIMEOUT", "is not a whole number") from None
     for method in _FILE_PROVIDERS:
         chain.remove(method)
     return opened

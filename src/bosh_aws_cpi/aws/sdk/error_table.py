@@ -216,10 +216,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "IDPCommunicationError": "AWS could not reach the identity provider: retry",
     },
     Kind.DENIED: {
-        of.UNAUTHORIZED: (
-            "allow {action} in the policy of the CPI's user or role; cpi preflight lists other missing "
-            "permissions"
-        ),
+        of.UNAUTHORIZED: "{permission}; cpi preflight lists other missing permissions",
         "RequestExpired InvalidSecurity.RequestHasExpired": (
             "set the clock of the machine that runs the CPI, or renew the keys"
         ),
@@ -285,6 +282,10 @@ WORDS: Final = {
         Kind.INVALID,
         "rename the key in tags, aws.tags or the manifest's tags, or set "
         "metadata_options.instance_metadata_tags to disabled, also if the account enables it by default",
+    ),
+    ("ResourceLimitExceeded", "snapshot copies"): Row(  # aws-samples/copy-encrypted-ami issue 3
+        Kind.BUSY,
+        "wait until other copies into the region are completed, then retry, or ask AWS to raise the quota",
     ),
     ("UnsupportedOperation", "httpTokensEnforced"): Row(
         Kind.INVALID, "set metadata_options.http_tokens to required: the account enforces IMDSv2"

@@ -5,7 +5,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
@@ -26,7 +26,6 @@ from bosh_aws_cpi.log import logger
 
 Found = TypeVar("Found")
 
-_SHORTAGE: Final = re.compile(r"Insufficient\w*Capacity\w*")
 _OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
 """Shortages that affect all instance types alike."""
 _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
@@ -35,7 +34,25 @@ _SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
-"""The message of a ResponseParserError; the SDK's own would quote the whole answer."""
+"""The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
+_ENCODED: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
+"""The part of EC2's message that only who may call sts:DecodeAuthorizationMessage can read."""
+_DENIED: Final = r"not authorized to perform: (\w[\w-]*:\w+)"
+"""IAM's name of the missing action: it may differ from the call, as for tags at a launch."""
+EXPLICIT_DENY: Final = "explicit deny"
+"""A part of AWS's message if a policy denies the call; without it, the policy only does not allow it."""
+_POLICY: Final = rf"({EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
+"""The policy that does not allow a call (IAM user guide, "Troubleshoot access denied error messages")."""
+_OWN: Final = "identity-based policy"
+_CREATED: Final = r" on resource: \S+:([a-z-]+)/\*"
+"""The kind of a resource that the call would create; an existing one's ARN has its id."""
+_DEMANDS: Final = {
+    "instance": "tags (aws.tags) or IMDSv2 (metadata_options.http_tokens: required)",
+    "volume": "tags (aws.tags) or encryption (aws.encrypted)",
+    "snapshot": "tags (aws.tags) or encryption (aws.encrypted)",
+    "network-interface": "tags (aws.tags)",
+}
+"""What policies demand of a new resource (docs/aws-assumptions.md, `denials`)."""
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
@@ -46,11 +63,6 @@ _SERVER_FAULT: Final = 500
 
 FAILURES: Final = (BotoCoreError, ClientError, ResponseParserError)
 """What the SDK raises if a call fails."""
-
-
-def is_page(headers: Mapping[str, str]) -> bool:
-    """Whether a proxy answered with a web page: AWS's services answer with XML and JSON."""
-    return "html" in headers.get("content-type", "").lower()
 
 
 def detail_of(error: ClientError) -> dict[str, Any]:
@@ -85,8 +97,8 @@ def is_volume_missing(error: BaseException) -> bool:
 def is_shortage(error: BaseException | None) -> bool:
     """Whether EC2 has no capacity for an instance type; unknown codes of that family count too."""
     code = code_of(error)
-    is_of_family = code not in _OTHER_SHORTAGES and _SHORTAGE.fullmatch(code) is not None
-    return code in NO_CAPACITY or is_of_family
+    is_of_family = code.startswith("Insufficient") and "Capacity" in code
+    return code in NO_CAPACITY or (is_of_family and code not in _OTHER_SHORTAGES)
 
 
 def is_group_full(error: BaseException | None) -> bool:
@@ -207,9 +219,8 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
     try:
         return ask()
     except (*FAILURES, CloudError) as error:
-        call = call_of(error) if has_code(error, UNAUTHORIZED) else None
-        remedy = f". Allow {call.action}" if call else ""
-        logger.warning("Could not look up %s: %s%s", what, described(error), remedy)
+        remedy = permission(error)
+        logger.warning("Could not look up %s: %s%s", what, described(error), remedy and f". {remedy}")
         return None
 
 
@@ -240,30 +251,49 @@ CERTIFICATES: Final = "bosh_certificates"
 """The attribute of a call's error that names the CA certificates that the call trusted; see `Clients`."""
 
 
-def remember_call(answer: dict[str, Any], call: Call) -> None:
-    """Attach a call to AWS's error answer."""
-    if "Error" in answer:
-        answer["Error"][CALL] = call
-
-
 def call_of(error: BaseException) -> Call | None:
     """The call that is attached to an error; None when there is none."""
     found = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)
     return found if isinstance(found, Call) else None
 
 
+def message_of(error: ClientError) -> tuple[str, str]:
+    """AWS's message, and the part that it has encoded, which can stand in a command."""
+    said = str(detail_of(error).get("Message", "no message"))
+    found = re.search(_ENCODED, said)
+    return (said[: found.start()], found[1]) if found else (said, "")
+
+
 def described(error: BaseException) -> str:
-    """An error of AWS on one line: operation, code, message, request id and ids."""
+    """An error of AWS on one line: operation, code, message without its encoded part, request id and ids."""
     call = call_of(error)
     ids = ", ".join(call.ids) if call else ""
     if isinstance(error, ClientError):
-        detail, (_, request_id) = detail_of(error), identified(error)
-        said = f"{detail.get('Code', 'no code')}: {detail.get('Message', 'no message')}"
+        _, request_id = identified(error)
+        said = f"{detail_of(error).get('Code', 'no code')}: {message_of(error)[0]}"
         about = f"request id {request_id or 'none'}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
     said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""
     return said + (f" ({about})" if about else "")
+
+
+def permission(error: Exception) -> str:
+    """What helps if a policy does not allow a call: to change that policy, or to meet it; otherwise empty."""
+    if not isinstance(error, ClientError) or not has_code(error, UNAUTHORIZED):
+        return ""
+    message, call = message_of(error)[0], call_of(error)
+    denied = re.search(_DENIED, message)
+    action = denied[1] if denied else call.action if call else error.operation_name
+    how, policy = found.groups() if (found := re.search(_POLICY, message)) else ("", "")
+    if not how.startswith(EXPLICIT_DENY):
+        where = policy if policy not in {"", _OWN} else "policy of the CPI's user or role"
+        return f"Allow {action} in the {where}"
+    remedy = f"The {policy} denies {action}, whatever others allow."
+    created = re.search(_CREATED, message)
+    if created and (demands := _DEMANDS.get(created[1])):
+        remedy += f" Of each new {created[1]}, such policies often demand {demands}."
+    return f"{remedy} Meet its conditions, or have it changed"
 
 
 def in_turn(*steps: Callable[[], object]) -> None:

@@ -11,8 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.errors import call_of, described, may_be_done
-from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_of, described, may_be_done
+from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 
 Created = TypeVar("Created")
@@ -90,7 +90,7 @@ def create_once(
         try:
             return create()
         except Exception as error:
-            is_refused = not (may_be_done(error) or isinstance(error, LookupError))  # its answer has no id
+            is_refused = isinstance(error, (*FAILURES, BoshError)) and not may_be_done(error)
             if is_refused and not was_uncertain:
                 raise
             was_uncertain = True

@@ -16,6 +16,7 @@ from botocore.credentials import DeferredRefreshableCredentials
 
 from bosh_aws_cpi.aws.sdk import private_files
 from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger, redact
 
@@ -37,9 +38,6 @@ _UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"
 account's AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
 _IS_KEPT: Final = "signed_with_kept_credentials"
 """A key in the context of a request: whether it is signed with kept credentials."""
-_REVOKED: Final = "explicit deny"
-"""A part of AWS's message if a policy denies the call, as the one does with which IAM revokes a role's
-sessions."""
 
 
 class RoleCredentials(DeferredRefreshableCredentials):
@@ -81,8 +79,8 @@ class RoleCredentials(DeferredRefreshableCredentials):
         was_kept = event["request_dict"]["context"].get(_IS_KEPT)
         if not was_kept or not (is_ended or error.get("Code") in UNAUTHORIZED):
             return None
-        # Without the words a permission may be missing, which no other credentials have.
-        is_refused = is_ended or _REVOKED in str(error.get("Message"))
+        # IAM revokes a role's sessions by a deny; without one a permission is missing, with any credentials.
+        is_refused = is_ended or EXPLICIT_DENY in str(error.get("Message"))
         if self._are_kept:
             with suppress(OSError):
                 self._file.unlink()

@@ -15,12 +15,13 @@ from bosh_aws_cpi.aws.sdk.errors import (
     detail_of,
     is_subnet_full_by_message,
     is_transient,
+    message_of,
+    permission,
 )
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 _INSTANCE: Final = re.compile(r"\bi-[0-9a-f]+\b")
 _VOLUME: Final = re.compile(r"\bvol-[0-9a-f]+\b")
-_DENIED: Final = re.compile(r"not authorized to perform: (\w[\w-]*:\w+)")
 
 
 def explained(error: Exception) -> str:
@@ -32,8 +33,10 @@ def explained(error: Exception) -> str:
         from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - few errors need it
 
         return unanswered.unlisted(error)
-    remedy = row.remedy.format(action=_denied(error))
-    return f"{described(error)}. {remedy[0].upper()}{remedy[1:]}"
+    encoded = message_of(error)[1]
+    more = f". More: aws sts decode-authorization-message --encoded-message {encoded}" if encoded else ""
+    remedy = row.remedy.format(permission=permission(error))
+    return f"{described(error)}. {remedy[0].upper()}{remedy[1:]}{more}"
 
 
 def _row(error: ClientError) -> Row | None:
@@ -41,14 +44,6 @@ def _row(error: ClientError) -> Row | None:
     if is_subnet_full_by_message(error):
         return ROWS["InsufficientFreeAddressesInSubnet"]
     return row_of(code_of(error), str(detail_of(error).get("Message", "")))
-
-
-def _denied(error: ClientError) -> str:
-    """IAM's name of the missing action: it may differ from the call, as for tags at a launch."""
-    if said := _DENIED.search(str(detail_of(error).get("Message", ""))):
-        return said[1]
-    call = call_of(error)
-    return call.action if call else error.operation_name
 
 
 def translate(error: Exception, method: str) -> BoshError | None:

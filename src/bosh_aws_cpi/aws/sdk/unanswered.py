@@ -3,7 +3,6 @@
 Only errors load it.
 """
 
-import os
 import re
 import socket
 from collections.abc import Iterator
@@ -100,7 +99,7 @@ def message(error: Exception) -> str:
 
 def _certificates(error: SSLError) -> str:
     """Whom the call trusted."""
-    usual = f"the CA certificates of '{os.environ.get('AWS_CA_BUNDLE') or get_cert_path(True)}'"  # noqa: FBT003
+    usual = f"the CA certificates of '{get_cert_path(True)}'"  # noqa: FBT003
     return f" with {getattr(error, CERTIFICATES, '') or usual}"
 
 
@@ -157,14 +156,14 @@ def in_place_of(error: Exception) -> Exception | None:
 
     A special character of the password that is not encoded ends the host's part of the URL, or looks like an
     address. Then libraries take a part of the password for a port or a host, and don't mask it. They also
-    quote a part of an answer that is not valid HTTP, and the SDK quotes all of one that it can't parse.
+    quote a part of an answer that is not valid HTTP.
     """
     url = str(getattr(error, "kwargs", {}).get("proxy_url", ""))
     is_cut = "@" in url and "@" not in re.split("[/?#]", url.partition("://")[2], maxsplit=1)[0]
     is_unread = isinstance(error, HTTPClientError) and any(isinstance(e, ValueError) for e in _causes(error))
     if is_cut or (is_unread and not _are_proxies_valid()):
         return ProxyConnectionError(proxy_url=_NO_PROXY)
-    return ResponseParserError(UNREADABLE) if is_unread or isinstance(error, ResponseParserError) else None
+    return ResponseParserError(UNREADABLE) if is_unread else None
 
 
 def _are_proxies_valid() -> bool:

@@ -1,11 +1,11 @@
 """resize_disk and update_disk: EBS volumes changed in place, or replaced by a copy.
 
 No call ever deletes the old volume of a copy: if the answer is lost, the Director still uses the
-old volume. `cpi sweep` lists both volumes for a person. A copy belongs to the request that started
-it, by its client token: another request makes another copy, because an earlier one may lack data
-that was written since.
+old volume. `cpi sweep` lists both volumes for a person. No call ever uses the copy of another call, not even
+of the same request: it may lack data that was written since.
 """
 
+import uuid
 from contextlib import suppress
 
 from botocore.exceptions import ClientError
@@ -14,10 +14,9 @@ from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, permission
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import warn_if_unused, with_keys
-from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.encryption_keys import check_key, with_keys
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.jsontext import Json
@@ -81,9 +80,9 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     size = ebs.requested_gib(new_size)
     refuse(own.problems())
     properties, origin, default = persistent(own, cloud.config.aws)
+    check_key(properties, properties.encryption(default))
     volume = volumes.find(cloud.ec2, disk_cid)
     change = volume_changes.change(volume, size, properties, default, origin)
-    warn_if_unused(properties, properties.encryption(default))
     if left := tag_plan.differing(volume.tags, properties.name, properties.tags):
         text = (
             "Tags of the disk type are ignored, because update_disk changes none of '%s': %s. Set them in AWS"
@@ -96,8 +95,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     obstacle = change.obstacle or _change_in_place(cloud, disk_cid, change.in_place)
     if obstacle is None:
         return None
-    call = call_id(cloud, "update_disk", disk_cid, new_size, cloud_properties)
-    wanted = _Copy(volume, change.by_copy, obstacle, call, change.key_text)
+    wanted = _Copy(volume, change.by_copy, obstacle, change.key_text)
     if volume.attachments:
         raise wanted.refusal("it is attached")
     return undoing(cloud.undo, lambda undo: _replace(cloud, wanted, undo))
@@ -124,8 +122,6 @@ class _Copy(Record):
     """CopyVolumes' figures and encryption."""
     why: str
     """Why the volume can't be changed in place, as a sentence."""
-    call: str
-    """The id of the call, which is the client token."""
     key_text: str
     """The KMS key that encrypts the copy, as `Encryption.key_text` shows it."""
 
@@ -140,7 +136,7 @@ def _replace(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
     old = wanted.volume.disk_cid
     try:
         copy_cid = _copy(cloud, wanted, undo)
-        volumes.wait_until_available(cloud.ec2, copy_cid, is_shared=True)
+        volumes.wait_until_available(cloud.ec2, copy_cid)
     except volumes.NotCreated as error:
         raise wanted.refusal(error.message) from error
     _link(cloud, wanted, copy_cid, undo)
@@ -151,16 +147,16 @@ def _replace(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
 
 def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
     """CopyVolumes, as soon as EBS accepts one more copy in the Region."""
-    old = wanted.volume.disk_cid
-    copied = tag_plan.of_volume_copy(wanted.volume, cloud.config.director_uuid, wanted.call)
+    old, call = wanted.volume.disk_cid, str(uuid.uuid4())
+    copied = tag_plan.of_volume_copy(wanted.volume, cloud.config.director_uuid, call)
     specifications = tag_plan.specifications(tag_plan.beside(cloud.config.aws.tags, copied), "volume")
-    arguments = {**wanted.arguments, **specifications, "ClientToken": wanted.call}
-    mark = (tag_plan.CALL_TAG, wanted.call)
+    arguments = {**wanted.arguments, **specifications, "ClientToken": call}
+    mark = (tag_plan.CALL_TAG, call)
 
     def create() -> str:
         return undo.create(
             lambda: volumes.copy(cloud.ec2, old, arguments, mark),
-            lambda created: volumes.discard_shared(cloud.ec2, created),
+            lambda created: volumes.discard(cloud.ec2, created),
         )
 
     try:
@@ -169,9 +165,7 @@ def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
     except ClientError as error:
         if is_transient(error) and not has_code(error, volumes.TOO_MANY):
             raise
-        raise wanted.refusal(
-            described(error) + _quota(error) + _permission(error, "CopyVolumes, and ec2:CreateTags for it")
-        ) from error
+        raise wanted.refusal(described(error) + _quota(error) + _permission(error)) from error
 
 
 def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
@@ -192,7 +186,7 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
     except ClientError as error:
         if not has_code(error, TAG_REFUSED | UNAUTHORIZED):
             raise
-        raise wanted.refusal(described(error) + _permission(error, "CreateTags")) from error
+        raise wanted.refusal(described(error) + _permission(error)) from error
 
 
 def _quota(error: ClientError) -> str:
@@ -202,7 +196,6 @@ def _quota(error: ClientError) -> str:
     return f", for {waited}. To copy more volumes at once, ask AWS to raise the quota"
 
 
-def _permission(error: ClientError, action: str) -> str:
-    if not has_code(error, UNAUTHORIZED):
-        return ""
-    return f". Allow ec2:{action}; until then the Director copies the data"
+def _permission(error: ClientError) -> str:
+    remedy = permission(error)
+    return remedy and f". {remedy}; until then the Director copies the data"

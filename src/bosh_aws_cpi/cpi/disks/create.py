@@ -92,8 +92,10 @@ def parse(config: CpiConfig, size: int, cloud_properties: Json, review: Review) 
     review.problems += ebs.problems(volume, "disk", origin)
     tags = review.attempt("tags", lambda: _tags(config, properties, review)) or {}
     encryption = properties.encryption(default)
-    if why := properties.unused_key(encryption):
-        review.ignore("kms_key_arn", f"Ignored: cloud_properties.kms_key_arn, which {why}", "encrypted")
+    for each in properties.key_problems(encryption):
+        review.problems.append(each.replaced(text=f"cloud_properties.{each.text}"))
+    if key := encryption.unused_key:
+        review.ignore(key, f"Ignored: {key}, because encrypted is not true", "encrypted")
     return WantedDisk(properties, volume, encryption, tags)
 
 
@@ -137,10 +139,12 @@ def _create_as(
     marked = tag_plan.specifications({**tags, tag_plan.CALL_TAG: call}, "volume")
     arguments = {**arguments, **marked, "ClientToken": call}
     discard = volumes.discard_shared if is_shared else volumes.discard
+    seen: set[str] = set()
     disk_cid = undo.create(
-        lambda: volumes.create(cloud.ec2, arguments, mark), lambda created: discard(cloud.ec2, created)
+        lambda: volumes.create(cloud.ec2, arguments, mark),
+        lambda created: discard(cloud.ec2, created, was_seen=created in seen),
     )
-    volumes.wait_until_available(cloud.ec2, disk_cid, is_shared=is_shared)
+    volumes.wait_until_available(cloud.ec2, disk_cid, seen, is_shared=is_shared)
     return disk_cid
 
 

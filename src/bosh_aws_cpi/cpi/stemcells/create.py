@@ -5,8 +5,10 @@ from typing import Final
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
+from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk.errors import described, has_code
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import naming_keys, warn_if_unused
+from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
 from bosh_aws_cpi.cpi.stemcells import copies, settings
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -47,7 +49,7 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
     given_tags = tag_plan.checked((env or {}).get("tags"))
     path = path_of("kms_key_arn", cloud.config.aws.stemcell.overrides)
     encryption = properties.encryption(cloud.config.aws.encryption, path)
-    warn_if_unused(properties, encryption, path)
+    check_key(properties, encryption, path)
     is_tagged_by_call = cloud.api_version >= STEMCELL_TAGS_SINCE
     if own_tags and (is_tagged_by_call or not isinstance(properties, HeavyStemcellProperties)):
         logger.warning("%s.tags %s", path_of("tags", cloud.config.aws.stemcell.overrides), TAGS_IGNORED)
@@ -87,7 +89,12 @@ def _light(
     ami_id = images.find_first(cloud.ec2, list(properties.ami.values()))
     if ami_id is None:
         raise _not_in_region(cloud, properties)
-    tags.create(cloud.ec2, [ami_id], wanted_tags)
+    try:
+        tags.create(cloud.ec2, [ami_id], wanted_tags)
+    except cloud.ec2.exceptions.ClientError as error:
+        if not has_code(error, UNAUTHORIZED):
+            raise
+        logger.warning("AMI '%s' stays without the stemcell's tags: %s", ami_id, described(error))
     return f"{ami_id}{LIGHT_SUFFIX}"
 
 

@@ -166,7 +166,8 @@ class Node(Record):
             yield from entry.variables()
 
     def texts(self) -> "Iterator[Node]":
-        """The known texts of a list, or the text itself."""
-        for each in self.entries() if isinstance(self.value, list) else [self]:
-            if isinstance(each.value, str) and each.value and not each.is_unknown:
-                yield each
+        """The known texts of a list, and of lists in it, or the text itself."""
+        for each in self.entries() if isinstance(self.value, list) else ():
+            yield from each.texts()
+        if isinstance(self.value, str) and self.value and not self.is_unknown:
+            yield self

@@ -9,6 +9,7 @@ from typing import Final
 from bosh_aws_cpi.aws import capacity, network_interfaces
 from bosh_aws_cpi.aws.network_interfaces import Held
 from bosh_aws_cpi.model import Subnet
+from bosh_aws_cpi.plan import placement
 from bosh_aws_cpi.plan.spread import MAX_RUNNING
 from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
 from bosh_aws_cpi.properties.vm import VmProperties
@@ -83,6 +84,10 @@ def _of_subnet(entry: Node, node: Node, facts: Subnet) -> Iterator[Finding]:
     if facts.state != "available":
         what = f"subnet '{facts.subnet_id}' is {facts.state}"
         yield Finding(Severity.WARNING, what, "Wait until it is available", node.place, "AWS")
+    if what := placement.without_ipv4(facts):
+        yield Finding(
+            Severity.WARNING, what, "If VMs don't answer, use a dual-stack subnet", node.place, "AWS"
+        )
     if facts.free < _FEW and facts.range:
         what = f"subnet '{facts.subnet_id}' has only {facts.free} free IPv4 addresses"
         yield Finding(Severity.NOTE, what, "Use a larger subnet", node.place, "AWS")

@@ -46,7 +46,7 @@ _CPI, _AWS = "CPI", "AWS"
 _LEAST_VMS, _TRIALS = 8, 3000
 """With how many VM types an extension or a subnet is tried: at least so many, and as long as time allows."""
 _PLACE: Final = re.compile(r"'(subnet|availability_zone)': '[^']*'")
-_OF_CALL: Final = re.compile(r" Encoded authorization failure message| \(request id")
+_OF_CALL: Final = " (request id"
 """Begins what differs between equal refusals of EC2."""
 _NOT_TRIED: Final = Finding(
     Severity.NOTE, "EC2 was not asked whether it would launch the VMs", "Name a stemcell: --stemcell CID"
@@ -287,7 +287,7 @@ def _by_place(case: Case, found: Found, fixed: Sequence[Node]) -> dict[object, F
     at_places: dict[object, Failure] = {}
     for severity, problem, source in found:
         if place := _blamed(case, problem, fixed):
-            where = place.identity if problem.key else _OF_CALL.split(problem.text)[0]
+            where = place.identity if problem.key else problem.text.partition(_OF_CALL)[0]
             finding = Finding(severity, problem.text, case.remedy(problem.key), place, source)
             shown = "" if case.user.holds(place) else case.shown
             at_places.setdefault(where, (shown, []))[1].append(finding)
@@ -311,4 +311,8 @@ def _has_error(failure: Failure) -> bool:
 
 
 def _refused(review: Review) -> Found:
-    return [(Severity.ERROR, each, _CPI) for each in (*review.problems, *review.ignored)]
+    of_config = [each for each in review.ignored if each.key.startswith("aws.")]  # it is for other VMs, too
+    found = [
+        (Severity.ERROR, each, _CPI) for each in (*review.problems, *review.ignored) if each not in of_config
+    ]
+    return [*found, *((Severity.WARNING, each, _CPI) for each in of_config)]

@@ -15,7 +15,7 @@ _STRING: Final = "tag:yaml.org,2002:str"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _FORMLESS: Final = ("binary", "omap", "pairs", "set")
 """YAML's types without a form in JSON, in which the Director sends cloud properties to the CPI."""
-_QUOTED: Final = re.compile(r"""\s*('[^']*'|"[^"]*")""")
+_QUOTED: Final = re.compile(r"""(?<!\s)\s*('[^']*'|"[^"]*")""")
 """A piece of the file in a message of YAML's parser, such as an alias's name: it may be a password."""
 
 

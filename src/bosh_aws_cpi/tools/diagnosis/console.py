@@ -24,7 +24,9 @@ _SECRETS: Final = (
     re.compile(r"(?<=\b(?i:bearer) )\S+|(?<=\b(?i:basic) )\S{8,}"),
     re.compile(r"(?<![\w-])eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)*"),  # a JSON Web Token
     re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b"),
-    re.compile(r"(?<![A-Za-z0-9+/])(?=[\w+/]*[a-z])(?=[\w+/]*[A-Z])(?=[\w+/]*\d)[A-Za-z0-9+/]{40,}={0,2}"),
+    re.compile(
+        r"(?<![A-Za-z0-9+/])(?=[A-Z\d+/]*[a-z])(?=[a-z\d+/]*[A-Z])(?=[A-Za-z+/]*\d)[A-Za-z0-9+/]{40,}={0,2}"
+    ),
 )
 """Secrets that are told by their form alone: parts of keys, and tokens. The last pattern is Base64."""
 _NAMED: Final = re.compile(

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from bosh_aws_cpi.plan import launch_outcomes
+from bosh_aws_cpi.plan.placement import SETTINGS_BY_IPV4
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.facts import Facts
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -96,6 +97,10 @@ def metadata(facts: Facts) -> Iterator[Finding]:
             "Set metadata_options.http_endpoint to enabled, and recreate the VM",
             source="AWS",
         )
+    first = next(iter(facts.instance.nics), None)
+    if first and first.addresses and all(":" in each for each in first.addresses):
+        what = f"The VM's first interface is in an IPv6-only subnet: {SETTINGS_BY_IPV4}"
+        yield Finding(Severity.WARNING, what, "Use a dual-stack subnet, and recreate the VM", source="AWS")
 
 
 def user_data(facts: Facts) -> Iterator[Finding]:

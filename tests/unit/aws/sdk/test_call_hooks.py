@@ -1,13 +1,15 @@
 """What the log shows of a call, what an error tells of it, and answers that are no AWS service's."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import itemgetter
 from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError, ConnectTimeoutError, HTTPClientError
-from botocore.parsers import ResponseParserError
+from botocore.parsers import EC2QueryParser, ResponseParserError
 from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, masked
@@ -163,6 +165,7 @@ PAGES = {
     "html": f"<!DOCTYPE html><html><p>{SECRET}<br></html>",
     "text": SECRET,
     "json": f'{{"why": "{SECRET}"}}',
+    "nesting": "[" * 100_000,
     "nothing": "",
 }
 
@@ -175,11 +178,11 @@ class Proxy:
         page: What it answers.
     """
 
-    def __init__(self, client: Any, status: int, page: str = "", content_type: str = "text/html") -> None:
+    def __init__(self, client: Any, status: int, page: str = "") -> None:
         """Come in between."""
         self.asked = 0
         self._status = status
-        self._headers: Any = {"content-type": content_type}
+        self._headers: Any = {"content-type": "text/html"}
         self.page = page
         client.meta.events.register("before-send", self._send)
 
@@ -207,7 +210,7 @@ def met(clients: Clients, action: str = "ec2:DescribeVolumes") -> tuple[Exceptio
     [(302, 1, False), (429, 3, False), (502, 3, True)],
 )
 def test_page(clients: Clients, action: str, status: int, asked: int, *, is_perhaps_done: bool) -> None:
-    """A page counts by its HTTP status, whether it can be read or not; it is not quoted."""
+    """A page that is no error of AWS counts by its HTTP status, whatever it is; it is not quoted."""
     proxy = Proxy(getattr(clients, CALLS[action][0]), status)
     for proxy.page in PAGES.values():
         proxy.asked = 0
@@ -218,14 +221,71 @@ def test_page(clients: Clients, action: str, status: int, asked: int, *, is_perh
         assert SECRET not in typed.message
 
 
-@pytest.mark.parametrize(
-    ("page", "content_type"),
-    [("xhtml", "text/html"), ("nothing", "text/html"), ("html", "text/plain")],
-)
-def test_page_as_success(clients: Clients, program_log: ProgramLog, page: str, content_type: str) -> None:
-    """A page that says that all is well is no answer either; nothing quotes it, nor does an undo's log."""
-    Proxy(clients.ec2, 200, PAGES[page], content_type)
-    error, typed = met(clients)
-    assert typed.ok_to_retry is True
+OWN = {
+    "ec2:DescribeVolumes": '<?xml version="1.0" encoding="UTF-8"?>\n<DescribeVolumesResponse xmlns="x"/>',
+    "elasticloadbalancing:DescribeTargetHealth": (
+        "<DescribeTargetHealthResponse><DescribeTargetHealthResult/></DescribeTargetHealthResponse>"
+    ),
+    "ebs:CompleteSnapshot": '{"Status": "completed"}',
+    "sts:GetCallerIdentity": (
+        "<GetCallerIdentityResponse><GetCallerIdentityResult/></GetCallerIdentityResponse>"
+    ),
+}
+"""The documents that answer the calls."""
+
+
+@pytest.mark.parametrize("action", OWN)
+def test_document(clients: Clients, program_log: ProgramLog, action: str) -> None:
+    """Only its own document answers a call, whatever its type is said to be; nothing quotes another one."""
+    proxy = Proxy(getattr(clients, CALLS[action][0]), 200, OWN[action])
+    make(clients, action)
+    for proxy.page in (*PAGES.values(), *(page for of, page in OWN.items() if of != action), "[]"):
+        error, typed = met(clients, action)
+        assert typed.ok_to_retry is True
+        assert SECRET not in f"{error} {typed.message} {program_log.text}"
     assert "its answer can't be read" in program_log.text
-    assert SECRET not in f"{error} {typed.message} {program_log.text}"
+
+
+def test_document_in_headers(clients: Clients) -> None:
+    """An answer whose elements are all in its headers may lack a body, but has no other one."""
+    proxy = Proxy(clients.ebs, 201)
+    block: dict[str, Any] = {
+        "BlockData": b"x",
+        "DataLength": 1,
+        "Checksum": "x",
+        "ChecksumAlgorithm": "SHA256",
+    }
+    put: Any = partial(clients.ebs.put_snapshot_block, SnapshotId="snap-01234567", BlockIndex=0, **block)
+    for proxy.page in ("", "{}"):
+        put()
+    proxy.page = "<html>"
+    with pytest.raises(ResponseParserError):
+        put()
+
+
+def test_missing_part(clients: Clients) -> None:
+    """A part that is missing where it is read is an error of the call that was answered so."""
+    proxy = Proxy(clients.ec2, 200)
+    readers: dict[str, Callable[[Any], Any]] = {
+        "": itemgetter("Volumes"),
+        "<volumeSet/>": lambda a: a["Volumes"][0],
+    }
+    for part, read in readers.items():
+        proxy.page = f"<DescribeVolumesResponse>{part}</DescribeVolumesResponse>"
+        answer = clients.ec2.describe_volumes(VolumeIds=[DISK])
+        assert answer.get("NextToken") is None
+        with pytest.raises(ResponseParserError) as caught:
+            read(answer)
+        assert described(caught.value).endswith(f"(ec2:DescribeVolumes for {DISK})")
+
+
+def test_memory(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That this process lacks memory is no fault of the answer."""
+
+    def lack(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(EC2QueryParser, "parse", lack)
+    Proxy(clients.ec2, 200, OWN["ec2:DescribeVolumes"])
+    with pytest.raises(MemoryError):
+        clients.ec2.describe_volumes()

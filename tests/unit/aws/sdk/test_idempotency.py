@@ -28,7 +28,7 @@ CERTAIN = [
     *(fault("Throttling"), NEVER_SENT, CloudError("no")),
     after(refusal("VolumeLimitExceeded"), throttled=3),
 ]
-UNCERTAIN = [LOST, KeyError("VolumeId"), after(refusal("VolumeLimitExceeded"), was_uncertain=True)]
+UNCERTAIN = [LOST, ValueError("no address"), after(refusal("VolumeLimitExceeded"), was_uncertain=True)]
 
 
 @pytest.mark.parametrize("error", CERTAIN, ids=repr)

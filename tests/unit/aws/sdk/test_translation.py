@@ -14,7 +14,7 @@ from botocore.exceptions import (
 )
 
 from bosh_aws_cpi.aws.sdk.error_table import ROWS
-from bosh_aws_cpi.aws.sdk.errors import Call, remember_call
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call
 from bosh_aws_cpi.aws.sdk.translation import explained, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
@@ -30,7 +30,7 @@ def refusal(code: str, message: str = "said", status: int = 400, *ids: str) -> C
     metadata = {"HTTPStatusCode": status, "RequestId": "r-1"}
     answer: Any = {"Error": {"Code": code, "Message": message}, "ResponseMetadata": metadata}
     if ids:
-        remember_call(answer, Call("ec2:AttachVolume", ids))
+        answer["Error"][CALL] = Call("ec2:AttachVolume", ids)
     return ClientError(answer, "AttachVolume")
 
 
@@ -73,6 +73,60 @@ def test_missing_permission() -> None:
         (refusal("AccessDeniedException"), "AttachVolume"),
     ):
         assert f". Allow {action} in the policy" in check(error, CloudError, ok_to_retry=False)
+
+
+DENIES = "denies ec2:CreateTags, whatever others allow."
+DEMANDED = "Of each new volume, such policies often demand tags (aws.tags) or encryption (aws.encrypted)."
+
+
+@pytest.mark.parametrize(
+    ("resource", "why", "remedy"),
+    [
+        (
+            "volume/*",
+            "because no identity-based policy allows",
+            "Allow {} in the policy of the CPI's user or",
+        ),
+        ("volume/*", "because no VPC endpoint policy allows the {} action", "Allow {} in the VPC endpoint"),
+        ("volume/*", "because no permissions boundary allows it", "Allow {} in the permissions boundary;"),
+        ("volume/*", "because no service control policy allows", "Allow {} in the service control policy;"),
+        (
+            "volume/vol-1",
+            "with an explicit deny in a permissions boundary",
+            f"The permissions boundary {DENIES} M",
+        ),
+        ("volume/vol-1", "with an explicit deny in a session policy.", f"The session policy {DENIES} M"),
+        (
+            "key-pair/*",
+            "with an explicit deny in a VPC endpoint policy",
+            f"The VPC endpoint policy {DENIES} M",
+        ),
+        (
+            "volume/*",
+            "with an explicit deny in an identity-based policy",
+            f"The identity-based policy {DENIES} O",
+        ),
+        (
+            "volume/*",
+            "with an explicit deny in a resource control policy: arn:aws:organizations::1:policy/p-1",
+            f"The resource control policy {DENIES} {DEMANDED} Meet its conditions, or have it changed; cpi",
+        ),
+    ],
+)
+def test_policy(resource: str, why: str, remedy: str) -> None:
+    """The remedy names the policy that AWS names; where it denies explicitly, nothing is to be allowed."""
+    action = "ec2:CreateTags"
+    message = f"X is not authorized to perform: {action} on resource: arn:aws:ec2:x:1:{resource} {why}"
+    said = explained(refusal("UnauthorizedOperation", message.format(action), 403, DISK))
+    assert f" (request id r-1, for {DISK}). {remedy.format(action)}" in said
+
+
+def test_message_that_is_no_argument() -> None:
+    """What can't be an encoded message stays where AWS said it: it gets into no command."""
+    said = "No. Encoded authorization failure message: a; reboot"
+    message = explained(refusal("UnauthorizedOperation", said, 403, DISK))
+    assert f"{said} (request id" in message
+    assert "aws sts" not in message
 
 
 @pytest.mark.parametrize(

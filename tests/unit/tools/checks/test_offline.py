@@ -37,7 +37,10 @@ def resources(**sizes: int) -> dict[str, Any]:
     [
         # what BOSH or the CPI ignores, or reads differently
         ("warning", ("compilation", "worker"), 5, "compilation/worker"),
-        ("warning", (*OF_VM, "ephemeral_disk", "encripted"), True, f"{IN_VM}/ephemeral_disk/encripted"),
+        ("error", (*OF_VM, "ephemeral_disk", "encripted"), True, f"{IN_VM}/ephemeral_disk/encripted"),
+        ("error", (*OF_VM, "cpu_options"), {"cores": 1}, f"{IN_VM}/cpu_options/cores"),
+        ("error", (*OF_DISK, "encript"), True, f"{IN_DISK}/encript"),
+        ("warning", ("disk_types", 0, "encrypted"), True, "disk_types/default/encrypted"),
         ("warning", (*OF_VM, "source_dest_check"), "false", f"{IN_VM}/source_dest_check"),
         (
             "warning",
@@ -52,7 +55,9 @@ def resources(**sizes: int) -> dict[str, Any]:
         ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags"),
         ("error", OF_DISK, {"iops": 3000, "iops_per_gib": 10}, f"{IN_DISK}/iops_per_gib"),
         ("error", (*OF_SUBNET, "ena_express"), {"udp": True}, f"{IN_SUBNET}/ena_express/udp"),
-        ("error", (*OF_SUBNET, "security_groups"), "a", f"{IN_SUBNET}/security_groups"),
+        ("error", (*OF_SUBNET, "security_groups"), {"a": 1}, f"{IN_SUBNET}/security_groups"),
+        ("error", (*OF_SUBNET, "security_groups"), "sg-a", f"{IN_SUBNET}/security_groups"),
+        ("error", (*OF_SUBNET, "security_groups"), [["a", "sg-a"]], f"{IN_SUBNET}/security_groups/0/1"),
         ("error", (*OF_SUBNET, "subnet_fallbacks"), [OTHER_ID], f"{IN_SUBNET}/subnet_fallbacks"),
         ("error", OF_VIP, {"interface_type": "efa"}, "networks/vip/cloud_properties/interface_type"),
         ("not checked", (*OF_SUBNET, "ena_express"), EXPRESS, f"{IN_SUBNET}/ena_express/enabled"),

@@ -7,6 +7,7 @@ import botocore.session
 import pytest
 
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
+from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 from bosh_aws_cpi.properties.vm import State
 from bosh_aws_cpi.tools.checks import property_values
 from bosh_aws_cpi.tools.checks.bosh.models import BoshCloudConfig
@@ -66,6 +67,7 @@ def test_silent() -> None:
 
 KNOWN: dict[str, Collection[str]] = {
     "VolumeType": VOLUME_TYPES,
+    "BootModeValues": get_args(get_args(HeavyStemcellProperties.model_fields["boot_mode"].annotation)[0]),
     "HttpTokensState": property_values.WORDS["http_tokens"],
     "CapacityReservationPreference": property_values.WORDS["preference"],
     "InstanceMetadataEndpointState": property_values.STATES,

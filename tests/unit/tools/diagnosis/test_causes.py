@@ -38,6 +38,11 @@ BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "pee
     ("changes", "severity", "words"),
     [
         ({"instance": healthy().instance.replaced(state="pending")}, "warning", "pending"),
+        (
+            {"instance": healthy().instance.replaced(nics=[interface("vm", "2001:db8::10")])},
+            "warning",
+            "is in an IPv6-only subnet",
+        ),
         ({"health": Health("running", "initializing", "ok", "ok")}, "note", "are not complete"),
         ({"health": Health("running", "ok", "ok", "impaired")}, "error", "attached EBS status check fails"),
         ({"mbus": Address("nats", "localhost", 4222), "remote": ""}, "error", "is on the VM itself"),
@@ -167,7 +172,7 @@ def test_example_of_the_documentation() -> None:
                 Severity.NOT_CHECKED,
                 "network ACLs: DescribeNetworkAcls failed with UnauthorizedOperation: You are not authorized "
                 "to perform this operation. (request id 5f3c…)",
-                "Allow ec2:DescribeNetworkAcls",
+                "Allow ec2:DescribeNetworkAcls in the policy of the CPI's user or role",
             ),
         ),
     )

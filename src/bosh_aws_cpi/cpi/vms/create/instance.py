@@ -120,7 +120,7 @@ class InstanceCreation:
                 logger.warning("EC2 can't launch %s: %s", option, outcome.said)
                 refusals.append((option, outcome))
                 if step == "fail with all refusals":
-                    raise outcomes.failure(refusals)
+                    raise outcomes.failure(refusals, self._plan.limits)
                 options, generation = left, 0
         message = f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
         raise VMCreationFailed(message)
@@ -214,7 +214,9 @@ class InstanceCreation:
     def _arguments(self, option: LaunchOption, generation: int) -> Json:
         plan = self._plan
         if self._created:
-            interfaces = nics.attached_specifications(plan.nic_plans, [nic.nic_id for nic in self._created])
+            interfaces = nics.attached_specifications(
+                plan.nic_plans, [nic.nic_id for nic in self._created], option.facts.single_cards
+            )
         else:
             is_public = plan.spec.properties.auto_assign_public_ip
             nic_plan = plan.nic_plan_of(option)

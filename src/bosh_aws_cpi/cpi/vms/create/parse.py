@@ -76,7 +76,8 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
     vip = review.attempt("networks", lambda: nics.vip_plan(networks, nic_plans))
     of_vm, defaults = properties.security_groups, aws.default_security_groups
     groups = review.attempt("security_groups", lambda: nics.security_groups(of_vm, networks, defaults))
-    disk_defaults = review.attempt("", lambda: DiskDefaults.of(aws))
+    disk_defaults = review.attempt("", lambda: DiskDefaults.of(aws)) or DiskDefaults(aws.encryption)
+    review.problems += disk_defaults.key_problems(properties.root_disk, properties.ephemeral_disk)
     return WantedVm(
         arguments=arguments,
         properties=properties,
@@ -86,7 +87,7 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
         groups=groups or {},
         metadata_options=options,
         tags=tags,
-        disk_defaults=disk_defaults or DiskDefaults(aws.encryption),
+        disk_defaults=disk_defaults,
         spread=_spread(config, arguments.environment, properties, review),
     )
 

@@ -102,7 +102,7 @@ def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo
         undo.arm(f"'{instance.vm_cid}' in '{name}'", remove)
         load_balancers.add(cloud.clients.elb, name, instance.vm_cid)
     if traffic.vip and traffic.elastic_ip:
-        nic_id = instance.nic_at(traffic.vip.device_index, traffic.vip.card_index)
+        nic_id = instance.nic_at(traffic.vip.position, traffic.vip.card_index)
         _associate(cloud, traffic.elastic_ip, nic_id, undo)
 
 

@@ -37,6 +37,8 @@ class VmPlan(Record):
     traffic: "Traffic | None"
     """Routes, load balancers and an elastic IP, if the VM gets traffic from any."""
     director_uuid: str | None
+    has_disks: bool = False
+    """Whether persistent disks will be attached to it."""
 
     @property
     def identity(self) -> tuple[str, str]:
@@ -47,6 +49,17 @@ class VmPlan(Record):
         """The interface that RunInstances creates, in the launch option's subnet."""
         first = self.nic_plans[0]
         return first.replaced(subnet_id=option.subnet_id) if option.subnet_id else first
+
+    @property
+    def limits(self) -> str:
+        """What keeps the VM from capacity that EC2 may have elsewhere, as sentences."""
+        zone = self.options[0].zone or self.spec.zone
+        must_spread = self.spec.spread and not any(option.is_outside for option in self.options)
+        return (f". The VM's persistent disks keep it in {zone}" if self.has_disks else "") + (
+            ". With spread: prefer, it could be launched outside of its placement group"
+            if must_spread
+            else ""
+        )
 
     def networks_in(self, option: LaunchOption) -> Json:
         """The networks as they were given; with ``zone_fallback``, with the subnet of the launch option."""
@@ -95,6 +108,7 @@ def plan_vm(
         group_ids=facts.group_ids,
         traffic=facts.traffic,
         director_uuid=config.director_uuid,
+        has_disks=bool(facts.disks),
     )
     review.attempt("", lambda: _check_size(found, is_registry_used=is_registry_used))
     return None if review.problems else found
@@ -156,7 +170,7 @@ def _devices(
 ) -> BlockDevices:
     """The block devices for an instance type, which is checked, too."""
     properties, image = wanted.properties, facts.image
-    review.attempt("instance_type", lambda: instance_types.check_architecture(image, of_type))
+    review.attempt("instance_type", lambda: instance_types.check_image(image, of_type))
     devices, problems = type_options.planned(properties, image, of_type, defaults)
     review.problems += problems
     review.ignored += devices.ignored
@@ -192,6 +206,8 @@ def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
         return None
     first, *_ = plans
     ordered = [found[plan.subnet_id] for plan in plans]
+    if text := placement.without_ipv4(ordered[0]):
+        logger.warning("The VM may not answer, and then needs a dual-stack subnet: %s", text)
     zones = {each: found[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)}
     disk_zones = {disk.availability_zone for disk in facts.disks}
     usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}

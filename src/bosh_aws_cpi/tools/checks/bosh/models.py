@@ -27,6 +27,11 @@ class BoshHash(Properties):
     others: ClassVar[tuple[str, ...]] = ()
     """Keys that are not looked at; with some, newer versions of BOSH may read more."""
 
+    @classmethod
+    def refuses(cls, key: str) -> bool:  # noqa: ARG003 - none is
+        """Whether an unknown key is an error: BOSH ignores all."""
+        return False
+
 
 class Named(BoshHash):
     """An entry of a list."""

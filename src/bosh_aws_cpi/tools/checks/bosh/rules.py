@@ -13,7 +13,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import nearest
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.network import NetworkCloudProperties
-from bosh_aws_cpi.properties.types import MISSING, Properties, Route, mistakes
+from bosh_aws_cpi.properties.types import MISSING, UNKNOWN, Properties, Route, mistakes
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools.checks.bosh.models import BoshHash, BoshNetwork, keys_in, of_network
@@ -188,6 +188,8 @@ def _wrong_values(
             own = CPI if level.above or "cloud_properties" in route[:-1] else source
             if place.is_unknown or (own == CPI and any(map(place.is_within, others))):
                 continue
+            if text.startswith(UNKNOWN):  # see `_unknown`
+                continue
             if text != MISSING:
                 yield refused(place, text, rewritten(place, text), own)
             elif around is not None:
@@ -197,7 +199,7 @@ def _wrong_values(
 
 
 def _unknown(level: Level, source: str) -> Iterator[Finding]:
-    """Keys that are ignored.
+    """Keys that are ignored, or refused.
 
     A key of a hash that may have more is ignored if it is misspelt, or stands at another level.
     """
@@ -208,7 +210,10 @@ def _unknown(level: Level, source: str) -> Iterator[Finding]:
         if key in known or (level.above is None and key.startswith(EXTRA)):
             continue
         place = level.elsewhere(key)
-        if not may_have_more or place or did_you_mean(key, known, _SIMILAR):
+        if level.model.refuses(key):
+            remedy = place or did_you_mean(key, known) or "Remove it"
+            yield refused(entry, f"'{key}' {UNKNOWN}", remedy, source)
+        elif not may_have_more or place or did_you_mean(key, known, _SIMILAR):
             own = did_you_mean(key, known, _ALMOST) if isinstance(entry.value, list | dict) else ""
             yield ignored(entry, own or place or did_you_mean(key, known), source)
 

@@ -11,11 +11,12 @@ from bosh_aws_cpi.aws.sdk.error_codes import (
     THROTTLED,
     TOKEN_SPENT,
 )
-from bosh_aws_cpi.aws.sdk.errors import Call, remember_call
+from bosh_aws_cpi.aws.sdk.errors import Call
 from bosh_aws_cpi.cpi.vms.create.instance import outcome_of
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.plan import launch_outcomes as outcomes
 from bosh_aws_cpi.plan.launch_outcomes import Rule
+from tests.unit.aws.timing_script import knowing
 
 FREE = "There aren't sufficient free Ipv4 addresses or prefixes"
 GROUP = "limit of instances in this spread placement group"
@@ -79,9 +80,7 @@ def test_further(error: Exception, rule: Rule) -> None:
 def test_quota_after_a_lost_answer() -> None:
     """A quota may be reached by the VM itself, launched without an answer: a retry finds it."""
     for code in QUOTA_REACHED:
-        error = refusal(code)
-        remember_call(error.response, Call("ec2:RunInstances", (), was_uncertain=True))  # type: ignore[arg-type]
-        found = outcome_of(error)
+        found = outcome_of(knowing(refusal(code), Call("ec2:RunInstances", (), was_uncertain=True)))
         assert found is not None
         assert (found.rule, found.error.ok_to_retry) == (outcomes.UNANSWERED, True)
 

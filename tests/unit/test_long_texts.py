@@ -1,0 +1,90 @@
+"""Texts that others write are read once, however long: what a rule reads again and again does not end.
+
+A test that fails here fails by its time: two minutes for less than a second's work.
+"""
+
+from collections.abc import Callable
+
+import pytest
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws.load_balancers import recorded
+from bosh_aws_cpi.aws.sdk.errors import is_shortage
+from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.config.values import external_id, https_url, region, role_arn
+from bosh_aws_cpi.errors import BoshError
+from bosh_aws_cpi.redact import MASK, Redactor
+from bosh_aws_cpi.tag_names import TARGET_TAG
+from bosh_aws_cpi.tools.checks.property_values import is_no_zone
+from bosh_aws_cpi.tools.checks.yaml_loading import loaded
+from bosh_aws_cpi.tools.diagnosis import console
+
+LENGTH = 1 << 20
+
+
+def long(unit: str) -> str:
+    """Repeat a text up to a mebibyte."""
+    return unit * (LENGTH // len(unit))
+
+
+@pytest.mark.parametrize(
+    ("start", "unit"),
+    [
+        *(
+            ("", unit)
+            for unit in ("a-", "token-", "eyJhbGciOi_-", '"', "\\", "'token", "key=", "x: ", "://a:")
+        ),
+        *(("", unit) for unit in ('"key": "', '"key": {', "key: \\'", '"key": ', '"key": 1', "key: \\")),
+        *(("", unit) for unit in ("-----BEGIN A", "-----BEGIN A-----", "-----END A", "<SessionToken>")),
+        *(('password: "', unit) for unit in ("\\", "\\a", '\\"', "'")),
+        *((f'password: {long(chr(92))}"', unit) for unit in ("\\", '\\"')),
+        ("password: ", "1"),
+    ],
+)
+def test_masked(start: str, unit: str) -> None:
+    """A log line or an error is masked."""
+    secret = '"password": "agent", "a": "b"'
+    masked = Redactor()(f"{secret} {start}{long(unit)}")
+    assert masked.startswith(f'"password": "{MASK}", "a": "b" ')
+
+
+def of_aws(code: str, message: str) -> ClientError:
+    """Return an error of AWS."""
+    return ClientError({"Error": {"Code": code, "Message": message}}, "RunInstances")
+
+
+def refused(read: Callable[[], object]) -> bool:
+    """Read a value of the configuration or a file: it must be refused."""
+    with pytest.raises(BoshError):
+        read()
+    return True
+
+
+@pytest.mark.parametrize(
+    "is_right",
+    [
+        lambda: console.masked(long("_"), str) == long("_"),
+        lambda: console.masked(long("a_"), str) == long("a_"),
+        lambda: console.masked(long("eyJ-"), str) == long("eyJ-"),
+        lambda: console.masked(long("-----END A"), str) == long("-----END A"),
+        lambda: console.masked(long(f"{'token' * 8}: ;"), str) == long(f"{'token' * 8}: ;"),
+        lambda: console.findings(long("persistent disk ")) == [],
+        lambda: not list(recorded({f"{TARGET_TAG}a_1": f"arn:a {long(':')}x"})),
+        lambda: is_shortage(of_aws(f"Insufficient{long('Capacity')}.", "")),
+        lambda: "LimitExceeded" in explained(of_aws(f"{long('LimitExceeded')}-", "")),
+        lambda: long("i-0") in explained(of_aws("InvalidInstanceID.NotFound", long("i-0"))),
+        lambda: is_no_zone(f"{long('a-')}1-"),
+        lambda: refused(lambda: region(f"{long('a-')}1a", AwsConfig.region)),
+        lambda: refused(lambda: role_arn(long("arn:aws-"), AwsConfig.role_arn)),
+        lambda: refused(lambda: external_id(long("a"), AwsConfig.external_id)),
+        *(
+            lambda unit=unit: refused(lambda: https_url(f"https://{long(unit)}/ ", AwsConfig.ec2_endpoint))
+            for unit in ("a.", "a@", ":", f"{'a' * 63}.", "a" * 64)
+        ),
+        lambda: refused(lambda: loaded("cloud.yml", f"a: !%27%22{long('%20')} b".encode())),
+    ],
+)
+def test_read(is_right: Callable[[], bool]) -> None:
+    """A tag, an error of AWS, the console or a file is read."""
+    assert is_right()
