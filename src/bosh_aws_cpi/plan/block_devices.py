@@ -59,8 +59,8 @@ def planned(
     encryptions = defaults.encryptions(properties.root_disk, own)
     root, ignored, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
     problems += of_root
-    for name, (_, encryption) in encryptions.items():
-        if key := encryption.unused_key:
+    for name, (disk, encryption) in encryptions.items():
+        if (key := encryption.unused_key) and not disk.kms_key_arn:
             text = f"Ignored: {key}, because {name}.encrypted is not true"
             ignored.append(Problem(key, text, (f"{name}.encrypted",)))
     key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))

@@ -104,7 +104,7 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
     for plan in plans:
         card, kind = plan.card_index, plan.options.get("InterfaceType", "interface")
         taken = [each.split()[1] for each in facts.card_interfaces if each.startswith(f"{card} ")]
-        if taken and kind not in taken:
+        if taken and kind not in taken and "interface_type" not in facts.lacks:
             text = (
                 f"interface_type {kind} of network '{plan.networks[0]}' requested on network card {card} of "
                 f"instance type '{facts.name}', which takes {' or '.join(sorted(taken))}: use another "

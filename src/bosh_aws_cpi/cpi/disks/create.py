@@ -94,7 +94,7 @@ def parse(config: CpiConfig, size: int, cloud_properties: Json, review: Review) 
     encryption = properties.encryption(default)
     for each in properties.key_problems(encryption):
         review.problems.append(each.replaced(text=f"cloud_properties.{each.text}"))
-    if key := encryption.unused_key:
+    if (key := encryption.unused_key) and not properties.kms_key_arn:
         review.ignore(key, f"Ignored: {key}, because encrypted is not true", "encrypted")
     return WantedDisk(properties, volume, encryption, tags)
 

@@ -137,7 +137,8 @@ def _of_stemcells(aws: AwsConfig) -> Iterator[Finding]:
     properties = read_known(HeavyStemcellProperties, given)
     if properties is None:
         return
-    for each in properties.problems(properties.encryption(aws.encryption, "aws.stemcell"), clock.now()):
+    encryption = properties.encryption(aws.encryption, "aws.stemcell")
+    for each in (*properties.key_problems(encryption), *properties.problems(encryption, clock.now())):
         severity = Severity.ERROR if each.key == "deprecate_at" else Severity.WARNING
         if each.key != "tpm_support":
             remedy = f"Correct aws.stemcell.{each.key} in cpi.json"

@@ -142,10 +142,10 @@ class Node(Record):
 
     @cached_property
     def properties(self) -> "dict[str, Node]":
-        """Its cloud properties that are not null; none if they are a variable, or no hash."""
+        """Its cloud properties; none if they are a variable, or no hash."""
         node = self.get("cloud_properties")
         nodes = node.entries() if node is not None and not self.is_open else []
-        return {str(each.route[-1]): each for each in nodes if each.value is not None}
+        return {str(each.route[-1]): each for each in nodes}
 
     @cached_property
     def is_open(self) -> bool:
