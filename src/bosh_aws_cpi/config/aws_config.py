@@ -23,6 +23,13 @@ StemcellUpload = Literal["ebs_direct", "volume"]
 
 _OF_STEMCELL: Final = "The stemcell's cloud property of that name, in place of its own."
 _OF_COMMANDS: Final = "Endpoint of this service, for commands only, as `ec2_endpoint`."
+_AWS_HOST: Final = r"(?:^|[/.@])([a-z0-9]+)(?:-fips)?\.([a-z]+(?:-[a-z]+)+-\d+)\.(?:vpce\.)?amazonaws\.com"
+_HOSTS: Final = {
+    "elb": "elasticloadbalancing",
+    "elbv2": "elasticloadbalancing",
+    "service-quotas": "servicequotas",
+}
+"""The names of services in their endpoints, by the SDK's names, if they differ."""
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
 
 
@@ -366,6 +373,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     own_keys = (config.access_key_id, config.secret_access_key)
     if config.credentials_source == "static" and not all(own_keys):
         raise not_correct("Must use access_key_id and secret_access_key with static credentials_source")
+    _check_kinds(config)
     if config.credentials_source == "env_or_profile" and any(own_keys):
         message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
         raise not_correct(message)
@@ -373,6 +381,28 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         if getattr(config, key.name) and not config.role_arn:
             raise not_correct(f"configuration parameter {key.shown} needs aws.role_arn")
     return config
+
+
+def _check_kinds(config: AwsConfig) -> None:
+    """Refuse keys that AWS never accepts here (for access keys: IAM user guide, "IAM identifiers")."""
+    access_key, secret = config.access_key_id or "", config.secret_access_key or ""
+    if secret.startswith(("AKIA", "ASIA")) and len(secret) == len("AKIAIOSFODNN7EXAMPLE"):
+        what = f"looks like an access key: swap it with {AwsConfig.access_key_id.shown}"
+        raise values.wrong(AwsConfig.secret_access_key, what)
+    if access_key.startswith("ASIA") and not config.session_token:
+        what = f"begins with ASIA, so it is temporary: add its token, {AwsConfig.session_token.shown}"
+        raise values.wrong(AwsConfig.access_key_id, what)
+    if config.role_arn:
+        beginning = values.in_region("arn:PARTITION:", config.region)
+        if not config.role_arn.startswith(beginning):
+            what = f"must begin with {beginning}, as all roles of {config.region} do"
+            raise values.wrong(AwsConfig.role_arn, what)
+    for service, url in config.endpoints.items():
+        found = re.search(_AWS_HOST, url) if "amazonaws.com" in url else None
+        host = _HOSTS.get(service, service)
+        if found and found.groups() != (host, config.region):
+            what = f"is the endpoint of {found[1]} in {found[2]}: use that of {host} in {config.region}"
+            raise values.wrong(ENDPOINTS[service], what)
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str:
