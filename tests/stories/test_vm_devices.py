@@ -151,12 +151,29 @@ def test_default_disks(
                 "remove it, or use gp3"
             ),
         ),
+        (
+            {"default_root_disk": {"type": "sc1"}},
+            (
+                "EBS would refuse the root disk: aws.default_root_disk.type is sc1, from which no VM can "
+                "start: use gp3"
+            ),
+        ),
+        (
+            {"metadata_options": {"http_endpoint": "disabled"}},
+            (
+                "aws.metadata_options.http_endpoint can't be disabled: the agent reads its settings there. "
+                "Remove it"
+            ),
+        ),
     ],
 )
 def test_wrong_default_disks(
     create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused, aws: dict[str, Any], message: str
 ) -> None:
-    """A wrong default, or defaults that EBS refuses together, are refused by name without an AWS call."""
+    """A wrong default, or defaults that EBS refuses together, are refused by name without an AWS call.
+
+    So are metadata options without which the agent has no settings.
+    """
     assert refused(create_vm(executable=cpi_with(**aws)), message) == []
 
 

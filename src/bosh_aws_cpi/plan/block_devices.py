@@ -159,7 +159,7 @@ def _root(
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     elif size is None:
         size = image.root_gib or None
-    problems = [*ebs.problems(_volume(disk, size), "root disk", origin)]
+    problems = [*ebs.problems(_volume(disk, size).replaced(is_root=True), "root disk", origin)]
     if own.size is not None and gib(own.size) < (least := image.root_gib):
         # EC2 API reference, EbsBlockDevice: a volume is at least as large as its snapshot.
         text = (

@@ -114,7 +114,8 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
     disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:  # not the size, which the AMI or the VM may raise: the VM's disk is checked
         if isinstance(disk, RootDisk | EphemeralDisk):
-            volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput)
+            is_root = isinstance(disk, RootDisk)
+            volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput, is_root=is_root)
         else:
             refuse(disk.problems(path))
             volume = ebs.of_disk(disk, None)

@@ -36,6 +36,8 @@ class VolumeType(Record):
     takes_throughput: bool = False
     hibernates: bool = False
     """Whether a hibernated VM can have it (EC2 user guide, "Prerequisites for EC2 instance hibernation")."""
+    boots: bool = True
+    """Whether a VM can start from it (EBS user guide, "Amazon EBS volume types")."""
 
     @property
     def takes_iops(self) -> bool:
@@ -63,8 +65,8 @@ VOLUME_TYPES: Final = {
     "io2": VolumeType(
         65_536, 4, least_iops=100, iops_per_gib=1000, most_iops=256_000, needs_iops=True, hibernates=True
     ),
-    "st1": VolumeType(16_384, 125),
-    "sc1": VolumeType(16_384, 125),
+    "st1": VolumeType(16_384, 125, boots=False),
+    "sc1": VolumeType(16_384, 125, boots=False),
     "standard": VolumeType(1024),
 }
 """The types by name: VolumeType of EC2's API model."""
@@ -92,6 +94,8 @@ class EbsVolume(Record):
     """The property that the iops come from, if it is given."""
     is_persistent: bool = False
     """Whether its disk has the property ``iops_per_gib`` at all."""
+    is_root: bool = False
+    """Whether a VM starts from it."""
 
     @property
     def limits(self) -> VolumeType:
@@ -219,6 +223,9 @@ def _refusals(volume: EbsVolume) -> Iterator[Refusal]:
     Of those of one property, only the first is sure.
     """
     name, limits = volume.type, volume.limits
+    if volume.is_root and not limits.boots:
+        yield Refusal("type", f"is {name}, from which no VM can start: use gp3", ())
+        return
     has_iops = volume.iops is not None or volume.iops_per_gib is not None
     if volume.throughput is not None and not limits.takes_throughput:
         yield Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")

@@ -81,8 +81,8 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
         CloudError: There are too many, or one has a key that is reserved for AWS.
     """
     if reserved := sorted(key for key in tags if key.lower().startswith("aws:")):
-        message = f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {', '.join(reserved)}"
-        raise CloudError(message)
+        named = ", ".join(f"'{key}'" for key in reserved)
+        raise CloudError(f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {named}")
     if len(tags) > MAX_TAGS:
         more = "with those of aws.tags, env.bosh.tags and the CPI itself"
         raise CloudError(f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}")

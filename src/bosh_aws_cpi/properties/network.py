@@ -9,7 +9,17 @@ from pydantic import Field
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
-from bosh_aws_cpi.properties.types import WHOLE, Groups, Problem, Properties, SentWhole, Text, Truth, parsed
+from bosh_aws_cpi.properties.types import (
+    WHOLE,
+    Groups,
+    Problem,
+    Properties,
+    SentWhole,
+    SubnetId,
+    Text,
+    Truth,
+    parsed,
+)
 
 DELEGATED_LENGTHS: Final = {4: 28, 6: 80}
 """The one length of prefix that EC2 delegates to an interface, by version of IP."""
@@ -45,9 +55,9 @@ INTERFACE_OPTIONS: Final = ("interface_type", "network_card_index", "ena_express
 class NetworkCloudProperties(Properties):
     """A network's ``cloud_properties``."""
 
-    subnet: str | None = None
+    subnet: SubnetId | None = None
     """Id of the subnet; not needed for vip networks. Required."""
-    subnet_fallbacks: tuple[str, ...] = ()
+    subnet_fallbacks: tuple[SubnetId, ...] = ()
     """* Ids of subnets to try, in this order, [if the subnet of a dynamic network is
     full](#when-a-subnet-is-full)."""
     security_groups: Groups = ()

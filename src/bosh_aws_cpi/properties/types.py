@@ -102,6 +102,39 @@ Price = Annotated[
     ),
 ]
 
+
+class AwsName(Record):
+    """What a text names in AWS, for `cpi check`: what to give, and its form.
+
+    PARTITION and REGION stand for the region's names. The forms are those of the services' API models.
+    """
+
+    what: str
+    form: str
+
+
+def id_of(noun: str, beginning: str) -> AwsName:
+    """The ids of things."""
+    form = rf"{beginning}-(?:[0-9a-f]{{1,8}}|[0-9a-f]{{17}})"
+    return AwsName(f"the id of {noun}, {beginning}-…", form)
+
+
+def arn(service: str, resource: str) -> str:
+    """The form of an ARN in the region."""
+    return rf"arn:PARTITION:{service}:REGION:\d{{12}}:{resource}/.+"
+
+
+SubnetId = Annotated[str, id_of("a subnet", "subnet")]
+RouteTableId = Annotated[str, id_of("a route table", "rtb")]
+_KEY_ID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"
+KmsKey = Annotated[
+    str,
+    AwsName(
+        "the ARN of a KMS key in REGION, its id, or its alias, alias/…",
+        f"{arn('kms', '(?:key|alias)')}|alias/.+|{_KEY_ID}",
+    ),
+]
+
 MISSING: Final = "is missing"
 """What is said of a required key."""
 HASH_RULE: Final = "hash_rule"
@@ -325,7 +358,7 @@ class Encryptable(Properties):
 
     encrypted: Truth = False
     """Encrypt it. Default: `aws.encrypted`."""
-    kms_key_arn: str | None = None
+    kms_key_arn: KmsKey | None = None
     """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
 
     def encryption(self, default: Encryption, path: str = "cloud_properties") -> Encryption:
