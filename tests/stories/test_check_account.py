@@ -610,7 +610,13 @@ def test_managed_networks(cpi: Cpi, world: World, far: Far) -> None:
         *({"network_acl": acl_id} for acl_id in ("acl-0123456789abcdef0", acl[far.vpc_id])),
     ]
     subnets = [
-        {"name": str(number), "azs": ["z1"], "netmask_bits": 24, "cloud_properties": {**fit, **each}}
+        {
+            "name": str(number),
+            "azs": ["z1"],
+            "netmask_bits": 24,
+            "prefix": 32,
+            "cloud_properties": {**fit, **each},
+        }
         for number, each in enumerate(({}, *wrong))
     ]
     whole = right(world)
@@ -754,7 +760,7 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
     cpi = cpi_with(encrypted=True, kms_key_arn=lost)
     whole = right(world)
     small, large = (each["cloud_properties"] for each in whole["vm_types"])
-    small |= {"ephemeral_disk": {"kms_key_arn": "alias/bosh"}, "root_disk": {"kms_key_arn": "unused"}}
+    small |= {"ephemeral_disk": {"kms_key_arn": "alias/bosh"}, "root_disk": {"kms_key_arn": "alias/unused"}}
     large |= {
         "ephemeral_disk": {"encrypted": True, "kms_key_arn": signing},
         "root_disk": {"encrypted": True, "kms_key_arn": disabled},

@@ -218,7 +218,7 @@ class MetadataOptions(SentWhole):
     http_protocol_ipv6: str | None = Field(default=None, examples=_STATES)
     """`enabled` or `disabled`; the Ruby release's spelling `http_protocol_ipv_6` works too.
     Default: EC2's."""
-    http_put_response_hop_limit: Annotated[Count, Field(le=64)] | None = None
+    http_put_response_hop_limit: Annotated[int, Field(strict=True, gt=0, le=64), WHOLE] | None = None
     """Maximum number of network hops for the response with the token, `1` to `64`. Default: EC2's."""
     http_tokens: str | None = Field(default=None, examples=["optional", "required"])
     """`required`: IMDSv2 only. `optional`: also IMDSv1. Default: EC2's."""

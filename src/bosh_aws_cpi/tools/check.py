@@ -15,21 +15,36 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.checks import contents, room
+from bosh_aws_cpi.tools.checks import contents, property_values, room
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.checks.cloud_config import Files, is_for_create_env
+from bosh_aws_cpi.tools.checks.bosh.models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
+from bosh_aws_cpi.tools.checks.bosh.rules import SIMILAR, likeness
+from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.configuration import of_create_env, unknown_keys
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.checks.trial import Trial
-from bosh_aws_cpi.tools.findings import Finding, Severity, document, lines, ordered, status
+from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, ordered, status
 
-_OTHER_FILES: Final = {
-    "Tables": (
-        "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')"
-    ),
-    "instance_groups": "a deployment manifest: name it after --manifest",
+_CLOUD_CONFIG: Final = "a cloud config"
+_CREATE_ENV: Final = "a manifest for create-env"
+_DEPLOYMENT: Final = "a deployment manifest"
+_KINDS: Final = {
+    "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')": [
+        "Tables"
+    ],
+    "a configuration of the CPI, cpi.json": ["cloud"],
+    "a CPI config": ["cpis"],
+    "the state of create-env": ["installation_id", "current_vm_cid"],
+    _CREATE_ENV: ["cloud_provider", "instance_groups resource_pools"],
+    "a manifest of BOSH v1, whose jobs are instance_groups today": ["jobs"],
+    _DEPLOYMENT: ["instance_groups", "stemcells", "releases update"],
+    _CLOUD_CONFIG: [*LISTS, "compilation", "resource_pools", "disk_pools"],
+    "a runtime config": ["addons", "releases"],
+    "a resurrection config": ["rules"],
+    "operations, for bosh interpolate -o": ["path type"],
 }
-"""Keys of files that are no cloud configs, and what these are."""
+"""What a file is, if it has one of the keys, or those between which a space is. The first kind counts."""
+
 
 _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
@@ -56,7 +71,13 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         help="a cloud config (name all of a Director's), or a manifest for create-env; - for stdin",
     )
-    parser.add_argument("--manifest", metavar="FILE", help="a deployment's manifest, to check with it")
+    parser.add_argument(
+        "--manifest",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a deployment's manifest, to check with it",
+    )
     parser.add_argument(
         "--stemcell",
         metavar="CID",
@@ -89,8 +110,11 @@ def _stemcell(text: str) -> str:
 
 
 def _check(given: argparse.Namespace) -> int:
-    if [given.config, *given.files, given.manifest].count(loading.STDIN) > 1:
+    names = [*given.files, *given.manifest]
+    if [given.config, *names].count(loading.STDIN) > 1:
         raise CloudError("stdin, -, can be read only once: give the other files by their paths")
+    if len(given.manifest) > 1:
+        raise CloudError("--manifest can be given only once: check each deployment alone")
     read = loading.read(given.config)
     try:
         config = loading.parsed(read, {}, given.config)
@@ -101,11 +125,11 @@ def _check(given: argparse.Namespace) -> int:
         log.set_level("error")  # a finding says once, with its place, what the methods log for each VM
     properties = cloud_properties(read)
     section = properties.get("aws") or {}
-    files, wrong = read_files(given.files, given.manifest, given.cpi, config.aws, section)
+    files, wrong = read_files(given.files, next(iter(given.manifest), None), given.cpi, config.aws, section)
     account = Account(files.aws, is_offline=given.offline)
     config = config.replaced(director_uuid=given.director)
-    found = ordered([*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)])
-    names = [*given.files, *([given.manifest] if given.manifest else [])]
+    all_found = [*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)]
+    found = ordered(in_file(each, given.config) for each in all_found)
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     shown = command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
     return shown or status(found, is_strict=given.strict)
@@ -129,6 +153,7 @@ def findings(
     trial = Trial(files, config, account, stemcells)
     found = [
         *of_sizes,
+        *property_values.of_keys(files.aws),
         *contents.findings(files, is_offline=account.is_offline),
         *room.crowded(files),
         *trial.findings(),
@@ -158,22 +183,46 @@ def read_files(
     """
     documents = [Document.read(name) for name in names]
     deployed = Document.read(manifest) if manifest is not None else None
-    whole = [document for document in documents if is_for_create_env(document)]
+    whole = [
+        each for each in documents if _kind(each, BoshCloudConfig, _CLOUD_CONFIG, _CREATE_ENV) == _CREATE_ENV
+    ]
+    if deployed is not None:
+        _kind(deployed, Manifest, _DEPLOYMENT)
     if whole and (len(documents) > 1 or deployed):
-        raise CloudError(f"'{whole[0].name}' is a manifest for create-env: check it alone")
+        raise CloudError(f"'{whole[0].name}' is {_CREATE_ENV}: check it alone")
     wrong: list[Finding] = []
     for each in whole:
         log.redact.learn(each.root.at("cloud_provider").value)
         aws, wrong = of_create_env(each, section, aws)
-    for each in documents if not whole else ():
-        _check_kind(each)
-    return Files(documents, deployed, aws, cpi), wrong
+    files = Files(documents, deployed, aws, cpi, bool(whole))
+    cpis = {str(az.at("cpi").value) for az in files.lists["azs"] if az.get("cpi") is not None}
+    if cpi and cpi not in cpis and "azs" not in files.open_lists:
+        named = f"their CPIs are {', '.join(sorted(cpis))}" if cpis else "they name no CPI: leave --cpi out"
+        raise CloudError(f"no az has the CPI '{cpi}': {named}")
+    return files, wrong
 
 
-def _check_kind(document: Document) -> None:
-    for key, what in _OTHER_FILES.items():
-        if isinstance(document.value, dict) and key in document.value:
-            raise CloudError(f"'{document.name}' is no cloud config, but {what}")
+def _kind(document: Document, model: type[BoshHash], *wanted: str) -> str:
+    """What a file is, by its keys.
+
+    Args:
+        document: The file.
+        model: What reads it, if it is as wanted.
+        wanted: What it may be.
+
+    Raises:
+        CloudError: It is something else.
+    """
+    whole = document.value[0] if isinstance(document.value, list) and document.value else document.value
+    keys = {*whole} if isinstance(whole, dict) else set()
+    kinds = (kind for kind, signs in _KINDS.items() if any({*sign.split()} <= keys for sign in signs))
+    is_like = any(likeness(str(key), known) >= SIMILAR for key in keys for known in keys_in(model))
+    is_known = is_like or not keys or document.root.is_unknown
+    kind = next(kinds, wanted[0] if is_known else "perhaps a file of variables: it has no key of the others")
+    if kind not in wanted:
+        remedy = f"FILE is {_CLOUD_CONFIG}, or {_CREATE_ENV}; --manifest names {_DEPLOYMENT}"
+        raise CloudError(f"'{document.name}' is {kind}. {remedy}")
+    return kind
 
 
 def _sizes(files: Files, account: Account) -> tuple[Sequence[VmSize], list[Finding]]:

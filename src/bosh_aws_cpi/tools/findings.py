@@ -91,13 +91,20 @@ class Finding(Record):
         Each part is masked alone, because the end of a path and the text look like a key with its value.
         """
         place = f"{redact(str(self.place))}: " if self.place else ""
+        what = self.what.removesuffix(".") if self.remedy else self.what
         remedy = f". {redact(self.remedy)}" if self.remedy else ""
-        return f"{self.severity.value}: {place}{redact(self.what)}{remedy}"
+        return f"{self.severity.value}: {place}{redact(what)}{remedy}"
 
 
 def as_warning(finding: Finding) -> Finding:
     """The finding of something that may not be deployed: what would be an error is a warning."""
     return finding.replaced(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
+
+
+def in_file(finding: Finding, name: str) -> Finding:
+    """The finding with this file, if its place has none."""
+    place = finding.place
+    return finding if place is None or place.file else finding.replaced(place=place.replaced(file=name))
 
 
 _ORDER: Final = list(Severity)

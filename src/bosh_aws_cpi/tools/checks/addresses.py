@@ -9,7 +9,7 @@ from typing import Final
 
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -73,13 +73,24 @@ def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
 
 def findings(files: Files) -> Iterator[Finding]:
     """Check the addresses of all manual networks; create-env's VM has those of its instance group."""
+    taken: dict[str, list[AnyNetwork]] = {}
     for network, subnet in files.subnets:
         whole = range_of(text_of(subnet.get("range"))) if type_of(network) == "manual" else None
+        is_managed = type_of(network) == "manual" and bool(network.value.get("managed"))
+        if is_managed and not subnet.value.get("range") and not subnet.value.get("prefix"):
+            what = "a managed subnet has neither range nor prefix, so the Director can't give addresses"
+            yield Finding(Severity.ERROR, what, "Add prefix: 32", subnet.place, DIRECTOR)
         if whole is None or whole.num_addresses == 1:
             continue
+        if is_managed:  # the Director compares the subnets of one network only
+            others = taken.setdefault(text_of(subnet.get("cloud_properties", "vpc_id")), [])
+            if overlaps(whole, others):
+                what = f"{whole} overlaps the range of another managed network in this VPC"
+                yield Finding(Severity.ERROR, what, "Use another range", subnet.at("range").place, "AWS")
+            others.append(whole)
         yield from _router(subnet, whole)
         if not files.is_for_create_env:
-            yield from _of_subnet(subnet, whole, is_managed=bool(network.value.get("managed")))
+            yield from _of_subnet(subnet, whole, is_managed=is_managed)
         for group in files.groups:
             for entry in hashes(group.get("networks")):
                 if name_of(entry) == name_of(network):

@@ -136,7 +136,7 @@ class Case(Entity):
         if key.startswith("aws."):
             return Place(key)
         node = self.node_of(key)
-        if key == "tags" and len(_quoted(self.tags, text)) > len(_quoted(node, text)):
+        if key == "tags" and (node is None or len(_quoted(self.tags, text)) > len(_quoted(node, text))):
             node = self.tags
         if key == "tags" and node is None:
             return Place("aws.tags")
@@ -164,7 +164,10 @@ class Case(Entity):
             return ""
         if entry.child(key):
             return f"Move {key} into cloud_properties"
-        return renamed(entry, "cloud_properties", Compilation.model_fields) if not entry.properties else ""
+        if not entry.properties:
+            return renamed(entry, "cloud_properties", Compilation.model_fields)
+        is_without_az = key == ZONE and entry.route[0] in {"vm_types", "vm_extensions"}
+        return "Name the cloud config with the azs, too, or give the VMs an az" if is_without_az else ""
 
 
 def _parts(problem: Problem) -> tuple[str, ...]:

@@ -17,7 +17,6 @@ from bosh_aws_cpi.tools.checks.documents import Document, Node
 
 _POOLS: Final = {"vm_types": "resource_pools", "disk_types": "disk_pools"}
 """The lists of a manifest for create-env that have the same cloud properties as those of a cloud config."""
-_SIGNS: Final = ("cloud_provider", *_POOLS.values())
 
 
 class Files(Entity):
@@ -28,6 +27,7 @@ class Files(Entity):
         manifest: A deployment manifest, if one is given.
         aws: The ``aws`` section of cpi.json, or that of create-env.
         cpi: The name in the CPI config of the CPI whose azs are checked; empty for those that name none.
+        is_for_create_env: Whether they are a manifest for create-env.
         sizes: What the CPI chooses from for ``vm_resources``; empty if that is not known.
     """
 
@@ -35,12 +35,8 @@ class Files(Entity):
     manifest: Document | None
     aws: AwsConfig
     cpi: str = ""
+    is_for_create_env: bool = False
     sizes: Sequence[VmSize] = ()
-
-    @cached_property
-    def is_for_create_env(self) -> bool:
-        """Whether they are a manifest for create-env."""
-        return is_for_create_env(self.documents[0])
 
     @property
     def all(self) -> list[Document]:
@@ -146,11 +142,6 @@ class Files(Entity):
         keys = ("subnet", "subnet_fallbacks")
         nodes = [(entry, entry.get("cloud_properties", key)) for _, entry in self.subnets for key in keys]
         return [(entry, text) for entry, node in nodes if node is not None for text in node.texts()]
-
-
-def is_for_create_env(document: Document) -> bool:
-    """Whether a file is a manifest for create-env, and no cloud config."""
-    return isinstance(document.value, dict) and any(key in document.value for key in _SIGNS)
 
 
 def _is_open(node: Node) -> bool:

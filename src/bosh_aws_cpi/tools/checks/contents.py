@@ -19,7 +19,7 @@ from bosh_aws_cpi.tools.checks.bosh import models
 from bosh_aws_cpi.tools.checks.bosh.rules import (
     BOSH_CLI,
     DIRECTOR,
-    Level,
+    hashes_in,
     keys_of,
     name_of,
     read_known,
@@ -74,8 +74,8 @@ def _of_document(files: Files, document: Document, *, is_offline: bool) -> Itera
     model: type[models.BoshHash] = models.CreateEnv if files.is_for_create_env else models.BoshCloudConfig
     model = models.Manifest if document is files.manifest else model
     yield from keys_of(document.root, model, source, files.others)
-    levels = Level(document.root, model).within(files.others)
-    yield from property_values.findings(levels, files.aws.region, is_offline=is_offline)
+    around = hashes_in(((document.root, model),), files.others)
+    yield from property_values.findings(around, files.aws.region, is_offline=is_offline)
 
 
 def _repeated(document: Document) -> Iterator[Finding]:
@@ -95,13 +95,11 @@ def _of_configuration(files: Files) -> Iterator[Finding]:
         (EphemeralDisk, aws.default_ephemeral_disk, "aws.default_ephemeral_disk"),
         (DiskProperties, aws.default_persistent_disk, "aws.default_persistent_disk"),
     ]
-    if key := aws.encryption.kms_key_arn:
-        yield from property_values.of_kms_key(key, aws.region, Place("aws.kms_key_arn"))
+    found = [each for args in hashes for each in property_values.of_configuration(*args, aws.region)]
     if text := _wrong_defaults(aws):
-        hashes = hashes[:1]
-        yield Finding(Severity.ERROR, text, "Correct the default in cpi.json")
-    for model, values, path in hashes:
-        yield from property_values.of_configuration(model, values, path, aws.region)
+        wrong = [each for each in found if each.severity is Severity.ERROR]
+        found = wrong or [Finding(Severity.ERROR, text, "Correct the default in cpi.json")]
+    yield from found
     yield from _of_stemcells(aws)
     if aws.stemcell.overrides.get("tags") and not files.is_for_create_env:
         remedy = "Remove aws.stemcell.tags from cpi.json"
@@ -150,9 +148,7 @@ def _of_others(files: Files) -> Iterator[Finding]:
         names = ", ".join(f"'{name_of(each)}'" for each in others)
         what = f"another CPI has the azs {names}: they and the subnets only in them are not checked"
         remedy = "Check them with --cpi NAME and that CPI's configuration"
-        severity = Severity.NOT_CHECKED
-        if files.cpi:
-            severity = Severity.NOTE if files.own_azs else Severity.ERROR
+        severity = Severity.NOTE if files.cpi else Severity.NOT_CHECKED
         yield Finding(severity, what, remedy, others[0].at("cpi").place)
 
 

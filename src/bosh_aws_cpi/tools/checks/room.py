@@ -17,7 +17,7 @@ from bosh_aws_cpi.tag_names import VM_METADATA
 from bosh_aws_cpi.tools.checks import cases, things
 from bosh_aws_cpi.tools.checks.account import Account
 from bosh_aws_cpi.tools.checks.addresses import AnyNetwork, kept_by_aws, range_of, ranges_of, within
-from bosh_aws_cpi.tools.checks.bosh.rules import read_known, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes, read_known, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -27,6 +27,7 @@ _FEW: Final = 10
 _RAISE: Final = "Ask AWS to raise the quota (Service Quotas, Amazon EC2)"
 _CREATE_ENV: Final = "bosh-init"
 """The value of the tag `director` of a VM that `bosh create-env` created."""
+_SWAP: Final = "create-swap-delete"
 _DIVIDE: Final = (
     "Give the instance group more azs, divide it into several, use spread: prefer, or remove spread"
 )
@@ -44,12 +45,20 @@ def crowded(files: Files) -> Iterator[Finding]:
             zones.setdefault(case.user, set()).add(text_of(zone) or str(id(zone)))
     for user, there in zones.items():
         count, room = user.get("instances"), MAX_RUNNING * len(there)
-        if count is not None and isinstance(count.value, int) and count.value > room:
+        swapped, doubled = (2, f", which {_SWAP} doubles for an update") if _is_swapped(user) else (1, "")
+        if count is not None and isinstance(count.value, int) and count.value * swapped > room:
             what = (
-                f"spread: instance group '{text_of(user.get('name'))}' has {count.value} instances, but EC2 "
-                f"runs at most {MAX_RUNNING} in each zone, {room} in all"
+                f"spread: instance group '{text_of(user.get('name'))}' has {count.value} instances{doubled}, "
+                f"but EC2 runs at most {MAX_RUNNING} in each zone, {room} in all"
             )
             yield Finding(Severity.ERROR, what, _DIVIDE, count.place, "EC2")
+
+
+def _is_swapped(group: Node) -> bool:
+    """Whether all new VMs are created before old ones are deleted (BOSH: should_create_swap_delete?)."""
+    strategies = [each.get("update", "vm_strategy") for each in (group, group.document.root)]
+    is_static = any(each.get("static_ips") for each in hashes(group.get("networks")))
+    return not is_static and text_of(next(filter(None, strategies), None)) == _SWAP
 
 
 def findings(files: Files, account: Account) -> Iterator[Finding]:

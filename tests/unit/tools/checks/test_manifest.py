@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from bosh_aws_cpi.config import cpi_config
+from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.tools.check import read_files
 from testbed.executable import ABSENT
 from tests.stories.checked_config import GONE, Route, changed
@@ -89,6 +90,31 @@ def test_spread(check: Check, other: str, instances: int, said: str) -> None:
     assert said in "".join(each.text for each in found)
     config = changed(config, ("vm_types", 1, "cloud_properties", "spread"), "prefer")
     assert not [each for each in check(config, manifest) if "spread: " in each.text]
+
+
+SWAP = {"vm_strategy": "create-swap-delete"}
+
+
+@pytest.mark.parametrize(
+    ("update", "own", "static", "instances", "is_found"),
+    [
+        (SWAP, {}, [], 8, True),
+        (SWAP, {}, [], 7, False),
+        ({}, SWAP, [], 8, True),
+        (SWAP, {"vm_strategy": "delete-create"}, [], 8, False),
+        (SWAP, {}, ["10.0.0.20-10.0.0.27"], 8, False),
+    ],
+)
+def test_swapped(
+    check: Check, update: Json, own: Json, static: list[str], instances: int, *, is_found: bool
+) -> None:
+    """With create-swap-delete, for which no VM may have a static address, old and new VMs need racks."""
+    config = changed(CONFIG, ("vm_types", 1, "cloud_properties", "spread"), value=True)
+    config = changed(config, ("azs", 1, "cloud_properties", "availability_zone"), "us-east-1b")
+    group = {**MANIFEST["instance_groups"][1], "instances": instances, "update": own}
+    group["networks"] = [{"name": "default", **({"static_ips": static} if static else {})}]
+    found = check(config, {"update": update, "instance_groups": [group]})
+    assert bool([each for each in found if "which create-swap-delete doubles" in each.text]) is is_found
 
 
 @pytest.mark.parametrize(("value", "path"), [({"web": {}}, ""), (["web"], "/0")])
@@ -213,6 +239,15 @@ AT_AWS = "cloud_provider/properties/aws"
         (AWS, GONE, "error", "cloud_provider/properties"),
         (("cloud_provider",), GONE, "error", ""),
         (("instance_groups", 0, "persistent_disk"), 10, "warning", f"{AT_GROUP}/persistent_disk"),
+        (("resource_pools", 0, "size"), 1, None, ""),
+        ((*AWS, "default_key_name"), "bosh.pem", "warning", f"{AT_AWS}/default_key_name"),
+        ((*AWS, "kms_key_arn"), "bosh", "error", f"{AT_AWS}/kms_key_arn"),
+        ((*AWS, "log_level"), "debug", "warning", f"{AT_AWS}/log_level"),
+        ((*AWS, "ec2_endpoint"), "ec2.eu-west-1.amazonaws.com", "error", AT_AWS),
+        (("vm_types",), [], "warning", "vm_types"),
+        ((*GROUP, "persistent_disk_type"), "disks", "warning", f"{AT_GROUP}/persistent_disk_type"),
+        ((*GROUP, "azs"), ["z1"], "warning", f"{AT_GROUP}/azs"),
+        ((*GROUP, "env"), {}, "warning", f"{AT_GROUP}/env"),
     ],
 )
 def test_configuration_of_create_env(

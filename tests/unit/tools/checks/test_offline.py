@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES
 from bosh_aws_cpi.tools.check import read_files
 from bosh_aws_cpi.tools.checks import room
@@ -52,7 +53,7 @@ def resources(**sizes: int) -> dict[str, Any]:
         ("warning", ("disk_types", 0, "disk_size"), 10, "disk_types/default/disk_size"),
         ("warning", (*OF_VM, "root_disk"), {"size": 20}, f"{IN_VM}/root_disk/size"),
         # what contradicts itself, or EC2 would refuse
-        ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags"),
+        ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags/aws:a"),
         ("error", OF_DISK, {"iops": 3000, "iops_per_gib": 10}, f"{IN_DISK}/iops_per_gib"),
         ("error", (*OF_SUBNET, "ena_express"), {"udp": True}, f"{IN_SUBNET}/ena_express/udp"),
         ("error", (*OF_SUBNET, "security_groups"), {"a": 1}, f"{IN_SUBNET}/security_groups"),
@@ -130,7 +131,7 @@ def test_all_contradictions(check: Check) -> None:
         "spread",
         "root_disk",
         "ephemeral_disk/iops",
-        "tags",
+        "tags/aws:a",
         "raw_instance_storage",
     )
     assert {each[:2] for each in check(config)} == {("error", f"{IN_VM}/{path}") for path in blamed}
@@ -172,8 +173,8 @@ def test_tags_of_the_manifest(check: Check) -> None:
 
 def test_default_that_does_not_fit(check: Check) -> None:
     """What contradicts a default of cpi.json is at the VM's own property; the message names the default."""
-    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 10240})
-    (found,) = check(config, default_root_disk={"type": "st1"})
+    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 2048})
+    (found,) = check(config, default_root_disk={"type": "io1", "iops": 100})
     assert found[:2] == ("error", f"{IN_VM}/root_disk/size")
     assert "aws.default_root_disk.type" in found.text
 
@@ -205,7 +206,7 @@ MANIFEST: Any = {"instance_groups": [GROUP]}
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 90_000}}),
+        ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 9_000}}),
         ("disk_types", {"type": 5}),
     ],
 )
@@ -249,16 +250,24 @@ def test_other_cpi(check: Check) -> None:
 @pytest.mark.parametrize(
     ("azs", "cpi", "severity"),
     [
-        (["aws", "aws"], "awss", "error"),
         (["aws", "vsphere"], "vsphere", "note"),
         (["aws", "vsphere"], "", "not checked"),
     ],
 )
 def test_azs_of_others(check: Check, azs: list[str | None], cpi: str, severity: str) -> None:
-    """That no az has the CPI is an error: nothing would be checked."""
+    """Azs of another CPI that is not asked for are a note, if one is, else not checked."""
     entries = [{"name": str(index), **({"cpi": name} if name else {})} for index, name in enumerate(azs)]
     found = check({**yaml.safe_load(OWN), "azs": entries}, cpi=cpi)
     assert [each.severity for each in found if "another CPI" in each.text] == [severity]
+
+
+@pytest.mark.parametrize(("named", "said"), [(True, "their CPIs are vsphere"), (False, "leave --cpi out")])
+def test_unknown_cpi(check: Check, *, named: bool, said: str) -> None:
+    """A CPI that no az names is refused, with those that are named: nothing would be checked."""
+    whole = yaml.safe_load(OWN)
+    with pytest.raises(CloudError) as caught:
+        check({**whole, "azs": [*whole["azs"], *([OTHER] if named else [])]}, cpi="vspere")
+    assert said in caught.value.message
 
 
 def test_types_of_other_cpi(check: Check) -> None:
@@ -284,7 +293,6 @@ def test_named_cpi(tmp_path: Path, aws: AwsConfig) -> None:
     assert own("vsphere") == ["z9"]
     path.write_text(yaml.safe_dump({**SEVERAL, "azs": [OTHER]}))
     assert own("") == ["z9"]
-    assert own("aws") == []
 
 
 def test_once(check: Check) -> None:
@@ -324,7 +332,7 @@ def test_variable_key(check: Check, route: Route) -> None:
 @pytest.mark.parametrize(
     ("default", "own", "expected"),
     [
-        ({"iops": 0}, {}, ["error"]),
+        ({"iops": 0}, {}, ["error aws.default_persistent_disk.iops"]),
         ({"type": "gp9"}, {}, ["warning aws.default_persistent_disk.type"]),
         ({"iops": 16_000}, {}, [f"error {IN_DISK}"]),
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
@@ -391,17 +399,33 @@ MANAGED: Route = ("networks", 0, "subnets", 0)
     ("key", "value", "path"),
     [
         ("range", "10.0.0.0/29", f"{AT_SUBNET}/range"),
+        ("range", "10.0.0.0/8", f"{AT_SUBNET}/range"),
+        ("netmask_bits", 29, f"{AT_SUBNET}/netmask_bits"),
+        ("prefix", GONE, AT_SUBNET),
+        ("cloud_properties", {"vpc_id": "main"}, f"{AT_SUBNET}/cloud_properties/vpc_id"),
         ("cloud_properties", {}, f"{AT_SUBNET}/cloud_properties"),
         ("cloud_properties", {"vpc_id": "vpc-1", "tags": ["a"]}, f"{AT_SUBNET}/cloud_properties/tags"),
     ],
 )
 def test_managed_network(check: Check, key: str, value: Any, path: str) -> None:
-    """What create_network refuses of a managed network is an error."""
-    subnet = {"name": "0", "azs": ["z1", "z2", "z3"], "cloud_properties": {"vpc_id": "vpc-1"}}
+    """What create_network or the Director refuses of a managed network is an error."""
+    subnet = {"name": "0", "azs": ["z1", "z2", "z3"], "prefix": 32, "cloud_properties": {"vpc_id": "vpc-1"}}
     config = changed(yaml.safe_load(OWN), ("networks", 0, "managed"), value=True)
     config = changed(config, ("networks", 0, "subnets"), [subnet])
     assert check(config) == []
     assert [each[:2] for each in check(changed(config, (*MANAGED, key), value))] == [("error", path)]
+
+
+@pytest.mark.parametrize(("vpc_id", "severities"), [("vpc-1", ["error"]), ("vpc-2", [])])
+def test_managed_over_managed(check: Check, vpc_id: str, severities: list[str]) -> None:
+    """Managed networks in one VPC have different ranges; the Director compares those of one network only."""
+    config = yaml.safe_load(OWN)
+    for name, size, vpc in (("a", 24, "vpc-1"), ("b", 25, vpc_id)):
+        subnet = {"name": "0", "az": "z1", "range": f"10.1.0.0/{size}", "cloud_properties": {"vpc_id": vpc}}
+        config["networks"].append({"name": name, "managed": True, "subnets": [subnet]})
+    found = check(config)
+    assert [each.severity for each in found] == severities
+    assert all(each.path == "networks/b/subnets/0/range" for each in found)
 
 
 def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
