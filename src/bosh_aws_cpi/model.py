@@ -112,6 +112,7 @@ class InstanceTypeFacts(Record):
     max_ebs_attachments: int = 0
     """The maximum number of volumes, including the root disk; 0 when not known."""
     ebs_cards: int = 1
+    """The number of its EBS cards."""
     store_is_nvme: bool = False
     """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
     memory_mib: int = 0
@@ -190,7 +191,7 @@ class Instance(Record):
     availability_zone: str
     devices: Mapping[str, str]
     """Volume id by device name."""
-    ebs_cards: Sequence[int] = ()
+    volume_cards: Sequence[int] = ()
     """The EBS card of each volume."""
     leaving: frozenset[str] = frozenset()
     """The ids of the volumes that are being detached."""

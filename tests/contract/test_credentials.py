@@ -321,7 +321,7 @@ def test_credentials_that_are_no_text(relay: Relay, name: str) -> None:
     """Credentials of which a part is a number are a typed error."""
     with Container(json.dumps({**imds.credentials(), name: 7}).encode()) as server:
         uri = {"AWS_CONTAINER_CREDENTIALS_FULL_URI": f"{server.url}/keys"}
-        failed(from_source(relay, uri).call("has_disk", DISK), "container-role", "is no text")
+        failed(from_source(relay, uri).call("has_disk", DISK), "container-role", "is not text")
     assert relay.requests == []
 
 

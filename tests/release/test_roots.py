@@ -114,7 +114,7 @@ def test_machine_without_roots(fake_aws: FakeAws, installed: Installed) -> None:
 @pytest.mark.parametrize(
     ("by", "named"),
     [
-        ("AWS_CA_BUNDLE", "the CA certificates of '{}'"),
+        ("AWS_CA_BUNDLE", "AWS_CA_BUNDLE '{}'"),
         ("BOSH_CA_CERT_FILE", "BOSH_CA_CERT_FILE '{}'"),
         (KEY, f"the CA certificates of {KEY}"),
     ],

@@ -28,6 +28,9 @@ ONE_ZONE = "g7e.2xlarge"
 ALL_CALLS = 20
 SEVERAL = {"ec2:RunInstances", "ec2:DescribeSecurityGroups"}
 """The actions that are called several times, for different VMs."""
+NEEDS_ENCRYPTION = (
+    "kms_key_arn has no effect without encryption: set encrypted to true, or remove kms_key_arn"
+)
 OF_ROLE = " in the policy of the CPI's user or role"
 
 
@@ -779,8 +782,7 @@ def test_kms_keys(cpi_with: CpiWith, world: World, fake_aws: FakeAws) -> None:
             f"there is no KMS key '{missing}'. Create it, or correct its name"
         ),
         "aws.kms_key_arn": unusable.format(lost, "PendingDeletion"),
-        unused: "cloud_properties.root_disk.kms_key_arn needs encrypted: true, without which EBS does not use "
-        "the key. Set encrypted to true, or remove kms_key_arn",
+        unused: f"cloud_properties.root_disk.{NEEDS_ENCRYPTION}",
     }
     assert errors(found) == found
 

@@ -15,10 +15,7 @@ from tests.stories.volumes import Volumes
 KEY = "arn:aws:kms:us-east-1:123456789012:key/k"
 OTHER_KEY = "arn:aws:kms:us-east-1:123456789012:key/other"
 NOTHING: dict[str, Any] = {}
-NEEDS = (
-    "kms_key_arn needs encrypted: true, without which EBS does not use the key. Set encrypted to true, or "
-    "remove kms_key_arn"
-)
+NEEDS = "kms_key_arn has no effect without encryption: set encrypted to true, or remove kms_key_arn"
 UNUSED = "is not used for disks that are not encrypted, and there are such disks"
 OF_DISK = ("disk_types", 0, "cloud_properties")
 UNUSABLE = "Client.InvalidKMSKey.InvalidState: The KMS key is in a bad state"

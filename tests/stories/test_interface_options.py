@@ -193,8 +193,8 @@ def test_card_without_efa(
     )
     refused(
         answer,
-        "interface_type efa of network 'one' requested on network card 0 of instance type "
-        "'p6-b300.48xlarge', which takes interface: use another network_card_index, or other types "
+        "network 'one' asks for interface_type efa on network card 0, which on instance type "
+        "'p6-b300.48xlarge' takes only interface: use another network_card_index, or other types "
         "(including fallbacks)",
     )
 

@@ -103,8 +103,16 @@ def test_architecture(create_vm: CreateVm, refused: CheckRefused, world: World) 
 @pytest.mark.parametrize(
     ("instance_type", "settings", "what"),
     [
-        ("t2.micro", {"boot_mode": "uefi"}, "boots by uefi, but instance type 't2.micro' by legacy-bios"),
-        ("p3dn.24xlarge", {"boot_mode": "uefi", "tpm_support": "v2.0"}, "has a NitroTPM, but instance type"),
+        (
+            "t2.micro",
+            {"boot_mode": "uefi"},
+            "uefi, but instance type 't2.micro' has only legacy-bios",
+        ),
+        (
+            "p3dn.24xlarge",
+            {"boot_mode": "uefi", "tpm_support": "v2.0"},
+            "needs a NitroTPM, which",
+        ),
     ],
 )
 def test_boot(

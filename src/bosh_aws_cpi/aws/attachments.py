@@ -46,7 +46,9 @@ class NameTaken(Exception):
     """EC2 says that the instance already uses the device name, or each one to try."""
 
 
-def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str], **more: int) -> str:
+def attach(
+    client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str], ebs_card: int | None = None
+) -> str:
     """AttachVolume under the first name that EC2 accepts.
 
     A name may be in use although DescribeInstances does not show it: for some seconds after a detachment,
@@ -54,7 +56,7 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
 
     Args:
         device_names: The names to try, in this order.
-        more: AttachVolume's other arguments.
+        ebs_card: The index of the instance's EBS card; None for the first one.
 
     Returns:
         The device name of the attachment.
@@ -65,15 +67,16 @@ def attach(client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequen
         CloudError: Another VM has the volume, and keeps it.
         NameTaken: All names are in use.
     """
+    on_card = {} if ebs_card is None else {"EbsCardIndex": ebs_card}
     for name in device_names:
         try:
-            return _attach_as(client, disk_cid, vm_cid, name, more)
+            return _attach_as(client, disk_cid, vm_cid, name, on_card)
         except NameTaken:
             logger.info("Instance '%s' already uses device name %s: trying the next one", vm_cid, name)
     raise NameTaken
 
 
-def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str, more: Json) -> str:
+def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str, on_card: Json) -> str:
     """AttachVolume, retried while the VM is not ready or another VM is releasing the volume.
 
     AttachVolume takes no client token. When EC2 answers that the volume or the name is in use, an earlier
@@ -87,7 +90,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
     def call() -> str:
         try:
-            client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name, **more)
+            client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name, **on_card)
         except client.exceptions.ClientError as error:
             is_name_taken = says_name_taken(error)
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):

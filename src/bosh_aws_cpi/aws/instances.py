@@ -204,7 +204,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         instance_type=entry["InstanceType"],
         availability_zone=entry.get("Placement", {}).get("AvailabilityZone", ""),
         devices={name: volume["VolumeId"] for name, volume in volumes.items()},
-        ebs_cards=[volume.get("EbsCardIndex", 0) for volume in volumes.values()],
+        volume_cards=[volume.get("EbsCardIndex", 0) for volume in volumes.values()],
         leaving=frozenset(
             volume["VolumeId"]
             for volume in volumes.values()

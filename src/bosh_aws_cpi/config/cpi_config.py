@@ -18,7 +18,7 @@ from bosh_aws_cpi.log import LEVELS, nearest
 _LONGEST_NAME = 64
 _OF_SECURITY: Final = ("encrypted", "fips", "kms_key_arn", "metadata_options")
 """Keys of ``aws`` without which disks, VMs or calls are less safe: a mistyped one is an error."""
-_NEAR: Final = 0.7
+_NEAR_SECURITY: Final = 0.7
 """How near to one of them a mistyped key is."""
 MAX_API_VERSION = 3
 """The newest contract version that `info` announces."""
@@ -147,7 +147,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
     request_id = context.get("request_id")
     aws = aws_config.parse(merged, environ)
     for key in sorted(filter(is_name, unknown_keys(document, context))):
-        if near := nearest(key, _OF_SECURITY, _NEAR):
+        if near := nearest(key, _OF_SECURITY, _NEAR_SECURITY):
             raise not_correct(f"configuration parameter aws.{key} is unknown: did you mean aws.{near}?")
     return CpiConfig.read(
         properties,

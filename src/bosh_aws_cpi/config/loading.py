@@ -78,7 +78,7 @@ def tell_unknown(document: object, context: Json) -> None:
     if len(named) > _MOST_SHOWN:
         shown.append("and others")
     if shown:
-        text = "Unknown configuration keys are ignored: %s"
+        text = "Unknown configuration keys: %s"
         log.logger.warning(text, ", ".join(shown), is_whole=True)
 
 

@@ -65,10 +65,10 @@ def further_names(instance: Instance, facts: InstanceTypeFacts) -> tuple[str, ..
     return FURTHER_DISK_NAMES[0 if facts.store_is_nvme else facts.store_disks :]
 
 
-def ebs_card(instance: Instance, facts: InstanceTypeFacts) -> dict[str, int]:
-    """AttachVolume's EBS card, the one with the fewest volumes; nothing for a type that has a single card."""
+def ebs_card(instance: Instance, facts: InstanceTypeFacts) -> int | None:
+    """The index of the EBS card with the fewest volumes; None for a type that has a single card."""
     cards = range(facts.ebs_cards)
-    return {"EbsCardIndex": min(cards, key=instance.ebs_cards.count)} if len(cards) > 1 else {}
+    return min(cards, key=instance.volume_cards.count) if len(cards) > 1 else None
 
 
 def guest_paths(device_name: str, disk_cid: str) -> list[str]:

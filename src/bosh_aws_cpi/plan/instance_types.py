@@ -1,7 +1,6 @@
 """Facts about instance types without a call to EC2."""
 
 from collections.abc import Iterable
-from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
@@ -90,23 +89,19 @@ def check_common_architecture(types: Iterable[InstanceTypeFacts]) -> None:
             )
 
 
-_STRICT_MODES: Final = frozenset({"legacy-bios", "uefi"})
-"""The boot modes of AMIs that not every type has; "uefi-preferred" is for both kinds."""
-
-
 def check_image(image: Image, facts: InstanceTypeFacts) -> None:
     """Check that a type can run an AMI; what is not known of either, EC2 checks.
 
     Raises:
         CloudError: It can't (EC2 user guide, "Boot modes" and "Requirements for using NitroTPM").
     """
-    what, theirs = "", facts.architectures
+    name = f"instance type '{facts.name}'"
     if facts.architectures and image.architecture and image.architecture not in facts.architectures:
-        what = f"is for {image.architecture}, but instance type '{facts.name}' runs"
-    elif facts.boot_modes and image.boot_mode in _STRICT_MODES - facts.boot_modes:
-        what, theirs = f"boots by {image.boot_mode}, but instance type '{facts.name}' by", facts.boot_modes
+        what = f"is for {image.architecture}, but {name} runs {' and '.join(sorted(facts.architectures))}"
+    elif facts.boot_modes and image.boot_mode not in {"", "uefi-preferred", *facts.boot_modes}:
+        what = f"needs the boot mode {image.boot_mode}, but {name} has only {' and '.join(facts.boot_modes)}"
     elif image.has_tpm and facts.lacks_tpm:
-        what, theirs = f"has a NitroTPM, but instance type '{facts.name}'", frozenset({"none"})
-    if what:
-        remedy = "use a matching type or stemcell"
-        raise CloudError(f"AMI '{image.ami_id}' {what} {' and '.join(sorted(theirs))}: {remedy}")
+        what = f"needs a NitroTPM, which {name} lacks"
+    else:
+        return
+    raise CloudError(f"AMI '{image.ami_id}' {what}: use a matching type or stemcell")

@@ -106,8 +106,8 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
         taken = [each.split()[1] for each in facts.card_interfaces if each.startswith(f"{card} ")]
         if taken and kind not in taken and "interface_type" not in facts.lacks:
             text = (
-                f"interface_type {kind} of network '{plan.networks[0]}' requested on network card {card} of "
-                f"instance type '{facts.name}', which takes {' or '.join(sorted(taken))}: use another "
+                f"network '{plan.networks[0]}' asks for interface_type {kind} on network card {card}, which "
+                f"on instance type '{facts.name}' takes only {' or '.join(sorted(taken))}: use another "
                 "network_card_index, or other types (including fallbacks)"
             )
             path = f"networks.{plan.networks[0]}.cloud_properties"

@@ -320,8 +320,6 @@ def attached_specifications(
     indexes of all cards together when it was left out (cilium/cilium pull request 42512).
 
     Args:
-        plans: The interfaces.
-        nic_ids: Their ids.
         single_cards: See `InstanceTypeFacts`.
     """
     uses_several = any(plan.card_index for plan in plans)

@@ -260,15 +260,15 @@ class Properties(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _given(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
-        """The properties that are not null."""
+    def _drop_nulls(cls, values: Any) -> Any:  # noqa: ANN401 - whatever the manifest holds
+        """Drop the properties that are null, and refuse some unknown ones."""
         if not isinstance(values, dict):
             return values
         given = {key: value for key, value in values.items() if value is not None or key in _OF_ENCRYPTION}
         unknown = (key for key in given if key not in cls.model_fields and isinstance(key, str))
         if refused := [key for key in unknown if cls.refuses(key)]:
             raise ValidationError.from_exception_data(
-                cls.__name__, [{"type": cls._unknown(key), "loc": (key,), "input": None} for key in refused]
+                cls.__name__, [{"type": cls._refusal(key), "loc": (key,), "input": None} for key in refused]
             )
         return given
 
@@ -286,7 +286,7 @@ class Properties(BaseModel):
         return " or ".join(cls._hashes_with(key)) or nearest(key, cls.model_fields)
 
     @classmethod
-    def _unknown(cls, key: str) -> PydanticCustomError:
+    def _refusal(cls, key: str) -> PydanticCustomError:
         near = cls.nearest(key)
         remedy = f"did you mean {near}?" if near else "remove it"
         return PydanticCustomError(HASH_RULE, f"{UNKNOWN}: {remedy}")
@@ -387,8 +387,7 @@ class Encryptable(Properties):
         """
         if self.kms_key_arn and not encryption.encrypted:
             text = (
-                "kms_key_arn needs encrypted: true, without which EBS does not use the key. Set encrypted to "
-                "true, or remove kms_key_arn"
+                "kms_key_arn has no effect without encryption: set encrypted to true, or remove kms_key_arn"
             )
             yield Problem("kms_key_arn", text)
 

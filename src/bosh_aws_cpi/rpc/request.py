@@ -49,9 +49,8 @@ def check(document: dict[str, Any]) -> Request:
         raise InvalidCall("Arguments must be an Array")
     api_version = _api_version(document)
     context = document.get("context")
-    if not (
-        isinstance(context, dict) and isinstance(director := context.get("director_uuid"), str) and director
-    ):
+    director = context.get("director_uuid") if isinstance(context, dict) else None
+    if not isinstance(context, dict) or not isinstance(director, str) or not director:
         raise InvalidCall("Request should include context with director uuid")
     return Request(method, arguments, context, api_version)
 

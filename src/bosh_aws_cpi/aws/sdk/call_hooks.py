@@ -73,11 +73,11 @@ class _Parsers(ResponseParserFactory):
     def create_parser(self, protocol_name: str) -> Any:  # noqa: ANN401 - one of the SDK's
         parser: Any = super().create_parser(protocol_name)
         is_document = _is_json if "json" in protocol_name else _is_xml
-        parser.parse = partial(_parsed, parser.parse, is_document)
+        parser.parse = partial(_parse, parser.parse, is_document)
         return parser
 
 
-def _parsed(
+def _parse(
     parse: Callable[..., Any],
     is_document: Callable[[dict[str, Any], Any], bool],
     response: dict[str, Any],
@@ -92,7 +92,7 @@ def _parsed(
     try:
         parsed = parse(response, shape)
         parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK trips over an error without a code
-        return parsed if status >= REFUSED else _checked(parsed, [])
+        return parsed if status >= REFUSED else _guard(parsed, [])
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - whatever the SDK trips over
@@ -150,7 +150,7 @@ def _unreadable(calls: list[Call]) -> ResponseParserError:
     return error
 
 
-def _checked(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
+def _guard(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
     """A part of an answer that knows what it lacks.
 
     Raises:
@@ -158,9 +158,9 @@ def _checked(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part o
     """
     part: _Structure | _List
     if isinstance(value, dict):
-        part = _Structure((key, _checked(each, calls)) for key, each in value.items())
+        part = _Structure((key, _guard(each, calls)) for key, each in value.items())
     elif isinstance(value, list):
-        part = _List(_checked(each, calls) for each in value)
+        part = _List(_guard(each, calls) for each in value)
     elif isinstance(value, Element):
         raise ResponseParserError(UNREADABLE)
     else:

@@ -163,11 +163,11 @@ def _check(credentials: dict[str, Any], source: str) -> None:
     """Refuse credentials that can't sign a request.
 
     Raises:
-        CloudError: An access key or a secret key is missing, or a part of the credentials is no text.
+        CloudError: An access key or a secret key is missing, or a part of the credentials is not text.
     """
     keys = [credentials["access_key"], credentials["secret_key"], *filter(None, credentials.values())]
     if not all(isinstance(each, str) and is_sendable(each) for each in keys):
-        what = f"is missing, is no text, or has {UNSENDABLE}"
+        what = f"is missing, is not text, or has {UNSENDABLE}"
         raise CloudError(f"AWS credentials can't be used: a key or token of {source} {what}")
 
 

@@ -90,6 +90,7 @@ def create_once(
         try:
             return create()
         except Exception as error:
+            # Any other error comes from reading the answer: the resource may exist.
             is_refused = isinstance(error, (*FAILURES, BoshError)) and not may_be_done(error)
             if is_refused and not was_uncertain:
                 raise

@@ -58,7 +58,7 @@ def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid
             raise too_many()
         try:
             card = device_names.ebs_card(seen, facts)
-            return attachments.attach(cloud.ec2, disk_cid, instance.vm_cid, names, **card)
+            return attachments.attach(cloud.ec2, disk_cid, instance.vm_cid, names, card)
         except attachments.NameTaken:
             raise timing.NotYet("every device name is in use") from None
 

@@ -207,7 +207,7 @@ def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
     first, *_ = plans
     ordered = [found[plan.subnet_id] for plan in plans]
     if text := placement.without_ipv4(ordered[0]):
-        logger.warning("The VM may not answer, and then needs a dual-stack subnet: %s", text)
+        logger.warning("%s. If the VM does not answer, use a dual-stack subnet", text)
     zones = {each: found[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)}
     disk_zones = {disk.availability_zone for disk in facts.disks}
     usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}
