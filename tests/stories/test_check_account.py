@@ -14,7 +14,7 @@ from testbed.reservations import reserved
 from testbed.world import PUBLIC_KEY, World
 from tests.protocols import CpiWith
 from tests.stories.checked_config import LARGE, SUBNET, Z1, changed, env, right, subnet
-from tests.stories.checking import checked, checked_with, created, errors, of
+from tests.stories.checking import checked, checked_with, errors, of
 
 PROPERTIES = (*LARGE, "cloud_properties")
 LARGE_PATH = "vm_types/large/cloud_properties"
@@ -292,7 +292,7 @@ def test_interfaces(cpi: Cpi, world: World) -> None:
 
 
 def test_reservation(cpi: Cpi, world: World) -> None:
-    """A reservation in one of the zones is a warning for the others, and so is a full one."""
+    """A reservation in one of the zones is a warning for the others; its room is not judged."""
     reservation = {"id": reserved(world.ec2, "m5.large", world.zone)}
     whole = changed(right(world), (*PROPERTIES, "capacity_reservation"), reservation)
     (found,) = checked(cpi, whole)
@@ -308,19 +308,7 @@ def test_reservation(cpi: Cpi, world: World) -> None:
         MinCount=1,
         MaxCount=1,
     )
-    (said,) = [each["what"] for each in checked(cpi, whole) if "capacity_reservation" in each["path"]]
-    assert "has no room left" in said
-    assert said.endswith(" (and 1 more)")
-
-
-def test_pending_reservation(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
-    """A reservation that may become active is a warning."""
-    reservation = in_market(world, "capacity-block", "capacity-block")
-    shown = ["<state>active</state>", "<state>payment-pending</state>"]
-    fake_aws.rule(action="DescribeCapacityReservations", replace=[shown])
-    found = checked(cpi, changed(right(world), (*PROPERTIES, "capacity_reservation"), reservation))
-    assert {each["severity"] for each in found} == {"warning"}
-    assert any("is in state payment-pending, not active" in each["what"] for each in found)
+    assert checked(cpi, whole) == [found]
 
 
 def test_range(cpi: Cpi, world: World) -> None:
@@ -368,73 +356,6 @@ def test_stemcell(cpi: Cpi, world: World) -> None:
     assert not any(other_type["what"] in each for each in said)
 
 
-def in_subnet(world: World, address: str, **more: Any) -> str:
-    """Create an interface in the first subnet; returns its id."""
-    answer = world.ec2.create_network_interface(
-        SubnetId=world.subnet_id, PrivateIpAddress=address, Groups=[world.groups["bosh"]], **more
-    )
-    return str(answer["NetworkInterface"]["NetworkInterfaceId"])
-
-
-def launched(world: World, address: str, **tags: str) -> None:
-    """Launch an instance with an address, and tag it."""
-    answer = world.ec2.run_instances(
-        ImageId=world.image_id,
-        InstanceType="m5.large",
-        NetworkInterfaces=[{"DeviceIndex": 0, "SubnetId": world.subnet_id, "PrivateIpAddress": address}],
-        MinCount=1,
-        MaxCount=1,
-    )
-    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
-    if listed:
-        world.ec2.create_tags(Resources=[answer["Instances"][0]["InstanceId"]], Tags=listed)
-
-
-def test_addresses(cpi: Cpi, world: World) -> None:
-    """Addresses that others hold are printed as the entries that `reserved` lacks, but no Director's."""
-    for address in ("10.0.1.5", "10.0.1.20", "10.0.1.21", "10.0.1.22", "10.0.1.30"):
-        in_subnet(world, address)
-    world.ec2.assign_private_ip_addresses(
-        NetworkInterfaceId=in_subnet(world, "10.0.1.40"), PrivateIpAddresses=["10.0.1.42"]
-    )
-    launched(world, "10.0.1.60", Name="jumpbox")
-    whole = right(world)
-    assert created(cpi, world, whole, "vm_types").error is None  # 10.0.1.50
-    launched(world, "10.0.1.70", deployment="cf", job="router", index="0", id="1", director="prod")
-    launched(world, "10.0.1.80", deployment="bosh", job="bosh", index="0", director="bosh-init")
-    (found,) = checked(cpi, whole)
-    entries = "10.0.1.20/31, 10.0.1.22, 10.0.1.30, 10.0.1.40, 10.0.1.42, 10.0.1.60"
-    assert (found["severity"], found["path"]) == ("warning", f"{SUBNET_PATH}/range")
-    assert found["remedy"] == f"Add to reserved: [{entries}]"
-    whole["networks"][0]["subnets"][0]["reserved"] += entries.split(", ")
-    assert checked(cpi, whole) == []
-
-
-def test_static_address(cpi: Cpi, world: World) -> None:
-    """A static address that somebody else holds can't be reserved: it has a finding of its own."""
-    nic_id = in_subnet(world, "10.0.1.110", Description="database")
-    whole = right(world)
-    (found,) = checked(cpi, whole)
-    assert (found["severity"], found["path"]) == ("warning", f"{SUBNET_PATH}/static/0")
-    assert (
-        f"interface '{nic_id}' (database), which the Director does not know, holds 10.0.1.110"
-        in found["what"]
-    )
-
-
-def test_create_env_address(cpi: Cpi, world: World) -> None:
-    """For create-env only static addresses count, and those of its own VM are its own."""
-    whole = env(world)
-    in_subnet(world, "10.0.1.20")
-    tags = {"deployment": "bosh", "job": "bosh", "index": "0"}
-    launched(world, "10.0.1.6", **tags, director="bosh-init")
-    assert of("warning", checked(cpi, whole)) == []
-    (mine,) = world.state()["instances"]
-    world.ec2.create_tags(Resources=[mine], Tags=[{"Key": "director", "Value": "other"}])
-    (found,) = of("warning", checked(cpi, whole))
-    assert found["path"] == "networks/private/subnets/0/static/0"
-
-
 def test_configuration_of_create_env(cpi_with: CpiWith, world: World) -> None:
     """The defaults of create-env are those of its manifest; cpi.json gives credentials and endpoints."""
     cpi = cpi_with(default_security_groups=["nobody"], default_key_name="nobody", region="eu-west-1")
@@ -443,27 +364,6 @@ def test_configuration_of_create_env(cpi_with: CpiWith, world: World) -> None:
     assert found["path"].startswith("cloud_provider/properties/aws/default_security_groups")
     assert found["line"] is not None
     assert "'bosch'" in found["what"]
-
-
-@pytest.mark.usefixtures("ipv6")
-def test_ipv6_addresses(cpi: Cpi, world: World) -> None:
-    """IPv6 addresses and delegated prefixes are reserved like others, in quotation marks."""
-    nic_id = in_subnet(world, "10.0.1.5", Ipv6Addresses=[{"Ipv6Address": "2001:db8::20"}])
-    world.ec2.assign_ipv6_addresses(NetworkInterfaceId=nic_id, Ipv6Prefixes=["2001:db8:0:0:5::/80"])
-    world.ec2.assign_private_ip_addresses(NetworkInterfaceId=nic_id, Ipv4Prefixes=["10.0.1.64/28"])
-    whole = right(world)
-    second = {
-        **whole["networks"][0]["subnets"][0],
-        "range": "2001:db8::/64",
-        "gateway": "2001:db8::1",
-        "reserved": ["2001:db8::2-2001:db8::f"],
-        "static": [],
-    }
-    whole["networks"].append({"name": "six", "type": "manual", "subnets": [second]})
-    four, six = [each["remedy"] for each in checked(cpi, whole) if each["source"] == "AWS"]
-    assert four == "Add to reserved: [10.0.1.64/28]"
-    prefix = '"2001:db8:0:0:5::/80"'
-    assert six == f'Add to reserved: ["2001:db8::20", {prefix}]'
 
 
 def everything(world: World, far: Far, fake_aws: FakeAws) -> dict[str, Any]:

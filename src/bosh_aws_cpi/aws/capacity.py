@@ -38,8 +38,6 @@ class Reservation(Record):
     instance_type: str
     tenancy: str
     """Either "default" or "dedicated"."""
-    free: int
-    """How many more instances it takes."""
     market: str
     """EC2's market type for launches in it, "capacity-block" or "interruptible-capacity-reservation"; empty
     for an ordinary one."""
@@ -58,16 +56,6 @@ class Reservation(Record):
             return f"has {kind}, but capacity_reservation.market is {market or 'not set'}"
         return _elsewhere(self.zone, vm)
 
-    @property
-    def doubt(self) -> str:
-        """Why it may take no VM yet; one that shows pending may take launches already.
-
-        EC2 user guide, "View the state of a Capacity Reservation".
-        """
-        if self.state in _TO_COME:
-            return f"is in state {self.state}, not {_ACTIVE}: EC2 may refuse the VM until it is"
-        return "" if self.free else "has no room left for new VMs"
-
 
 class Host(Record):
     """A Dedicated Host."""
@@ -78,7 +66,6 @@ class Host(Record):
     """The only type that it runs; empty if it runs several of a family."""
     family: str
     """The family of the types that it runs: "m5"."""
-    doubt = ""
 
     def misfit(self, vm: VmProperties) -> str:
         """Why it runs no such VM; empty if it does, or if EC2 did not say."""
@@ -106,7 +93,6 @@ def reservations(client: "EC2Client") -> dict[str, Reservation]:
             each.get("AvailabilityZone", ""),
             each.get("InstanceType", ""),
             each.get("Tenancy", "default"),
-            each.get("AvailableInstanceCount", 0),
             _market(each),
         )
         for each in entries(client, "describe_capacity_reservations", "CapacityReservations")

@@ -32,7 +32,6 @@ class PlacementGroup(Record):
     strategy: str
     partitions: int
     tags: Mapping[str, str]
-    doubt = ""
 
     def misfit(self, vm: "VmProperties") -> str:
         """Why it takes no such VM, or lacks its partition (EC2's API model, Placement, PartitionNumber)."""

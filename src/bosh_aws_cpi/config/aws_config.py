@@ -23,13 +23,6 @@ StemcellUpload = Literal["ebs_direct", "volume"]
 
 _OF_STEMCELL: Final = "The stemcell's cloud property of that name, in place of its own."
 _OF_COMMANDS: Final = "Endpoint of this service, for commands only, as `ec2_endpoint`."
-_AWS_HOST: Final = r"(?:^|[/.@])([a-z0-9]+)(?:-fips)?\.([a-z]+(?:-[a-z]+)+-\d+)\.(?:vpce\.)?amazonaws\.com"
-_HOSTS: Final = {
-    "elb": "elasticloadbalancing",
-    "elbv2": "elasticloadbalancing",
-    "service-quotas": "servicequotas",
-}
-"""The names of services in their endpoints, by the SDK's names, if they differ."""
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
 
 
@@ -397,12 +390,6 @@ def _check_kinds(config: AwsConfig) -> None:
         if not config.role_arn.startswith(beginning):
             what = f"must begin with {beginning}, as all roles of {config.region} do"
             raise values.wrong(AwsConfig.role_arn, what)
-    for service, url in config.endpoints.items():
-        found = re.search(_AWS_HOST, url) if "amazonaws.com" in url else None
-        host = _HOSTS.get(service, service)
-        if found and found.groups() != (host, config.region):
-            what = f"is the endpoint of {found[1]} in {found[2]}: use that of {host} in {config.region}"
-            raise values.wrong(ENDPOINTS[service], what)
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str:

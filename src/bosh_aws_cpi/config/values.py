@@ -169,10 +169,14 @@ _PARTITIONS: Final = (
 """The partitions other than `aws` by the beginnings of their regions (botocore, data/partitions.json)."""
 
 
+def partition(region: str) -> str:
+    """The partition of a region."""
+    return next((name for start, name in _PARTITIONS if region.startswith(start)), "aws")
+
+
 def in_region(text: str, region: str) -> str:
     """A text with a region's name in place of REGION, and its partition's in place of PARTITION."""
-    partition = next((name for start, name in _PARTITIONS if region.startswith(start)), "aws")
-    return text.replace("REGION", region).replace("PARTITION", partition)
+    return text.replace("REGION", region).replace("PARTITION", partition(region))
 
 
 def region(value: object, key: Key[Any]) -> str:

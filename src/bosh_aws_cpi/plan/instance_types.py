@@ -79,14 +79,10 @@ def check_common_architecture(types: Iterable[InstanceTypeFacts]) -> None:
     Raises:
         CloudError: None can.
     """
-    known = [facts for facts in types if facts.architectures]
-    first = known[0] if known else None
-    for other in known:
-        if first is not None and not first.architectures & other.architectures:
-            mine, its = (" and ".join(sorted(each.architectures)) for each in (other, first))
-            raise CloudError(
-                f"type '{other.name}' runs {mine}, but '{first.name}' runs {its}: no stemcell fits both"
-            )
+    known = {each.name: each.architectures for each in types if each.architectures}
+    if known and not frozenset.intersection(*known.values()):
+        listed = (f"'{name}' runs {' and '.join(sorted(its))}" for name, its in known.items())
+        raise CloudError(f"no stemcell fits all of the VM's types: {', '.join(listed)}")
 
 
 def check_image(image: Image, facts: InstanceTypeFacts) -> None:

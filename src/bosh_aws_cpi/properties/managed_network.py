@@ -6,16 +6,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from bosh_aws_cpi.properties.types import (
-    WHOLE,
-    Cidr,
-    Groups,
-    Problem,
-    Properties,
-    RouteTableId,
-    Truth,
-    id_of,
-)
+from bosh_aws_cpi.properties.types import WHOLE, Cidr, Groups, Problem, Properties, RouteTableId, Truth, id_of
 
 _LENGTHS: Final = range(16, 29)
 """The prefix lengths that EC2 allows for a subnet (EC2 API reference, CreateSubnet)."""

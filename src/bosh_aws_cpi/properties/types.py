@@ -200,10 +200,10 @@ def refuse(problems: Iterable[Problem]) -> None:
     """Refuse what has a problem; `cpi check` lists all problems.
 
     Raises:
-        CloudError: There is one; the first is the message.
+        PropertyError: There is one; the first is the message.
     """
     for first in problems:
-        raise CloudError(first.text)
+        raise PropertyError(first)
 
 
 class Review:

@@ -1,14 +1,6 @@
 """The disks that come and go with a VM, in create_vm's cloud properties."""
 
-from bosh_aws_cpi.properties.types import (
-    Closed,
-    Count,
-    Encryptable,
-    InitializationRate,
-    KmsKey,
-    Mib,
-    Truth,
-)
+from bosh_aws_cpi.properties.types import Closed, Count, Encryptable, InitializationRate, KmsKey, Mib, Truth
 
 
 class RootDisk(Encryptable, Closed):

@@ -149,7 +149,7 @@ def findings(
     """
     sizes, of_sizes = _sizes(files, account)
     files = files.replaced(sizes=sizes)
-    config = config.replaced(aws=contents.usable(files.aws), stemcell=STEMCELL_WITHOUT_REGISTRY)
+    config = config.replaced(aws=files.aws, stemcell=STEMCELL_WITHOUT_REGISTRY)
     trial = Trial(files, config, account, stemcells)
     found = [
         *of_sizes,

@@ -16,14 +16,7 @@ from botocore.session import Session
 from botocore.utils import EVENT_ALIASES
 
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.errors import (
-    CALL,
-    REFUSED,
-    UNREADABLE,
-    Call,
-    call_of,
-    described,
-)
+from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, UNREADABLE, Call, call_of, described
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.log import DEBUG, logger

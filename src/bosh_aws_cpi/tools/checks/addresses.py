@@ -73,7 +73,6 @@ def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
 
 def findings(files: Files) -> Iterator[Finding]:
     """Check the addresses of all manual networks; create-env's VM has those of its instance group."""
-    taken: dict[str, list[AnyNetwork]] = {}
     for network, subnet in files.subnets:
         whole = range_of(text_of(subnet.get("range"))) if type_of(network) == "manual" else None
         is_managed = type_of(network) == "manual" and bool(network.value.get("managed"))
@@ -82,12 +81,6 @@ def findings(files: Files) -> Iterator[Finding]:
             yield Finding(Severity.ERROR, what, "Add prefix: 32", subnet.place, DIRECTOR)
         if whole is None or whole.num_addresses == 1:
             continue
-        if is_managed:  # the Director compares the subnets of one network only
-            others = taken.setdefault(text_of(subnet.get("cloud_properties", "vpc_id")), [])
-            if overlaps(whole, others):
-                what = f"{whole} overlaps the range of another managed network in this VPC"
-                yield Finding(Severity.ERROR, what, "Use another range", subnet.at("range").place, "AWS")
-            others.append(whole)
         yield from _router(subnet, whole)
         if not files.is_for_create_env:
             yield from _of_subnet(subnet, whole, is_managed=is_managed)

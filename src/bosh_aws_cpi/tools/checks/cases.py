@@ -11,18 +11,16 @@ from functools import cached_property
 from itertools import chain, zip_longest
 from typing import Final
 
-from pydantic import ValidationError
-
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan import vm_sizes
-from bosh_aws_cpi.properties.types import Problem, mistakes
-from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED, VmProperties
+from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED
 from bosh_aws_cpi.records import EMPTY, Entity
 from bosh_aws_cpi.tools.checks.addresses import range_of, ranges_of
-from bosh_aws_cpi.tools.checks.bosh.models import Compilation, VmResources
-from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, renamed, text_of
+from bosh_aws_cpi.tools.checks.bosh.models import VmResources
+from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
@@ -35,7 +33,6 @@ _OF_NETWORKS: Final = frozenset(
     | {"advertised_routes", "elbs", "lb_target_groups"}
 )
 """What can be wrong only with networks that are known: these must be in their VPC."""
-_ANY_VIP: Final = "192.0.2.1"
 
 
 class Case(Entity):
@@ -158,15 +155,9 @@ class Case(Entity):
         return [*entries, self.user][0]
 
     def remedy(self, key: str) -> str:
-        """How to give a required property that is there under another key; empty for others."""
-        entry = self._owner(key)
-        if key not in REQUIRED or key in self.properties:
-            return ""
-        if entry.child(key):
-            return f"Move {key} into cloud_properties"
-        if not entry.properties:
-            return renamed(entry, "cloud_properties", Compilation.model_fields)
-        is_without_az = key == ZONE and entry.route[0] in {"vm_types", "vm_extensions"}
+        """What to do if no az gives the zone; empty for another key."""
+        is_absent = key == ZONE and ZONE not in self.properties
+        is_without_az = is_absent and self._owner(key).route[0] in {"vm_types", "vm_extensions"}
         return "Name the cloud config with the azs, too, or give the VMs an az" if is_without_az else ""
 
 
@@ -343,14 +334,6 @@ def _of_entries(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterato
         serving = {az: [networks] for az in azs if _serves(entry, az)}
         if entry not in used:
             yield entry, _asked(files, entry, kinds, unknown, serving)
-    for vip in (each for each in files.lists["networks"] if type_of(each) == "vip"):
-        document = {
-            "type": "vip",
-            "ip": _ANY_VIP,
-            "cloud_properties": vip.value.get("cloud_properties") or {},
-        }
-        networks = {name_of(vip): (document, vip)}
-        yield vip, [(None, iter([[Case([], vip, networks=networks, unknown=_OF_NETWORKS | {*REQUIRED})]]))]
 
 
 def _kinds(types: Iterable[Node], facts: Mapping[str, InstanceTypeFacts]) -> list[Node]:
@@ -408,14 +391,9 @@ def sized_properties(files: Files, node: Node) -> tuple[Json, list[Finding]]:
     if resources.has_variables or [*keys_of(resources, VmResources)]:
         return {}, []
     try:
-        chosen = vm_sizes.cloud_properties(resources.value, files.sizes)
-        VmProperties.model_validate(chosen)
+        return vm_sizes.cloud_properties(resources.value, files.sizes), []
     except CloudError as error:
         return {}, [Finding(Severity.ERROR, error.message, "", resources.place)]
-    except ValidationError as error:
-        place = resources.at("ephemeral_disk_size").place
-        return {}, [Finding(Severity.ERROR, text, "", place) for _, text in mistakes(error)]
-    return chosen, []
 
 
 def instance_types(files: Files) -> set[str]:

@@ -158,10 +158,7 @@ def _of_number(node: Node, key: str, around: Node) -> Iterator[Finding]:
         what = f"{number} MiB are more than EBS's limit of {limits.most_gib} GiB for a volume of this type"
         yield _warning(node, what, "Give the size in MiB")
     elif 0 < number < _LEAST_MIB[key]:
-        least = (
-            "become a disk of 1 GiB, the smallest that EBS has" if key != "ram" else "are less than EC2 has"
-        )
-        what = f"the size is in MiB: {number} MiB {least}"
+        what = f"the size is in MiB: {number} MiB are less than AWS has"
         yield _warning(node, what, f"For {number} GiB, give {number * MIB_PER_GIB}")
 
 

@@ -69,8 +69,6 @@ def of_vm(
         elif isinstance(there, Mapping) and (why := there[name].misfit(vm)):
             text = f"{shown} {why}. Use another one, or correct what names it"
             yield _ERROR, Problem(key, text, (ZONE, "instance_type", "tenancy"))
-        elif isinstance(there, Mapping) and (doubt := there[name].doubt):
-            yield _WARNING, Problem(key, f"{shown} {doubt}")
     for subnet in [*(facts.subnets or {}).values()][:1]:
         yield from _groups(wanted.groups, subnet.vpc_id, account)
     for _, encryption in wanted.disk_defaults.encryptions(vm.root_disk, vm.ephemeral_disk).values():
@@ -112,10 +110,8 @@ def _groups(groups: Mapping[str, str], vpc_id: str, account: Account) -> Found:
     for group_id in ids if found is not None else ():
         state = "associated" if states is None else states.get((group_id, vpc_id), "not associated")
         if group_id not in (found or {}):
-            yield (
-                _ERROR,
-                Problem(groups[group_id], f"there is no security group '{group_id}'. Correct its id"),
-            )
+            text = f"there is no security group '{group_id}'. Correct its id"
+            yield _ERROR, Problem(groups[group_id], text)
         elif found is not None and group_id in others and state != "associated":
             text = (
                 f"security group '{group_id}' is of VPC '{found[group_id].vpc_id}', and {state} with "

@@ -26,7 +26,7 @@ from bosh_aws_cpi.model import Image, InstanceTypeFacts, Subnet
 from bosh_aws_cpi.plan import run_instances
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
-from bosh_aws_cpi.properties.types import Problem, Review, WrongType
+from bosh_aws_cpi.properties.types import Problem, Review, WrongType, problem_of
 from bosh_aws_cpi.tools.checks import cases, things
 from bosh_aws_cpi.tools.checks.account import Account
 from bosh_aws_cpi.tools.checks.bosh.rules import text_of
@@ -141,7 +141,7 @@ class Trial:
             except WrongType:  # which is said of the file's form
                 found = []
             except CloudError as error:
-                found = [(Severity.ERROR, Problem("networks", error.message), _CPI)]
+                found = [(Severity.ERROR, problem_of(error, "networks"), _CPI)]
             self._alike[asked] = [*dict.fromkeys(found)]
         return [each for each in self._alike[asked] if case.is_known(each[1])]
 
@@ -224,10 +224,7 @@ class Trial:
     def _create_disk(self, case: Case, review: Review) -> Found:
         size = case.user.get("disk_size")
         mib = size.value if size is not None and isinstance(size.value, int) else 0
-        try:
-            wanted = disks.parse(self._config, mib, case.cloud_properties, review)
-        except CloudError:  # its form is wrong, or a default, which are said once
-            return []
+        wanted = disks.parse(self._config, mib, case.cloud_properties, review)
         ask = self._asking(review, dict.fromkeys(each.key for each in review.problems))
         review.problems += disks.snapshot_problems(self._cloud, wanted, ask)
         found = [

@@ -7,11 +7,10 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import cache
-from typing import Final, TypeVar
+from typing import Final
 
 from pydantic import ValidationError
 
-from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import nearest
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
 from bosh_aws_cpi.properties.types import MISSING, UNKNOWN, Properties, Route, Truth, mistakes
@@ -29,7 +28,6 @@ from bosh_aws_cpi.tools.checks.bosh.models import (
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-Model = TypeVar("Model", bound=Properties)
 Hashes = tuple[tuple[Node, type[Properties]], ...]
 """A hash and the model that reads it, behind those around it, from the outermost on."""
 _FEW: Final = 2
@@ -69,11 +67,8 @@ QUOTED: Final = "Remove the quotation marks"
 """The remedy for a quoted number or boolean."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 """Python refuses to read thousands of digits."""
-_SIZE: Final = re.compile(rf"({_NUMBER.pattern}(?:\.\d)?) *([MGT])i?B?", re.IGNORECASE)
-_MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
 DISK_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size")
 """Keys of disks' sizes in MiB."""
-_IN_MIB: Final = (*DISK_SIZES, "ram")
 
 
 def hashes_in(around: Hashes, others: Sequence[Node] = ()) -> Iterator[Hashes]:
@@ -170,13 +165,6 @@ def _meant(around: Hashes, entry: Node) -> tuple[float, str, str]:
     return likely, key, where if key else ""
 
 
-def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
-    """The remedy for an absent key that is there under a similar name."""
-    others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in known]
-    near = max(others, key=lambda each: likeness(each, name), default="")
-    return f"Rename {near} to {name}" if near and likeness(near, name) >= _ALIKE else ""
-
-
 def rewritten(node: Node, what: str, inner: type[Properties] | None = None) -> str:
     """How to write a value that stands in place of another type; empty if that is not known.
 
@@ -194,11 +182,7 @@ def rewritten(node: Node, what: str, inner: type[Properties] | None = None) -> s
         return "Write a list also for one entry: [NAME]" if isinstance(value, str) else ""
     if "a whole number" in what and _NUMBER.fullmatch(text):
         return QUOTED if str(int(text)) == text else f"Write {int(text)}"
-    if "true or false" in what:
-        return QUOTED if text in {"true", "false"} else ""
-    size = _SIZE.fullmatch(text) if node.route[-1:] and node.route[-1] in _IN_MIB else None
-    mib = int(float(size[1]) * _MIB_OF[size[2].upper()]) if size is not None else 0
-    return f"Give the number of MiB: {mib}" if mib else ""
+    return QUOTED if "true or false" in what and text in {"true", "false"} else ""
 
 
 def _as_hash(value: object, inner: type[Properties]) -> str:
@@ -254,7 +238,7 @@ def _wrong_values(
             if text != MISSING:
                 yield refused(place, text, rewritten(place, text, keys.get(name)), own)
             elif around is not None:
-                yield refused(place, f"has no {name}", renamed(place, name, keys) or f"Add {name}", own)
+                yield refused(place, f"has no {name}", f"Add {name}", own)
 
 
 def unknown(around: Hashes, source: str) -> Iterator[Finding]:
@@ -268,21 +252,8 @@ def unknown(around: Hashes, source: str) -> Iterator[Finding]:
         if model.refuses(key):
             yield refused(entry, f"'{key}' {UNKNOWN}", remedy or "Remove it", source)
         elif likely >= SIMILAR or model not in _OPEN:
-            yield ignored(entry, remedy, source, COSTS.get(meant, ""))
-
-
-def ignored(node: Node, remedy: str, source: str, cost: str = "") -> Finding:
-    """A key that is ignored."""
-    what = f"'{node.route[-1]}' is unknown and ignored" + (f": {cost}" if cost else "")
-    return Finding(Severity.WARNING, what, remedy or "Remove it", node.place, source)
-
-
-def read_known(model: type[Model], values: Json) -> Model | None:
-    """Properties, read with a model; None if one is wrong, which `keys_of` reports."""
-    try:
-        return model.model_validate(values)
-    except ValidationError:
-        return None
+            what = f"'{key}' is unknown and ignored" + (f": {COSTS[meant]}" if meant in COSTS else "")
+            yield Finding(Severity.WARNING, what, remedy or "Remove it", entry.place, source)
 
 
 def text_of(node: Node | None) -> str:
