@@ -69,24 +69,6 @@ NO_HOSTS = [
             {"region": "cn-north-1", "role_arn": ROLE_ARN},
             "aws:role_arn must begin with arn:aws-cn:, as all roles of cn-north-1 do",
         ),
-        *(
-            ({f"{key}_endpoint": f"https://{host}.com"}, f"aws{mark}{key}_endpoint is the endpoint of {said}")
-            for key, mark, host, said in (
-                ("ec2", ":", "ec2.eu-west-1.amazonaws", "ec2 in eu-west-1: use that of ec2 in us-east-1"),
-                (
-                    "elb",
-                    ":",
-                    "ec2.us-east-1.amazonaws",
-                    "ec2 in us-east-1: use that of elasticloadbalancing in us-east-1",
-                ),
-                (
-                    "kms",
-                    ".",
-                    "vpce-0a-1b.kms.us-west-2.vpce.amazonaws",
-                    "kms in us-west-2: use that of kms in us-east-1",
-                ),
-            )
-        ),
         (
             {"connection_options": {"ca_cert": "x", "ssl": True}},
             "aws.connection_options has the unknown key 'ssl': it can only have ca_cert",
@@ -116,12 +98,6 @@ def test_mistyped_security(wrong: str, near: str) -> None:
     [
         {"access_key_id": "ASIAIOSFODNN7EXAMPLE", "session_token": "token"},
         {"region": "us-gov-west-1", "role_arn": ROLE_ARN.replace("aws", "aws-us-gov")},
-        {"ec2_endpoint": "ec2-fips.us-east-1.amazonaws.com", "sts_endpoint": "https://sts.amazonaws.com"},
-        {"elb_endpoint": "https://vpce-0a-1b.elasticloadbalancing.us-east-1.vpce.amazonaws.com:443/"},
-        {
-            "service_quotas_endpoint": "servicequotas.us-east-1.amazonaws.com",
-            "iam_endpoint": "proxy.a-b-1.aws",
-        },
     ],
 )
 def test_what_aws_accepts(aws: dict[str, Any]) -> None:

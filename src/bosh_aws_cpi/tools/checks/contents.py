@@ -24,12 +24,20 @@ _UNREAD: Final = frozenset(
 """Keys of manifests whose values are not checked."""
 _DEPTH: Final = 3
 """They stand at the top, or in an instance group or a resource pool."""
+_DEFAULTS: Final[dict[type[Properties], str]] = {
+    RootDisk: "default_root_disk",
+    EphemeralDisk: "default_ephemeral_disk",
+    DiskProperties: "default_persistent_disk",
+}
 _OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
 """Sections whose entries don't say which CPI they are for."""
-_NAMING: Final = (
-    *("azs", "az", "networks", "network", "persistent_disk_type", "persistent_disks"),
-    *("vm_extensions", "vm_type"),
-)
+_USED: Final = {
+    "vm_types": ("vm_type",),
+    "vm_extensions": ("vm_extensions",),
+    "disk_types": ("persistent_disk_type", "persistent_disks"),
+    "networks": ("networks", "network"),
+    "azs": ("azs", "az"),
+}
 """The keys of an instance group, or of the compilation, that name entries of the sections."""
 
 
@@ -70,14 +78,14 @@ def _repeated(document: Document) -> Iterator[Finding]:
 
 
 def _of_configuration(files: Files) -> Iterator[Finding]:
-    """The configuration's metadata options and default disks."""
+    """The configuration's metadata options and default disks; methods refuse other keys of these."""
     aws = files.aws
     hashes: list[tuple[type[Properties], Json, str]] = [
-        (MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options"),
-        (RootDisk, aws.default_root_disk, "aws.default_root_disk"),
-        (EphemeralDisk, aws.default_ephemeral_disk, "aws.default_ephemeral_disk"),
-        (DiskProperties, aws.default_persistent_disk, "aws.default_persistent_disk"),
+        (MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options")
     ]
+    for model, key in _DEFAULTS.items():
+        known = {name: each for name, each in getattr(aws, key).items() if name in model.model_fields}
+        hashes.append((model, known, f"aws.{key}"))
     for each in hashes:
         yield from property_values.of_configuration(*each, aws.region)
 
@@ -127,10 +135,12 @@ def _unused(files: Files) -> frozenset[tuple[object, ...]]:
     """The file and the route of each entry that nothing is known to use; none if a user may name any."""
     others = {name_of(az) for az in files.azs_of_others}
     own = [user for user in files.users if not (azs := _texts(user.get("azs"))) or not azs <= others]
-    names = {text for user in own for key in _NAMING for text in _texts(user.get(key))}
-    sections = models.LISTS if files.manifest is not None else _OF_ANY if others else ()
-    entries = [each for key in sections if "" not in names for each in files.lists[key]]
-    return frozenset((each.document.name, *each.route) for each in entries if name_of(each) not in names)
+    found: set[tuple[object, ...]] = set()
+    for section in _USED if files.manifest is not None else _OF_ANY if others else ():
+        names = {text for user in own for key in _USED[section] for text in _texts(user.get(key))}
+        entries = files.lists[section] if "" not in names else []
+        found |= {(each.document.name, *each.route) for each in entries if name_of(each) not in names}
+    return frozenset(found)
 
 
 def _texts(node: Node | None) -> set[str]:

@@ -76,7 +76,7 @@ def findings(hashes: Iterable[Hashes], region: str, *, is_offline: bool) -> Iter
             key = str(node.route[-1])
             if (field := model.model_fields.get(key)) is None:
                 continue
-            if key in {*_LEAST_MIB, "iops"}:
+            if key in _LEAST_MIB:
                 yield from _of_number(node, key, around)
             elif not issubclass(model, BoshHash):
                 yield from _of_word(field, key, node)
@@ -144,17 +144,13 @@ def _of_word(field: FieldInfo, key: str, node: Node) -> Iterator[Finding]:
 
 
 def _of_number(node: Node, key: str, around: Node) -> Iterator[Finding]:
-    """A number of MiB that was meant in GiB; a size or iops over the limit of the type, or of all types."""
+    """A number of MiB that was meant in GiB, or is over the limit of the type, or of all types."""
     number, kind = node.value, around.get("type") or around.get("cloud_properties", "type")
     if isinstance(number, bool) or not isinstance(number, int):
         return
     name = kind.value if kind is not None else EphemeralDisk().type
     limits = limits_of(name if isinstance(name, str) else "")
-    if key == "iops":
-        if number > limits.most_iops > 0:
-            what = f"{number} iops are more than EBS's limit of {limits.most_iops} for a volume of this type"
-            yield _warning(node, what, f"Give at most {limits.most_iops}")
-    elif key != "ram" and number > limits.most_gib * MIB_PER_GIB:
+    if key != "ram" and number > limits.most_gib * MIB_PER_GIB:
         what = f"{number} MiB are more than EBS's limit of {limits.most_gib} GiB for a volume of this type"
         yield _warning(node, what, "Give the size in MiB")
     elif 0 < number < _LEAST_MIB[key]:

@@ -97,7 +97,7 @@ def demand(files: Files) -> Iterator[tuple[str, Counter[tuple[str, str]]]]:
     for case in {each.user: each for each in cases.of_deployment(files)}.values():
         count = case.user.get("workers") or case.user.get("instances")
         given = case.cloud_properties
-        is_apart = given.keys() & {"dedicated_host", "capacity_reservation"}
+        is_apart = case.properties.keys() & {"dedicated_host", "capacity_reservation"}
         if is_apart or text_of(case.user.get("lifecycle")) == "errand":
             continue
         if count is not None and isinstance(count.value, int):

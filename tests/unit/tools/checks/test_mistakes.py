@@ -63,9 +63,8 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
         ("warning", "elb: web", "elb", "mean elbs?"),
         ("warning", "target_groups: [web]", "target_groups", "mean lb_target_groups?"),
         # values of a wrong type, or beyond a limit
-        ("error", "ephemeral_disk: {size: 25 GB}", "ephemeral_disk/size", "25600"),
+        ("error", "ephemeral_disk: {size: 25 GB}", "ephemeral_disk/size", "number of MiB"),
         ("error", "ephemeral_disk: {size: 0}", "ephemeral_disk/size", "got 0"),
-        ("error", "ephemeral_disk: {size: 1.5G}", "ephemeral_disk/size", "1536"),
         ("error", "ephemeral_disk: gp3", "ephemeral_disk", "a hash, got String"),
         ("error", "security_groups: web", "security_groups", "Write a list"),
         ("error", "elbs: {name: web}", "elbs", "a list, got Hash"),
@@ -119,12 +118,6 @@ def assert_first(found: list[Found], severity: str, path: str, word: str) -> Non
         # what the disk, or the agent, can't do
         ("error", "root_disk: {type: st1, size: 204800}", "root_disk/type", "from which no VM can start"),
         ("error", "root_disk: {type: gp2, iops: 4000}", "root_disk/iops", "gp2 does not accept"),
-        (
-            "warning",
-            "ephemeral_disk: {size: 2_000_000, type: io1, iops: 70_000}",
-            "ephemeral_disk/iops",
-            "at most 64000",
-        ),
         ("error", "metadata_options: {http_endpoint: disabled}", "metadata_options/http_endpoint", "agent"),
         # one value in place of a hash, and YAML's booleans
         ("error", f"capacity_reservation: cr-{ID}", "capacity_reservation", f"Write {{id: cr-{ID}}}"),
@@ -170,9 +163,15 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
             f"  cloud_properties:\n{TYPE}{DISK}",
             f"  instance_type: m5.large\n  cloud_properties:\n{DISK}",
             IN_VM,
-            "Move instance_type into cloud_properties",
+            "cloud_properties.instance_type",
         ),
-        ("error", f"  cloud_properties:\n{TYPE}", f"  cloud_property:\n{TYPE}", VM, "cloud_property to"),
+        (
+            "error",
+            f"  cloud_properties:\n{TYPE}",
+            f"  cloud_property:\n{TYPE}",
+            VM,
+            "cloud_properties.instance_type",
+        ),
         (
             "error",
             "  subnets:\n  - range: 10.0.0.0/24\n    gateway",
@@ -199,20 +198,13 @@ def test_vm_type(check: Check, severity: str, properties: str, path: str, word: 
         ("error", "  cloud_properties: {availability_zone: us-east-1a}", "", "azs/z1", "availability_zone"),
         # misspelt keys of BOSH, and values that it reads
         ("warning", "networks:\n", "network:\n", "network", "mean networks?"),
-        ("error", "  subnets:\n", "  subnet:\n", "networks/default", "Rename subnet to subnets"),
+        ("error", "  subnets:\n", "  subnet:\n", "networks/default", "no subnets"),
         ("error", "disk_size: 3000", "disk_size: 0800", "disk_types/default/disk_size", "Write 800"),
         ("error", "type: manual", "type: Manual", "networks/default/type", "'manual'"),
         # addresses
         ("warning", "gateway: 10.0.0.1", "gateway: 10.0.0.2", f"{SUBNET}/gateway", "10.0.0.1"),
         ("error", "[10.0.0.0-10.0.0.9]", "[10.0.0.9-10.0.0.0]", f"{SUBNET}/range", "10.0.0.2"),
         ("error", "    gateway", "    prefix: 27\n    gateway", f"{SUBNET}/prefix", "Use 28"),
-        (
-            "error",
-            "- name: z2\n  cloud_properties: {availability_zone: us-east-1a}",
-            "- name: z2\n  cloud_properties: {availability_zone: us-east-1b}",
-            f"{IN_SUBNET}/subnet",
-            "us-east-1a, us-east-1b",
-        ),
     ],
 )
 def test_cloud_config(check: Check, severity: str, old: str, new: str, path: str, word: str) -> None:
@@ -241,7 +233,7 @@ NETWORK = "  networks:\n  - name: default\n"
     ("old", "new", "severity", "path", "word"),
     [
         ("instance_groups:", "instance_group:", "warning", "instance_group", "mean instance_groups?"),
-        ("- name: web", "- names: web", "error", "instance_groups/0", "Rename names to name"),
+        ("- name: web", "- names: web", "error", "instance_groups/0", "no name"),
         ("  azs: [z1", "  az: [z1", "error", IN_VM, "cloud_properties.availability_zone"),
         ("disk_type: default", "disk: 10", "warning", f"{GROUP}/persistent_disk", "MiB"),
         ("  persistent_disk_t", "  disk_t", "warning", f"{GROUP}/disk_type", "mean persistent_disk_type?"),
@@ -300,7 +292,8 @@ def test_no_wrong_advice(check: Check) -> None:
 )
 def test_configuration(check: Check, severity: str, section: str, key: str, value: Any) -> None:
     """A mistake in a hash of cpi.json is named with its key."""
-    (found,) = check(OWN, **{section: {key: value}})
+    found, *others = check(OWN, **{section: {key: value}})
+    assert all(f"Ignored: aws.{section}.{key}" in each.text for each in others)
     assert (found.severity, f"aws.{section}.{key}" in found.text) == (severity, True)
 
 

@@ -20,7 +20,6 @@ SUBNET: Route = ("networks", 0, "subnets", 0)
 AT_SUBNET, AT_SECOND = "networks/default/subnets/0", "networks/default/subnets/1"
 OF_DISK: Route = ("disk_types", 0, "cloud_properties")
 OF_SUBNET: Route = (*SUBNET, "cloud_properties")
-OF_VIP: Route = ("networks", 1, "cloud_properties")
 OTHER_ID = "subnet-0123456789abcdef1"
 EXPRESS = {"enabled": "((express))", "udp": True}
 IN_SUBNET = f"{AT_SUBNET}/cloud_properties"
@@ -60,16 +59,9 @@ def resources(**sizes: int) -> dict[str, Any]:
         ("error", (*OF_SUBNET, "security_groups"), "sg-a", f"{IN_SUBNET}/security_groups"),
         ("error", (*OF_SUBNET, "security_groups"), [["a", "sg-a"]], f"{IN_SUBNET}/security_groups/0/1"),
         ("error", (*OF_SUBNET, "subnet_fallbacks"), [OTHER_ID], f"{IN_SUBNET}/subnet_fallbacks"),
-        ("error", OF_VIP, {"interface_type": "efa"}, "networks/vip/cloud_properties/interface_type"),
         ("not checked", (*OF_SUBNET, "ena_express"), EXPRESS, f"{IN_SUBNET}/ena_express/enabled"),
         # sizes for which no VM can be created
         ("error", ("compilation",), resources(cpu=999), "compilation/vm_resources"),
-        (
-            "error",
-            ("compilation",),
-            resources(ephemeral_disk_size=0),
-            "compilation/vm_resources/ephemeral_disk_size",
-        ),
     ],
 )
 def test_rule(check: Check, severity: str, route: Route, value: Any, path: str) -> None:
@@ -414,18 +406,6 @@ def test_managed_network(check: Check, key: str, value: Any, path: str) -> None:
     config = changed(config, ("networks", 0, "subnets"), [subnet])
     assert check(config) == []
     assert [each[:2] for each in check(changed(config, (*MANAGED, key), value))] == [("error", path)]
-
-
-@pytest.mark.parametrize(("vpc_id", "severities"), [("vpc-1", ["error"]), ("vpc-2", [])])
-def test_managed_over_managed(check: Check, vpc_id: str, severities: list[str]) -> None:
-    """Managed networks in one VPC have different ranges; the Director compares those of one network only."""
-    config = yaml.safe_load(OWN)
-    for name, size, vpc in (("a", 24, "vpc-1"), ("b", 25, vpc_id)):
-        subnet = {"name": "0", "az": "z1", "range": f"10.1.0.0/{size}", "cloud_properties": {"vpc_id": vpc}}
-        config["networks"].append({"name": name, "managed": True, "subnets": [subnet]})
-    found = check(config)
-    assert [each.severity for each in found] == severities
-    assert all(each.path == "networks/b/subnets/0/range" for each in found)
 
 
 def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
