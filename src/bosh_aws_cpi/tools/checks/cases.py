@@ -118,7 +118,7 @@ class Case(Entity):
         name = max(names, key=len, default="")
         return (self.networks[name][1], key.removeprefix(f"networks.{name}.")) if names else None
 
-    def places(self, problem: Problem) -> list[Place]:
+    def places(self, problem: Problem) -> Iterator[Place]:
         """The places of the properties that have a part in a problem, beginning with the one to blame.
 
         An entry's own zone is to blame before the subnets of its az.
@@ -126,7 +126,7 @@ class Case(Entity):
         zone, parts = self.properties.get(ZONE), _parts(problem)
         if ZONE in parts and zone is not None and zone.route[0] != "azs":
             parts = (ZONE, *parts)
-        return [self._place(key, problem.text) for key in parts]
+        return (self._place(key, problem.text) for key in parts)
 
     def _place(self, key: str, text: str) -> Place:
         """The place of a property; of a list or hash the entry that the text names, if it names one."""

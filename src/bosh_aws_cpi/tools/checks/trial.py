@@ -43,7 +43,7 @@ _DIRECTOR: Final = "director"
 """Stands for the Director's UUID."""
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
-_LEAST_VMS, _TRIALS = 8, 3000
+_LEAST_VMS, _TRIALS = 5, 2000
 """With how many VM types an extension or a subnet is tried: at least so many, and as long as time allows."""
 _PLACE: Final = re.compile(r"'(subnet|availability_zone)': '[^']*'")
 _OF_CALL: Final = " (request id"
@@ -296,11 +296,12 @@ def _blamed(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None
 
     Of the properties that have a part in it, the first that is in one of these is blamed.
     """
-    first, *others = case.places(problem)
+    places = case.places(problem)
+    first = next(places)
     if not fixed or any(each.holds(first) for each in fixed):
         return first
-    of_config = [place for place in (first, *others) if not place.file and case.entries]
-    return next((place for place in (first, *others) if fixed[0].holds(place) or place in of_config), None)
+    blamed = (each for each in (first, *places) if fixed[0].holds(each) or (case.entries and not each.file))
+    return next(blamed, None)
 
 
 def _has_error(failure: Failure) -> bool:
