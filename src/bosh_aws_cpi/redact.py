@@ -175,10 +175,11 @@ def _in_base64(value: bytes) -> Iterator[str]:
 
 
 def _in_url(value: str) -> Iterator[str]:
-    """Percent-encoded as by `urllib.parse.quote`, which takes longer to load, and in lower case."""
+    """Percent-encoded as by `urllib.parse.quote` and `quote_plus`, also with digits in lower case."""
     if special := set(value) - _UNRESERVED:
         coded = ((each, each.encode(errors="surrogatepass")) for each in special)
         codes = {ord(each): "".join(f"%{byte:02X}" for byte in code) for each, code in coded}
-        yield (whole := value.translate(codes))
-        yield whole.replace("%2F", "/")
-        yield value.translate({each: code.lower() for each, code in codes.items()})
+        upper = value.translate(codes)
+        lower = value.translate({each: code.lower() for each, code in codes.items()})
+        for whole, slash in ((upper, "%2F"), (lower, "%2f")):
+            yield from (whole, whole.replace(slash, "/"), whole.replace("%20", "+"))

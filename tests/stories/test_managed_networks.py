@@ -157,6 +157,17 @@ def test_undo(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, left: ListRe
     assert left() == {}
 
 
+@pytest.mark.usefixtures("hasty")
+def test_undo_with_faults(cpi: Cpi, wish: Any, fake_aws: FakeAws, left: ListResources) -> None:
+    """Faults of EC2 while the undo deletes the subnet are waited out, also more than the SDK retries."""
+    fake_aws.rule(action="ModifySubnetAttribute", times=None, error=DENIED)
+    fault = {"code": "InternalError", "message": "An internal error.", "status": 500}
+    fake_aws.rule(action="DeleteSubnet", times=12, error=fault)
+    error = cpi.call("create_network", wish(auto_assign_public_ip=True)).error
+    assert "ModifySubnetAttribute failed with UnauthorizedOperation" in error["message"]
+    assert left() == {}
+
+
 def test_failed(cpi: Cpi, wish: Any, fake_aws: FakeAws, left: ListResources) -> None:
     """A subnet that EC2 could not create is deleted, and the error names its state."""
     fake_aws.rule(action="CreateSubnet", states=["pending", "failed-insufficient-capacity"])

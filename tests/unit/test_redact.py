@@ -5,7 +5,7 @@ import json
 import re
 from base64 import b64encode
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 from xml.sax.saxutils import escape
 
 import pytest
@@ -37,7 +37,9 @@ def learned(document: object) -> Redactor:
         repr(SECRET)[1:-1],
         quote(SECRET, safe=""),
         quote(SECRET),
+        quote_plus(SECRET),
         lower(quote(SECRET, safe="")),
+        lower(quote(SECRET)),
         escape(SECRET),
         escape(SECRET, {'"': "&quot;", "'": "&apos;"}),
         escape(SECRET, {'"': "&quot;", "'": "&#39;"}),

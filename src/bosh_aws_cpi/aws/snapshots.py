@@ -145,7 +145,7 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
         return True
 
     what = f"snapshot '{snapshot_id}' to be released"
-    return timing.until(timing.SNAPSHOT_RELEASED, what, attempt, is_repeatable=False)
+    return timing.until(timing.SNAPSHOT_RELEASED, what, attempt, needs_answer=True)
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:

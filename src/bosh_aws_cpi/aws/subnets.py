@@ -261,7 +261,7 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
         f"subnet '{subnet_id}' to be released",
         attempt,
         lambda said: _in_use(client, subnet_id, _nics(client, subnet_id), said),
-        is_repeatable=False,
+        needs_answer=True,
     )
 
 

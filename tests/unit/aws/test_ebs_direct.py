@@ -48,17 +48,18 @@ def test_put_stopped(ebs: Stub, clock: Clock, attempts: int) -> None:
             "https",
         ),
         (EndpointConnectionError(endpoint_url="http://h/"), CloudError, f"block 5 .*{SNAPSHOT}"),
+        ({"Checksum": "of other data"}, CloudError, f"block 5 .*{SNAPSHOT}"),
     ],
 )
 def test_put_in_vain(
     ebs: Stub,
     clock: Clock,
     monkeypatch: pytest.MonkeyPatch,
-    error: Exception,
+    error: object,
     expected: type[Exception],
     said: str,
 ) -> None:
-    """An untrusted certificate ends the upload at once; without an answer the error names the block."""
+    """An untrusted certificate ends the upload at once; else the error names the block."""
     attempt = Script(error)
     monkeypatch.setattr(ebs.client, "put_snapshot_block", lambda **_: attempt())
     with pytest.raises(expected, match=said):

@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from botocore.parsers import ResponseParserError
+
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, is_transient
@@ -164,6 +166,7 @@ def until(
     timed_out: Callable[[str], BoshError] = CloudError,
     *,
     is_repeatable: bool = True,
+    needs_answer: bool = False,
 ) -> Result:
     """Poll until the probe returns.
 
@@ -175,6 +178,8 @@ def until(
         timed_out: Creates the error for a timeout.
         is_repeatable: Whether the probe is idempotent, for example because it only reads or deletes: then
             it is also retried after throttling, faults of AWS and lost answers.
+        needs_answer: Whether an answer that can't be read ends the wait: what answers is not AWS, and
+            nothing was seen that is worth waiting for.
 
     Returns:
         The probe's result.
@@ -184,7 +189,8 @@ def until(
     """
 
     def is_not_yet(error: BaseException) -> bool:
-        return isinstance(error, NotYet) or (is_repeatable and is_transient(error))
+        is_unread = needs_answer and isinstance(error, ResponseParserError)
+        return isinstance(error, NotYet) or (is_repeatable and is_transient(error) and not is_unread)
 
     try:
         return _retrying(policy, what, is_not_yet)(probe)
