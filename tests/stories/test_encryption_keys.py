@@ -203,13 +203,12 @@ def test_key_of_a_stemcell(
 
 
 def test_unused_key_of_a_stemcell(cpi_with: CpiWith, world: World, refused: CheckRefused) -> None:
-    """create_stemcell refuses a stemcell's key that nothing uses; cpi check warns of one in aws.stemcell."""
+    """create_stemcell refuses a stemcell's key that nothing uses."""
     light = {"ami": {"us-east-1": world.image_id}}
     cpi = cpi_with(stemcell={"kms_key_arn": KEY})
     assert refused(cpi.call("create_stemcell", "/x/image", light), f"aws.stemcell.{NEEDS}") == []
     own = cpi_with().call("create_stemcell", "/x/image", {**light, "kms_key_arn": KEY})
     assert refused(own, f"cloud_properties.{NEEDS}") == []
-    assert of(checked(cpi, right(world), "--offline")) == [("warning", "aws.stemcell.kms_key_arn", NEEDS)]
 
 
 def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:

@@ -7,7 +7,7 @@ import pytest
 from testbed.executable import Cpi
 from testbed.world import World
 from tests.protocols import CpiWith, CreateVm, ReadWarnings, WriteNetwork
-from tests.stories.checked_config import changed, env, right
+from tests.stories.checked_config import changed, right
 from tests.stories.checking import checked, checked_with, errors
 from tests.stories.volumes import Volumes
 
@@ -197,13 +197,11 @@ IGNORED_TAGS = (
 
 
 def test_tags_of_a_light_stemcell(cpi_with: CpiWith, world: World, warnings: ReadWarnings) -> None:
-    """Tags of stemcells in the configuration have no effect on a light one, nor under the Director."""
+    """Tags of stemcells in the configuration have no effect on a light one."""
     cpi = cpi_with(stemcell={"tags": {"a": "b"}})
     answer = cpi.call("create_stemcell", "/x/image", {"ami": {"us-east-1": world.image_id}})
     answer.ok()
     assert warnings(answer) == [IGNORED_TAGS]
-    assert [each["what"] for each in errors(checked(cpi, right(world), "--offline"))] == [IGNORED_TAGS]
-    assert errors(checked(cpi, env(world, stemcell={"tags": {"a": "b"}}), "--offline")) == []
 
 
 def test_tags_of_a_changed_disk(cpi: Cpi, volumes: Volumes, warnings: ReadWarnings) -> None:
