@@ -14,8 +14,9 @@ OTHER_VPC = "10.98.0.0/16"
 def group_associations(lab: Lab) -> Seen:
     """Use a group of another VPC before it is associated with the subnet's, and after."""
     other = lab.ec2.create_vpc(CidrBlock=OTHER_VPC, TagSpecifications=lab.tagged("vpc"))["Vpc"]["VpcId"]
+    name = f"cpi-{lab.token()}"
     group_id = lab.ec2.create_security_group(
-        GroupName=f"cpi-{lab.token()}",
+        GroupName=name,
         Description="bosh-aws-cpi acceptance",
         VpcId=other,
         TagSpecifications=tagged(lab.tags, "security-group"),
@@ -34,7 +35,7 @@ def group_associations(lab: Lab) -> Seen:
             raise NotYet(str(found))
 
     until(associated)
-    is_listed = any(each.group_id == group_id for each in firewalls.groups_of_vpcs(lab.ec2, [vpc_id]))
+    is_listed = bool(firewalls.security_group_ids(lab.ec2, vpc_id, [name])[name])
     after = use()
     if after.answer is not None:
         nic = after.answer["NetworkInterface"]["NetworkInterfaceId"]

@@ -2,7 +2,7 @@
 
 from acceptance.lab import Lab
 from acceptance.trials.trial import Seen, Trials
-from bosh_aws_cpi.aws import instance_types
+from bosh_aws_cpi.aws import capacity
 
 TRIALS = Trials()
 
@@ -10,6 +10,6 @@ TRIALS = Trials()
 @TRIALS.of("vcpu-quotas")
 def vcpu_quotas(lab: Lab) -> Seen:
     """List the quotas of EC2."""
-    found = instance_types.quotas(lab.account.create_client("service-quotas"))
+    found = capacity.quotas(lab.account.create_client("service-quotas"))
     names = [name for name in found if name.startswith("Running On-Demand Standard (")]
     return Seen(len(names) == 1, f"{len(found)} quotas, {', '.join(names) or 'none for Standard'}")

@@ -47,9 +47,18 @@ class InvalidCall(BoshError):
     wire_type = "InvalidCall"
 
 
+_NOT_CORRECT = "Arguments are not correct, details: '"
+
+
 def not_correct(details: str) -> InvalidCall:
     """The error for wrong arguments or a wrong configuration, in the wording that callers expect."""
-    return InvalidCall(f"Arguments are not correct, details: '{details}'")
+    return InvalidCall(f"{_NOT_CORRECT}{details}'")
+
+
+def reason(error: BoshError) -> str:
+    """The message of an error without the words that only callers expect."""
+    is_quoted = error.message.startswith(_NOT_CORRECT)
+    return error.message[len(_NOT_CORRECT) : -1] if is_quoted else error.message
 
 
 class Unknown(BoshError):

@@ -73,7 +73,7 @@ def test_context_replaces_whole_keys(world: World, fake_aws: FakeAws) -> None:
         "default_key_name": None,
         "default_iam_instance_profile": world.instance_profile,
         "default_security_groups": ["bosh"],
-        "metadata_options": {"http_endpoint": "disabled"},
+        "metadata_options": {"http_tokens": "optional"},
     }
     create_vm(Cpi(document), world, context)
     sent = parameters(fake_aws, "RunInstances")
@@ -82,7 +82,7 @@ def test_context_replaces_whole_keys(world: World, fake_aws: FakeAws) -> None:
     groups = [value for name, value in sent.items() if "SecurityGroupId." in name]
     assert groups == [world.groups["bosh"]]
     options = {name: value for name, value in sent.items() if name.startswith("MetadataOptions.")}
-    assert options == {"MetadataOptions.HttpEndpoint": "disabled"}
+    assert options == {"MetadataOptions.HttpTokens": "optional"}
 
 
 def test_context_replaces_credentials(fake_aws: FakeAws) -> None:

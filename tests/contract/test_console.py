@@ -76,7 +76,7 @@ def test_piped_lines() -> None:
     assert "\nMETHOD [ARGUMENT ...]" in text
     assert re.findall(r"^exit status (\d)$", text, re.MULTILINE) == ["1", "2"]
     for part in (
-        "\n2 errors, 1 warning, 0 notes, 0 not checked",
+        "\n2 errors, 1 warning, 1 note, 0 not checked",
         "VM `i-0123456789abcdef0' not found",
     ):
         assert part in text

@@ -72,7 +72,9 @@ def env(world: World, **aws: Any) -> dict[str, Any]:
     network = whole["networks"][0]["subnets"][0]
     network |= {"range": "10.0.1.0/24", "gateway": "10.0.1.1", "static": ["10.0.1.6"]}
     network["cloud_properties"]["subnet"] = world.subnet_id
-    whole["instance_groups"][0]["networks"][0]["static_ips"] = ["10.0.1.6"]
+    own, public = whole["instance_groups"][0]["networks"]
+    own["static_ips"] = ["10.0.1.6"]
+    public["static_ips"] = [world.ec2.allocate_address(Domain="vpc")["PublicIp"]]
     whole["cloud_provider"]["properties"]["aws"] |= aws
     return cast("dict[str, Any]", whole)
 

@@ -107,7 +107,7 @@ networks:
 - name: managed
   managed: true
   subnets:
-  - {name: one, azs: [z1], netmask_bits: 24, cloud_properties: {vpc_id: vpc-1,
+  - {name: one, azs: [z1], netmask_bits: 24, prefix: 32, cloud_properties: {vpc_id: vpc-1,
       route_table: rtb-1, tags: {a: b}}}
   - {name: two, azs: [z1], range: 10.0.2.0/24, gateway: 10.0.2.1,
       cloud_properties: {vpc_id: vpc-1, ipv6: true}}

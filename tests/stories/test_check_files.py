@@ -70,23 +70,29 @@ def test_strict(run: Callable[..., Answer], workers: str, severity: str) -> None
 
 def test_unknown_configuration_keys(tmp_path: Path) -> None:
     """A configuration key that does not exist is a warning with the nearest one."""
-    whole = config("http://localhost", regoin="eu-west-1", zzz=1)
+    whole = config("http://localhost", regoin="eu-west-1", zzz=1, log_level="debug")
     whole["cloud"]["properties"] |= {"registri": {}, "debug": {"cpi": {"log_levl": "debug"}}}
     path = tmp_path / "file.yml"
     path.write_text(OWN)
-    answer = Cpi(whole).run("check", str(path), "--offline", "--json")
+    cpi = Cpi(whole)
+    answer = cpi.run("check", str(path), "--offline", "--json")
     found = answer.document["findings"]
-    assert [(each["severity"], each["path"], each["remedy"], each["file"]) for each in found] == [
-        ("warning", "registri", "Did you mean registry?", None),
-        ("warning", "aws.regoin", "Did you mean region?", None),
-        ("warning", "aws.zzz", "Remove it", None),
-        ("warning", "debug.cpi.log_levl", "Did you mean log_level?", None),
+    assert [(each["severity"], each["path"], each["remedy"]) for each in found] == [
+        ("warning", "registri", "Did you mean registry?"),
+        ("warning", "aws.regoin", "Did you mean region?"),
+        ("warning", "aws.zzz", "Remove it"),
+        ("warning", "aws.log_level", "It belongs into cpi of debug"),
+        ("warning", "debug.cpi.log_levl", "Did you mean log_level?"),
     ]
+    assert {each["file"] for each in found} == {str(cpi.config_path)}
     assert answer.stderr == ""
     without = Cpi(config("http://localhost", region=ABSENT, ec2_endpoint=ABSENT, regoin="eu-west-1"))
     answer = without.run("check", str(path), "--offline")
     assert answer.returncode == 2
-    assert "missing configuration parameters > aws:region" in answer.stderr
+    assert answer.stderr.endswith(
+        f"cpi: {without.config_path}: missing configuration parameters > aws:region, or aws:ec2_endpoint and "
+        "aws:elb_endpoint\n"
+    )
     assert "aws.regoin (did you mean region?)" in answer.stderr
 
 
@@ -134,6 +140,21 @@ def test_stdin(cpi: Cpi) -> None:
         b"",
         "cpi: stdin, -, can be read only once: give the other files by their paths\n",
     )
+
+
+def test_other_kind(run: Callable[..., Answer], tmp_path: Path) -> None:
+    """A file of another kind, or a second manifest, ends the check with status 2, and what belongs there."""
+    answer = run("releases: []\naddons: []\n")
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert (
+        "file.yml' is a runtime config. FILE is a cloud config, or a manifest for create-env" in answer.stderr
+    )
+    manifest = tmp_path / "manifest.yml"
+    manifest.write_text("name: a\ninstance_groups: []\n")
+    twice = run(OWN, *["--manifest", str(manifest)] * 2)
+    assert (twice.returncode, twice.stdout) == (2, b"")
+    assert "--manifest can be given only once" in twice.stderr
+    assert run(OWN, "--manifest", str(manifest)).returncode == 0
 
 
 def test_socket(cpi: Cpi) -> None:

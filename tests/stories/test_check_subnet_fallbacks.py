@@ -53,7 +53,7 @@ def test_unlike(cpi: Cpi, world: World) -> None:
     said = {each["path"]: (each["severity"], each["what"]) for each in found}
     expected = {
         1: ("note", f"'{few}' has only 6 free IPv4 addresses"),
-        2: ("error", f"'{UNKNOWN}' does not exist"),
+        2: ("error", f"Subnet not found: {UNKNOWN}"),
         3: ("error", f"is in zone {world.other_zone}"),
         4: ("error", f"is in VPC '{other_vpc}'"),
         5: ("error", "gives interfaces IPv4 and IPv6 addresses"),
@@ -77,7 +77,7 @@ def test_several_networks(cpi: Cpi, world: World) -> None:
     """With a manifest, a VM with several networks can't have fallbacks."""
     config = changed(right(world), FALLBACKS, [world.subnet_ids[0]])
     (found,) = errors(checked_with(cpi, config, [group_of("web", "default", "dynamic")], "--offline"))
-    assert found["path"] == "instance_groups/web/networks"
+    assert found["path"] == PATH
     fixed = network_of(config)["default"]
     message = created_in(cpi, world, fixed, dynamic(config)).error["message"]
     for text in (found["what"], message):
@@ -90,10 +90,11 @@ def test_others_of_a_network(cpi: Cpi, world: World) -> None:
     config["vm_extensions"] = [{"name": "anywhere", "cloud_properties": {"zone_fallback": True}}]
     assert errors(checked(cpi, config)) == []
     (found,) = errors(checked(cpi, changed(config, ("compilation", "network"), "dynamic")))
-    assert found["path"] == "compilation/network"
+    of_compilation, what = found["what"].split(": ", 1)
+    assert (found["path"], of_compilation) == (f"{PATH}/0", "for compilation")
     groups = [group_of("a", "dynamic", vm_extensions=["anywhere"]), group_of("b", "dynamic")]
     (of_group,) = errors(checked_with(cpi, config, groups))
-    assert (of_group["path"], of_group["what"]) == ("instance_groups/b/networks", found["what"])
+    assert (of_group["path"], of_group["what"]) == (f"{PATH}/0", f"for instance group 'b': {what}")
     message = created_in(cpi, world, dynamic(config)).error["message"]
-    assert message == found["what"].replace("networks.dynamic.", "networks.network0.")
+    assert message == what.replace("networks.dynamic.", "networks.network0.")
     assert f"set zone_fallback for the VM, or use a subnet in {world.zone}" in message

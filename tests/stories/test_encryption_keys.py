@@ -49,7 +49,7 @@ def test_key_of_a_disk(
     else:
         assert refused(answer, f"cloud_properties.{NEEDS}") == []
     found = checked(cpi, changed(right(world), OF_DISK, properties), "--offline")
-    expected = [("error", "disk_types/default/cloud_properties/kms_key_arn", NEEDS)]
+    expected = [("error", "disk_types/default/cloud_properties/kms_key_arn", f"cloud_properties.{NEEDS}")]
     assert of(found) == ([] if is_right else expected)
 
 
@@ -69,7 +69,8 @@ def test_keys_of_a_vm(
     vm_type["cloud_properties"] |= properties
     found = checked(cpi, whole, "--offline")
     assert of(found) == [
-        ("error", f"vm_types/large/cloud_properties/{name}/kms_key_arn", NEEDS) for name in properties
+        ("error", f"vm_types/large/cloud_properties/{name}/kms_key_arn", f"cloud_properties.{name}.{NEEDS}")
+        for name in properties
     ]
 
 
@@ -114,7 +115,9 @@ def test_key_of_the_configuration(
         each["cloud_properties"] = {**each.get("cloud_properties", {}), **disk}
     for each in whole["disk_types"]:
         each["cloud_properties"] = {**each.get("cloud_properties", {}), **own}
-    assert of(checked(cpi, whole, "--offline")) == [("warning", "aws.kms_key_arn", UNUSED)] * is_said
+    found = checked(cpi, whole, "--offline")
+    assert [each[:2] for each in of(found)] == [("warning", "aws.kms_key_arn")] * is_said
+    assert all(each["what"].startswith("Ignored: aws.kms_key_arn, because ") for each in found)
 
 
 def test_disk_in_error(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
@@ -200,13 +203,12 @@ def test_key_of_a_stemcell(
 
 
 def test_unused_key_of_a_stemcell(cpi_with: CpiWith, world: World, refused: CheckRefused) -> None:
-    """create_stemcell refuses a stemcell's key that nothing uses; cpi check warns of one in aws.stemcell."""
+    """create_stemcell refuses a stemcell's key that nothing uses."""
     light = {"ami": {"us-east-1": world.image_id}}
     cpi = cpi_with(stemcell={"kms_key_arn": KEY})
     assert refused(cpi.call("create_stemcell", "/x/image", light), f"aws.stemcell.{NEEDS}") == []
     own = cpi_with().call("create_stemcell", "/x/image", {**light, "kms_key_arn": KEY})
     assert refused(own, f"cloud_properties.{NEEDS}") == []
-    assert of(checked(cpi, right(world), "--offline")) == [("warning", "aws.stemcell.kms_key_arn", NEEDS)]
 
 
 def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:
@@ -215,7 +217,7 @@ def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, fake_aws: Fak
     fake_aws.forget_calls()
     answer = cpi.call("update_disk", disk_cid, 2048, {"kms_key_arn": KEY})
     assert answer.error["message"] == f"cloud_properties.{NEEDS}"
-    assert fake_aws.actions() == []
+    assert fake_aws.actions() == ["DescribeVolumes"]
 
 
 def test_key_of_a_copied_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:

@@ -7,7 +7,7 @@ import pytest
 from testbed.executable import Cpi
 from testbed.world import World
 from tests.protocols import CpiWith, CreateVm, ReadWarnings, WriteNetwork
-from tests.stories.checked_config import changed, env, right
+from tests.stories.checked_config import changed, right
 from tests.stories.checking import checked, checked_with, errors
 from tests.stories.volumes import Volumes
 
@@ -50,6 +50,36 @@ AT_TYPE = "vm_types/large/cloud_properties"
                 "ephemeral_disk.use_root_disk ignores raw_instance_storage: the agent gets no instance "
                 "storage. Remove one of them"
             ),
+        ),
+        (
+            {"spot_ondemand_fallback": True},
+            "spot_ondemand_fallback",
+            "Ignored: spot_ondemand_fallback, because the VM is not launched on spot: set spot",
+        ),
+        (
+            {"credit_specification": "unlimited", "instance_type": "m5.large"},
+            "credit_specification",
+            "Ignored: credit_specification, which type m5.large does not accept",
+        ),
+        (
+            {"root_disk": {"type": "gp2", "iops": 4000}},
+            "root_disk/iops",
+            "Ignored: root_disk.iops, which EBS type gp2 does not accept",
+        ),
+        (
+            {"root_disk": {"type": "io2", "iops": 4000, "throughput": 200}},
+            "root_disk/throughput",
+            "Ignored: root_disk.throughput, which EBS type io2 does not accept",
+        ),
+        (
+            {"skip_os_shutdown": True},
+            "skip_os_shutdown",
+            "Ignored: skip_os_shutdown, because aws.skip_os_shutdown is not set (to true or false)",
+        ),
+        (
+            {"tags": {"a": "b", "bosh_agent_id": "c"}},
+            "tags/bosh_agent_id",
+            "Left out, because these tags are reserved for the CPI: 'bosh_agent_id'",
         ),
     ],
 )
@@ -140,6 +170,26 @@ def test_address_of_a_dynamic_network(
     assert warnings(answer) == []
 
 
+def test_fallback_that_is_the_subnet(
+    cpi: Cpi, create_vm: CreateVm, network: WriteNetwork, warnings: ReadWarnings, world: World
+) -> None:
+    """A fallback subnet that the network has already is one warning, and an error at its place."""
+    dynamic = network()
+    subnet = dynamic["cloud_properties"]["subnet"]
+    dynamic["cloud_properties"]["subnet_fallbacks"] = [subnet]
+    answer = create_vm(networks={"dynamic": dynamic})
+    answer.ok()
+    key = "networks.dynamic.cloud_properties.subnet_fallbacks"
+    text = f"Ignored: '{{}}' in {key}, because the network has that subnet already: remove it"
+    assert warnings(answer) == [text.format(subnet)]
+    own = world.subnet_ids[1]
+    fallbacks = ("networks", 1, "subnets", 0, "cloud_properties", "subnet_fallbacks")
+    found = errors(checked(cpi, changed(right(world), fallbacks, [own]), "--offline"))
+    assert [(each["path"], each["what"]) for each in found] == [
+        ("networks/dynamic/subnets/0/cloud_properties/subnet_fallbacks/0", text.format(own))
+    ]
+
+
 IGNORED_TAGS = (
     "aws.stemcell.tags is ignored: the Director passes its own tags, and a light stemcell's AMI is not ours. "
     "For the AMIs that the CPI creates, use aws.tags"
@@ -147,13 +197,11 @@ IGNORED_TAGS = (
 
 
 def test_tags_of_a_light_stemcell(cpi_with: CpiWith, world: World, warnings: ReadWarnings) -> None:
-    """Tags of stemcells in the configuration have no effect on a light one, nor under the Director."""
+    """Tags of stemcells in the configuration have no effect on a light one."""
     cpi = cpi_with(stemcell={"tags": {"a": "b"}})
     answer = cpi.call("create_stemcell", "/x/image", {"ami": {"us-east-1": world.image_id}})
     answer.ok()
     assert warnings(answer) == [IGNORED_TAGS]
-    assert [each["what"] for each in errors(checked(cpi, right(world), "--offline"))] == [IGNORED_TAGS]
-    assert errors(checked(cpi, env(world, stemcell={"tags": {"a": "b"}}), "--offline")) == []
 
 
 def test_tags_of_a_changed_disk(cpi: Cpi, volumes: Volumes, warnings: ReadWarnings) -> None:

@@ -113,7 +113,7 @@ def test_check(
     assert found
     for each in found:
         assert "metadata_options.instance_metadata_tags is enabled" in each["what"]
-        assert each["what"].endswith(": 'cost center'")
+        assert ": 'cost center'" in each["what"]
     off = {"metadata_options": {"instance_metadata_tags": "disabled"}}
     for vm_type in whole["vm_types"]:
         vm_type["cloud_properties"] |= off

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from testbed.cloud import FakeAws
 from testbed.world import World
 from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadWarnings
 
@@ -150,12 +151,29 @@ def test_default_disks(
                 "remove it, or use gp3"
             ),
         ),
+        (
+            {"default_root_disk": {"type": "sc1"}},
+            (
+                "EBS would refuse the root disk: aws.default_root_disk.type is sc1, from which no VM can "
+                "start: use gp3"
+            ),
+        ),
+        (
+            {"metadata_options": {"http_endpoint": "disabled"}},
+            (
+                "aws.metadata_options.http_endpoint can't be disabled: the agent reads its settings there. "
+                "Remove it"
+            ),
+        ),
     ],
 )
 def test_wrong_default_disks(
     create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused, aws: dict[str, Any], message: str
 ) -> None:
-    """A wrong default, or defaults that EBS refuses together, are refused by name without an AWS call."""
+    """A wrong default, or defaults that EBS refuses together, are refused by name without an AWS call.
+
+    So are metadata options without which the agent has no settings.
+    """
     assert refused(create_vm(executable=cpi_with(**aws)), message) == []
 
 
@@ -182,10 +200,11 @@ def test_default_below_the_stemcell(
     assert answer.stderr.count(raised) == lines
 
 
-def test_root_disk_below_the_stemcell(create_vm: CreateVm, world: World) -> None:
-    """A VM's own root disk that is smaller than the stemcell's goes to EC2, which refuses it."""
+def test_root_disk_below_the_stemcell(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+    """A VM's own root disk that is smaller than the stemcell's is refused before EC2 launches anything."""
     error = create_vm({"root_disk": {"size": 1024}}).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
-    assert "expect size >= 5GB" in error["message"]
-    assert "root_disk.size can't be less than the stemcell's root disk" in error["message"]
+    assert "root_disk.size is 1024 MiB, but the stemcell's disk has 5 GiB" in error["message"]
+    assert "give at least 5120 MiB, or remove size" in error["message"]
+    assert "RunInstances" not in fake_aws.actions()
     assert world.state() == world.empty

@@ -145,7 +145,7 @@ def test_properties_at_rest(
         **{name: [] for name in ("elbs", "lb_target_groups", "advertised_routes", "instance_type_fallbacks")},
         **dict.fromkeys(("bandwidth_weighting", "launch_template", "placement_partition")),
         **dict.fromkeys(("enclave", "hibernation", "primary_ipv6", "spot", "spread"), False),
-        "spot_ondemand_fallback": True,
+        "spot_ondemand_fallback": False,
         "source_dest_check": True,
         "ephemeral_disk": {"use_instance_storage": False},
         "root_disk": {"encrypted": False, "kms_key_arn": None, "volume_initialization_rate": None},

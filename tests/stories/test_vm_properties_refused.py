@@ -31,7 +31,11 @@ LACKS = (
         ),
         (
             {"tags": {"owner": "me", "AWS:name": "x", "aws:cost": "y"}},
-            "Tags that begin with 'aws:' are reserved for AWS. Remove these: AWS:name, aws:cost",
+            "Tags that begin with 'aws:' are reserved for AWS. Remove these: 'AWS:name', 'aws:cost'",
+        ),
+        (
+            {"metadata_options": {"http_endpoint": "disabled"}},
+            "metadata_options.http_endpoint can't be disabled: the agent reads its settings there. Remove it",
         ),
         (
             {"metadata_options": {"http_token": "required"}},
@@ -192,6 +196,13 @@ def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, s
             (
                 "EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk.iops can't be set for "
                 "type gp2: remove it, or use gp3, io1 or io2"
+            ),
+        ),
+        (
+            {"root_disk": {"type": "st1", "size": 128_000}},
+            (
+                "EBS would refuse the root disk: cloud_properties.root_disk.type is st1, from which no VM "
+                "can start: use gp3"
             ),
         ),
         (

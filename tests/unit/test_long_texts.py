@@ -16,7 +16,6 @@ from bosh_aws_cpi.config.values import external_id, https_url, region, role_arn
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.redact import MASK, Redactor
 from bosh_aws_cpi.tag_names import TARGET_TAG
-from bosh_aws_cpi.tools.checks.property_values import is_no_zone
 from bosh_aws_cpi.tools.checks.yaml_loading import loaded
 from bosh_aws_cpi.tools.diagnosis import console
 
@@ -76,7 +75,6 @@ def refused(read: Callable[[], object]) -> bool:
         lambda: is_shortage(of_aws(f"Insufficient{long('Capacity')}.", "")),
         lambda: "LimitExceeded" in explained(of_aws(f"{long('LimitExceeded')}-", "")),
         lambda: long("i-0") in explained(of_aws("InvalidInstanceID.NotFound", long("i-0"))),
-        lambda: is_no_zone(f"{long('a-')}1-"),
         lambda: refused(lambda: region(f"{long('a-')}1a", AwsConfig.region)),
         lambda: refused(lambda: role_arn(long("arn:aws-"), AwsConfig.role_arn)),
         lambda: refused(lambda: external_id(long("a"), AwsConfig.external_id)),

@@ -74,27 +74,36 @@ class Acl(Record):
     rules: tuple[AclRule, ...]
 
 
-def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -> dict[str, str]:
+def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -> dict[str, list[str]]:
     """Look up security groups of a VPC by name, all with one DescribeSecurityGroups.
 
     Returns:
-        The groups' ids, by name.
-
-    Raises:
-        CloudError: A name has no group, or more than one.
+        The ids of each name's groups; `only` chooses.
     """
     pages = client.get_paginator("describe_security_groups").paginate(
         Filters=[exactly("vpc-id", vpc_id), exactly("group-name", *sorted(set(names)))]
     )
     found = [(group["GroupName"], group["GroupId"]) for page in pages for group in page["SecurityGroups"]]
-    return {
-        name: _only(name, [group_id for known, group_id in found if known == name], vpc_id) for name in names
-    }
+    return {name: [group_id for known, group_id in found if known == name] for name in names}
 
 
-def groups_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Group]:
-    """DescribeSecurityGroups: all groups of these VPCs."""
-    return _groups(client, "vpc-id", vpc_ids)
+def only(name: str, group_ids: Sequence[str], vpc_id: str) -> str:
+    """The id of a name's group.
+
+    Raises:
+        CloudError: The VPC has no group of that name, or several.
+    """
+    if not group_ids:
+        raise CloudError(
+            f"Security group not found with name '{name}'. The subnet's VPC {vpc_id} has none of that name: "
+            "correct security_groups or aws.default_security_groups, or create the group in that VPC"
+        )
+    if len(group_ids) > 1:
+        raise CloudError(
+            f"Found multiple matching security groups with name '{name}': {', '.join(group_ids)}. "
+            "Give the id of one of them instead of the name"
+        )
+    return group_ids[0]
 
 
 def groups_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Group]:
@@ -168,17 +177,3 @@ def _acl_rule(entry: "NetworkAclEntryTypeDef") -> AclRule:
         is_allowing=entry["RuleAction"] == "allow",
         is_egress=entry["Egress"],
     )
-
-
-def _only(name: str, group_ids: list[str], vpc_id: str) -> str:
-    if not group_ids:
-        raise CloudError(
-            f"Security group not found with name '{name}'. The subnet's VPC {vpc_id} has none of that name: "
-            "correct security_groups or aws.default_security_groups, or create the group in that VPC"
-        )
-    if len(group_ids) > 1:
-        raise CloudError(
-            f"Found multiple matching security groups with name '{name}': {', '.join(group_ids)}. "
-            "Give the id of one of them instead of the name"
-        )
-    return group_ids[0]

@@ -19,13 +19,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     unless_missing,
 )
 from bosh_aws_cpi.aws.sdk.filters import beginning, by_tags, exactly
-from bosh_aws_cpi.aws.sdk.idempotency import (
-    WITHOUT_TOKEN,
-    create_once,
-    has_tags,
-    parsed_time,
-    tags_of,
-)
+from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, parsed_time, tags_of
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json

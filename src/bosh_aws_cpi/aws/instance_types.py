@@ -1,9 +1,9 @@
-"""EC2's facts about instance types, where it offers them, and what the account may launch."""
+"""EC2's facts about instance types, and where it offers them."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.listings import entries, listed
+from bosh_aws_cpi.aws.listings import listed
 from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, has_code, looked_up
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger
@@ -12,16 +12,11 @@ from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_service_quotas import ServiceQuotasClient
 
 
 _UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 _PAGE_OF_TYPES: Final = 100
-_PAGE_OF_HOSTS: Final = 500
-_PAGE_OF_QUOTAS: Final = 100
-"""AWS's maximum page sizes, where they are smaller than EC2's usual one."""
-ACTIVE: Final = "active"
-"""The state of a reservation that takes launches."""
+"""EC2's maximum page size, which is smaller than its usual one."""
 
 
 def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts] | None:
@@ -144,38 +139,6 @@ class TypeDetails(Record):
     vcpus: int
 
 
-class Reservation(Record):
-    """A capacity reservation."""
-
-    state: str
-    zone: str
-    instance_type: str
-    tenancy: str
-    """Either "default" or "dedicated"."""
-    free: int
-    """How many more instances it takes."""
-    market: str
-    """EC2's market type for launches in it, "capacity-block" or "interruptible-capacity-reservation"; empty
-    for an ordinary one."""
-
-
-class Host(Record):
-    """A Dedicated Host."""
-
-    state: str
-    zone: str
-    instance_type: str
-    """The only type that it runs; empty if it runs several of a family."""
-    family: str
-    """The family of the types that it runs: "m5"."""
-
-    def runs(self, name: str) -> bool:
-        """Whether it can run a type; True when EC2 did not say."""
-        if self.instance_type:
-            return name == self.instance_type
-        return not self.family or name.partition(".")[0] == self.family
-
-
 def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
     """DescribeInstanceTypeOfferings: which zones of the region offer these types, as (type, zone)."""
     found = listed(
@@ -198,49 +161,3 @@ def types(client: "EC2Client", names: Collection[str]) -> dict[str, TypeDetails]
         each["InstanceType"]: TypeDetails(read(each), each.get("VCpuInfo", {}).get("DefaultVCpus", 0))
         for each in found
     }
-
-
-def reservations(client: "EC2Client") -> dict[str, Reservation]:
-    """DescribeCapacityReservations: the account's own and those that other accounts share with it, by id.
-
-    EC2 has no filter for ids.
-    """
-    return {
-        each["CapacityReservationId"]: Reservation(
-            each.get("State", ""),
-            each.get("AvailabilityZone", ""),
-            each.get("InstanceType", ""),
-            each.get("Tenancy", "default"),
-            each.get("AvailableInstanceCount", 0),
-            _market(each),
-        )
-        for each in entries(client, "describe_capacity_reservations", "CapacityReservations")
-    }
-
-
-def _market(entry: Any) -> str:  # noqa: ANN401 - one of the SDK's typed dicts
-    if entry.get("ReservationType") == "capacity-block":
-        return "capacity-block"
-    return "interruptible-capacity-reservation" if entry.get("Interruptible") else ""
-
-
-def hosts(client: "EC2Client") -> dict[str, Host]:
-    """DescribeHosts: all of the account's, by id; EC2 has no filter for ids."""
-    return {
-        each["HostId"]: Host(
-            each.get("State", ""),
-            each.get("AvailabilityZone", ""),
-            each.get("HostProperties", {}).get("InstanceType", ""),
-            each.get("HostProperties", {}).get("InstanceFamily", ""),
-        )
-        for each in entries(client, "describe_hosts", "Hosts", page=_PAGE_OF_HOSTS)
-    }
-
-
-def quotas(client: "ServiceQuotasClient") -> dict[str, float]:
-    """ListServiceQuotas of EC2, by name; a quota without an applied value is not among them.
-
-    Those of instances are in vCPUs.
-    """
-    found = entries(client, "list_service_quotas", "Quotas", page=_PAGE_OF_QUOTAS, ServiceCode="ec2")
-    return {each["QuotaName"]: each["Value"] for each in found if "Value" in each}

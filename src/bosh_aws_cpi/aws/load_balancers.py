@@ -290,23 +290,3 @@ def _state(client: "ElasticLoadBalancingv2Client", target: Target) -> str | None
         if health.get("Reason") != "Target.NotRegistered":
             return str(health.get("State"))
     return None
-
-
-def vpcs_of_balancers(client: "ElasticLoadBalancingClient") -> dict[str, str]:
-    """DescribeLoadBalancers: the VPC of each classic load balancer, by name."""
-    pages = client.get_paginator("describe_load_balancers").paginate()
-    found = (each for page in pages for each in page["LoadBalancerDescriptions"])
-    return {each["LoadBalancerName"]: each.get("VPCId", "") for each in found}
-
-
-def all_target_groups(
-    client: "ElasticLoadBalancingv2Client",
-) -> dict[str, tuple[Misfit | None, str]]:
-    """DescribeTargetGroups, by name and by ARN: why a VM can't be a target (None if it can), and the VPC."""
-    pages = client.get_paginator("describe_target_groups").paginate()
-    found = (each for page in pages for each in page["TargetGroups"])
-    return {
-        each[key]: (misfit(each), each.get("VpcId", ""))
-        for each in found
-        for key in ("TargetGroupName", "TargetGroupArn")
-    }

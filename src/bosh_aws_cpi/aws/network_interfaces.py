@@ -1,10 +1,9 @@
 """Elastic network interfaces: create, find, change, delete."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws.listings import listed
 from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.errors import has_code, is_deleted, looked_up, unless_missing
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
@@ -13,7 +12,6 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Nic
-from bosh_aws_cpi.records import EMPTY, Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -212,35 +210,6 @@ def in_subnet(client: "EC2Client", subnet_id: str, *filters: "FilterTypeDef") ->
 def _matching(client: "EC2Client", *filters: "FilterTypeDef") -> Iterator[Nic]:
     pages = client.get_paginator("describe_network_interfaces").paginate(Filters=list(filters))
     return (from_entry(entry) for page in pages for entry in page["NetworkInterfaces"])
-
-
-class Held(Record):
-    """An address, or a delegated prefix, that an interface holds.
-
-    Attributes:
-        network: What it holds; a single address has the longest prefix.
-        of_instance: The tags of the instance that the interface is attached to; empty without one.
-    """
-
-    interface: Nic
-    network: IPv4Network | IPv6Network
-    of_instance: Mapping[str, str] = EMPTY
-
-
-def held(client: "EC2Client", subnet_ids: Collection[str]) -> list[Held]:
-    """DescribeNetworkInterfaces, and DescribeInstances for their instances: all that is held in subnets."""
-    found = listed(client, "describe_network_interfaces", "NetworkInterfaces", "subnet-id", subnet_ids)
-    nics = list(map(from_entry, found))
-    tags: dict[str | None, dict[str, str]] = {}
-    if any(nic.own_vm_cid for nic in nics):
-        name = "network-interface.subnet-id"
-        reservations = listed(client, "describe_instances", "Reservations", name, subnet_ids)
-        tags = {vm["InstanceId"]: tags_of(vm) for each in reservations for vm in each["Instances"]}
-    return [
-        Held(nic, ip_network(text), tags.get(nic.own_vm_cid, {}))
-        for nic in nics
-        for text in (*nic.addresses, *nic.prefixes)
-    ]
 
 
 def with_address(client: "EC2Client", address: str) -> list[Nic]:

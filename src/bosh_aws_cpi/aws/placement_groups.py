@@ -8,11 +8,13 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING, has_code, is_deleted
 from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
-from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.log import counted, logger
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+
+    from bosh_aws_cpi.properties.vm import VmProperties
 
 _ENDING: Final = frozenset({"deleting", "deleted"})
 
@@ -29,6 +31,17 @@ class PlacementGroup(Record):
     strategy: str
     partitions: int
     tags: Mapping[str, str]
+
+    def misfit(self, vm: "VmProperties") -> str:
+        """Why it takes no such VM, or lacks its partition (EC2's API model, Placement, PartitionNumber)."""
+        wanted = vm.placement_partition
+        if self.state != "available":
+            return f"is {self.state}"
+        if wanted is not None and self.strategy not in {"", "partition"}:
+            return f"has no partitions: its strategy is {self.strategy}, not partition"
+        if wanted is not None and self.partitions and wanted > self.partitions:
+            return f"has {counted(self.partitions, 'partition')}, but placement_partition is {wanted}"
+        return ""
 
 
 def find(client: "EC2Client", name: str) -> PlacementGroup | None:

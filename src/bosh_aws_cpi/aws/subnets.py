@@ -1,6 +1,6 @@
 """VPCs, their subnets, and the zones: find, create, delete."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -74,11 +74,6 @@ def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
     return None
 
 
-def vpcs(client: "EC2Client", ids: Collection[str]) -> set[str]:
-    """DescribeVpcs: which of these VPCs exist."""
-    return {each["VpcId"] for each in listed(client, "describe_vpcs", "Vpcs", "vpc-id", ids)}
-
-
 def has_dns(client: "EC2Client", vpc_id: str) -> bool:
     """DescribeVpcAttribute: whether the VPC's own DNS server, Amazon's, answers (enableDnsSupport)."""
     answer = client.describe_vpc_attribute(VpcId=vpc_id, Attribute="enableDnsSupport")
@@ -113,21 +108,6 @@ def by_id(client: "EC2Client", subnet_ids: Iterable[str]) -> dict[str, Subnet]:
     """DescribeSubnets: those of these subnets that exist, by id."""
     found = listed(client, "describe_subnets", "Subnets", "subnet-id", subnet_ids, page=None)
     return {entry["SubnetId"]: _subnet(entry) for entry in found}
-
-
-def find_all(client: "EC2Client", subnet_ids: Sequence[str]) -> dict[str, Subnet]:
-    """DescribeSubnets, by id.
-
-    Raises:
-        CloudError: EC2 does not know one of them.
-    """
-    found = by_id(client, subnet_ids)
-    if missing := sorted(set(subnet_ids) - found.keys()):
-        raise CloudError(
-            f"Subnet not found: {', '.join(missing)}. "
-            "Check subnet and subnet_fallbacks in the networks' cloud_properties"
-        )
-    return found
 
 
 def of_vpc(client: "EC2Client", vpc_id: str) -> list[Subnet]:

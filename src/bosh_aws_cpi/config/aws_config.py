@@ -366,6 +366,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     own_keys = (config.access_key_id, config.secret_access_key)
     if config.credentials_source == "static" and not all(own_keys):
         raise not_correct("Must use access_key_id and secret_access_key with static credentials_source")
+    _check_kinds(config)
     if config.credentials_source == "env_or_profile" and any(own_keys):
         message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
         raise not_correct(message)
@@ -373,6 +374,22 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
         if getattr(config, key.name) and not config.role_arn:
             raise not_correct(f"configuration parameter {key.shown} needs aws.role_arn")
     return config
+
+
+def _check_kinds(config: AwsConfig) -> None:
+    """Refuse keys that AWS never accepts here (for access keys: IAM user guide, "IAM identifiers")."""
+    access_key, secret = config.access_key_id or "", config.secret_access_key or ""
+    if secret.startswith(("AKIA", "ASIA")) and len(secret) == len("AKIAIOSFODNN7EXAMPLE"):
+        what = f"looks like an access key: swap it with {AwsConfig.access_key_id.shown}"
+        raise values.wrong(AwsConfig.secret_access_key, what)
+    if access_key.startswith("ASIA") and not config.session_token:
+        what = f"begins with ASIA, so it is temporary: add its token, {AwsConfig.session_token.shown}"
+        raise values.wrong(AwsConfig.access_key_id, what)
+    if config.role_arn:
+        beginning = values.in_region("arn:PARTITION:", config.region)
+        if not config.role_arn.startswith(beginning):
+            what = f"must begin with {beginning}, as all roles of {config.region} do"
+            raise values.wrong(AwsConfig.role_arn, what)
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str:

@@ -157,6 +157,28 @@ def role_arn(value: object, key: Key[Any]) -> str | None:
     raise wrong(key, "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")
 
 
+_PARTITIONS: Final = (
+    ("cn-", "aws-cn"),
+    ("us-gov-", "aws-us-gov"),
+    ("us-iso-", "aws-iso"),
+    ("us-isob-", "aws-iso-b"),
+    ("eu-isoe-", "aws-iso-e"),
+    ("us-isof-", "aws-iso-f"),
+    ("eusc-", "aws-eusc"),
+)
+"""The partitions other than `aws` by the beginnings of their regions (botocore, data/partitions.json)."""
+
+
+def partition(region: str) -> str:
+    """The partition of a region."""
+    return next((name for start, name in _PARTITIONS if region.startswith(start)), "aws")
+
+
+def in_region(text: str, region: str) -> str:
+    """A text with a region's name in place of REGION, and its partition's in place of PARTITION."""
+    return text.replace("REGION", region).replace("PARTITION", partition(region))
+
+
 def region(value: object, key: Key[Any]) -> str:
     """A region, perhaps a new one, but no zone; empty for null."""
     given = sendable(value, key) or ""

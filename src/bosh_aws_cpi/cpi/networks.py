@@ -10,8 +10,10 @@ from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, described, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.aws.subnets import Vpc
+from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.lookup import Ask, ask_now
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -20,6 +22,7 @@ from bosh_aws_cpi.model import Subnet
 from bosh_aws_cpi.plan import subnets as plan
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork
+from bosh_aws_cpi.properties.types import Review, parsed, refuse
 from bosh_aws_cpi.records import Record
 
 _MAX_TAKEN: Final = 20
@@ -42,9 +45,10 @@ def create_network(cloud: Cloud, network: Json) -> list[Any]:
         CloudError: A value is wrong, no range is free, or EC2 could not create the subnet. A subnet that this
             call created is deleted.
     """
-    wish = ManagedNetwork.parse(network)
-    request = _NetworkRequest(wish, call_id(cloud, "create_network", network), _tags(cloud, wish))
-    vpc = _checked_vpc(cloud, wish)
+    review = Review()
+    request = parse(cloud.config, network, call_id(cloud, "create_network", network), review)
+    refuse(review.problems)
+    vpc = review.accept(gather(cloud, request.wish))
     return undoing(cloud.undo, lambda undo: _create(cloud, request, vpc, undo))
 
 
@@ -58,7 +62,7 @@ def delete_network(cloud: Cloud, subnet_id: str) -> None:
     subnets.delete(cloud.ec2, subnet_id)
 
 
-class _NetworkRequest(Record):
+class NetworkRequest(Record):
     """The network to create, with the id of the call and the subnet's tags."""
 
     wish: ManagedNetwork
@@ -105,54 +109,91 @@ class _NetworkRequest(Record):
         return plan.Taken(subnet.range, subnet.subnet_id, since)
 
 
-def _tags(cloud: Cloud, wish: ManagedNetwork) -> dict[str, str]:
+def parse(config: CpiConfig, network: Json, call: str, review: Review) -> NetworkRequest:
+    """Read create_network's argument.
+
+    Args:
+        config: The configuration.
+        network: What the caller gave.
+        call: The id of the call.
+        review: Gets the problems.
+
+    Raises:
+        CloudError: A value has the wrong type.
+    """
+    wish = parsed(ManagedNetwork, network, "network")
+    review.problems += wish.problems()
+    tags = review.attempt("cloud_properties.tags", lambda: _tags(config, wish, review)) or {}
+    return NetworkRequest(wish, call, tags)
+
+
+def _tags(config: CpiConfig, wish: ManagedNetwork, review: Review) -> dict[str, str]:
     """The subnet's tags, without those of the call and the time.
 
     Raises:
         CloudError: EC2 would refuse them.
     """
-    own = tag_plan.of_request(tag_plan.checked(wish.cloud_properties.tags))
+    given = tag_plan.checked(wish.cloud_properties.tags)
+    own = tag_plan.of_request(given, warn=lambda text: review.ignore("cloud_properties.tags", text))
     mark = {tag_plan.NETWORK_TAG: "managed"}
-    tags = {**cloud.config.aws.tags, **own, **tag_plan.of_origin(cloud.config.director_uuid), **mark}
+    tags = {**config.aws.tags, **own, **tag_plan.of_origin(config.director_uuid), **mark}
     tag_plan.check_for_ec2({**tags, tag_plan.CALL_TAG: "", subnets.CREATED_TAG: ""})
     return tags
 
 
-def _checked_vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
-    """Find the VPC, and check that the route table and the network ACL belong to it.
+def gather(cloud: Cloud, wish: ManagedNetwork, ask: Ask = ask_now) -> Vpc | None:
+    """The VPC, to which the route table and the network ACL must belong.
+
+    Args:
+        cloud: The cloud.
+        wish: create_network's argument.
+        ask: Makes each lookup.
 
     Raises:
         CloudError: One is missing, or belongs to another VPC.
     """
-    properties = wish.cloud_properties
+    vpc = ask("cloud_properties.vpc_id", lambda: _vpc(cloud, wish))
+    properties, vpc_id = wish.cloud_properties, wish.vpc_id
+    if table_id := properties.route_table:
+        ask("cloud_properties.route_table", lambda: _check_table(cloud, table_id, vpc_id))
+    if acl_id := properties.network_acl:
+        ask("cloud_properties.network_acl", lambda: _check_acl(cloud, acl_id, vpc_id))
+    return vpc
+
+
+def _vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
     vpc = subnets.find_vpc(cloud.ec2, wish.vpc_id)
     if vpc is None:
         raise CloudError(
             f"network.cloud_properties.vpc_id: there is no VPC '{wish.vpc_id}'. Correct the id: the VPC "
             f"must be in region {cloud.config.aws.region} in this account"
         )
-    if properties.route_table:
-        table = routes.tables(cloud.ec2, [properties.route_table]).get(properties.route_table)
-        _check_vpc("route_table", properties.route_table, table.vpc_id if table else None, vpc)
-    if properties.network_acl:
-        acl = firewalls.acls_by_id(cloud.ec2, [properties.network_acl]).get(properties.network_acl)
-        _check_vpc("network_acl", properties.network_acl, acl.vpc_id if acl else None, vpc)
     return vpc
 
 
-def _check_vpc(key: str, identifier: str, found: str | None, vpc: Vpc) -> None:
+def _check_table(cloud: Cloud, table_id: str, vpc_id: str) -> None:
+    table = routes.tables(cloud.ec2, [table_id]).get(table_id)
+    _check_vpc("route_table", table_id, table.vpc_id if table else None, vpc_id)
+
+
+def _check_acl(cloud: Cloud, acl_id: str, vpc_id: str) -> None:
+    acl = firewalls.acls_by_id(cloud.ec2, [acl_id]).get(acl_id)
+    _check_vpc("network_acl", acl_id, acl.vpc_id if acl else None, vpc_id)
+
+
+def _check_vpc(key: str, identifier: str, found: str | None, vpc_id: str) -> None:
     if found is None:
         raise CloudError(
-            f"network.cloud_properties.{key}: '{identifier}' does not exist. Use one of VPC '{vpc.vpc_id}'"
+            f"network.cloud_properties.{key}: '{identifier}' does not exist. Use one of VPC '{vpc_id}'"
         )
-    if found != vpc.vpc_id:
+    if found != vpc_id:
         raise CloudError(
             f"network.cloud_properties.{key}: '{identifier}' is in VPC '{found}', "
-            f"but the network is in '{vpc.vpc_id}'"
+            f"but the network is in '{vpc_id}'"
         )
 
 
-def _create(cloud: Cloud, request: _NetworkRequest, vpc: Vpc, undo: Undo) -> list[Any]:
+def _create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo) -> list[Any]:
     ec2, properties = cloud.ec2, request.wish.cloud_properties
     subnet = _find_or_create(cloud, request, vpc, undo)
     subnets.wait_until_available(ec2, subnet.subnet_id)
@@ -166,7 +207,7 @@ def _create(cloud: Cloud, request: _NetworkRequest, vpc: Vpc, undo: Undo) -> lis
     return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
 
 
-def _find_or_create(cloud: Cloud, request: _NetworkRequest, vpc: Vpc, undo: Undo) -> Subnet:
+def _find_or_create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo) -> Subnet:
     """Find the subnet that an earlier attempt at this request created, or create one in a free range."""
     tried: list[str] = []
     is_own = False
@@ -192,7 +233,7 @@ def _find_or_create(cloud: Cloud, request: _NetworkRequest, vpc: Vpc, undo: Undo
             is_own = is_own or may_be_done(error)
 
 
-def _new_subnet(cloud: Cloud, request: _NetworkRequest, ranges: Mapping[str, str], undo: Undo) -> Subnet:
+def _new_subnet(cloud: Cloud, request: NetworkRequest, ranges: Mapping[str, str], undo: Undo) -> Subnet:
     zone = request.wish.cloud_properties.availability_zone
     key, value = request.mark
     tags = {**request.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}

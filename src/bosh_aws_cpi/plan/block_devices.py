@@ -5,7 +5,7 @@ from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import Encryption, Image, InstanceTypeFacts, gib
+from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, InstanceTypeFacts, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import default_ephemeral_gib
@@ -15,6 +15,8 @@ from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
 EPHEMERAL_NAME: Final = "/dev/sdb"
+TYPES: Final = ("instance_type", "instance_type_fallbacks")
+"""The properties that have a part in what a type can't do."""
 _IN_STORE: Final = "ephemeral_disk.use_instance_storage"
 _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
 _FIRST_RAW: Final = {"hvm": "/dev/xvdba", "paravirtual": "/dev/sdc"}
@@ -31,7 +33,7 @@ class BlockDevices(Record):
     """Device name of the ephemeral disk; None when it is on the root disk."""
     raw_ephemeral: Sequence[str] = ()
     """Device names of the instance store's disks that the agent uses as raw disks."""
-    left_out: Sequence[str] = ()
+    ignored: Sequence[Problem] = ()
     """Properties that are not passed to EC2, each with the reason."""
     key_texts: Sequence[str] = ()
     """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""
@@ -55,14 +57,15 @@ def planned(
     problems = [*_of_instance_store(properties, facts, defaults)]
     own = properties.ephemeral_disk
     encryptions = defaults.encryptions(properties.root_disk, own)
-    root, left_out, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
+    root, ignored, of_root = _root(properties.root_disk, image, defaults, encryptions["root_disk"][1])
     problems += of_root
-    for name, (_, encryption) in encryptions.items():
-        if key := encryption.unused_key:
-            left_out.append(f"{key}, because {name}.encrypted is not true")
+    for name, (disk, encryption) in encryptions.items():
+        if (key := encryption.unused_key) and not disk.kms_key_arn:
+            text = f"Ignored: {key}, because {name}.encrypted is not true"
+            ignored.append(Problem(key, text, (f"{name}.encrypted",)))
     key_texts = tuple(filter(None, (encryption.key_text for _, encryption in encryptions.values())))
     if own.use_root_disk:
-        return BlockDevices([root], ephemeral=None, left_out=left_out, key_texts=key_texts), problems
+        return BlockDevices([root], ephemeral=None, ignored=ignored, key_texts=key_texts), problems
     if own.use_instance_storage:
         ephemeral: Json = {"DeviceName": EPHEMERAL_NAME, "VirtualName": "ephemeral0"}
     else:
@@ -70,7 +73,8 @@ def planned(
         default = default_ephemeral_gib(facts, is_store_raw=properties.raw_instance_storage)
         size = default if merged.size is None else gib(merged.size)
         ephemeral = _device(EPHEMERAL_NAME, merged, size, encryptions["ephemeral_disk"][1])
-        problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin)
+        also = TYPES if merged.size is None else ()
+        problems += ebs.problems(_volume(merged, size), "ephemeral disk", origin, also)
     raw = _raw_names(image, facts) if properties.raw_instance_storage else []
     # EC2 attaches NVMe instance stores by itself.
     mapped = [] if facts.store_is_nvme else raw
@@ -79,7 +83,7 @@ def planned(
         [ephemeral, *store, root],
         ephemeral=EPHEMERAL_NAME,
         raw_ephemeral=raw,
-        left_out=left_out,
+        ignored=ignored,
         key_texts=key_texts,
     )
     return devices, problems
@@ -105,7 +109,7 @@ def _of_instance_store(
     is_used = disk.use_instance_storage and not disk.use_root_disk
     if is_used and properties.raw_instance_storage:
         text = "ephemeral_disk.use_instance_storage and raw_instance_storage cannot both be true"
-        yield Problem(_IN_STORE, text)
+        yield Problem(_IN_STORE, text, ("raw_instance_storage",))
         return
     is_described = bool({"size", "type", "iops"} & disk.model_fields_set)
     if is_used and (is_described or defaults.ephemeral_encryption(disk).encrypted):
@@ -123,7 +127,7 @@ def _of_instance_store(
         name = key.removeprefix("ephemeral_disk.")
         if not facts.store_disks:
             text = f"{name} requested for instance type '{facts.name}' that does not have instance storage"
-            yield Problem(key, text)
+            yield Problem(key, text, TYPES)
     if is_used and facts.store_is_nvme:
         # EC2 API reference, BlockDeviceMapping: including NVMe instance store volumes "has no effect".
         text = (
@@ -132,19 +136,20 @@ def _of_instance_store(
             "raw_instance_storage gives the disks to the VM's jobs, ephemeral_disk.use_root_disk puts the "
             "agent's data on the root disk"
         )
-        yield Problem(_IN_STORE, text)
+        yield Problem(_IN_STORE, text, TYPES)
 
 
 def _root(
     own: RootDisk, image: Image, defaults: DiskDefaults, encryption: Encryption
-) -> tuple[Json, list[str], Iterator[Problem]]:
-    """The device, what is left out, and the problems."""
+) -> tuple[Json, list[Problem], list[Problem]]:
+    """The device, what is ignored, and the problems."""
     disk, origin = defaults.root(own)
     limits = ebs.limits_of(disk.type)
     taken = {"iops": limits.takes_iops, "throughput": limits.takes_throughput}
     unfit = [key for key, is_taken in taken.items() if getattr(disk, key) is not None and not is_taken]
     source = origin.sources(["type"])
-    left_out = [f"root_disk.{key}, which EBS type {disk.type} does not accept{source}" for key in unfit]
+    why = f"which EBS type {disk.type} does not accept{source}"
+    ignored = [Problem(f"root_disk.{key}", f"Ignored: root_disk.{key}, {why}") for key in unfit]
     disk = disk.model_copy(update=dict.fromkeys(unfit))
     size = None if disk.size is None else gib(disk.size)
     device = _device(root_device_name(image), disk, size, encryption)
@@ -154,7 +159,15 @@ def _root(
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     elif size is None:
         size = image.root_gib or None
-    return device, left_out, ebs.problems(_volume(disk, size), "root disk", origin)
+    problems = [*ebs.problems(_volume(disk, size).replaced(is_root=True), "root disk", origin)]
+    if own.size is not None and gib(own.size) < (least := image.root_gib):
+        # EC2 API reference, EbsBlockDevice: a volume is at least as large as its snapshot.
+        text = (
+            f"cloud_properties.root_disk.size is {own.size} MiB, but the stemcell's disk has {least} GiB: "
+            f"give at least {least * MIB_PER_GIB} MiB, or remove size"
+        )
+        problems.append(Problem("root_disk.size", text))
+    return device, ignored, problems
 
 
 def _device(name: str, disk: RootDisk | EphemeralDisk, size: int | None, encryption: Encryption) -> Json:

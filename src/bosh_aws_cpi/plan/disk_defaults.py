@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Final, Self, TypeVar
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.types import Encryptable, Problem, parsed, refuse
+from bosh_aws_cpi.properties.types import Encryptable, Problem, PropertyError, parsed, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
@@ -108,13 +107,15 @@ class DiskDefaults(Record):
 def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
     keys = [key for key in _KEYS if key in model.model_fields]
     if unknown := [key for key in given if key not in keys]:
-        raise CloudError(f"{path}.{unknown[0]} is unknown: a default is one of {', '.join(keys)}")
+        wrong = f"{path}.{unknown[0]}"
+        raise PropertyError(Problem(wrong, f"{wrong} is unknown: a default is one of {', '.join(keys)}"))
     disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:  # not the size, which the AMI or the VM may raise: the VM's disk is checked
         if isinstance(disk, RootDisk | EphemeralDisk):
-            volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput)
+            is_root = isinstance(disk, RootDisk)
+            volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput, is_root=is_root)
         else:
-            refuse(disk.problems(path))
+            refuse(each.replaced(key=f"{path}.{each.key}") for each in disk.problems(path))
             volume = ebs.of_disk(disk, None)
         refuse(ebs.problems(volume, what, ebs.Origin(path)))
     return disk

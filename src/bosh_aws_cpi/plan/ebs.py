@@ -34,6 +34,8 @@ class VolumeType(Record):
     takes_throughput: bool = False
     hibernates: bool = False
     """Whether a hibernated VM can have it (EC2 user guide, "Prerequisites for EC2 instance hibernation")."""
+    boots: bool = True
+    """Whether a VM can start from it (EBS user guide, "Amazon EBS volume types")."""
 
     @property
     def takes_iops(self) -> bool:
@@ -61,8 +63,8 @@ VOLUME_TYPES: Final = {
     "io2": VolumeType(
         65_536, 4, least_iops=100, iops_per_gib=1000, most_iops=256_000, needs_iops=True, hibernates=True
     ),
-    "st1": VolumeType(16_384, 125),
-    "sc1": VolumeType(16_384, 125),
+    "st1": VolumeType(16_384, 125, boots=False),
+    "sc1": VolumeType(16_384, 125, boots=False),
     "standard": VolumeType(1024),
 }
 """The types by name: VolumeType of EC2's API model."""
@@ -90,6 +92,8 @@ class EbsVolume(Record):
     """The property that the iops come from, if it is given."""
     is_persistent: bool = False
     """Whether its disk has the property ``iops_per_gib`` at all."""
+    is_root: bool = False
+    """Whether a VM starts from it."""
 
     @property
     def limits(self) -> VolumeType:
@@ -154,27 +158,31 @@ class Origin(Record):
         return f" ({', '.join(said)})" if said else ""
 
 
-def problems(volume: EbsVolume, what: str, origin: Origin) -> Iterator[Problem]:
-    """Why EBS would refuse a volume.
+def problems(volume: EbsVolume, what: str, origin: Origin, also: tuple[str, ...] = ()) -> Iterator[Problem]:
+    """Why EBS would refuse a volume: the first reason for each of its properties.
 
     Args:
         volume: The volume.
         what: What it is, for the message: "disk", "root disk".
         origin: Where its properties stand.
+        also: Other properties that have a part in it.
     """
-    refusal = next(_refusals(volume), None)
-    if refusal is None:
-        return
-    where, remedy = origin.path, origin.sources(refusal.beside)
-    if refusal.key in origin.inherited:
-        missing = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
-        own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in missing)
-        owner = "disk" if origin.path == "cloud_properties" else "VM"
-        where, remedy = origin.default_path, f"; give the {owner} its own {own}"
-    text = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
-    names = (refusal.key, *refusal.beside)
-    to_blame = next((name for name in names if name not in origin.inherited), refusal.key)
-    yield Problem(f"{origin.path}.{to_blame}".removeprefix("cloud_properties."), text)
+    path = f"{origin.path}.".removeprefix("cloud_properties.")
+    first: dict[str, Refusal] = {}
+    for refusal in _refusals(volume):
+        first.setdefault(refusal.key, refusal)
+    for refusal in first.values():
+        where, remedy = origin.path, origin.sources(refusal.beside)
+        if refusal.key in origin.inherited:
+            missing = [refusal.key, *({"size"} & origin.inherited & {*refusal.beside})]
+            own = " or ".join(f"{origin.path.rpartition('.')[2]}.{name}" for name in missing)
+            owner = "disk" if origin.path == "cloud_properties" else "VM"
+            where, remedy = origin.default_path, f"; give the {owner} its own {own}"
+        text = f"EBS would refuse the {what}: {where}.{refusal.key} {refusal.why}{remedy}"
+        names = [refusal.key, *refusal.beside]
+        names.sort(key=lambda name: name in origin.inherited)
+        to_blame, *beside = (f"{path}{name}" for name in names)
+        yield Problem(to_blame, text, (*beside, *also))
 
 
 def snapshot_problems(
@@ -208,8 +216,14 @@ def snapshot_problems(
 
 
 def _refusals(volume: EbsVolume) -> Iterator[Refusal]:
-    """Why EBS would refuse a volume, beginning with what rules out the most; only the first is sure."""
+    """Why EBS would refuse a volume, beginning with what rules out the most.
+
+    Of those of one property, only the first is sure.
+    """
     name, limits = volume.type, volume.limits
+    if volume.is_root and not limits.boots:
+        yield Refusal("type", f"is {name}, from which no VM can start: use gp3", ())
+        return
     has_iops = volume.iops is not None or volume.iops_per_gib is not None
     if volume.throughput is not None and not limits.takes_throughput:
         yield Refusal("throughput", f"can't be set for type {name}: remove it, or use gp3")

@@ -1,5 +1,7 @@
 """Facts about instance types without a call to EC2."""
 
+from collections.abc import Iterable
+
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Image, InstanceTypeFacts
 from bosh_aws_cpi.plan import type_table
@@ -69,6 +71,18 @@ def default_ephemeral_gib(facts: InstanceTypeFacts, *, is_store_raw: bool = Fals
     if is_store_raw or is_later or family not in _STORE_FAMILIES:
         return DEFAULT_EPHEMERAL_GIB
     return _D2_GIB if family == "d2" else facts.store_gib or DEFAULT_EPHEMERAL_GIB
+
+
+def check_common_architecture(types: Iterable[InstanceTypeFacts]) -> None:
+    """Check that some AMI can run on each of a VM's types, if the AMI is not known.
+
+    Raises:
+        CloudError: None can.
+    """
+    known = {each.name: each.architectures for each in types if each.architectures}
+    if known and not frozenset.intersection(*known.values()):
+        listed = (f"'{name}' runs {' and '.join(sorted(its))}" for name, its in known.items())
+        raise CloudError(f"no stemcell fits all of the VM's types: {', '.join(listed)}")
 
 
 def check_image(image: Image, facts: InstanceTypeFacts) -> None:

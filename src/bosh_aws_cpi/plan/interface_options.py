@@ -6,6 +6,7 @@ from itertools import combinations
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
+from bosh_aws_cpi.plan.block_devices import TYPES
 from bosh_aws_cpi.plan.type_options import lacking
 from bosh_aws_cpi.properties.network import (
     INTERFACE_OPTIONS,
@@ -13,7 +14,7 @@ from bosh_aws_cpi.properties.network import (
     EnaExpress,
     NetworkCloudProperties,
 )
-from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.types import Problem, PropertyError
 
 
 def merged(group: str, members: Mapping[str, NetworkCloudProperties]) -> Json:
@@ -64,10 +65,12 @@ def check(plans: Sequence[NicPlan]) -> None:
         CloudError: EC2 would refuse them.
     """
     if card := plans[0].card_index:
-        raise CloudError(
-            f"network_card_index {card} of network '{plans[0].networks[0]}': a VM's first interface must be "
-            "on network card 0. Remove network_card_index, or put another network first"
+        name = plans[0].networks[0]
+        text = (
+            f"network_card_index {card} of network '{name}': a VM's first interface must be on network card "
+            "0. Remove network_card_index, or put another network first"
         )
+        raise PropertyError(Problem(f"networks.{name}.cloud_properties.network_card_index", text))
     adapters = [plan for plan in plans if "InterfaceType" in plan.options]
     for one, other in combinations(adapters, 2):
         if one.card_index == other.card_index:
@@ -87,7 +90,8 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
     ):
         asking = [plan.networks[0] for plan in plans if key in plan.options]
         if name in facts.lacks and asking:
-            yield lacking(name, facts, f" of network '{asking[0]}'")
+            text = lacking(name, facts, f" of network '{asking[0]}'").text
+            yield Problem(*TYPES[:1], text, (*TYPES[1:], f"networks.{asking[0]}.cloud_properties.{name}"))
     last = max(plans, key=lambda plan: plan.card_index)
     if (card := last.card_index) >= facts.network_cards > 0:
         text = (
@@ -95,7 +99,8 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
             f"instance type '{facts.name}' is {facts.network_cards - 1}: use another card, or other types "
             "(including fallbacks)"
         )
-        yield Problem("network_card_index", text)
+        key = f"networks.{last.networks[0]}.cloud_properties.network_card_index"
+        yield Problem(*TYPES[:1], text, (*TYPES[1:], key))
     for plan in plans:
         card, kind = plan.card_index, plan.options.get("InterfaceType", "interface")
         taken = [each.split()[1] for each in facts.card_interfaces if each.startswith(f"{card} ")]
@@ -105,4 +110,6 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
                 f"on instance type '{facts.name}' takes only {' or '.join(sorted(taken))}: use another "
                 "network_card_index, or other types (including fallbacks)"
             )
-            yield Problem("interface_type", text)
+            path = f"networks.{plan.networks[0]}.cloud_properties"
+            keys = (f"{path}.interface_type", f"{path}.network_card_index")
+            yield Problem(*TYPES[:1], text, (*TYPES[1:], *keys))

@@ -10,6 +10,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, Vip
 from bosh_aws_cpi.plan import interface_options
 from bosh_aws_cpi.properties.network import Network
+from bosh_aws_cpi.properties.types import Problem, PropertyError
 from bosh_aws_cpi.properties.vm import HELP
 
 _OF_ATTACHMENTS = ("NetworkCardIndex", "EnaSrdSpecification")
@@ -81,11 +82,23 @@ def _names(plan: NicPlan, networks: Mapping[str, Network]) -> set[str]:
     return {plan.group, *filter(None, (networks[name].nic_group for name in plan.networks))}
 
 
-def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[str]:
+def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[Problem]:
     """What create_vm ignores of networks, as the Ruby release does, so that manifests keep working.
 
     Not the address of a dynamic network: the Director sends the one that the last VM had.
     """
+    for text in _ignored(networks, plans):
+        yield Problem("networks", text)
+    for name, network in networks.items():
+        given = network.cloud_properties
+        for index, subnet in enumerate(given.subnet_fallbacks):
+            if subnet in {given.subnet, *given.subnet_fallbacks[:index]}:
+                key = f"networks.{name}.cloud_properties.subnet_fallbacks"
+                text = f"Ignored: '{subnet}' in {key}, because the network has that subnet already: remove it"
+                yield Problem(f"{key}.{index}", text)
+
+
+def _ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[str]:
     dynamic = [name for name, network in networks.items() if network.kind == "dynamic"]
     for name in dynamic[1:]:
         yield (
@@ -159,10 +172,12 @@ def _check_fallbacks(networks: Mapping[str, Network]) -> None:
     """
     for name, network in networks.items():
         if network.cloud_properties.subnet_fallbacks and are_created_first(networks):
-            raise CloudError(
-                f"networks.{name}.cloud_properties.subnet_fallbacks is for VMs with a single network besides "
-                "a vip network: remove it, or use a network without it for VMs with several networks"
+            key = f"networks.{name}.cloud_properties.subnet_fallbacks"
+            text = (
+                f"{key} is for VMs with a single network besides a vip network: remove it, or use a network "
+                "without it for VMs with several networks"
             )
+            raise PropertyError(Problem(key, text))
 
 
 def _dynamic(name: str, network: Network) -> NicPlan:
@@ -204,27 +219,35 @@ def _subnet(group: str, names: Sequence[str], members: Sequence[Network]) -> str
     if len(subnets) == 1:
         return subnets[0]
     shown = [f"'{name}' has {one or 'no subnet'}" for name, one in zip(names, given, strict=True)]
-    raise CloudError(
+    key = f"networks.{names[0]}.cloud_properties.subnet" if len(names) == 1 else "networks"
+    text = (
         f"Networks in nic_group '{group}' have different subnet ids: {', '.join(subnets)} or probably "
         "none of them have any subnet id defined. All networks in a nic_group must have the same subnet_id. "
         f"Network {', '.join(shown)}: set subnet in the networks' cloud_properties"
     )
+    raise PropertyError(Problem(key, text))
 
 
 def security_groups(
     of_vm: Sequence[str], networks: Mapping[str, Network], defaults: Sequence[str]
-) -> list[str]:
-    """The names and ids of the security groups that every interface gets.
+) -> dict[str, str]:
+    """The names and ids of the security groups that every interface gets, each with the property to blame.
 
     The VM's own groups take precedence over those of the networks, which take precedence over the defaults.
 
     Raises:
         CloudError: There are none.
     """
-    of_networks = sorted(
-        {group for network in networks.values() for group in network.cloud_properties.security_groups}
+    of_networks = {
+        group: f"networks.{name}.cloud_properties.security_groups"
+        for name, network in networks.items()
+        for group in network.cloud_properties.security_groups
+    }
+    chosen = (
+        dict.fromkeys(of_vm, "security_groups")
+        or dict(sorted(of_networks.items()))
+        or dict.fromkeys(defaults, "aws.default_security_groups")
     )
-    chosen = list(dict.fromkeys(of_vm or of_networks or defaults))
     if not chosen:
         raise CloudError(
             f"Missing security groups. {HELP} Set security_groups in the cloud_properties of the VM or a "

@@ -1,10 +1,12 @@
 """The availability zone of a VM, and whether its subnets, their fallbacks and its disks agree on it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import NicPlan, Subnet, Volume
+from bosh_aws_cpi.properties.network import NetworkCloudProperties
+from bosh_aws_cpi.properties.types import Problem
 
 
 def one_subnet_zone(subnets: Sequence[Subnet]) -> str:
@@ -53,19 +55,17 @@ def without_ipv4(subnet: Subnet) -> str:
     )
 
 
-def check_zone(
-    subnets: Sequence[Subnet], vm_zone: str, disks: Sequence[Volume], *, is_any_zone: bool = False
-) -> None:
-    """Check that the subnets, which are in one zone, the VM and its disks are in one zone.
+def zone_problems(
+    name: str, subnets: Sequence[Subnet], vm_zone: str, disks: Sequence[Volume], *, is_any_zone: bool = False
+) -> Iterator[Problem]:
+    """Why the subnets, which are in one zone, the VM and its disks, which EC2 can't move, are not in one.
 
     Args:
+        name: The name of the first subnet's network.
         subnets: The subnets.
         vm_zone: The cloud properties' ``availability_zone``.
         disks: The disks, with duplicates.
         is_any_zone: Whether the VM may be in any zone with a subnet; only the remedy depends on it.
-
-    Raises:
-        CloudError: They differ: EC2 can't attach a volume across zones.
     """
     subnet_zone = subnets[0].availability_zone
     disk_zones = [disk.availability_zone for disk in disks]
@@ -80,10 +80,11 @@ def check_zone(
             "a disk can't leave its zone: all of the VM's disks must be in one zone, for which "
             "subnet_fallbacks has a subnet"
         )
-    raise CloudError(
+    text = (
         f"can't use multiple availability zones: subnet in {subnet_zone}, VM in {vm_zone}{volumes}. "
         f"{_shown([*subnets, *disks])}: {remedy}"
     )
+    yield Problem(f"networks.{name}.cloud_properties.subnet", text, ("availability_zone",))
 
 
 def _shown(found: Sequence[Subnet | Volume]) -> str:
@@ -106,26 +107,33 @@ def check_leaving(plan: NicPlan) -> None:
         )
 
 
-def check_fallbacks(plan: NicPlan, found: Mapping[str, Subnet], *, is_any_zone: bool = False) -> None:
-    """Check that an interface can be in its fallback subnets, too.
+def subnet_problems(
+    name: str, network: NetworkCloudProperties, found: Mapping[str, Subnet], *, is_any_zone: bool = False
+) -> Iterator[Problem]:
+    """Why a VM can't be in a network's subnets: one does not exist, or a fallback is unlike the first subnet.
 
     Args:
-        plan: The interface.
-        found: Its subnets, by id.
-        is_any_zone: Whether they may be in any zone.
-
-    Raises:
-        CloudError: A fallback subnet is in a wrong zone or another VPC than the first subnet, or gives
-            interfaces addresses of other families.
+        name: The network's name.
+        network: Its properties.
+        found: The subnets that exist, by id.
+        is_any_zone: Whether the fallbacks may be in any zone.
     """
-    first, *others = (found[subnet_id] for subnet_id in (plan.subnet_id, *plan.fallback_subnets))
-    for subnet in others:
-        if text := difference(first, subnet, is_any_zone=is_any_zone):
-            raise CloudError(f"networks.{plan.group}.cloud_properties.subnet_fallbacks: {text}")
+    path = f"networks.{name}.cloud_properties"
+    keys = ["subnet", *(f"subnet_fallbacks.{index}" for index in range(len(network.subnet_fallbacks)))]
+    first = found.get(str(network.subnet))
+    for key, subnet_id in zip(keys, (str(network.subnet), *network.subnet_fallbacks), strict=True):
+        if (subnet := found.get(subnet_id)) is None:
+            text = f"Subnet not found: {subnet_id}. Check subnet and subnet_fallbacks in the networks' "
+            yield Problem(f"{path}.{key}", f"{text}cloud_properties")
+        elif first is not None and (text := _difference(first, subnet, is_any_zone=is_any_zone)):
+            yield Problem(f"{path}.{key}", f"{path}.subnet_fallbacks: {text}", ("zone_fallback",))
 
 
-def difference(first: Subnet, subnet: Subnet, *, is_any_zone: bool = False) -> str:
-    """Why a subnet can't be a fallback of another one; empty if it can."""
+def _difference(first: Subnet, subnet: Subnet, *, is_any_zone: bool) -> str:
+    """Why a subnet can't be a fallback of another one; empty if it can.
+
+    It is in a wrong zone or another VPC, or gives interfaces addresses of other families.
+    """
     if not is_any_zone and subnet.availability_zone != first.availability_zone:
         return (
             f"'{subnet.subnet_id}' is in zone {subnet.availability_zone}, "

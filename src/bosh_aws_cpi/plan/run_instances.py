@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import TemplateVersion
+from bosh_aws_cpi.model import NicPlan, TemplateVersion
+from bosh_aws_cpi.plan import nics, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.plan import type_options
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Problem, camel_keys
@@ -122,6 +122,25 @@ def arguments(
         **{name: value for name, value in optional.items() if value},
         **optimized,
         **tag_plan.specifications(spec.tags, *tagged),
+    }
+
+
+def for_dry_run(spec: InstanceSpec, option: LaunchOption, plan: NicPlan, group_ids: Sequence[str]) -> Json:
+    """The arguments of a dry run with one interface.
+
+    They lack what depends on today's state: the address, which the Director chooses, the reservation's free
+    instances, and the placement group that the first VM of an instance group creates.
+    """
+    free = plan.replaced(ipv4_address=None, ipv6_address=None, is_ipv6_primary=False)
+    is_public = spec.properties.auto_assign_public_ip
+    interfaces = [nics.inline_specification(free, group_ids, is_public=is_public)]
+    alone = spec.replaced(spread=None)
+    whole = arguments(alone, option, interfaces=interfaces, user_data="", client_token="")
+    left_out = ("CapacityReservationSpecification", "ClientToken", "UserData")
+    return {
+        **{key: value for key, value in whole.items() if key not in left_out},
+        "MinCount": 1,
+        "MaxCount": 1,
     }
 
 

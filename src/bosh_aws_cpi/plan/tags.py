@@ -1,7 +1,7 @@
 """The tags of the CPI's resources, in the form that EC2 accepts."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bosh_aws_cpi.errors import CloudError
@@ -14,8 +14,15 @@ MAX_KEY = 127
 MAX_VALUE = 255
 
 
+def _warn(text: str) -> None:
+    logger.warning("%s", text, is_whole=True)
+
+
 def of_request(
-    tags: Mapping[str, Any], allowed: frozenset[str] = frozenset(), denied: frozenset[str] = frozenset()
+    tags: Mapping[str, Any],
+    allowed: frozenset[str] = frozenset(),
+    denied: frozenset[str] = frozenset(),
+    warn: Callable[[str], None] = _warn,
 ) -> dict[str, str]:
     """The tags that a request wants, as EC2 gets them, without keys of the CPI's own: a warning names those.
 
@@ -27,13 +34,12 @@ def of_request(
             and objects converted to JSON.
         allowed: Own keys that this request may set.
         denied: Other keys that it may not set.
+        warn: Gets the warning.
     """
     wanted = _formatted(tags)
     found = {key: value for key, value in without_own(wanted, allowed).items() if key not in denied}
     if left_out := [ascii(key) for key in wanted if key not in found]:
-        logger.warning(
-            "Left out, because these tags are reserved for the CPI: %s", ", ".join(left_out), is_whole=True
-        )
+        warn(f"Left out, because these tags are reserved for the CPI: {', '.join(left_out)}")
     return found
 
 
@@ -75,8 +81,8 @@ def check_for_ec2(tags: Mapping[str, str]) -> None:
         CloudError: There are too many, or one has a key that is reserved for AWS.
     """
     if reserved := sorted(key for key in tags if key.lower().startswith("aws:")):
-        message = f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {', '.join(reserved)}"
-        raise CloudError(message)
+        named = ", ".join(f"'{key}'" for key in reserved)
+        raise CloudError(f"Tags that begin with 'aws:' are reserved for AWS. Remove these: {named}")
     if len(tags) > MAX_TAGS:
         more = "with those of aws.tags, env.bosh.tags and the CPI itself"
         raise CloudError(f"EC2 allows {MAX_TAGS} tags, but there are {len(tags)}, {more}")
@@ -147,15 +153,20 @@ SHUTDOWN_TAG = "bosh_skip_os_shutdown"
 """On a VM: its cloud property, which delete_vm does not get."""
 
 
-def of_vm(environment: Json | None, own: object) -> dict[str, str]:
+def of_vm(environment: Json | None, own: object, warn: Callable[[str], None] = _warn) -> dict[str, str]:
     """The tags of create_vm's environment, ``bosh.tags``, and those of the VM's cloud properties, which win.
+
+    Args:
+        environment: create_vm's.
+        own: The cloud property ``tags``.
+        warn: Gets a warning that names tags which are left out.
 
     Raises:
         CloudError: They are no hashes.
     """
     bosh = (environment or {}).get("bosh")
     of_director = checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
-    return of_request({**of_director, **checked(own)})
+    return of_request({**of_director, **checked(own)}, warn=warn)
 
 
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
@@ -174,7 +185,11 @@ def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
 
 
 def of_disk(
-    name: str | None, tags: object, director_uuid: str | None, common: Mapping[str, str]
+    name: str | None,
+    tags: object,
+    director_uuid: str | None,
+    common: Mapping[str, str],
+    warn: Callable[[str], None] = _warn,
 ) -> dict[str, str]:
     """The tags of a new disk, without its call's: those of its cloud properties, and its origin.
 
@@ -183,13 +198,14 @@ def of_disk(
         tags: The cloud property ``tags``, without those with which the Director shows that it uses a disk.
         director_uuid: The UUID of the request's Director; None when the request has none.
         common: ``aws.tags``; all others win.
+        warn: Gets a warning that names tags which are left out.
 
     Raises:
         CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
     """
     found = {
         **common,
-        **of_request({"Name": name or None, **checked(tags)}, denied=DISK_METADATA),
+        **of_request({"Name": name or None, **checked(tags)}, denied=DISK_METADATA, warn=warn),
         **of_origin(director_uuid),
     }
     check_for_ec2({**found, CALL_TAG: ""})

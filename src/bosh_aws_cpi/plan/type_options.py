@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Image, InstanceTypeFacts, TypeOption
 from bosh_aws_cpi.plan import block_devices, ebs
-from bosh_aws_cpi.plan.block_devices import EPHEMERAL_NAME, BlockDevices, root_device_name
+from bosh_aws_cpi.plan.block_devices import EPHEMERAL_NAME, TYPES, BlockDevices, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
@@ -29,7 +29,7 @@ def planned(
     problems = []
     if properties.ebs_optimized and facts.ebs_optimized == "unsupported":
         text = f"ebs_optimized requested for instance type '{facts.name}' that can't be EBS-optimised"
-        problems.append(Problem("ebs_optimized", text))
+        problems.append(Problem("ebs_optimized", text, TYPES))
     devices, of_devices = block_devices.planned(properties, image, facts, defaults)
     problems += of_devices
     for name in asked(properties):
@@ -46,7 +46,7 @@ def lacking(name: str, facts: InstanceTypeFacts, whose: str = "") -> Problem:
         f"{name}{whose} requested for instance type '{facts.name}' that does not support it: use other "
         "types (including fallbacks), or remove the property"
     )
-    return Problem(name, text)
+    return Problem(name, text, TYPES)
 
 
 def hibernation_warning(
@@ -113,7 +113,7 @@ def _of_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevice
         )
     else:
         return
-    yield Problem("hibernation", f"hibernation needs {needed}")
+    yield Problem("hibernation", f"hibernation needs {needed}", TYPES)
 
 
 def _root_mib(root: Json, image: Image) -> int:

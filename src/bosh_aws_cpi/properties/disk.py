@@ -1,10 +1,10 @@
 """create_disk's cloud properties as manifests give them."""
 
 from collections.abc import Iterator
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Count, Encryptable, Problem, Text, parsed
+from bosh_aws_cpi.properties.types import Count, Encryptable, Problem, Text, id_of, parsed
 
 
 class DiskProperties(Encryptable):
@@ -23,7 +23,7 @@ class DiskProperties(Encryptable):
     name: Text | None = None
     """* The disk's tag `Name`, unless `tags` has one. The Director gives dynamic disks a name."""
 
-    snapshot_id: str | None = None
+    snapshot_id: Annotated[str, id_of("a snapshot", "snap")] | None = None
     """* The snapshot that new disks are [restored from](#disks-from-a-snapshot), `snap-…`."""
 
     def problems(self, path: str = "cloud_properties") -> Iterator[Problem]:

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from ipaddress import IPv4Network, ip_network
-from typing import Annotated, Any, Final, Self
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import WHOLE, Cidr, Groups, Problem, Properties, Truth, parsed, refuse
+from bosh_aws_cpi.properties.types import WHOLE, Cidr, Groups, Problem, Properties, RouteTableId, Truth, id_of
 
 _LENGTHS: Final = range(16, 29)
 """The prefix lengths that EC2 allows for a subnet (EC2 API reference, CreateSubnet)."""
@@ -16,13 +15,13 @@ _LENGTHS: Final = range(16, 29)
 class ManagedNetworkProperties(Properties):
     """A managed network's ``cloud_properties``, in which the Director includes those of its azs."""
 
-    vpc_id: str | None = None
+    vpc_id: Annotated[str, id_of("a VPC", "vpc")] | None = None
     """Id of the VPC in which the CPI creates the subnet. Required."""
     availability_zone: str | None = None
     """Zone of the subnet; usually part of the az's `cloud_properties`. Default: EC2's choice."""
-    route_table: str | None = None
+    route_table: RouteTableId | None = None
     """Id of the subnet's route table. Default: the VPC's main one."""
-    network_acl: str | None = None
+    network_acl: Annotated[str, id_of("a network ACL", "acl")] | None = None
     """Id of the subnet's network ACL. Default: the VPC's default one."""
     ipv6: Truth = False
     """Give the subnet a free /64 of the VPC's IPv6 ranges, too."""
@@ -48,18 +47,6 @@ class ManagedNetwork(Properties):
     cloud_properties: ManagedNetworkProperties = ManagedNetworkProperties()
     """[Its own table](#cloud_properties-of-a-managed-network)."""
 
-    @classmethod
-    def parse(cls, values: Json) -> Self:
-        """Read and check create_network's argument.
-
-        Raises:
-            CloudError: A value is missing or of the wrong type, EC2 would refuse it, or two contradict each
-                other; the message names the key.
-        """
-        network = parsed(cls, values, "network")
-        refuse(network.problems())
-        return network
-
     def problems(self) -> Iterator[Problem]:
         """Why create_network refuses it, though each value has the right type."""
         if self.type != "manual":
@@ -72,7 +59,7 @@ class ManagedNetwork(Properties):
 
     @property
     def vpc_id(self) -> str:
-        """The VPC; `parse` has checked that it is set."""
+        """The VPC; `problems` says if it is not set."""
         return str(self.cloud_properties.vpc_id)
 
     @property

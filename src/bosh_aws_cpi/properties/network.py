@@ -1,6 +1,7 @@
 """create_vm's networks as manifests give them."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import Annotated, Final, Literal, Self
 
@@ -8,7 +9,17 @@ from pydantic import Field
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, type_name
-from bosh_aws_cpi.properties.types import WHOLE, Groups, Problem, Properties, SentWhole, Text, Truth, parsed
+from bosh_aws_cpi.properties.types import (
+    WHOLE,
+    Groups,
+    Problem,
+    Properties,
+    SentWhole,
+    SubnetId,
+    Text,
+    Truth,
+    parsed,
+)
 
 DELEGATED_LENGTHS: Final = {4: 28, 6: 80}
 """The one length of prefix that EC2 delegates to an interface, by version of IP."""
@@ -44,9 +55,9 @@ INTERFACE_OPTIONS: Final = ("interface_type", "network_card_index", "ena_express
 class NetworkCloudProperties(Properties):
     """A network's ``cloud_properties``."""
 
-    subnet: str | None = None
+    subnet: SubnetId | None = None
     """Id of the subnet; not needed for vip networks. Required."""
-    subnet_fallbacks: tuple[str, ...] = ()
+    subnet_fallbacks: tuple[SubnetId, ...] = ()
     """* Ids of subnets to try, in this order, [if the subnet of a dynamic network is
     full](#when-a-subnet-is-full)."""
     security_groups: Groups = ()
@@ -125,7 +136,7 @@ class Network(Properties):
             return None
         return f"{self._ip}/{self.prefix}"
 
-    @property
+    @cached_property
     def _ip(self) -> IPv4Address | IPv6Address | None:
         return ip_address(self.ip) if self.ip else None
 
@@ -134,8 +145,7 @@ class Network(Properties):
         """Read and check one network.
 
         Raises:
-            CloudError: It is no hash, of no known type, or its address is none; it has fallback subnets, but
-                is not dynamic; or the options of its interface contradict it or each other.
+            CloudError: It is no hash, of no known type, or its address is none.
         """
         path = f"networks.{name}"
         if not isinstance(values, dict):
@@ -148,9 +158,13 @@ class Network(Properties):
             raise CloudError(f"{path}.ip is not an IP address: '{network.ip}'") from None
         if network.kind == "manual":
             network.check_prefix(path)
-        for problem in network.cloud_properties.problems(network.kind):
-            raise CloudError(f"{path}.cloud_properties.{problem.text}")
         return network
+
+    def problems(self, name: str) -> Iterator[Problem]:
+        """Why create_vm refuses it: its cloud properties contradict it or each other."""
+        path = f"networks.{name}.cloud_properties"
+        for each in self.cloud_properties.problems(self.kind):
+            yield Problem(f"{path}.{each.key}", f"{path}.{each.text}")
 
     def check_prefix(self, path: str) -> None:
         """Check that EC2 can delegate the prefix, if there is one.

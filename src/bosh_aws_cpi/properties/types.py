@@ -4,7 +4,7 @@ Unknown keys are logged, since manifests carry keys of other versions and other 
 security would get weaker without a word: see `Properties.refuses`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from decimal import Decimal, InvalidOperation
 from ipaddress import ip_network
@@ -76,6 +76,7 @@ def _as_price(value: object) -> object:
     raise ValueError(f"must be a price in dollars, more than {_PRICE_FLOOR}")
 
 
+Value = TypeVar("Value")
 Route = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 Truth = Annotated[bool, BeforeValidator(_truth)]
@@ -98,6 +99,39 @@ Price = Annotated[
     BeforeValidator(_as_price),
     WithJsonSchema(
         {"type": ["string", "number"], "exclusiveMinimum": float(_PRICE_FLOOR), "pattern": r"^[0-9.]+$"}
+    ),
+]
+
+
+class AwsName(Record):
+    """What a text names in AWS, for `cpi check`: what to give, and its form.
+
+    PARTITION and REGION stand for the region's names. The forms are those of the services' API models.
+    """
+
+    what: str
+    form: str
+
+
+def id_of(noun: str, beginning: str) -> AwsName:
+    """The ids of things."""
+    form = rf"{beginning}-(?:[0-9a-f]{{1,8}}|[0-9a-f]{{17}})"
+    return AwsName(f"the id of {noun}, {beginning}-…", form)
+
+
+def arn(service: str, resource: str) -> str:
+    """The form of an ARN in the region."""
+    return rf"arn:PARTITION:{service}:REGION:\d{{12}}:{resource}/.+"
+
+
+SubnetId = Annotated[str, id_of("a subnet", "subnet")]
+RouteTableId = Annotated[str, id_of("a route table", "rtb")]
+_KEY_ID: Final = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|mrk-[0-9a-f]{32}"
+KmsKey = Annotated[
+    str,
+    AwsName(
+        "the ARN of a KMS key in REGION, its id, or its alias, alias/…",
+        f"{arn('kms', '(?:key|alias)')}|alias/.+|{_KEY_ID}",
     ),
 ]
 
@@ -133,20 +167,90 @@ class Problem(Record):
     Attributes:
         key: The property that is to blame, in the hash that the caller gave: "ephemeral_disk.iops".
         text: What is wrong with it, and the remedy: the error's message.
+        beside: Other properties that have a part in it.
     """
 
     key: str
     text: str
+    beside: tuple[str, ...] = ()
+
+
+class WrongType(CloudError):
+    """A property has a value of the wrong type, which `cpi check` finds by the models themselves."""
+
+
+class PropertyError(CloudError):
+    """A property is wrong.
+
+    Args:
+        problem: Which, and why.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.text)
+        self.problem = problem
+
+
+def problem_of(error: CloudError, key: str) -> Problem:
+    """The problem that an error is about; it blames this property, unless it names another one."""
+    return error.problem if isinstance(error, PropertyError) else Problem(key, error.message)
 
 
 def refuse(problems: Iterable[Problem]) -> None:
     """Refuse what has a problem; `cpi check` lists all problems.
 
     Raises:
-        CloudError: There is one; the first is the message.
+        PropertyError: There is one; the first is the message.
     """
     for first in problems:
-        raise CloudError(first.text)
+        raise PropertyError(first)
+
+
+class Review:
+    """What a method finds wrong with its arguments: it refuses them with the first problem.
+
+    `cpi check` lists all of them.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.ignored: list[Problem] = []
+        """What the method accepts and ignores, as the Ruby release does, so that manifests keep working."""
+
+    def attempt(self, key: str, step: Callable[[], Value]) -> Value | None:
+        """The value of a step; if it refuses the arguments, its error becomes a problem, and there is none.
+
+        Args:
+            key: The property to blame.
+            step: Raises a CloudError if it refuses them; a `PropertyError` names the property to blame.
+
+        Raises:
+            WrongType: One has the wrong type.
+        """
+        try:
+            return step()
+        except WrongType:
+            raise
+        except CloudError as error:
+            self.problems.append(problem_of(error, key))
+            return None
+
+    def ignore(self, key: str, text: str, *beside: str) -> None:
+        """Note a property that has no effect, because of those beside it."""
+        self.ignored.append(Problem(key, text, beside))
+
+    def accept(self, plan: Value | None) -> Value:
+        """The plan, which is there if there is no problem; what is ignored is logged.
+
+        Raises:
+            CloudError: There is a problem; the first is the message.
+        """
+        refuse(self.problems)
+        if plan is None:
+            raise ValueError("no problem, and no plan")
+        for each in dict.fromkeys(self.ignored):
+            logger.warning("%s", each.text, is_whole=True)
+        return plan
 
 
 class Properties(BaseModel):
@@ -254,7 +358,7 @@ class Encryptable(Properties):
 
     encrypted: Truth = False
     """Encrypt it. Default: `aws.encrypted`."""
-    kms_key_arn: str | None = None
+    kms_key_arn: KmsKey | None = None
     """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
 
     def encryption(self, default: Encryption, path: str = "cloud_properties") -> Encryption:
@@ -300,13 +404,13 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
         path: Where they stand, for messages.
 
     Raises:
-        CloudError: One has the wrong type.
+        WrongType: One has the wrong type.
     """
     try:
         properties = model.model_validate(values)
     except ValidationError as error:
         wrong = "; ".join(f"{_dotted(path, route)}: {said}" for route, said in mistakes(error))
-        raise CloudError(f"Invalid properties: {wrong}") from None
+        raise WrongType(f"Invalid properties: {wrong}") from None
     unknown = [
         _dotted(path, route) + (f" (did you mean {near}?)" if near else "")
         for route, near in properties.unknown()

@@ -11,19 +11,42 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import (
     HASH_RULE,
     WHOLE,
+    AwsName,
     Cidr,
     Count,
     Price,
     Problem,
     Properties,
+    PropertyError,
+    RouteTableId,
     SentWhole,
     Text,
     Truth,
+    arn,
+    id_of,
     parsed,
-    refuse,
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
+_BALANCING_NAME: Final = "[A-Za-z0-9-]{1,32}"
+_TARGETS: Final = AwsName(
+    "the name of a target group, or its ARN in REGION",
+    f"{_BALANCING_NAME}|{arn('elasticloadbalancing', 'targetgroup')}",
+)
+_CLASSIC: Final = AwsName(
+    "the name of a classic load balancer; those of other load balancers are in lb_target_groups",
+    _BALANCING_NAME,
+)
+_GROUPS: Final = AwsName("the name of a security group, or its id, sg-…", "(?!sg-).+|sg-[0-9a-f]{8,}")
+_OF_RESOURCES: Final = AwsName("the ARN of a resource group in REGION", arn("resource-groups", "group"))
+_INSTANCE_TYPE: Final = AwsName("the name of an instance type", ".+")
+_KEY_PAIR: Final = AwsName(
+    "the name of a key pair, not its file", r"(?![~./]|ssh-\w+ |-----)(?!.*\.(?:pem|pub)$).{1,255}"
+)
+_ZONE: Final = AwsName("a zone's name, such as REGIONa", r"[a-z]+(?:-[a-z]+)+-\d+(?:[a-z]|(?:-[a-z0-9]+)+)")
+"""Also of a local or wavelength zone: us-east-1-bos-1a, us-east-1-wl1-bos-wlz-1 (EC2 user guide, "Regions and
+zones")."""
+_PROFILE: Final = AwsName("the name of an instance profile", r"[\w+=,.@-]{1,128}")
 _ARN: Final = r"^arn:[^:]+:elasticloadbalancing:[^:]+:\d{12}:targetgroup/[^/]+/[0-9a-f]+$"
 
 
@@ -34,14 +57,16 @@ def _is_arn(value: str) -> str:
     return value
 
 
-TargetGroupArn = Annotated[str, AfterValidator(_is_arn), WithJsonSchema({"type": "string", "pattern": _ARN})]
+TargetGroupArn = Annotated[
+    str, AfterValidator(_is_arn), WithJsonSchema({"type": "string", "pattern": _ARN}), _TARGETS
+]
 Port = Annotated[int, Field(strict=True, ge=1, le=65_535), WHOLE]
 
 
 class TargetGroup(Properties):
     """One of ``lb_target_groups``: a target group, and perhaps a port; the bare name or ARN will do."""
 
-    name: str | None = None
+    name: Annotated[str, _TARGETS] | None = None
     """* Name of the target group."""
     arn: TargetGroupArn | None = None
     """* ARN of the target group, in place of its name."""
@@ -74,7 +99,7 @@ class TargetGroup(Properties):
 class AdvertisedRoute(Properties):
     """One of ``advertised_routes``: a destination that is routed to the VM."""
 
-    table_id: str
+    table_id: RouteTableId
     """Id of a route table in the VM's VPC."""
     destination: Cidr
     """IPv4 or IPv6 range in CIDR notation, such as `10.9.0.0/16`."""
@@ -87,6 +112,8 @@ def _as_spread(value: object) -> object:
     raise ValueError("must be true, false or prefer")
 
 
+_STATES: Final = ["enabled", "disabled"]
+_CREDITS: Final = ["standard", "unlimited"]
 State = Literal["enabled", "disabled"]
 """The words of EC2's API model: AmdSevSnpSpecification, NestedVirtualizationSpecification."""
 
@@ -115,7 +142,7 @@ class CpuOptions(SentWhole):
 class CreditSpecification(SentWhole):
     """``credit_specification``: how a burstable type pays for its CPU; the bare word will do."""
 
-    cpu_credits: str | None = None
+    cpu_credits: str | None = Field(default=None, examples=_CREDITS)
     """`standard` or `unlimited`, for burstable types; ignored with a warning for others. Short form:
     `credit_specification: unlimited`. Default: EC2's."""
 
@@ -186,16 +213,16 @@ OTHER_SPELLINGS = {"http_protocol_ipv_6": "http_protocol_ipv6"}
 class MetadataOptions(SentWhole):
     """EC2's instance metadata options, in snake case."""
 
-    http_endpoint: str | None = None
-    """`enabled` or `disabled`. If disabled, the agent can't read its settings. Default: EC2's."""
-    http_protocol_ipv6: str | None = None
+    http_endpoint: str | None = Field(default=None, examples=_STATES)
+    """`enabled`; `disabled` is refused, because the agent reads its settings there. Default: EC2's."""
+    http_protocol_ipv6: str | None = Field(default=None, examples=_STATES)
     """`enabled` or `disabled`; the Ruby release's spelling `http_protocol_ipv_6` works too.
     Default: EC2's."""
-    http_put_response_hop_limit: Count | None = None
-    """Maximum number of network hops for the response with the token. Default: EC2's."""
-    http_tokens: str | None = None
+    http_put_response_hop_limit: Annotated[int, Field(strict=True, gt=0, le=64), WHOLE] | None = None
+    """Maximum number of network hops for the response with the token, `1` to `64`. Default: EC2's."""
+    http_tokens: str | None = Field(default=None, examples=["optional", "required"])
     """`required`: IMDSv2 only. `optional`: also IMDSv1. Default: EC2's."""
-    instance_metadata_tags: str | None = None
+    instance_metadata_tags: str | None = Field(default=None, examples=_STATES)
     """`enabled`: the VM can read its tags from instance metadata. EC2 then allows only letters, digits and
     `_+-=.,:@` in the keys of its tags. Default: EC2's."""
 
@@ -207,15 +234,20 @@ class MetadataOptions(SentWhole):
             Those that are given.
 
         Raises:
-            CloudError: One has the wrong type, or is unknown.
+            CloudError: One has the wrong type, is unknown, or the agent could not start with it.
         """
         own = cls.renamed(own)
         general = parsed(cls, cls.renamed(defaults), "aws.metadata_options")
         special = parsed(cls, own, "cloud_properties.metadata_options")
-        return {
+        options = {
             **general.model_dump(exclude={*own}, exclude_none=True),  # also of what is null in its own
             **special.model_dump(exclude_none=True),
         }
+        if options.get("http_endpoint") == "disabled":
+            path = f"{'' if 'http_endpoint' in own else 'aws.'}metadata_options.http_endpoint"
+            text = f"{path} can't be disabled: the agent reads its settings there. Remove it"
+            raise PropertyError(Problem(path, text))
+        return options
 
     @staticmethod
     def renamed(values: Json) -> Json:
@@ -226,11 +258,11 @@ class MetadataOptions(SentWhole):
 class CapacityReservation(Properties):
     """``capacity_reservation``: one reservation, a group of them, or which to prefer."""
 
-    id: Text | None = None
+    id: Annotated[Text, id_of("a capacity reservation", "cr")] | None = None
     """Id of a reservation, `cr-…`, for `instance_type` only."""
-    resource_group_arn: str | None = None
+    resource_group_arn: Annotated[str, _OF_RESOURCES] | None = None
     """ARN of a resource group of reservations. Of capacity blocks, it can hold only those of UltraServers."""
-    preference: str | None = None
+    preference: str | None = Field(default=None, examples=["open", "none", "capacity-reservations-only"])
     """`open`: use any matching reservation (EC2's default). `none`: use no reservation.
     `capacity-reservations-only`: launch only in a reservation."""
     market: Literal["capacity-block", "interruptible-capacity-reservation"] | None = None
@@ -254,9 +286,9 @@ class CapacityReservation(Properties):
 class DedicatedHost(Properties):
     """``dedicated_host``: the host, or the group of hosts, that the VM runs on."""
 
-    id: Text | None = None
+    id: Annotated[Text, id_of("a Dedicated Host", "h")] | None = None
     """Id of a host, `h-…`."""
-    resource_group_arn: str | None = None
+    resource_group_arn: Annotated[str, _OF_RESOURCES] | None = None
     """ARN of a host resource group."""
 
     @classmethod
@@ -268,9 +300,11 @@ class DedicatedHost(Properties):
 class LaunchTemplate(Properties):
     """``launch_template``: the template from which the VM is launched."""
 
-    id: Text | None = None
+    id: Annotated[Text, id_of("a launch template", "lt")] | None = None
     """Id of the template, `lt-…`."""
-    name: str | None = Field(default=None, min_length=3)
+    name: Annotated[str, AwsName("the name of a launch template", r"[\w().\-/]{3,128}")] | None = Field(
+        default=None, min_length=3
+    )
     """Name of the template."""
     version: Text = "$Default"
     """Number of a version, `$Latest` or `$Default`. Default: `$Default`."""
@@ -291,20 +325,20 @@ class LaunchTemplate(Properties):
 class VmProperties(Properties):
     """create_vm's ``cloud_properties``."""
 
-    instance_type: str | None = None
+    instance_type: Annotated[str, _INSTANCE_TYPE] | None = None
     """EC2 instance type. Required."""
-    instance_type_fallbacks: tuple[str, ...] = ()
+    instance_type_fallbacks: tuple[Annotated[str, _INSTANCE_TYPE], ...] = ()
     """* Types to try, in this order, [if EC2 has no room](#when-ec2-has-no-room) for the first."""
-    availability_zone: str | None = None
+    availability_zone: Annotated[str, _ZONE] | None = None
     """Zone of the VM. Its subnets and disks must be in the same zone. Required."""
     zone_fallback: Truth = False
     """* If the zone is full, launch the VM in [another one](#when-a-zone-is-full) of its network's
     `subnet_fallbacks`."""
-    security_groups: tuple[str, ...] = ()
+    security_groups: tuple[Annotated[str, _GROUPS], ...] = ()
     """[Names or ids](#security-groups). Default: those of the networks."""
-    key_name: str | None = None
+    key_name: Annotated[str, _KEY_PAIR] | None = None
     """SSH key pair. Default: `aws.default_key_name`."""
-    iam_instance_profile: str | None = None
+    iam_instance_profile: Annotated[str, _PROFILE] | None = None
     """Instance profile, by name. Default: `aws.default_iam_instance_profile`."""
     spot: Truth = False
     """* Launch the VM as a [spot instance](#spot) without a maximum price, as AWS recommends."""
@@ -312,11 +346,11 @@ class VmProperties(Properties):
     """Launch the VM as a spot instance at this maximum price, in dollars per hour."""
     spot_ondemand_fallback: Truth = False
     """If all spot launches fail, launch the VM on demand."""
-    elbs: tuple[str, ...] = ()
+    elbs: tuple[Annotated[str, _CLASSIC], ...] = ()
     """Names of classic load balancers to register the VM with."""
-    lb_target_groups: tuple[TargetGroup, ...] = ()
+    lb_target_groups: tuple[Annotated[TargetGroup, _TARGETS], ...] = ()
     """[Target groups](#lb_target_groups) to register the VM with."""
-    placement_group: str | None = None
+    placement_group: Annotated[str, AwsName("the name of a placement group", ".{1,255}")] | None = None
     """Placement group, by name."""
     placement_partition: Count | None = None
     """* Number of the partition, from 1, if `placement_group` has the strategy `partition`. Default: EC2's
@@ -324,7 +358,7 @@ class VmProperties(Properties):
     spread: Annotated[Literal["prefer"] | bool, BeforeValidator(_as_spread)] | None = None
     """* Run each VM of the instance group on [a rack of its own](#spread). `prefer`: as long as EC2 has room
     for that. Default: `aws.spread`."""
-    tenancy: str | None = None
+    tenancy: str | None = Field(default=None, examples=[*TENANCIES])
     """`dedicated`: single-tenant hardware. Any other value is ignored with a warning. Default: shared."""
     dedicated_host: DedicatedHost | None = None
     """* [Dedicated Host](#dedicated_host) that the VM runs on."""
@@ -344,7 +378,7 @@ class VmProperties(Properties):
     """* For old types that are EBS-optimised only on request. Default: EC2's."""
     cpu_options: CpuOptions | None = None
     """* [Cores and threads](#cpu_options)."""
-    credit_specification: CreditSpecification | None = None
+    credit_specification: CreditSpecification | None = Field(default=None, examples=_CREDITS)
     """* [CPU credits](#credit_specification) of burstable types."""
     bandwidth_weighting: Literal["default", "vpc-1", "ebs-1"] | None = None
     """* `vpc-1` gives more of [the type's](#options-of-some-types) bandwidth to the network, `ebs-1` more to
@@ -384,22 +418,11 @@ class VmProperties(Properties):
         partners = {name for row in EXCLUSIVE if "spread" in row[:2] for name in row[:2]} - {"spread"}
         return not any(map(self._excludes, partners))
 
-    @classmethod
-    def parse(cls, values: Json) -> Self:
-        """Read and check create_vm's cloud properties.
-
-        Raises:
-            CloudError: A required one is missing, one has the wrong type, or two exclude each other.
-        """
-        properties = parsed(cls, values, "cloud_properties")
-        refuse(properties.problems())
-        return properties
-
     def problems(self) -> Iterator[Problem]:
         """Why create_vm refuses the properties, whatever the instance type: some are missing, or disagree."""
         if missing := [name for name in REQUIRED if not getattr(self, name)]:
             names = ", ".join(f"cloud_properties.{name}" for name in missing)
-            yield Problem(missing[0], f"Missing properties: {names}. {HELP}")
+            yield Problem(missing[0], f"Missing properties: {names}. {HELP}", tuple(missing[1:]))
         if self.dedicated_host:
             yield from self.dedicated_host.not_chosen("dedicated_host")
         if self.launch_template:
@@ -410,11 +433,11 @@ class VmProperties(Properties):
             yield from self.cpu_options.problems()
         for one, other in NEEDS:
             if getattr(self, one) and not getattr(self, other):
-                yield Problem(one, f"cloud_properties.{one} needs {other}")
+                yield Problem(one, f"cloud_properties.{one} needs {other}", (other,))
         for one, other, why in EXCLUSIVE:
             if self._excludes(one) and self._excludes(other):
                 first, second = (_SHOWN.get(name, name) for name in (one, other))
-                yield Problem(one, f"{first} and {second} exclude each other: {why}")
+                yield Problem(one, f"{first} and {second} exclude each other: {why}", (other,))
 
     def ignored(self) -> Iterator[Problem]:
         """What create_vm ignores, as the Ruby release does, so that manifests keep working."""
@@ -423,7 +446,7 @@ class VmProperties(Properties):
                 f"tenancy '{self.tenancy}' is ignored, and the VM runs on shared hardware: set it to "
                 "dedicated, or name the host in dedicated_host"
             )
-            yield Problem("tenancy", text)
+            yield Problem("tenancy", text, ("dedicated_host",))
         disk = self.ephemeral_disk
         if names := disk.ignored:
             way = "use_root_disk" if disk.use_root_disk else "use_instance_storage"
@@ -435,7 +458,10 @@ class VmProperties(Properties):
                 "ephemeral_disk.use_root_disk ignores raw_instance_storage: the agent gets no instance "
                 "storage. Remove one of them"
             )
-            yield Problem("raw_instance_storage", text)
+            yield Problem("raw_instance_storage", text, ("ephemeral_disk",))
+        if self.spot_ondemand_fallback and not self.is_spot:
+            text = "Ignored: spot_ondemand_fallback, because the VM is not launched on spot: set spot"
+            yield Problem("spot_ondemand_fallback", text, ("spot", "spot_bid_price"))
 
     def _excludes(self, key: str) -> bool:
         """Whether a property has a value with which it excludes others: by default any, except false."""

@@ -1,6 +1,6 @@
 """The disks that come and go with a VM, in create_vm's cloud properties."""
 
-from bosh_aws_cpi.properties.types import Closed, Count, Encryptable, InitializationRate, Mib, Truth
+from bosh_aws_cpi.properties.types import Closed, Count, Encryptable, InitializationRate, KmsKey, Mib, Truth
 
 
 class RootDisk(Encryptable, Closed):
@@ -20,7 +20,7 @@ class RootDisk(Encryptable, Closed):
     encrypted: Truth = False
     """* Encrypt the disk at launch. If the AMI is encrypted, the disk is too, even with `false`.
     `aws.encrypted` has no effect here: it encrypts the stemcell."""
-    kms_key_arn: str | None = None
+    kms_key_arn: KmsKey | None = None
     """* KMS key; without one, the account's default key for EBS. `aws.kms_key_arn` has no effect on it."""
 
 

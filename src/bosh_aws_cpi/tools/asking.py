@@ -5,14 +5,16 @@ AWS may refuse a call, refuse the keys, throttle, or not answer; or something el
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from bosh_aws_cpi.aws.sdk import errors, translation
+from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.data import loader
 from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code, policy_remedy
 from bosh_aws_cpi.aws.sdk.translation import endpoint, explained, is_error_of_aws, reason
+from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
@@ -21,6 +23,8 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 Answer = TypeVar("Answer")
 RETRIES: Final = 1
 """So few that an unreachable service costs little time; throttled calls have a limit of their own."""
+_READS: Final = ("Describe", "Get", "List", "Assume")
+"""What the names of the operations begin with that change nothing."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
 _OF_ACCOUNT: Final = errors.codes("AuthFailure Blocked OptInRequired PendingVerification")
@@ -30,6 +34,40 @@ _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
     "env_or_profile": "the environment or the instance profile",
 }
+
+
+class ReadingClients(CommandClients):
+    """Clients that make equal calls once, and none that changes anything.
+
+    Args:
+        config: The configuration.
+        statistics: Counts the calls.
+        look: Gets the parameters of each call, under the name ``params``.
+    """
+
+    def __init__(self, config: AwsConfig, statistics: CallStatistics, look: Callable[..., None]) -> None:
+        super().__init__(config, statistics)
+        self._look = look
+
+    def _create(self, *arguments: Any, **keys: Any) -> Any:  # noqa: ANN401 - those of the base class
+        client = super()._create(*arguments, **keys)
+        answers: dict[str, tuple[Any, Any]] = {}
+
+        def recall(**event: Any) -> tuple[Any, Any] | None:  # noqa: ANN401 - botocore's events are keywords
+            name, body = event["model"].name, event["params"]["body"]
+            is_dry = isinstance(body, dict) and body.get("DryRun") == "true"
+            if not (is_dry or name.startswith(_READS)):
+                raise ValueError(f"{name} is no read")
+            event["context"]["asked"] = asked = repr((name, event["params"]["url_path"], body))
+            return answers.get(asked)
+
+        def remember(**event: Any) -> None:  # noqa: ANN401
+            answers.setdefault(event["context"]["asked"], (event["http_response"], event["parsed"]))
+
+        client.meta.events.register("provide-client-params", self._look)
+        client.meta.events.register("before-call", recall)
+        client.meta.events.register("after-call", remember)
+        return client
 
 
 class NoAnswer(Record):
@@ -63,6 +101,11 @@ class Asker:
         self._silent: dict[str, tuple[str, str]] = {}
         self.not_checked: list[Finding] = []
         """What AWS did not answer, and why."""
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether AWS has answered a call, and so accepted the keys."""
+        return self._are_keys_taken
 
     def attempt(self, service: str, call: Callable[[], Answer]) -> Answer | NoAnswer:
         """Call AWS once.

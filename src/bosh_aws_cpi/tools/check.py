@@ -1,21 +1,50 @@
 """`cpi check CONFIG_PATH FILE…`: checks a cloud config before a deployment; read-only."""
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from bosh_aws_cpi import log
-from bosh_aws_cpi.aws.sdk.clients import CommandClients
-from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config import loading
-from bosh_aws_cpi.config.cpi_config import cloud_properties
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.config.cpi_config import CpiConfig, cloud_properties
+from bosh_aws_cpi.cpi.cloud import STEMCELL_WITHOUT_REGISTRY
+from bosh_aws_cpi.cpi.vms.sizes import in_region
 from bosh_aws_cpi.errors import BoshError, CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.asking import RETRIES
-from bosh_aws_cpi.tools.checks.account import survey
-from bosh_aws_cpi.tools.checks.configuration import unknown_keys
-from bosh_aws_cpi.tools.checks.offline import Files
-from bosh_aws_cpi.tools.findings import Finding, document, lines, ordered, status
+from bosh_aws_cpi.tools.checks import contents, property_values, room
+from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks.bosh.models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
+from bosh_aws_cpi.tools.checks.bosh.rules import SIMILAR, likeness
+from bosh_aws_cpi.tools.checks.cloud_config import Files
+from bosh_aws_cpi.tools.checks.configuration import of_create_env, unknown_keys
+from bosh_aws_cpi.tools.checks.documents import Document
+from bosh_aws_cpi.tools.checks.trial import Trial
+from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, ordered, status
+
+_CLOUD_CONFIG: Final = "a cloud config"
+_CREATE_ENV: Final = "a manifest for create-env"
+_DEPLOYMENT: Final = "a deployment manifest"
+_KINDS: Final = {
+    "the output of the bosh CLI with --json: save the content only (jq -r '.Tables[0].Rows[0].content')": [
+        "Tables"
+    ],
+    "a configuration of the CPI, cpi.json": ["cloud"],
+    "a CPI config": ["cpis"],
+    "the state of create-env": ["installation_id", "current_vm_cid"],
+    _CREATE_ENV: ["cloud_provider", "instance_groups resource_pools"],
+    "a manifest of BOSH v1, whose jobs are instance_groups today": ["jobs"],
+    _DEPLOYMENT: ["instance_groups", "stemcells", "releases update"],
+    _CLOUD_CONFIG: [*LISTS, "compilation", "resource_pools", "disk_pools"],
+    "a runtime config": ["addons", "releases"],
+    "a resurrection config": ["rules"],
+    "operations, for bosh interpolate -o": ["path type"],
+}
+"""What a file is, if it has one of the keys, or those between which a space is. The first kind counts."""
+
 
 _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
@@ -42,7 +71,13 @@ def _parser() -> argparse.ArgumentParser:
         nargs="+",
         help="a cloud config (name all of a Director's), or a manifest for create-env; - for stdin",
     )
-    parser.add_argument("--manifest", metavar="FILE", help="a deployment's manifest, to check with it")
+    parser.add_argument(
+        "--manifest",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a deployment's manifest, to check with it",
+    )
     parser.add_argument(
         "--stemcell",
         metavar="CID",
@@ -50,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
         type=_stemcell,
         default=[],
         help="a stemcell that the instance types must fit: ami-…; may be repeated",
+    )
+    parser.add_argument(
+        "--director", metavar="UUID", help="the Director's UUID (bosh env), if a policy compares its tag"
     )
     parser.add_argument(
         "--cpi",
@@ -72,32 +110,128 @@ def _stemcell(text: str) -> str:
 
 
 def _check(given: argparse.Namespace) -> int:
-    if [given.config, *given.files, given.manifest].count(loading.STDIN) > 1:
+    names = [*given.files, *given.manifest]
+    if [given.config, *names].count(loading.STDIN) > 1:
         raise CloudError("stdin, -, can be read only once: give the other files by their paths")
+    if len(given.manifest) > 1:
+        raise CloudError("--manifest can be given only once: check each deployment alone")
     read = loading.read(given.config)
     try:
-        aws = loading.parsed(read, {}, given.config).aws
+        config = loading.parsed(read, {}, given.config)
     except BoshError:
         loading.tell_unknown(read, {})  # else they are findings
         raise
     if log.logger.level != log.DEBUG:
         log.set_level("error")  # a finding says once, with its place, what the methods log for each VM
     properties = cloud_properties(read)
-    files = Files.read(given.files, given.manifest, aws, given.cpi, properties.get("aws"))
-    asked: Iterable[Finding] = ()
-    if not given.offline:
-        files, asked = _account(files, given.stemcell)
-    found = ordered(
-        [*unknown_keys(properties), *files.findings(is_offline=given.offline), *map(files.placed, asked)]
-    )
-    names = [*given.files, *([given.manifest] if given.manifest else [])]
+    section = properties.get("aws") or {}
+    files, wrong = read_files(given.files, next(iter(given.manifest), None), given.cpi, config.aws, section)
+    account = Account(files.aws, is_offline=given.offline)
+    config = config.replaced(director_uuid=given.director)
+    all_found = [*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)]
+    found = ordered(in_file(each, given.config) for each in all_found)
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     shown = command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
     return shown or status(found, is_strict=given.strict)
 
 
-def _account(files: Files, stemcells: Sequence[str]) -> tuple[Files, Iterator[Finding]]:
-    """The files as the region makes them, and what AWS says of the things that they name."""
-    clients = CommandClients(files.aws.replaced(max_retries=RETRIES), CallStatistics())
-    files = files.in_region(lambda: clients.ec2)
-    return files, survey.findings(clients, files, stemcells)
+def findings(
+    files: Files, config: CpiConfig, account: Account, stemcells: Sequence[str] = ()
+) -> Iterator[Finding]:
+    """All that is wrong with files.
+
+    Args:
+        files: The files.
+        config: The configuration; of create-env's, only what the files say counts in ``aws``. Its Director's
+            UUID is None if that is not known.
+        account: The account.
+        stemcells: The CIDs of stemcells that the instance types must fit.
+    """
+    sizes, of_sizes = _sizes(files, account)
+    files = files.replaced(sizes=sizes)
+    config = config.replaced(aws=files.aws, stemcell=STEMCELL_WITHOUT_REGISTRY)
+    trial = Trial(files, config, account, stemcells)
+    found = [
+        *of_sizes,
+        *property_values.of_keys(files.aws),
+        *contents.findings(files, is_offline=account.is_offline),
+        *room.crowded(files),
+        *trial.findings(),
+        *(room.findings(files, account) if not account.is_offline else ()),
+        *account.not_checked(),
+    ]
+    yield from (contents.placed(files, each) for each in found)
+
+
+def read_files(
+    names: Sequence[str], manifest: str | None, cpi: str, aws: AwsConfig, section: Json
+) -> tuple[Files, list[Finding]]:
+    """Read files.
+
+    Args:
+        names: Cloud configs, or one manifest for create-env.
+        manifest: A deployment manifest.
+        cpi: The name in the CPI config of the CPI whose azs are checked.
+        aws: The ``aws`` section of cpi.json.
+        section: That section as it is written.
+
+    Returns:
+        The files, and what is wrong with the configuration of create-env.
+
+    Raises:
+        CloudError: One can't be read, or they don't belong together.
+    """
+    documents = [Document.read(name) for name in names]
+    deployed = Document.read(manifest) if manifest is not None else None
+    whole = [
+        each for each in documents if _kind(each, BoshCloudConfig, _CLOUD_CONFIG, _CREATE_ENV) == _CREATE_ENV
+    ]
+    if deployed is not None:
+        _kind(deployed, Manifest, _DEPLOYMENT)
+    if whole and (len(documents) > 1 or deployed):
+        raise CloudError(f"'{whole[0].name}' is {_CREATE_ENV}: check it alone")
+    wrong: list[Finding] = []
+    for each in whole:
+        log.redact.learn(each.root.at("cloud_provider").value)
+        aws, wrong = of_create_env(each, section, aws)
+    files = Files(documents, deployed, aws, cpi, bool(whole))
+    cpis = {str(az.at("cpi").value) for az in files.lists["azs"] if az.get("cpi") is not None}
+    if cpi and cpi not in cpis and "azs" not in files.open_lists:
+        named = f"their CPIs are {', '.join(sorted(cpis))}" if cpis else "they name no CPI: leave --cpi out"
+        raise CloudError(f"no az has the CPI '{cpi}': {named}")
+    return files, wrong
+
+
+def _kind(document: Document, model: type[BoshHash], *wanted: str) -> str:
+    """What a file is, by its keys.
+
+    Args:
+        document: The file.
+        model: What reads it, if it is as wanted.
+        wanted: What it may be.
+
+    Raises:
+        CloudError: It is something else.
+    """
+    whole = document.value[0] if isinstance(document.value, list) and document.value else document.value
+    keys = {*whole} if isinstance(whole, dict) else set()
+    kinds = (kind for kind, signs in _KINDS.items() if any({*sign.split()} <= keys for sign in signs))
+    is_like = any(likeness(str(key), known) >= SIMILAR for key in keys for known in keys_in(model))
+    is_known = is_like or not keys or document.root.is_unknown
+    kind = next(kinds, wanted[0] if is_known else "perhaps a file of variables: it has no key of the others")
+    if kind not in wanted:
+        remedy = f"FILE is {_CLOUD_CONFIG}, or {_CREATE_ENV}; --manifest names {_DEPLOYMENT}"
+        raise CloudError(f"'{document.name}' is {kind}. {remedy}")
+    return kind
+
+
+def _sizes(files: Files, account: Account) -> tuple[Sequence[VmSize], list[Finding]]:
+    """What the CPI chooses from for ``vm_resources``; nothing, and why, if the families are wrong."""
+    try:
+        known = vm_sizes.of_families(files.aws.vm_resources_families)
+        if not account.is_offline and files.aws.vm_resources_by_region:
+            known = in_region(files.aws, lambda: account.clients.ec2, known)
+    except CloudError as error:
+        remedy = "Correct aws.vm_resources_families in cpi.json"
+        return (), [Finding(Severity.ERROR, error.message, remedy)]
+    return known, []

@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
-from bosh_aws_cpi.errors import BoshError
+from bosh_aws_cpi.errors import BoshError, InvalidCall, reason
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.tools.command_line import failed, written
 
@@ -75,7 +75,7 @@ def run(
             # A bare traceback would show secrets.
             log.logger.exception("Unexpected error: a bug in the CPI, please report it")
             return failed(f"{type(error).__name__}: {error}")
-        return failed(typed.message)
+        return failed(f"{given.config}: {reason(typed)}" if isinstance(typed, InvalidCall) else typed.message)
     return status
 
 

@@ -26,17 +26,24 @@ class Place(Record):
     """A place in a file.
 
     Attributes:
-        path: The path of the value: "vm_types/worker/cloud_properties/ephemeral_disk/iops".
+        path: The path of the value, for people: "vm_types/worker/cloud_properties/ephemeral_disk/iops".
         file: The file's name, as it was given.
         line: Its line, from 1; None when the value is absent.
         position: What tells values on one line apart. With YAML anchors a value has several paths, but one
             position.
+        route: What leads to the value: keys and indexes. Unlike `path`, it is certain.
     """
 
     path: str
     file: str = ""
     line: int | None = None
     position: tuple[int | str, ...] = ()
+    route: tuple[int | str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What places of one value have in common."""
+        return (self.file, self.position or self.path)
 
     def __str__(self) -> str:
         where = f"{self.file}:{self.line}" if self.line is not None else self.file
@@ -76,9 +83,7 @@ class Finding(Record):
     @property
     def identity(self) -> tuple[object, ...]:
         """What findings of one value by different paths have in common, however bad they are."""
-        place = self.place
-        where = (place.file, place.position or place.path) if place else ()
-        return (self.what, self.remedy, self.source, where)
+        return (self.what, self.remedy, self.source, self.place.identity if self.place else ())
 
     def __str__(self) -> str:
         """The finding without secrets.
@@ -86,13 +91,20 @@ class Finding(Record):
         Each part is masked alone, because the end of a path and the text look like a key with its value.
         """
         place = f"{redact(str(self.place))}: " if self.place else ""
+        what = self.what.removesuffix(".") if self.remedy else self.what
         remedy = f". {redact(self.remedy)}" if self.remedy else ""
-        return f"{self.severity.value}: {place}{redact(self.what)}{remedy}"
+        return f"{self.severity.value}: {place}{redact(what)}{remedy}"
 
 
 def as_warning(finding: Finding) -> Finding:
     """The finding of something that may not be deployed: what would be an error is a warning."""
     return finding.replaced(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
+
+
+def in_file(finding: Finding, name: str) -> Finding:
+    """The finding with this file, if its place has none."""
+    place = finding.place
+    return finding if place is None or place.file else finding.replaced(place=place.replaced(file=name))
 
 
 _ORDER: Final = list(Severity)

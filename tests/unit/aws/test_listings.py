@@ -36,7 +36,7 @@ def test_security_groups(ec2: Stub) -> None:
     ec2.lay("describe_security_groups", {**first, "NextToken": "n"}, Filters=filters)
     ec2.lay("describe_security_groups", second, Filters=filters, NextToken="n")
     found = firewalls.security_group_ids(ec2.client, "vpc-1", ["b", "a", "b"])
-    assert found == {"a": "sg-a", "b": "sg-b"}
+    assert found == {"a": ["sg-a"], "b": ["sg-b"]}
 
 
 THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)

@@ -28,7 +28,7 @@ PAIR = {"SubnetId": SUBNET, "RouteTableId": TABLE}
     ],
     ids=["IPv4", "dual-stack", "IPv6-only"],
 )
-def test_find_all(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
+def test_by_id(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     """Subnets are asked for together, each once, and have the families and ranges of their addresses."""
     states = {"2600::/64": "associated", "2601::/64": "disassociated"}
     more["Ipv6CidrBlockAssociationSet"] = [  # type: ignore[assignment]
@@ -36,7 +36,7 @@ def test_find_all(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     ]
     answer = {"Subnets": [{**SHOWN, "CidrBlock": "10.0.1.0/24", **more}, {**SHOWN, "SubnetId": "subnet-2"}]}
     ec2.lay("describe_subnets", answer, Filters=[{"Name": "subnet-id", "Values": [SUBNET, "subnet-2"]}])
-    found = subnets.find_all(ec2.client, ["subnet-2", SUBNET, "subnet-2"])
+    found = subnets.by_id(ec2.client, ["subnet-2", SUBNET, "subnet-2"])
     assert found.keys() == {SUBNET, "subnet-2"}
     assert found[SUBNET].families == families
     assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64"]

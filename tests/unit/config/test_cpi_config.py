@@ -9,7 +9,7 @@ from bosh_aws_cpi.model import Encryption
 from testbed.executable import ABSENT
 from tests.unit.config.parsing import parse, refusal
 
-ENDPOINTS = {"ec2_endpoint": "ec2.eu-west-3.amazonaws.com", "elb_endpoint": "elb.example"}
+ENDPOINTS = {"ec2_endpoint": "ec2.eu-west-3.example.com", "elb_endpoint": "elb.example"}
 DEFAULT_KEY = Encryption(key_source="aws.kms_key_arn")
 
 

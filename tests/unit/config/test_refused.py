@@ -2,10 +2,11 @@
 
 from typing import Any
 
+import botocore.session
 import pytest
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.config.values import boolean
+from bosh_aws_cpi.config.values import boolean, in_region
 from testbed.executable import ABSENT
 from tests.unit.config.parsing import ROLE_ARN, parse, refusal
 
@@ -57,6 +58,18 @@ NO_HOSTS = [
         ({"external_id": "bosh-1"}, "aws.external_id needs aws.role_arn"),
         ({"session_tags": {"a": "b"}}, "aws.session_tags needs aws.role_arn"),
         (
+            {"secret_access_key": "AKIAIOSFODNN7EXAMPLE"},
+            "aws:secret_access_key looks like an access key: swap it with aws:access_key_id",
+        ),
+        (
+            {"access_key_id": "ASIAIOSFODNN7EXAMPLE"},
+            "aws:access_key_id begins with ASIA, so it is temporary: add its token, aws:session_token",
+        ),
+        (
+            {"region": "cn-north-1", "role_arn": ROLE_ARN},
+            "aws:role_arn must begin with arn:aws-cn:, as all roles of cn-north-1 do",
+        ),
+        (
             {"connection_options": {"ca_cert": "x", "ssl": True}},
             "aws.connection_options has the unknown key 'ssl': it can only have ca_cert",
         ),
@@ -78,6 +91,26 @@ def test_mistyped_security(wrong: str, near: str) -> None:
     """A key that is like one without which disks, VMs or calls are less safe is refused."""
     said = f"configuration parameter aws.{wrong} is unknown: did you mean aws.{near}?"
     assert refusal({wrong: True}) == refusal(context={wrong: True}) == said
+
+
+@pytest.mark.parametrize(
+    "aws",
+    [
+        {"access_key_id": "ASIAIOSFODNN7EXAMPLE", "session_token": "token"},
+        {"region": "us-gov-west-1", "role_arn": ROLE_ARN.replace("aws", "aws-us-gov")},
+    ],
+)
+def test_what_aws_accepts(aws: dict[str, Any]) -> None:
+    """Temporary keys with their token, a role of the partition, and endpoints of the region are right."""
+    parse(aws)
+
+
+def test_partitions() -> None:
+    """The regions of each partition are known by their beginnings."""
+    session = botocore.session.get_session()
+    for partition in session.get_available_partitions():
+        regions = session.get_available_regions("ec2", partition, allow_non_regional=False)
+        assert {in_region("PARTITION", region) for region in regions} <= {partition}
 
 
 def test_context() -> None:

@@ -23,7 +23,7 @@ def plan(
 ) -> BlockDevices:
     """Plan the devices of a VM of this type, with these properties."""
     image = Image("ami-1", "", kind, "x86_64", [], ["snap-1"])
-    properties = VmProperties.parse({"instance_type": "t3.nano", "availability_zone": "z", **given})
+    properties = VmProperties.model_validate({"instance_type": "t3.nano", "availability_zone": "z", **given})
     devices, problems = planned(properties, image, facts, DiskDefaults(default))
     refuse(problems)
     return devices

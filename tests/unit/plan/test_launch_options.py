@@ -25,7 +25,7 @@ def options(**given: Any) -> list[LaunchOption]:
         "instance_type_fallbacks": ["i3.large"],
         "availability_zone": "z",
     }
-    return launch_options(VmProperties.parse({**ordinary, **given}), TYPES)
+    return launch_options(VmProperties.model_validate({**ordinary, **given}), TYPES)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_preferring_spread() -> None:
     """Each way is tried in the placement group and then outside of it; some types only outside."""
     types = {**TYPES, "i3.large": (TYPES["i3.large"][0].replaced(lacks=frozenset({"spread"})), NO_DISKS)}
     wanted = {"instance_type": "m5.large", "instance_type_fallbacks": ["i3.large"], "availability_zone": "z"}
-    made = preferring_spread(launch_options(VmProperties.parse({**wanted, "spot": True}), types))
+    made = preferring_spread(launch_options(VmProperties.model_validate({**wanted, "spot": True}), types))
     assert [str(option) for option in in_subnets(made, {"a": "z1", "b": "z1"})] == [
         *("m5.large (spot) in a", "m5.large (spot) in b"),
         *("m5.large (spot, not spread) in a", "m5.large (spot, not spread) in b"),

@@ -22,10 +22,9 @@ def test_zones_that_differ(vm: str, disk_zones: list[str], message: str) -> None
         Volume(f"vol-{number}", "available", zone, {}, 1, "gp3", encrypted=False)
         for number, zone in enumerate(disk_zones)
     ]
-    with pytest.raises(CloudError) as caught:
-        placement.check_zone([Subnet("subnet-1", "vpc-1", "a")], vm, disks)
-    assert caught.value.message.startswith(f"can't use multiple availability zones: {message}")
-    assert caught.value.ok_to_retry is False
+    (found,) = placement.zone_problems("net", [Subnet("subnet-1", "vpc-1", "a")], vm, disks)
+    assert found.text.startswith(f"can't use multiple availability zones: {message}")
+    assert (found.key, found.beside) == ("networks.net.cloud_properties.subnet", ("availability_zone",))
 
 
 def test_several_vpcs() -> None:

@@ -22,7 +22,7 @@ ATTACHED = {"DeviceIndex": 0, "NetworkInterfaceId": "eni-1"}
 )
 def test_tags(interface: dict[str, Any], kinds: list[str]) -> None:
     """Instance and volumes are tagged at creation, and the interface if the launch creates it."""
-    properties = VmProperties.parse({"instance_type": "m5.large", "availability_zone": "z"})
+    properties = VmProperties.model_validate({"instance_type": "m5.large", "availability_zone": "z"})
     facts, tags = InstanceTypeFacts("m5.large", ebs_needs_nvme_path=True), {"a": "1", "b": ""}
     given = run_instances.arguments(
         InstanceSpec("ami-1", properties, None, None, zone="z", metadata_options={}, tags=tags),

@@ -10,7 +10,7 @@ from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.network import ConnectionTracking
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
-from bosh_aws_cpi.properties.types import SentWhole, camel_keys
+from bosh_aws_cpi.properties.types import SentWhole, camel_keys, parsed
 from bosh_aws_cpi.properties.vm import CpuOptions, CreditSpecification, MetadataOptions, VmProperties
 from tests.unit.conftest import ProgramLog
 
@@ -23,7 +23,7 @@ TRUTHS = pytest.mark.parametrize("value", [True, 0, 1, "", "false", "true", [], 
 
 def vm(**given: Any) -> VmProperties:
     """Read a VM's properties: the least ones, and what is given."""
-    return VmProperties.parse({**LEAST, **given})
+    return parsed(VmProperties, {**LEAST, **given}, "cloud_properties")
 
 
 @TRUTHS
@@ -84,7 +84,7 @@ def test_nulls() -> None:
     """For everything else a null is as good as absent."""
     names = [*VmProperties.model_fields]
     nulls = dict.fromkeys(name for name in names if name not in LEAST)
-    assert VmProperties.parse({**LEAST, **nulls}) == VmProperties.parse(LEAST)
+    assert vm(**nulls) == vm()
     inner = {"size": None, "type": None, "iops": None, "throughput": None}
     assert vm(root_disk=inner, ephemeral_disk=inner) == vm(root_disk={}, ephemeral_disk={})
     assert DiskProperties.parse({"type": None, "iops": None}) == DiskProperties.parse({})
@@ -102,9 +102,8 @@ HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported propertie
 )
 def test_missing_properties(given: dict[str, Any], missing: str) -> None:
     """All required properties that are missing are named at once."""
-    with pytest.raises(CloudError) as caught:
-        VmProperties.parse(given)
-    assert caught.value.message == f"Missing properties: {missing}. {HELP}"
+    (found,) = VmProperties.model_validate(given).problems()
+    assert found.text == f"Missing properties: {missing}. {HELP}"
 
 
 @pytest.mark.parametrize(

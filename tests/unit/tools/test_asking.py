@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ParamValidationError
 
+from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.tools.asking import Asker, refused_keys, speaks_of_keys
+from bosh_aws_cpi.tools.asking import Asker, ReadingClients, refused_keys, speaks_of_keys
 from bosh_aws_cpi.tools.findings import Severity
 from bosh_aws_cpi.tools.preflight import verdict_of
 
@@ -39,6 +40,21 @@ def test_judged(code: str, state: str) -> None:
     verdict = verdict_of(answered(code), frozenset({"LoadBalancerNotFound"}))
     assert verdict.state == state
     assert (code in verdict.why) is (state != "allowed")
+
+
+@pytest.mark.parametrize(
+    ("operation", "arguments"),
+    [
+        ("create_volume", {"AvailabilityZone": "a"}),
+        ("run_instances", {"MinCount": 1, "MaxCount": 1}),
+        ("run_instances", {"MinCount": 1, "MaxCount": 1, "DryRun": False}),
+    ],
+)
+def test_reading_clients(cloud: Cloud, operation: str, arguments: dict[str, Any]) -> None:
+    """Clients that only read make no call that changes something, unless it is a dry run."""
+    clients = ReadingClients(cloud.config.aws, CallStatistics(), lambda **_: None)
+    with pytest.raises(ValueError, match="is no read"):
+        getattr(clients.ec2, operation)(**arguments)
 
 
 @pytest.mark.parametrize("source", ["static", "env_or_profile"])

@@ -125,7 +125,7 @@ _DENIED: Final = r"not authorized to perform: (\w[\w-]*:\w+)"
 """IAM's name of the missing action: it may differ from the call, as for tags at a launch."""
 EXPLICIT_DENY: Final = "explicit deny"
 """A part of AWS's message if a policy denies the call; without it, the policy only does not allow it."""
-_POLICY: Final = rf"({EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
+_POLICY: Final = rf"(?:{EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
 """The policy that does not allow a call (IAM user guide, "Troubleshoot access denied error messages")."""
 _IDENTITY_POLICY: Final = "identity-based policy"
 _TOO_MANY: Final = 429
@@ -369,9 +369,10 @@ def policy_remedy(error: Exception) -> str:
     message, call = message_of(error), call_of(error)
     denied = re.search(_DENIED, message)
     action = denied[1] if denied else call.action if call else error.operation_name
-    how, policy = found.groups() if (found := re.search(_POLICY, message)) else ("", "")
-    if how.startswith(EXPLICIT_DENY):
-        denies = f"The {policy} explicitly denies {action}: no other policy can allow it"
+    policy = found[1] if (found := re.search(_POLICY, message)) else ""
+    if EXPLICIT_DENY in message:
+        which = f"The {policy}" if policy else "A policy"
+        denies = f"{which} explicitly denies {action}: no other policy can allow it"
         return f"{denies}. Meet its conditions, or ask its owner to change it"
     where = policy if policy not in {"", _IDENTITY_POLICY} else "policy of the CPI's user or role"
     return f"Allow {action} in the {where}"

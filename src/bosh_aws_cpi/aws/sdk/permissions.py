@@ -192,7 +192,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:DeleteSubnet": Action("ManagedNetworks", "SubnetId", _OWN_SUBNET),
     "ec2:DeleteVolume": Action(BASELINE, "VolumeId", _OWN_VOLUME),
     "ec2:DeregisterImage": Action(_MADE, "ImageId", {"image": OWN}),
-    "ec2:DescribeAddresses": Action("ElasticIps"),
+    "ec2:DescribeAddresses": Action("ElasticIps Check"),
     "ec2:DescribeAvailabilityZones": Action(BASELINE),
     "ec2:DescribeCapacityReservations": Action("Check"),
     "ec2:DescribeHosts": Action("Check"),

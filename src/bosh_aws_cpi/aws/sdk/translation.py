@@ -458,11 +458,10 @@ def explained(error: Exception) -> str:
         if is_error_of_aws(error):
             return said
         return _sentences(said, _filled(_FAILED if is_uncertain(error) else _NOT_AWS, "", error))
-    text = _sentences(said, row.remedy.format(permission=policy_remedy(error)))
-    if not (encoded := encoded_of(error)):
-        return text
-    decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
-    return f"{text}. To decode the details, run: {decode}"
+    if encoded := encoded_of(error):
+        decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
+        said += f". To decode the details, run: {decode}"
+    return _sentences(said, row.remedy.format(permission=policy_remedy(error)))  # the log keeps its end
 
 
 def is_error_of_aws(error: ClientError) -> bool:

@@ -79,8 +79,8 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     size = ebs.requested_gib(new_size)
     refuse(own.problems())
     properties, origin, default = persistent(own, cloud.config.aws)
-    check_key(properties, properties.encryption(default))
     volume = volumes.find(cloud.ec2, disk_cid)
+    check_key(properties, properties.encryption(default), is_encrypted=volume.encrypted)
     change = volume_changes.change(volume, size, properties, default, origin)
     if left := tag_plan.differing(volume.tags, properties.name, properties.tags):
         text = (

@@ -2,19 +2,23 @@
 
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from bosh_aws_cpi.aws import instances, snapshots, subnets, volumes
+from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
+from bosh_aws_cpi.cpi.encryption_keys import naming_keys
 from bosh_aws_cpi.cpi.identity import call_id
+from bosh_aws_cpi.cpi.lookup import Ask, ask_now
 from bosh_aws_cpi.cpi.undo import Undo, undoing
 from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.types import refuse
+from bosh_aws_cpi.properties.types import Problem, Review, refuse
+from bosh_aws_cpi.records import Record
 
 
 def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | None) -> str:
@@ -34,33 +38,84 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
         CloudError: A property is wrong, or EBS could not create the volume.
         VMNotFound: EC2 does not know that VM.
     """
+    review = Review()
+    wanted = parse(cloud.config, size, cloud_properties, review)
+    refuse(review.problems)
+    call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
+    zone = _zone(cloud, vm_cid, call)
+    review.problems += snapshot_problems(cloud, wanted)
+    arguments = review.accept({**wanted.arguments, "AvailabilityZone": zone})
+    with naming_keys(wanted.encryption.key_text):
+        return undoing(cloud.undo, lambda undo: _create(cloud, arguments, wanted.tags, call, undo))
+
+
+class WantedDisk(Record):
+    """The disk that create_disk's arguments ask for, with the configuration's defaults."""
+
+    properties: DiskProperties
+    volume: ebs.EbsVolume
+    encryption: Encryption
+    tags: Mapping[str, str]
+
+    @property
+    def arguments(self) -> Json:
+        """CreateVolume's arguments, without zone, tags and client token."""
+        throughput, snapshot = self.properties.throughput, self.properties.snapshot_id
+        return {
+            "Size": self.volume.size_gib,
+            "VolumeType": self.volume.type,
+            **({"Iops": self.volume.iops} if self.volume.iops is not None else {}),
+            **({"Throughput": throughput} if throughput is not None else {}),
+            "Encrypted": False,
+            **self.encryption.arguments(),
+            **({"SnapshotId": snapshot} if snapshot is not None else {}),
+        }
+
+
+def parse(config: CpiConfig, size: int, cloud_properties: Json, review: Review) -> WantedDisk:
+    """Read create_disk's arguments.
+
+    Args:
+        config: The configuration.
+        size: MiB.
+        cloud_properties: What the caller gave.
+        review: Gets the problems, and what is ignored.
+
+    Raises:
+        CloudError: The size or a property can't be read, or a default is wrong.
+    """
     size_gib = ebs.requested_gib(size)
     own = DiskProperties.parse(cloud_properties)
-    refuse(own.problems())
-    properties, origin, default = persistent(own, cloud.config.aws)
+    review.problems += own.problems()
+    properties, origin, default = persistent(own, config.aws)
     volume = ebs.of_disk(properties, size_gib)
-    refuse(ebs.problems(volume, "disk", origin))
-    tags = tag_plan.of_disk(
-        properties.name, properties.tags, cloud.config.director_uuid, cloud.config.aws.tags
-    )
+    review.problems += ebs.problems(volume, "disk", origin)
+    tags = review.attempt("tags", lambda: _tags(config, properties, review)) or {}
     encryption = properties.encryption(default)
-    check_key(properties, encryption)
-    call = call_id(cloud, "create_disk", size, cloud_properties, vm_cid)
-    arguments = {
-        "Size": size_gib,
-        "VolumeType": properties.type,
-        **({"Iops": volume.iops} if volume.iops is not None else {}),
-        **({"Throughput": properties.throughput} if properties.throughput is not None else {}),
-        "Encrypted": False,
-        **encryption.arguments(),
-        "AvailabilityZone": _zone(cloud, vm_cid, call),
-    }
-    if properties.snapshot_id is not None:
-        snapshot = snapshots.find(cloud.ec2, properties.snapshot_id)
-        refuse(ebs.snapshot_problems(properties, size_gib, encryption, snapshot))
-        arguments["SnapshotId"] = properties.snapshot_id
-    with naming_keys(encryption.key_text):
-        return undoing(cloud.undo, lambda undo: _create(cloud, arguments, tags, call, undo))
+    for each in properties.key_problems(encryption):
+        review.problems.append(each.replaced(text=f"cloud_properties.{each.text}"))
+    if (key := encryption.unused_key) and not properties.kms_key_arn:
+        review.ignore(key, f"Ignored: {key}, because encrypted is not true", "encrypted")
+    return WantedDisk(properties, volume, encryption, tags)
+
+
+def _tags(config: CpiConfig, properties: DiskProperties, review: Review) -> dict[str, str]:
+    return tag_plan.of_disk(
+        properties.name,
+        properties.tags,
+        config.director_uuid,
+        config.aws.tags,
+        lambda text: review.ignore("tags", text),
+    )
+
+
+def snapshot_problems(cloud: Cloud, wanted: WantedDisk, ask: Ask = ask_now) -> Iterator[Problem]:
+    """Look up the snapshot of a new disk, if it has one; yields why EBS makes no disk from it."""
+    if (snapshot_id := wanted.properties.snapshot_id) is None:
+        return
+    if (found := ask("snapshot_id", lambda: [snapshots.find(cloud.ec2, snapshot_id)])) is not None:
+        size_gib = wanted.volume.size_gib
+        yield from ebs.snapshot_problems(wanted.properties, size_gib, wanted.encryption, found[0])
 
 
 def _create(cloud: Cloud, arguments: Json, tags: Mapping[str, str], call: str, undo: Undo) -> str:

@@ -1,12 +1,12 @@
 """create_stemcell: an existing AMI, a copy of one, or a new one from the stemcell's own image."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code
 from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.config.values import partition
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
 from bosh_aws_cpi.cpi.stemcells import copies, settings
@@ -23,8 +23,6 @@ from bosh_aws_cpi.properties.stemcell import (
     path_of,
 )
 
-_PARTITIONS: Final = ("cn-", "us-gov-", "us-isob-", "us-isof-", "us-iso-", "eu-isoe-", "eusc-")
-"""Prefixes of the regions outside the partition "aws"; AMIs can't be copied between partitions."""
 STEMCELL_TAGS_SINCE = 3
 """The first contract version in which the Director passes tags in ``env``."""
 
@@ -119,16 +117,14 @@ def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
 
 
 def nearest_region(regions: Iterable[str], region: str) -> str | None:
-    """The region to copy from: in the same partition, and on the same continent if there is one.
+    """The region to copy from: in the same partition, since AMIs can't be copied to others.
+
+    It is on the same continent if there is one.
 
     Args:
         regions: The regions to choose from.
         region: The target region.
     """
-    candidates = [name for name in regions if _partition(name) == _partition(region)]
+    candidates = [name for name in regions if partition(name) == partition(region)]
     continent = region.partition("-")[0]
     return min(candidates, key=lambda name: (name.partition("-")[0] != continent, name), default=None)
-
-
-def _partition(region: str) -> str:
-    return next((prefix for prefix in _PARTITIONS if region.startswith(prefix)), "")

@@ -9,9 +9,8 @@ from typing import Final
 
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
-from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.bosh.cloud_config import CloudConfig, type_of
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, text_of
+from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
@@ -22,19 +21,12 @@ _ROUTER: Final = 1
 _ADDRESSES: Final = ("gateway", "reserved", "static")
 
 
-class Range(Record):
-    """One of the address ranges in a list, as blocks."""
-
-    node: Node
-    networks: tuple[AnyNetwork, ...]
-
-
-def ranges_of(node: Node | None) -> list[Range]:
-    """The readable ranges of a list, which may be nested, or of a single text."""
+def ranges_of(node: Node | None) -> list[tuple[Node, tuple[AnyNetwork, ...]]]:
+    """The readable ranges of a list, which may be nested, or of a single text: each with its blocks."""
     if node is not None and isinstance(node.value, list):
         return [each for entry in node.entries() for each in ranges_of(entry)]
     networks = parsed(node.value) if node is not None and isinstance(node.value, str) else None
-    return [Range(node, networks)] if node is not None and networks is not None else []
+    return [(node, networks)] if node is not None and networks is not None else []
 
 
 def parsed(text: str) -> tuple[AnyNetwork, ...] | None:
@@ -79,22 +71,23 @@ def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
     return any(map(first.overlaps, others))
 
 
-def findings(config: CloudConfig) -> Iterator[Finding]:
-    """Check the addresses of all manual networks."""
-    for network in config.lists["networks"]:
-        for subnet in hashes(network.get("subnets")) if type_of(network) == "manual" else ():
-            whole = None if config.is_of_others(subnet) else range_of(text_of(subnet.get("range")))
-            if whole is not None and whole.num_addresses > 1:
-                yield from _router(subnet, whole)
-                yield from _of_subnet(subnet, whole, is_managed=bool(network.value.get("managed")))
-
-
-def of_create_env(network: Node, addresses: Node | None) -> Iterator[Finding]:
-    """Check the subnet of a manual network of create-env, and the addresses that its VM has there."""
-    for subnet in hashes(network.get("subnets")):
-        if (whole := range_of(text_of(subnet.get("range")))) is not None:
-            yield from _router(subnet, whole)
-            yield from _kept(addresses, whole, Severity.ERROR, "Use another address")
+def findings(files: Files) -> Iterator[Finding]:
+    """Check the addresses of all manual networks; create-env's VM has those of its instance group."""
+    for network, subnet in files.subnets:
+        whole = range_of(text_of(subnet.get("range"))) if type_of(network) == "manual" else None
+        is_managed = type_of(network) == "manual" and bool(network.value.get("managed"))
+        if is_managed and not subnet.value.get("range") and not subnet.value.get("prefix"):
+            what = "a managed subnet has neither range nor prefix, so the Director can't give addresses"
+            yield Finding(Severity.ERROR, what, "Add prefix: 32", subnet.place, DIRECTOR)
+        if whole is None or whole.num_addresses == 1:
+            continue
+        yield from _router(subnet, whole)
+        if not files.is_for_create_env:
+            yield from _of_subnet(subnet, whole, is_managed=is_managed)
+        for group in files.groups:
+            for entry in hashes(group.get("networks")):
+                if name_of(entry) == name_of(network):
+                    yield from _kept(entry.get("static_ips"), whole, Severity.ERROR, "Use another address")
 
 
 def _router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
@@ -121,11 +114,11 @@ def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator
 
 def _kept(addresses: Node | None, whole: AnyNetwork, severity: Severity, remedy: str) -> Iterator[Finding]:
     """Static addresses that AWS keeps."""
-    for each in ranges_of(addresses):
-        if any(overlaps(one, kept_by_aws(whole)) for one in each.networks):
+    for node, blocks in ranges_of(addresses):
+        if any(overlaps(one, kept_by_aws(whole)) for one in blocks):
             kept = f"{whole[0]}-{whole[KEPT_FIRST - 1]} and {whole[-1]}"
-            what = f"static '{each.node.value}' contains addresses that AWS keeps: {kept}"
-            yield Finding(severity, what, remedy, each.node.place, "AWS")
+            what = f"static '{node.value}' contains addresses that AWS keeps: {kept}"
+            yield Finding(severity, what, remedy, node.place, "AWS")
 
 
 def _given_by_bosh(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
@@ -137,7 +130,7 @@ def _given_by_bosh(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
     gateway = address_of(subnet.value.get("gateway"))
     taken = [ip_network(each) for each in (gateway, whole[0], whole[-1]) if each is not None]
     for key in ("reserved", "static"):
-        taken += [one for each in ranges_of(subnet.get(key)) for one in each.networks]
+        taken += [one for _, blocks in ranges_of(subnet.get(key)) for one in blocks]
     if given := [one for one in kept_by_aws(whole) if not overlaps(one, taken)]:
         first, last = given[0].network_address, given[-1].network_address
         listed = str(first) if first == last else f"{first}-{last}"

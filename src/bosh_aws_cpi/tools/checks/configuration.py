@@ -5,21 +5,22 @@ defaults are what its CPI reads (bosh-cli, installation/manifest/parser.go; jobs
 """
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
+
+from pydantic import create_model
 
 from bosh_aws_cpi.config import aws_config, cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.errors import BoshError
+from bosh_aws_cpi.errors import BoshError, reason
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, CPI, did_you_mean, ignored, refused
+from bosh_aws_cpi.properties.types import Properties
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, CPI, hashes_in, refused, unknown
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _ROUTE: Final = ("cloud_provider", "properties")
 _SHOWN: Final = ".".join(_ROUTE)
 _AWS: Final = "aws."
-_SECTIONS: Final = ((), ("aws",), ("registry",), ("debug",), ("debug", "cpi"))
-"""The hashes of ``cloud.properties`` whose keys are all known."""
 _CREDENTIALS: Final = frozenset(
     {"credentials_source", "access_key_id", "secret_access_key", "session_token"}
     | {"role_arn", "external_id", "session_tags"}
@@ -31,26 +32,35 @@ _GROUPS: Final = "default_security_groups"
 _ANY_GROUPS: Final = ["((default_security_groups))"]
 """Some groups, which only the one who interpolates the manifest knows."""
 _ROWS: Final = AwsConfig.rows
+
+
+def _model(section: str = "") -> type[Properties]:
+    """A model with the keys of ``cloud.properties``, or of a section in it; the agent's may be any."""
+    paths = (row.path.removeprefix(section) for row in cpi_config.KEYS if row.path.startswith(section))
+    keys = {path.partition(".")[0] for path in paths}
+    inner = {key: _model(f"{section}{key}.") if f"{section}{key}" in _SECTIONS else Any for key in keys}
+    fields: Any = {key: (each, None) for key, each in sorted(inner.items())}
+    return create_model("Section", __base__=Properties, **fields)
+
+
+_SECTIONS: Final = ("aws", "registry", "debug", "debug.cpi")
+_MODEL: Final = _model()
 _JOB: Final = {key: row.job_default for key, row in _ROWS.items() if row.job_default is not None}
 """What the job aws_cpi writes into cpi.json for keys that the manifest lacks."""
 INTERPOLATE: Final = "Interpolate the file first (bosh interpolate)"
 
 
 def unknown_keys(properties: Json) -> Iterator[Finding]:
-    """A warning for each key of ``cloud.properties`` that the CPI ignores; the agent's may be any."""
-    root = Document("", properties).root
-    for section in _SECTIONS:
-        node, start = root.get(*section), "".join(f"{each}." for each in section)
-        rows = [row.path.removeprefix(start) for row in cpi_config.KEYS if row.path.startswith(start)]
-        known = sorted({path.partition(".")[0] for path in rows})
-        for entry in node.entries() if node is not None and isinstance(node.value, dict) else ():
-            key = str(entry.route[-1])
-            if key not in known and cpi_config.is_name(key):
-                yield ignored(entry, did_you_mean(key, known), CPI).replaced(place=Place(f"{start}{key}"))
-            elif key not in known:
+    """A warning for each key of ``cloud.properties`` that the CPI ignores."""
+    for around in hashes_in(((Document("", properties).root, _MODEL),)):
+        for each in unknown(around, CPI):
+            *section, key = map(str, each.place.route if each.place else ())
+            if cpi_config.is_name(key):
+                yield each.replaced(place=Place(".".join([*section, key])))
+            else:
                 what = "has a key that is not a name, and is ignored"
                 remedy = "Add the space that may be missing after a colon"
-                yield Finding(Severity.WARNING, what, remedy, Place(start.rstrip(".") or "cloud.properties"))
+                yield Finding(Severity.WARNING, what, remedy, Place(".".join(section) or "cloud.properties"))
 
 
 def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsConfig, list[Finding]]:
@@ -78,6 +88,7 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
     section: Json = {"region": aws.region, **_JOB}
     if _GROUPS in entries:
         section[_GROUPS] = _ANY_GROUPS
+    found += unknown(((document.root.at(*_ROUTE), _MODEL), (whole, _model("aws."))), CPI)
     for key, node in entries.items():
         found += _entered(key, node, given, section)
     section |= {key: given[key] for key in _WAYS & given.keys() - entries.keys()}
@@ -87,20 +98,20 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
         try:
             return aws_config.parse(each, {}), found
         except BoshError as error:
-            found.append(Finding(Severity.ERROR, error.message, "", whole.place))
+            found.append(Finding(Severity.ERROR, reason(error), "", whole.place))
     return other, found
 
 
 def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Finding]:
     """Enter a key of the manifest into the section; in place of a variable, the value of cpi.json."""
     if key not in _ROWS:
-        yield ignored(node, did_you_mean(key, sorted(_ROWS)), CPI)
-    elif not node.has_variables:
+        return
+    if not node.has_variables:
         try:
             _ROWS[key].read({key: node.value})
             section[key] = node.value
         except BoshError as error:
-            yield Finding(Severity.ERROR, error.message, "", node.place)
+            yield Finding(Severity.ERROR, reason(error), "", node.place)
     elif given.get(key) is not None:
         section[key] = given[key]
     elif key not in _CREDENTIALS:

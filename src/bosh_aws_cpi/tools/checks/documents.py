@@ -2,17 +2,20 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, Final
 
 from bosh_aws_cpi.config.loading import content
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Route
-from bosh_aws_cpi.records import EMPTY, Entity, Record
+from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.checks.yaml_loading import Places, loaded
 from bosh_aws_cpi.tools.findings import Place
 
 _LARGEST: Final = 4
 """The maximum size of a file in MiB; a large part of it may be certificates."""
+VARIABLE: Final = "((not known))"
+"""Stands for a value that is not known."""
 _VARIABLE: Final = re.compile(r"\(\([^()]+\)\)")
 
 
@@ -56,8 +59,8 @@ class Document(Record):
         return Node(self, (), "", self.value)
 
 
-class Node(Entity):
-    """A value in a document.
+class Node(Record):
+    """A value in a document; two of them are equal if they are the same place.
 
     Attributes:
         document: The document.
@@ -71,13 +74,24 @@ class Node(Entity):
     path: str
     value: Any
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Node) and self.document is other.document and self.route == other.route
+
+    def __hash__(self) -> int:
+        return hash(self.route)
+
     @property
     def place(self) -> Place:
         """Where it is; what is absent is at the nearest value around it."""
         for end in range(len(self.route), -1, -1):
             if (found := self.document.places.get(self.route[:end])) is not None:
-                return Place(self.path, self.document.name, found[0], (*found, *self.route[-1:]))
-        return Place(self.path, self.document.name)
+                position = (*found, *self.route[-1:])
+                return Place(self.path, self.document.name, found[0], position, self.route)
+        return Place(self.path, self.document.name, route=self.route)
+
+    def holds(self, place: Place) -> bool:
+        """Whether a place is this value, or within it."""
+        return place.file == self.document.name and place.route[: len(self.route)] == self.route
 
     @property
     def is_unknown(self) -> bool:
@@ -126,7 +140,20 @@ class Node(Entity):
             return None
         return Node(self.document, (*self.route, key), f"{self.path}/{shown}".lstrip("/"), inner)
 
-    @property
+    @cached_property
+    def properties(self) -> "dict[str, Node]":
+        """Its cloud properties; none if they are a variable, or no hash."""
+        node = self.get("cloud_properties")
+        nodes = node.entries() if node is not None and not self.is_open else []
+        return {str(each.route[-1]): each for each in nodes}
+
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether its cloud properties may hold anything: they or a key are a variable, or no hash."""
+        node = self.get("cloud_properties")
+        return node is not None and (node.is_unknown or not isinstance(node.value, dict))
+
+    @cached_property
     def has_variables(self) -> bool:
         """Whether it, or a value within it, contains a variable."""
         return next(self.variables(), None) is not None
@@ -144,9 +171,3 @@ class Node(Entity):
             yield from each.texts()
         if isinstance(self.value, str) and self.value and not self.is_unknown:
             yield self
-
-    def known(self) -> Any:  # noqa: ANN401 - whatever the YAML holds
-        """The value; of a hash only what has no variables in it."""
-        if not isinstance(self.value, dict):
-            return self.value
-        return {entry.route[-1]: entry.value for entry in self.entries() if not entry.has_variables}

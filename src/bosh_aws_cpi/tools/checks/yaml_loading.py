@@ -106,8 +106,21 @@ def loaded(name: str, content: bytes) -> tuple[Any, Places, list[Route]]:
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = (mark.line if mark is not None else content.count(b"\n", 0, getattr(error, "position", 0))) + 1
-        problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "it can't be parsed"
+        problem = _plain(error, [*content.split(b"\n"), b""][line - 1])
         raise CloudError(f"{name}:{line} is not valid YAML: {_QUOTED.sub(_harmless, problem)}") from None
+
+
+def _plain(error: Exception, line: bytes) -> str:
+    """What is wrong with a line, in words that need no knowledge of YAML's grammar."""
+    if isinstance(error, yaml.reader.ReaderError):
+        return "it is not in UTF-8, or has a control character: save it in UTF-8"
+    if line.lstrip(b" ").startswith(b"\t"):
+        return "a tab indents this line: use spaces"
+    problem: str = getattr(error, "problem", None) or "it can't be parsed"
+    is_second = problem == "but found another document"
+    return (
+        "a second document begins (---), but BOSH reads only the first: remove one" if is_second else problem
+    )
 
 
 def _harmless(quoted: re.Match[str]) -> str:

@@ -85,6 +85,7 @@ DENIES = "explicitly denies {}: no other policy can allow it. Meet its condition
         ("because no permissions boundary allows it", "Allow {} in the permissions boundary;"),
         ("because no service control policy allows", "Allow {} in the service control policy;"),
         ("with an explicit deny in a permissions boundary", f"The permissions boundary {DENIES}"),
+        ("with an explicit deny", f"A policy {DENIES}"),
         ("with an explicit deny in a session policy.", f"The session policy {DENIES}"),
         ("with an explicit deny in an identity-based policy", f"The identity-based policy {DENIES}"),
         (

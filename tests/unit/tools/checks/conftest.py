@@ -11,7 +11,8 @@ import yaml
 from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.loading import load
-from bosh_aws_cpi.tools.checks.offline import Files
+from bosh_aws_cpi.tools.check import findings, read_files
+from bosh_aws_cpi.tools.checks.account import Account
 from bosh_aws_cpi.tools.findings import ordered
 from testbed.executable import config
 
@@ -39,7 +40,9 @@ def aws() -> AwsConfig:
 def check(tmp_path: Path) -> Check:
     """Return a function that checks files: one or more cloud configs, and perhaps a manifest."""
 
-    def run(whole: Any, manifest: Any = None, more: Sequence[str] = (), **aws: Any) -> list[Found]:
+    def run(
+        whole: Any, manifest: Any = None, more: Sequence[str] = (), cpi: str = "", **aws: Any
+    ) -> list[Found]:
         def written(name: str, content: Any) -> str:
             text = content if isinstance(content, str) else yaml.safe_dump(content, sort_keys=False)
             (tmp_path / name).write_text(text)
@@ -49,8 +52,8 @@ def check(tmp_path: Path) -> Check:
         settings = written("cpi.json", json.dumps(document))
         names = [written(f"config-{number}.yml", each) for number, each in enumerate((whole, *more))]
         deployed = written("manifest.yml", manifest) if manifest else None
-        given = document["cloud"]["properties"]["aws"]
-        files = Files.read(names, deployed, load(settings, {}).aws, given=given)
+        given, loaded = document["cloud"]["properties"]["aws"], load(settings, {})
+        files, wrong = read_files(names, deployed, cpi, loaded.aws, given)
         return [
             Found(
                 each.severity.value,
@@ -59,7 +62,7 @@ def check(tmp_path: Path) -> Check:
                 each.source,
                 each.place.line if each.place else None,
             )
-            for each in ordered(files.findings())
+            for each in ordered([*wrong, *findings(files, loaded, Account(files.aws, is_offline=True))])
         ]
 
     return run

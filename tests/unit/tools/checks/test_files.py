@@ -10,6 +10,13 @@ from bosh_aws_cpi.errors import CloudError
 from tests.stories.right_configs import ANCHORS, CREATE_ENV, OWN, RIGHT, VARIABLES
 from tests.unit.tools.checks.conftest import Check
 
+RUNTIME = "releases: [{name: dns, version: 1}]\naddons: [{name: dns}]\n"
+CPIS = "cpis: [{name: aws, type: aws, properties: {}}]"
+VARS = "admin_password: abc\ndefault_ca: {ca: x}\n"
+STATE = '{"director_id": "a", "installation_id": "b", "current_vm_cid": "i-1", "disks": []}'
+CPI_JSON = '{"cloud": {"plugin": "aws", "properties": {"aws": {}}}}'
+OPERATIONS = "- {type: replace, path: /azs, value: []}"
+V1 = "name: a\njobs: [{name: web, instances: 1, resource_pool: small}]\n"
 TAGS = "instance_type: m5.large\n    tags: {5: x, a: 2026-01-01}"
 
 
@@ -45,17 +52,50 @@ def test_no_hash(check: Check, text: str) -> None:
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        (["instance_groups: []"], "name it after --manifest"),
+        (["instance_groups: []"], "--manifest names a deployment manifest"),
         (['{"Tables": [{"Content": "config", "Rows": []}]}'], "save the content only"),
         ([CREATE_ENV, OWN], "check it alone"),
+        ([RUNTIME], "is a runtime config"),
+        ([CPIS], "is a CPI config"),
+        ([VARS], "is perhaps a file of variables"),
+        ([STATE], "is the state of create-env"),
+        ([CPI_JSON], "is a configuration of the CPI, cpi.json"),
+        ([OPERATIONS], "is operations"),
+        ([V1], "is a manifest of BOSH v1"),
+        ([f"{V1}resource_pools: []\ncompilation: {{}}\n"], "is a manifest of BOSH v1"),
     ],
 )
 def test_other_files(check: Check, files: list[str], said: str) -> None:
-    """A file of another kind is refused, with what to do."""
+    """A file of another kind is refused, with what it is, and what belongs there."""
     with pytest.raises(CloudError) as caught:
         check(files[0], more=files[1:])
     assert "config-0.yml" in caught.value.message
     assert said in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        (VARS, "is perhaps a file of variables"),
+        (RUNTIME, "is a runtime config"),
+        (OWN, "is a cloud config"),
+        (CREATE_ENV, "is a manifest for create-env"),
+        (V1, "is a manifest of BOSH v1"),
+        (STATE, "is the state of create-env"),
+    ],
+)
+def test_other_manifests(check: Check, manifest: str, said: str) -> None:
+    """What is named as a manifest, and is something else, is refused."""
+    with pytest.raises(CloudError) as caught:
+        check(OWN, manifest)
+    assert f"manifest.yml' {said}" in caught.value.message
+
+
+@pytest.mark.parametrize(("old", "new"), [("vm_types", "resource_pools"), ("disk_types", "disk_pools")])
+def test_names_of_create_env(check: Check, old: str, new: str) -> None:
+    """A cloud config with create-env's name for a section is a cloud config; the right name is proposed."""
+    (found,) = [each for each in check(OWN.replace(f"{old}:", f"{new}:")) if each.path == new]
+    assert f"Did you mean {old}?" in found.text
 
 
 def test_repeated_key(check: Check) -> None:
@@ -73,7 +113,7 @@ def test_repeated_key(check: Check) -> None:
 def test_shared_value(check: Check) -> None:
     """A mistake in a value that several entries share is one finding; the same mistake in each is several."""
     whole: dict[str, Any] = yaml.safe_load(OWN)
-    disk = {"size": 10240, "iops": 90000}
+    disk = {"size": 10240, "iops": 9000}
     for each in whole["vm_types"]:
         each["cloud_properties"]["ephemeral_disk"] = disk
     anchored = yaml.safe_dump(whole)

@@ -8,7 +8,8 @@ import pytest
 import yaml
 
 from bosh_aws_cpi.config import cpi_config
-from bosh_aws_cpi.tools.checks.offline import Files
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.tools.check import read_files
 from testbed.executable import ABSENT
 from tests.stories.checked_config import GONE, Route, changed
 from tests.stories.right_configs import CREATE_ENV, KINDS, OWN
@@ -91,6 +92,31 @@ def test_spread(check: Check, other: str, instances: int, said: str) -> None:
     assert not [each for each in check(config, manifest) if "spread: " in each.text]
 
 
+SWAP = {"vm_strategy": "create-swap-delete"}
+
+
+@pytest.mark.parametrize(
+    ("update", "own", "static", "instances", "is_found"),
+    [
+        (SWAP, {}, [], 8, True),
+        (SWAP, {}, [], 7, False),
+        ({}, SWAP, [], 8, True),
+        (SWAP, {"vm_strategy": "delete-create"}, [], 8, False),
+        (SWAP, {}, ["10.0.0.20-10.0.0.27"], 8, False),
+    ],
+)
+def test_swapped(
+    check: Check, update: Json, own: Json, static: list[str], instances: int, *, is_found: bool
+) -> None:
+    """With create-swap-delete, for which no VM may have a static address, old and new VMs need racks."""
+    config = changed(CONFIG, ("vm_types", 1, "cloud_properties", "spread"), value=True)
+    config = changed(config, ("azs", 1, "cloud_properties", "availability_zone"), "us-east-1b")
+    group = {**MANIFEST["instance_groups"][1], "instances": instances, "update": own}
+    group["networks"] = [{"name": "default", **({"static_ips": static} if static else {})}]
+    found = check(config, {"update": update, "instance_groups": [group]})
+    assert bool([each for each in found if "which create-swap-delete doubles" in each.text]) is is_found
+
+
 @pytest.mark.parametrize(("value", "path"), [({"web": {}}, ""), (["web"], "/0")])
 def test_no_list(check: Check, value: Any, path: str) -> None:
     """What is no list of instance groups is an error of the Director."""
@@ -112,13 +138,17 @@ def test_networks_of_a_vm(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "path", "words"),
     [
-        ({"interface_type": "efa"}, "a network card can have only one Elastic Fabric Adapter"),
-        ({"network_card_index": 1}, "first interface must be on network card 0"),
+        ({"interface_type": "efa"}, f"{AT_WORKER}/networks", "only one Elastic Fabric Adapter"),
+        (
+            {"network_card_index": 1},
+            "networks/default/subnets/0/cloud_properties/network_card_index",
+            "first interface must be on network card 0",
+        ),
     ],
 )
-def test_interfaces_of_a_vm(check: Check, options: dict[str, Any], words: str) -> None:
+def test_interfaces_of_a_vm(check: Check, options: dict[str, Any], path: str, words: str) -> None:
     """Interfaces that no instance type can have together are errors, if a VM has them."""
     subnet = CONFIG["networks"][0]["subnets"][0]
     properties = {**subnet["cloud_properties"], **options}
@@ -129,14 +159,14 @@ def test_interfaces_of_a_vm(check: Check, options: dict[str, Any], words: str) -
     assert check(config) == []
     group = {**MANIFEST["instance_groups"][1], "networks": [{"name": "default"}, {"name": "second"}]}
     (found,) = check(config, {"instance_groups": [group]})
-    assert (found.severity, found.path, words in found.text) == ("error", f"{AT_WORKER}/networks", True)
+    assert (found.severity, found.path, words in found.text) == ("error", path, True)
 
 
 def test_zone_fallback(check: Check) -> None:
     """VMs that may leave their zone need a network with subnets in others, also those that compile."""
     config = changed(CONFIG, ("vm_types", 0, "cloud_properties", "zone_fallback"), value=True)
     found = check(config, MANIFEST)
-    assert {each[:2] for each in found} == {("error", f"{AT_WEB}/networks"), ("error", "compilation/network")}
+    assert {each[:2] for each in found} == {("error", "vm_types/default/cloud_properties/zone_fallback")}
     words = "zone_fallback needs subnet_fallbacks: network 'default' has none"
     assert all(words in each.text for each in found)
     properties = {"subnet": "subnet-1", "subnet_fallbacks": ["subnet-2"]}
@@ -144,11 +174,14 @@ def test_zone_fallback(check: Check) -> None:
     assert check({**config, "networks": [dynamic]}) == []
 
 
+IPV6 = "vm_types/default/cloud_properties/primary_ipv6"
+
+
 def test_primary_ipv6(check: Check) -> None:
     """A primary IPv6 address needs a network with IPv6 addresses."""
     route: Route = ("vm_types", 0, "cloud_properties", "primary_ipv6")
     found = {each.path: each.text for each in errors(check(changed(CONFIG, route, value=True), MANIFEST))}
-    assert "primary_ipv6 needs a manual network with an IPv6 address" in found[f"{AT_WEB}/networks"]
+    assert "primary_ipv6 needs a manual network with an IPv6 address" in found[IPV6]
 
 
 CLI = "bosh create-env"
@@ -172,7 +205,12 @@ AT_POOL, AT_NET, AT_GROUP = "resource_pools/vms", "networks/private", "instance_
             "AWS",
         ),
         ((*GROUP, "networks", 0, "static_ips"), GONE, f"{AT_GROUP}/networks", "CPI"),
-        ((*NET, "subnets", 0, "cloud_properties", "network_card_index"), 1, f"{AT_GROUP}/networks", "CPI"),
+        (
+            (*NET, "subnets", 0, "cloud_properties", "network_card_index"),
+            1,
+            f"{AT_NET}/subnets/0/cloud_properties/network_card_index",
+            "CPI",
+        ),
     ],
 )
 def test_create_env(check: Check, route: Route, value: Any, path: str, source: str) -> None:
@@ -201,6 +239,14 @@ AT_AWS = "cloud_provider/properties/aws"
         (AWS, GONE, "error", "cloud_provider/properties"),
         (("cloud_provider",), GONE, "error", ""),
         (("instance_groups", 0, "persistent_disk"), 10, "warning", f"{AT_GROUP}/persistent_disk"),
+        (("resource_pools", 0, "size"), 1, None, ""),
+        ((*AWS, "default_key_name"), "bosh.pem", "warning", f"{AT_AWS}/default_key_name"),
+        ((*AWS, "kms_key_arn"), "bosh", "error", f"{AT_AWS}/kms_key_arn"),
+        ((*AWS, "log_level"), "debug", "warning", f"{AT_AWS}/log_level"),
+        (("vm_types",), [], "warning", "vm_types"),
+        ((*GROUP, "persistent_disk_type"), "disks", "warning", f"{AT_GROUP}/persistent_disk_type"),
+        ((*GROUP, "azs"), ["z1"], "warning", f"{AT_GROUP}/azs"),
+        ((*GROUP, "env"), {}, "warning", f"{AT_GROUP}/env"),
     ],
 )
 def test_configuration_of_create_env(
@@ -210,7 +256,8 @@ def test_configuration_of_create_env(
     found = check(changed(yaml.safe_load(CREATE_ENV), route, value))
     assert [each[:2] for each in found][:1] == ([(severity, path)] if severity else [])
     follow = [each.text for each in found[1:]]
-    assert all("ecurity groups" in each or "security_groups" in each for each in follow), follow
+    known = ("ecurity groups", "security_groups", "Ignored: aws.kms_key_arn")
+    assert all(any(words in each for words in known) for each in follow), follow
 
 
 def test_least_configuration_for_create_env(check: Check) -> None:
@@ -267,7 +314,7 @@ def test_credentials_of_create_env(
     path = tmp_path / "bosh.yml"
     path.write_text(yaml.safe_dump(manifest))
     parsed = cpi_config.parse({"cloud": {"properties": {"aws": given}}}, {}, {}).aws
-    aws = Files.read([str(path)], None, parsed, given=given).aws
+    aws = read_files([str(path)], None, "", parsed, given)[0].aws
     assert (aws.access_key_id, aws.role_arn) == (user, role)
     assert (aws.region, aws.default_security_groups, aws.max_retries) == ("us-east-1", ["a"], 8)
     assert aws.encryption.kms_key_arn is None

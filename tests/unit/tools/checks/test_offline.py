@@ -7,8 +7,10 @@ import pytest
 import yaml
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.tools.checks.offline import Files
-from bosh_aws_cpi.tools.checks.quotas import Demand
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.plan.vm_sizes import VM_SIZES
+from bosh_aws_cpi.tools.check import read_files
+from bosh_aws_cpi.tools.checks import room
 from tests.stories.checked_config import GONE, Route, changed
 from tests.stories.right_configs import KINDS, OWN
 from tests.unit.tools.checks.conftest import Check
@@ -18,7 +20,6 @@ SUBNET: Route = ("networks", 0, "subnets", 0)
 AT_SUBNET, AT_SECOND = "networks/default/subnets/0", "networks/default/subnets/1"
 OF_DISK: Route = ("disk_types", 0, "cloud_properties")
 OF_SUBNET: Route = (*SUBNET, "cloud_properties")
-OF_VIP: Route = ("networks", 1, "cloud_properties")
 OTHER_ID = "subnet-0123456789abcdef1"
 EXPRESS = {"enabled": "((express))", "udp": True}
 IN_SUBNET = f"{AT_SUBNET}/cloud_properties"
@@ -51,23 +52,16 @@ def resources(**sizes: int) -> dict[str, Any]:
         ("warning", ("disk_types", 0, "disk_size"), 10, "disk_types/default/disk_size"),
         ("warning", (*OF_VM, "root_disk"), {"size": 20}, f"{IN_VM}/root_disk/size"),
         # what contradicts itself, or EC2 would refuse
-        ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags"),
+        ("error", (*OF_DISK, "tags"), {"aws:a": "b"}, f"{IN_DISK}/tags/aws:a"),
         ("error", OF_DISK, {"iops": 3000, "iops_per_gib": 10}, f"{IN_DISK}/iops_per_gib"),
         ("error", (*OF_SUBNET, "ena_express"), {"udp": True}, f"{IN_SUBNET}/ena_express/udp"),
         ("error", (*OF_SUBNET, "security_groups"), {"a": 1}, f"{IN_SUBNET}/security_groups"),
         ("error", (*OF_SUBNET, "security_groups"), "sg-a", f"{IN_SUBNET}/security_groups"),
         ("error", (*OF_SUBNET, "security_groups"), [["a", "sg-a"]], f"{IN_SUBNET}/security_groups/0/1"),
         ("error", (*OF_SUBNET, "subnet_fallbacks"), [OTHER_ID], f"{IN_SUBNET}/subnet_fallbacks"),
-        ("error", OF_VIP, {"interface_type": "efa"}, "networks/vip/cloud_properties/interface_type"),
         ("not checked", (*OF_SUBNET, "ena_express"), EXPRESS, f"{IN_SUBNET}/ena_express/enabled"),
         # sizes for which no VM can be created
         ("error", ("compilation",), resources(cpu=999), "compilation/vm_resources"),
-        (
-            "error",
-            ("compilation",),
-            resources(ephemeral_disk_size=0),
-            "compilation/vm_resources/ephemeral_disk_size",
-        ),
     ],
 )
 def test_rule(check: Check, severity: str, route: Route, value: Any, path: str) -> None:
@@ -96,15 +90,18 @@ def test_part_of_a_subnet(check: Check) -> None:
 
 
 def test_extension(check: Check) -> None:
-    """What an extension contradicts in itself is an error; that it may not fit a VM type is none."""
+    """What an extension contradicts in itself is an error, and so is that it fits no VM type."""
     own = changed(yaml.safe_load(OWN), ("vm_extensions", 1), {"name": "more", "cloud_properties": {}})
     for disk, key in (({"type": "io1"}, ""), ({"size": 10_240, "iops": 9000}, "/iops")):
         config = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), disk)
         place = f"vm_extensions/more/cloud_properties/ephemeral_disk{key}"
         assert [each[:2] for each in check(config)] == [("error", place)]
-    for needs_more in ({"use_instance_storage": True}, {"iops": 9000}):
-        fit = changed(own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk"), needs_more)
-        assert check(fit) == []
+    stored = changed(
+        own, ("vm_extensions", 1, "cloud_properties", "ephemeral_disk", "use_instance_storage"), 1
+    )
+    (found,) = check(stored)
+    assert found[:2] == ("error", "vm_extensions/more/cloud_properties/ephemeral_disk/use_instance_storage")
+    assert check(changed(stored, (*OF_VM, "instance_type"), "m3.large")) == []
     assert check(changed(own, ("vm_extensions", 1, "cloud_properties"), {"placement_partition": 1})) == []
 
 
@@ -126,16 +123,50 @@ def test_all_contradictions(check: Check) -> None:
         "spread",
         "root_disk",
         "ephemeral_disk/iops",
-        "tags",
+        "tags/aws:a",
         "raw_instance_storage",
     )
     assert {each[:2] for each in check(config)} == {("error", f"{IN_VM}/{path}") for path in blamed}
 
 
+def test_all_problems_of_a_disk(check: Check) -> None:
+    """Each property that EBS would refuse of a disk is an error, also beside another one."""
+    config = changed(yaml.safe_load(OWN), OF_DISK, {"iops": 50, "throughput": 99})
+    assert {each[:2] for each in check(config)} == {
+        ("error", f"{IN_DISK}/{key}") for key in ("iops", "throughput")
+    }
+
+
+def test_slash(check: Check) -> None:
+    """What is wrong with an entry whose name has a slash is an error like any other."""
+    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"type": "io1"})
+    config = changed(config, ("vm_types", 0, "name"), "a/b")
+    config = changed(config, ("compilation", "vm_type"), "a/b")
+    assert [each[0] for each in check(config)] == ["error"]
+    manifest = changed(MANIFEST, ("instance_groups", 0, "vm_type"), "a/b")
+    assert [each[0] for each in check(config, manifest)] == ["error"]
+
+
+def test_several_cases(check: Check) -> None:
+    """A mistake of several instance groups is one finding, with their number."""
+    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"type": "io1"})
+    groups = [{**GROUP, "name": name} for name in ("web", "api", "db")]
+    (found,) = check(config, {"instance_groups": groups})
+    assert "for instance group 'web': " in found.text
+    assert found.text.endswith(" (and 3 more)")  # the compilation is the third
+
+
+def test_tags_of_the_manifest(check: Check) -> None:
+    """What is wrong with the manifest's tags is one error, at the tag."""
+    manifest = {**MANIFEST, "tags": {"a": "b", "bosh_agent_id": "x"}}
+    found = check(yaml.safe_load(OWN), manifest)
+    assert [each[:2] for each in found] == [("error", "tags/bosh_agent_id")]
+
+
 def test_default_that_does_not_fit(check: Check) -> None:
     """What contradicts a default of cpi.json is at the VM's own property; the message names the default."""
-    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 10240})
-    (found,) = check(config, default_root_disk={"type": "st1"})
+    config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 2048})
+    (found,) = check(config, default_root_disk={"type": "io1", "iops": 100})
     assert found[:2] == ("error", f"{IN_VM}/root_disk/size")
     assert "aws.default_root_disk.type" in found.text
 
@@ -144,7 +175,7 @@ def test_extension_with_a_type(check: Check) -> None:
     """An extension that sets the type must fit that type, whatever else a VM has."""
     stored = {"name": "stored", "cloud_properties": {"raw_instance_storage": True}}
     config = {**yaml.safe_load(OWN), "vm_extensions": [stored]}
-    config["compilation"].pop("vm_extensions", None)
+    config = changed(config, (*OF_VM, "instance_type"), "m5d.large")
     assert check(config) == []
     route = ("vm_extensions", 0, "cloud_properties", "instance_type")
     assert [each[:2] for each in check(changed(config, route, "m5.large"))] == [
@@ -167,7 +198,7 @@ MANIFEST: Any = {"instance_groups": [GROUP]}
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 90_000}}),
+        ("vm_types", {"ephemeral_disk": {"size": 1024, "iops": 9_000}}),
         ("disk_types", {"type": 5}),
     ],
 )
@@ -211,22 +242,24 @@ def test_other_cpi(check: Check) -> None:
 @pytest.mark.parametrize(
     ("azs", "cpi", "severity"),
     [
-        (["aws", "aws"], "awss", "error"),
         (["aws", "vsphere"], "vsphere", "note"),
         (["aws", "vsphere"], "", "not checked"),
     ],
 )
-def test_azs_of_others(
-    tmp_path: Path, aws: AwsConfig, azs: list[str | None], cpi: str, severity: str
-) -> None:
-    """That no az has the CPI is an error: nothing would be checked."""
-    file = tmp_path / "config.yml"
+def test_azs_of_others(check: Check, azs: list[str | None], cpi: str, severity: str) -> None:
+    """Azs of another CPI that is not asked for are a note, if one is, else not checked."""
     entries = [{"name": str(index), **({"cpi": name} if name else {})} for index, name in enumerate(azs)]
-    file.write_text(yaml.safe_dump({**yaml.safe_load(OWN), "azs": entries}))
-    found = [
-        each for each in Files.read([str(file)], None, aws, cpi).findings() if "another CPI" in each.what
-    ]
-    assert [each.severity.value for each in found] == [severity]
+    found = check({**yaml.safe_load(OWN), "azs": entries}, cpi=cpi)
+    assert [each.severity for each in found if "another CPI" in each.text] == [severity]
+
+
+@pytest.mark.parametrize(("named", "said"), [(True, "their CPIs are vsphere"), (False, "leave --cpi out")])
+def test_unknown_cpi(check: Check, *, named: bool, said: str) -> None:
+    """A CPI that no az names is refused, with those that are named: nothing would be checked."""
+    whole = yaml.safe_load(OWN)
+    with pytest.raises(CloudError) as caught:
+        check({**whole, "azs": [*whole["azs"], *([OTHER] if named else [])]}, cpi="vspere")
+    assert said in caught.value.message
 
 
 def test_types_of_other_cpi(check: Check) -> None:
@@ -245,13 +278,13 @@ def test_named_cpi(tmp_path: Path, aws: AwsConfig) -> None:
     path.write_text(yaml.safe_dump(SEVERAL))
 
     def own(cpi: str) -> list[Any]:
-        return [each.value["name"] for each in Files.read([str(path)], None, aws, cpi).config.own_azs]
+        files, _ = read_files([str(path)], None, cpi, aws, {})
+        return [each.value["name"] for each in files.own_azs]
 
     assert own("") == ["z1", "z2", "z3"]
     assert own("vsphere") == ["z9"]
     path.write_text(yaml.safe_dump({**SEVERAL, "azs": [OTHER]}))
     assert own("") == ["z9"]
-    assert own("aws") == []
 
 
 def test_once(check: Check) -> None:
@@ -264,9 +297,9 @@ def test_once(check: Check) -> None:
 def test_security_groups(check: Check) -> None:
     """Without default security groups, each VM type or its network needs some; so does the compilation."""
     whole = yaml.safe_load(OWN)
-    missing = [("error", f"vm_types/{name}/cloud_properties") for name in ("default", "large")]
-    expected = [("error", "compilation/network"), *missing]
-    assert [each[:2] for each in check(whole, default_security_groups=[])] == expected
+    missing = {("error", f"vm_types/{name}/cloud_properties") for name in ("default", "large")}
+    expected = {("error", "compilation/network"), *missing}
+    assert {each[:2] for each in check(whole, default_security_groups=[])} == expected
     with_some = changed(whole, (*SUBNET, "cloud_properties", "security_groups"), ["web"])
     assert check(with_some, default_security_groups=[]) == []
     manifest = changed(MANIFEST, ("instance_groups", 0, "persistent_disk_type"), GONE)
@@ -291,7 +324,7 @@ def test_variable_key(check: Check, route: Route) -> None:
 @pytest.mark.parametrize(
     ("default", "own", "expected"),
     [
-        ({"iops": 0}, {}, ["error"]),
+        ({"iops": 0}, {}, ["error aws.default_persistent_disk.iops"]),
         ({"type": "gp9"}, {}, ["warning aws.default_persistent_disk.type"]),
         ({"iops": 16_000}, {}, [f"error {IN_DISK}"]),
         ({"iops": 16_000}, {"iops_per_gib": 10}, []),
@@ -358,13 +391,17 @@ MANAGED: Route = ("networks", 0, "subnets", 0)
     ("key", "value", "path"),
     [
         ("range", "10.0.0.0/29", f"{AT_SUBNET}/range"),
+        ("range", "10.0.0.0/8", f"{AT_SUBNET}/range"),
+        ("netmask_bits", 29, f"{AT_SUBNET}/netmask_bits"),
+        ("prefix", GONE, AT_SUBNET),
+        ("cloud_properties", {"vpc_id": "main"}, f"{AT_SUBNET}/cloud_properties/vpc_id"),
         ("cloud_properties", {}, f"{AT_SUBNET}/cloud_properties"),
         ("cloud_properties", {"vpc_id": "vpc-1", "tags": ["a"]}, f"{AT_SUBNET}/cloud_properties/tags"),
     ],
 )
 def test_managed_network(check: Check, key: str, value: Any, path: str) -> None:
-    """What create_network refuses of a managed network is an error."""
-    subnet = {"name": "0", "azs": ["z1", "z2", "z3"], "cloud_properties": {"vpc_id": "vpc-1"}}
+    """What create_network or the Director refuses of a managed network is an error."""
+    subnet = {"name": "0", "azs": ["z1", "z2", "z3"], "prefix": 32, "cloud_properties": {"vpc_id": "vpc-1"}}
     config = changed(yaml.safe_load(OWN), ("networks", 0, "managed"), value=True)
     config = changed(config, ("networks", 0, "subnets"), [subnet])
     assert check(config) == []
@@ -404,16 +441,11 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     ]
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     large = "m5.xlarge"
-    assert Files.read([str(config_path)], str(manifest_path), aws).demand() == Demand(
-        {
-            ("m5.large", "demand"): 3,
-            (large, "demand"): 2,
-            ("t2.micro", "demand"): 4,
-            (large, "spot"): 14,
-        },
+    files, _ = read_files([str(config_path)], str(manifest_path), "", aws, {})
+    assert [counted for _, counted in room.demand(files.replaced(sizes=VM_SIZES))] == [
+        {("m5.large", "demand"): 3, (large, "demand"): 2, ("t2.micro", "demand"): 4, (large, "spot"): 14},
         {("m5.large", "demand"): 5},
-    )
-    assert Files.read([str(config_path)], None, aws).demand() == Demand()
+    ]
 
 
 def test_thousands_of_digits(check: Check) -> None:

@@ -6,20 +6,21 @@ from typing import Any, get_args
 import botocore.session
 import pytest
 
-from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
+from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
-from bosh_aws_cpi.properties.vm import State
+from bosh_aws_cpi.properties.types import Properties
+from bosh_aws_cpi.properties.vm import CapacityReservation, MetadataOptions, State
 from bosh_aws_cpi.tools.checks import property_values
 from bosh_aws_cpi.tools.checks.bosh.models import BoshCloudConfig
-from bosh_aws_cpi.tools.checks.bosh.rules import Level
+from bosh_aws_cpi.tools.checks.bosh.rules import hashes_in
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.findings import Finding
 
 
 def found(**sections: Any) -> list[Finding]:
     """Check a cloud config with some sections."""
-    levels = Level(Document("cloud-config.yml", sections).root, BoshCloudConfig).within()
-    return list(property_values.findings(levels, "us-east-1", is_offline=True))
+    hashes = hashes_in(((Document("cloud-config.yml", sections).root, BoshCloudConfig),))
+    return list(property_values.findings(hashes, "us-east-1", is_offline=True))
 
 
 def of_vm(**properties: Any) -> list[Finding]:
@@ -44,12 +45,6 @@ def test_sizes(size: Any, kind: dict[str, Any], *, is_found: bool) -> None:
     assert [len(disks), len(of_vms)] == [is_found, 2 * is_found]
 
 
-@pytest.mark.parametrize(("hops", "number"), [(64, 0), (65, 1), ("many", 0)])
-def test_hops(hops: Any, number: int) -> None:
-    """EC2 accepts at most 64 hops."""
-    assert len(of_vm(metadata_options={"http_put_response_hop_limit": hops})) == number
-
-
 def test_silent() -> None:
     """Known words, variables, and values of wrong types, which are reported elsewhere, have no finding."""
     options = {"http_tokens": "required", "http_endpoint": "enabled", "http_protocol_ipv6": "((state))"}
@@ -65,14 +60,19 @@ def test_silent() -> None:
     assert found(vm_types=[{"name": "web", "cloud_properties": "((whole))"}]) == []
 
 
+def words(model: type[Properties], key: str) -> Collection[str]:
+    """Return the known words of a property."""
+    return property_values.words_of(model.model_fields[key], key)
+
+
 KNOWN: dict[str, Collection[str]] = {
-    "VolumeType": VOLUME_TYPES,
+    "VolumeType": words(DiskProperties, "type"),
     "BootModeValues": get_args(get_args(HeavyStemcellProperties.model_fields["boot_mode"].annotation)[0]),
-    "HttpTokensState": property_values.WORDS["http_tokens"],
-    "CapacityReservationPreference": property_values.WORDS["preference"],
-    "InstanceMetadataEndpointState": property_values.STATES,
-    "InstanceMetadataProtocolState": property_values.STATES,
-    "InstanceMetadataTagsState": property_values.STATES,
+    "HttpTokensState": words(MetadataOptions, "http_tokens"),
+    "CapacityReservationPreference": words(CapacityReservation, "preference"),
+    "InstanceMetadataEndpointState": words(MetadataOptions, "http_endpoint"),
+    "InstanceMetadataProtocolState": words(MetadataOptions, "http_protocol_ipv6"),
+    "InstanceMetadataTagsState": words(MetadataOptions, "instance_metadata_tags"),
     "AmdSevSnpSpecification": get_args(State),
     "NestedVirtualizationSpecification": get_args(State),
 }

@@ -4,12 +4,16 @@ from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys
 from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.vms.create.gather import gather
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
-from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan, vm_plan
+from bosh_aws_cpi.cpi.vms.create.parse import VmArguments, parse
+from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan, plan_vm
+from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import agent_settings
+from bosh_aws_cpi.properties.types import Review, refuse
 from bosh_aws_cpi.records import Record
 
 
@@ -50,9 +54,31 @@ def create_vm(
         CloudError: An argument is wrong, EC2 refused a step, or the registry did not accept the settings.
         VMCreationFailed: EC2 could not create the VM. In all cases nothing is left behind.
     """
-    arguments = (agent_id, stemcell_cid, cloud_properties, networks, disk_cids, environment)
-    plan = vm_plan(cloud, *arguments)
+    _check_registry(cloud)
+    arguments = VmArguments(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, environment)
+    plan = _planned(cloud, arguments)
     return undoing(cloud.undo, lambda undo: _created(cloud, plan, undo))
+
+
+def _check_registry(cloud: Cloud) -> None:
+    if cloud.registry.is_there:
+        return
+    version = "v1" if cloud.api_version == 1 else f"v2 and stemcell api version {cloud.stemcell_api_version}"
+    raise CloudError(f"Cannot create VM without registry with CPI {version}. Registry not configured.")
+
+
+def _planned(cloud: Cloud, arguments: VmArguments) -> VmPlan:
+    """The VM, checked and planned.
+
+    Raises:
+        CloudError: An argument is wrong, or contradicts another one or what is in the account.
+    """
+    review = Review()
+    wanted = parse(cloud.config, arguments, review)
+    refuse(review.problems)
+    facts = gather(cloud, wanted)
+    plan = plan_vm(cloud.config, wanted, facts, review, is_registry_used=cloud.registry.is_used)
+    return review.accept(plan)
 
 
 def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:

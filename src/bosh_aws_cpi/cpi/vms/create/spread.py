@@ -14,64 +14,22 @@ from bosh_aws_cpi.aws.sdk.errors import GROUP_MISSING, GROUP_QUOTA_REACHED, has_
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
-from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
 from bosh_aws_cpi.plan import spread
 from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.plan.launch_options import LaunchOption, preferring_spread
+from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.spread import SpreadGroup
-from bosh_aws_cpi.properties.vm import VmProperties
 
 _REMEDY: Final = ". Retry the deployment. If it fails again, check that nobody deletes the placement group"
 
 
-def spread_options(
-    cloud: Cloud, properties: VmProperties, environment: Json | None, options: list[LaunchOption]
-) -> tuple[SpreadGroup | None, list[LaunchOption]]:
-    """The placement group for a VM with ``spread``, its own or the configuration's, and its launch options.
-
-    ``aws.spread`` has no effect on a VM with a property that excludes ``spread``. It also concerns instance
-    groups with one instance, because the request does not say how many there are.
-
-    Args:
-        options: The launch options without regard to ``spread``.
-    """
-    is_default = properties.spread is None
-    if is_default and not properties.allows_spread:
-        return None, options
-    if properties.spread is True:
-        return _wanted_group(cloud, environment), options
-    preferring = preferring_spread(options)
-    if all(option.is_outside for option in preferring):
-        logger.info("Not spread: EC2 launches none of the VM's types into a spread placement group")
-        return None, options
-    group = _wanted_group(cloud, environment, is_default=is_default)
-    return group, preferring if group else options
-
-
-def _wanted_group(cloud: Cloud, environment: Json | None, *, is_default: bool = False) -> SpreadGroup | None:
-    """The placement group for a VM with ``spread``.
-
-    Args:
-        is_default: Whether the configuration asks for it, and not the VM's properties.
-
-    Returns:
-        The group; None for a VM that is alone in its instance group. A group without the CPI's tags counts
-        as not yet seen.
+def known_group(cloud: Cloud, wanted: SpreadGroup) -> SpreadGroup:
+    """The placement group of an instance group as EC2 knows it; one without the CPI's tags counts as unseen.
 
     Raises:
         CloudError: The CPI did not create the placement group of that name.
     """
-    group, director_uuid = spread.group_of(environment), cloud.config.director_uuid
-    if not group or not director_uuid:
-        if not is_default:
-            logger.warning("Ignored: spread, because the request names no instance group (env.bosh.group)")
-        return None
-    if spread.is_compilation(group):
-        logger.info("Not spread: a VM that compiles packages is alone in its group")
-        return None
-    wanted = spread.spread_group(director_uuid, group, cloud.config.aws.tags)
     found = placement_groups.find(cloud.ec2, wanted.name)
     if found is None or spread.may_lack_tags_yet(found.strategy, found.tags):
         return wanted

@@ -14,11 +14,12 @@ from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import may_be_done
 from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.lookup import Ask
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Vip
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.properties.vm import TargetGroup as WantedGroup
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.records import EMPTY, Record
 
@@ -39,39 +40,50 @@ class Traffic(Record):
     elastic_ip: ElasticIp | None = None
     """The vip's elastic IP, as it was before the VM was created."""
 
+    @property
+    def records(self) -> dict[str, str]:
+        """The tags that record the targets, with placeholders for the targets' ids."""
+        return record_of(Target(group.arn, "", group.port) for group in self.target_groups)
 
-def look_up(
-    cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str, tags_of_vm: Mapping[str, str]
-) -> Traffic:
-    """Look up the resources that will send traffic to a VM; without any, there is no call to AWS.
+
+def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str, ask: Ask) -> Traffic:
+    """Look up the resources that will send traffic to a VM.
 
     Raises:
-        CloudError: One of them does not exist, or can't send traffic to this VM; or the VM can't have the
-            tags that record its targets beside its own, because they are too many.
+        CloudError: One of them does not exist, or can't send traffic to this VM.
     """
-    groups, balancers = properties.lb_target_groups, list(dict.fromkeys(properties.elbs))
-    region = cloud.config.aws.region
-    found = load_balancers.target_groups(cloud.clients.elbv2, groups, vpc_id, region) if groups else []
+    balancers = list(dict.fromkeys(properties.elbs))
+    wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
+    groups: dict[str, list[WantedGroup]] = {}
+    for group in properties.lb_target_groups:
+        groups.setdefault(str(group), []).append(group)
+    found = [
+        ask(f"lb_target_groups.{properties.lb_target_groups.index(named[0])}", look_up_groups)
+        for named in groups.values()
+        for look_up_groups in [partial(_target_groups, cloud, named, vpc_id)]
+    ]
+    for name in balancers:
+        look_up_balancer = partial(load_balancers.check, cloud.clients.elb, [name], vpc_id)
+        ask(f"elbs.{properties.elbs.index(name)}", look_up_balancer)
+    return Traffic(
+        target_groups=list(dict.fromkeys(each for some in found for each in some or ())),
+        load_balancers=balancers,
+        routes=wanted,
+        tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id, ask) if wanted else {},
+        vip=vip,
+        elastic_ip=ask("networks", lambda: elastic_ips.find(cloud.ec2, vip.ip)) if vip else None,
+    )
+
+
+def _target_groups(cloud: Cloud, wanted: Sequence[WantedGroup], vpc_id: str) -> list[TargetGroup]:
+    found = load_balancers.target_groups(cloud.clients.elbv2, wanted, vpc_id, cloud.config.aws.region)
     for group in found:
         if group.family and not cloud.config.aws.looks_at_deleted_vms:
             raise CloudError(
                 f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
                 "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
             )
-    if balancers:
-        load_balancers.check(cloud.clients.elb, balancers, vpc_id)
-    wanted = [(route.table_id, route.destination) for route in properties.advertised_routes]
-    traffic = Traffic(
-        target_groups=found,
-        load_balancers=balancers,
-        routes=wanted,
-        tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id) if wanted else {},
-        vip=vip,
-        elastic_ip=elastic_ips.find(cloud.ec2, vip.ip) if vip else None,
-    )
-    records = record_of(Target(group.arn, "", group.port) for group in found)
-    tag_plan.check_for_ec2({**tags_of_vm, **records})
-    return traffic
+    return found
 
 
 def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
@@ -105,20 +117,25 @@ def _associate(cloud: Cloud, elastic_ip: ElasticIp, nic_id: str, undo: Undo) -> 
     elastic_ips.associate(cloud.ec2, elastic_ip.allocation_id, nic_id)
 
 
-def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str) -> dict[str, RouteTable]:
-    found = routes.tables(cloud.ec2, table_ids)
-    for table_id in table_ids:
-        if table_id not in found:
-            raise CloudError(
-                f"advertised_routes: there is no route table '{table_id}'. Correct table_id: the table "
-                f"must be in VPC '{vpc_id}' of region {cloud.config.aws.region}"
-            )
-        if found[table_id].vpc_id != vpc_id:
-            raise CloudError(
-                f"advertised_routes: route table '{table_id}' is in VPC '{found[table_id].vpc_id}', "
-                f"but the VM is in '{vpc_id}'. Correct table_id, or the network's subnet"
-            )
-    return found
+def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str, ask: Ask) -> dict[str, RouteTable]:
+    found = ask("advertised_routes", lambda: routes.tables(cloud.ec2, table_ids))
+    for index, table_id in enumerate(table_ids if found is not None else ()):
+        table = (found or {}).get(table_id)
+        ask(f"advertised_routes.{index}.table_id", partial(_check_table, cloud, table_id, table, vpc_id))
+    return found or {}
+
+
+def _check_table(cloud: Cloud, table_id: str, table: RouteTable | None, vpc_id: str) -> None:
+    if table is None:
+        raise CloudError(
+            f"advertised_routes: there is no route table '{table_id}'. Correct table_id: the table "
+            f"must be in VPC '{vpc_id}' of region {cloud.config.aws.region}"
+        )
+    if table.vpc_id != vpc_id:
+        raise CloudError(
+            f"advertised_routes: route table '{table_id}' is in VPC '{table.vpc_id}', "
+            f"but the VM is in '{vpc_id}'. Correct table_id, or the network's subnet"
+        )
 
 
 class _PointedRoute(Record):

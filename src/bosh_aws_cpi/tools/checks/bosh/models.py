@@ -5,7 +5,7 @@ BOSH, src/bosh-director/lib/bosh/director: cloud_manifest_parser.rb, and the par
 compilation and instance groups in deployment_plan; bosh-cli, deployment/manifest/parser.go.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, ClassVar, Final, Literal, get_args
 
@@ -25,7 +25,7 @@ class BoshHash(Properties):
     """A hash that BOSH reads."""
 
     others: ClassVar[tuple[str, ...]] = ()
-    """Keys that are not looked at; with some, newer versions of BOSH may read more."""
+    """Keys that are not looked at, or that BOSH refuses."""
 
     @classmethod
     def refuses(cls, key: str) -> bool:  # noqa: ARG003 - none is
@@ -154,7 +154,7 @@ class BoshManagedNetwork(ManualNetwork):
 class DynamicNetwork(BoshNetwork):
     """A network in which AWS chooses the addresses."""
 
-    others: ClassVar[tuple[str, ...]] = ()
+    others: ClassVar[tuple[str, ...]] = ("az", "azs", "managed", "prefix")
     subnets: tuple[DynamicSubnet, ...] = ()
     """Subnets."""
     dns: tuple[str, ...] = ()
@@ -260,27 +260,53 @@ class NetworkOfGroup(Named):
     others: ClassVar[tuple[str, ...]] = ("nic_group", "static_ips", "default")
 
 
+class Update(BoshHash):
+    """How VMs are updated."""
+
+    others: ClassVar[tuple[str, ...]] = (
+        *("canaries", "max_in_flight", "canary_watch_time", "update_watch_time", "serial"),
+        "initial_deploy_az_update_strategy",
+    )
+    vm_strategy: Text | None = None
+
+
 class InstanceGroup(Named, OfVms):
     """An instance group."""
 
     others: ClassVar[tuple[str, ...]] = (
-        "persistent_disk_type",
-        *("env", "jobs", "lifecycle", "properties", "stemcell", "tags", "update"),
+        *("env", "instance_states", "jobs", "lifecycle", "migrated_from", "properties", "state", "stemcell"),
+        *("tags", "persistent_disk_pool", "resource_pool", "template", "templates"),
     )
     instances: StrictInt
     networks: tuple[NetworkOfGroup, ...]
     azs: tuple[Any, ...] = ()
     persistent_disk: StrictInt | None = None
+    persistent_disk_type: Text | None = None
     persistent_disks: tuple[Any, ...] = ()
+    update: Update = Update()
+
+
+_NO_DISK: Final = "the VMs get no persistent disk, and what is on one that they have is gone"
+COSTS: Final = {
+    **dict.fromkeys(
+        ("persistent_disk", "persistent_disk_type", "persistent_disk_pool", "persistent_disks"), _NO_DISK
+    ),
+    "migrated_from": "the VMs are new ones with new, empty disks",
+    "vm_extensions": "the VMs don't have these cloud properties",
+    "static_ips": "BOSH chooses the addresses",
+}
+"""What it costs if one of these keys is not read, because it is written otherwise."""
 
 
 class Manifest(BoshHash):
     """A deployment manifest."""
 
     others: ClassVar[tuple[str, ...]] = (
-        *("name", "releases", "stemcells", "update", "variables", "tags", "features", "addons"),
+        *("name", "release", "releases", "stemcells", "variables", "features", "addons", "properties"),
     )
     instance_groups: tuple[InstanceGroup, ...] = ()
+    tags: Json = Field(default_factory=dict)
+    update: Update = Update()
 
 
 class ResourcePool(Named):
@@ -303,17 +329,18 @@ class CreateEnvNetwork(Named):
 class CreateEnvGroup(Named):
     """The instance group of create-env."""
 
-    others: ClassVar[tuple[str, ...]] = ("persistent_disk_pool", "jobs", "lifecycle", "properties")
+    others: ClassVar[tuple[str, ...]] = ("jobs", "lifecycle", "properties", "templates")
     resource_pool: Text
     networks: tuple[NetworkOfGroup, ...]
     instances: StrictInt | None = None
     persistent_disk: StrictInt | None = None
+    persistent_disk_pool: Text | None = None
 
 
 class CreateEnv(BoshHash):
     """A manifest for create-env."""
 
-    others: ClassVar[tuple[str, ...]] = (*Manifest.others, "cloud_provider")
+    others: ClassVar[tuple[str, ...]] = (*Manifest.others, "tags", "update", "cloud_provider")
     resource_pools: tuple[ResourcePool, ...] = ()
     disk_pools: tuple[DiskType, ...] = ()
     networks: tuple[CreateEnvNetwork, ...] = ()
@@ -324,15 +351,29 @@ class CreateEnv(BoshHash):
 @cache
 def keys_in(model: type[Properties]) -> dict[str, type[Properties] | None]:
     """The keys of a hash, and the models of the hashes that they hold, also in lists."""
-    found = {name: next(_models(field.annotation), None) for name, field in model.model_fields.items()}
+    found: dict[str, type[Properties] | None] = {}
+    for name, field in model.model_fields.items():
+        parts = (each for each in parts_of(field.annotation) if isinstance(each, type))
+        found[name] = next((each for each in parts if issubclass(each, Properties)), None)
     if model is VmProperties:
         found["metadata_options"] = MetadataOptions
     others = model.others if issubclass(model, BoshHash) else ()
     return found | dict.fromkeys(OTHER_SPELLINGS if model is MetadataOptions else others)
 
 
-def _models(annotation: object) -> Iterator[type[Properties]]:
-    if isinstance(annotation, type) and issubclass(annotation, Properties):
-        yield annotation
+@cache
+def models_in(model: type[Properties]) -> Sequence[tuple[str, type[Properties]]]:
+    """What leads to each hash in a hash, as "cloud_properties of vm_types", and its model."""
+    found: list[tuple[str, type[Properties]]] = []
+    for name, inner in keys_in(model).items():
+        if inner is not None:
+            within = models_in(of_network({}) if inner is BoshNetwork else inner)
+            found += [(name, inner), *((f"{path} of {name}", each) for path, each in within)]
+    return found
+
+
+def parts_of(annotation: object) -> Iterator[object]:
+    """A type, and what it is made of."""
+    yield annotation
     for each in get_args(annotation):
-        yield from _models(each)
+        yield from parts_of(each)

@@ -5,114 +5,90 @@ A number is as good as a string for BOSH (src/bosh-director/lib/bosh/director/va
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from functools import cache
 from typing import Final
 
 from pydantic import ValidationError
 
 from bosh_aws_cpi.log import nearest
-from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.network import NetworkCloudProperties
-from bosh_aws_cpi.properties.types import MISSING, UNKNOWN, Properties, Route, mistakes
-from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
-from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.checks.bosh.models import BoshHash, BoshNetwork, keys_in, of_network
+from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
+from bosh_aws_cpi.properties.types import MISSING, UNKNOWN, Properties, Route, Truth, mistakes
+from bosh_aws_cpi.properties.vm import MetadataOptions
+from bosh_aws_cpi.tools.checks.bosh.models import (
+    COSTS,
+    BoshHash,
+    BoshNetwork,
+    CreateEnv,
+    Manifest,
+    keys_in,
+    models_in,
+    of_network,
+)
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
 
-_FEW: Final = (1, 2)
+Hashes = tuple[tuple[Node, type[Properties]], ...]
+"""A hash and the model that reads it, behind those around it, from the outermost on."""
+_FEW: Final = 2
 """With more places for a key, none is proposed."""
-_OWNERS: Final = {
-    "VM types": VmProperties,
-    "networks or their subnets": NetworkCloudProperties,
-    "disk types": DiskProperties,
-}
+_OPEN: Final = (BoshNetwork, Manifest, CreateEnv)
+"""Hashes in which more keys may be right, if they are like none that is known."""
+_ONE_MEANING: Final = (
+    {"vm_types", "resource_pools"},
+    {"vm_type", "resource_pool", "instance_type", "flavor", "machine_type"},
+    {"disk_types", "disk_pools"},
+    {"persistent_disk_type", "persistent_disk_pool"},
+    {"vm_extensions", "cloud_properties"},
+    {"azs", "availability_zones"},
+    {"availability_zone", "zone"},
+    {"iam_instance_profile", "iam_role"},
+    {"elbs", "load_balancers"},
+)
+"""Names of one thing for the Director, bosh-cli, and the CPIs of other clouds."""
 DIRECTOR: Final = "Director"
 BOSH_CLI: Final = "bosh create-env"
 CPI: Final = "CPI"
 EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
 """Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
-_ALMOST: Final = 0.85
-"""How alike "network" and "networks" are at least."""
-_SIMILAR: Final = 0.79
+_ALIKE: Final = 0.6
+"""How alike an unknown key and the one that is meant are at least."""
+SIMILAR: Final = 0.79
 """How alike "az" and "azs" are at least; newer versions of BOSH may have keys that are less alike."""
+_BY_WORDS: Final = 0.75
+"""How alike "size" and "disk_size" are at least."""
+_BY_MORE_WORDS: Final = 0.7
+"""How alike "volume_type" and "type" are at least."""
+_ELSEWHERE: Final = 0.9
+"""How likely a key of the same name at another level is meant, in place of one here."""
+_FAR: Final = 0.89
+"""The same for one in another part of the file."""
 QUOTED: Final = "Remove the quotation marks"
 """The remedy for a quoted number or boolean."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
 """Python refuses to read thousands of digits."""
-_SIZE: Final = re.compile(rf"({_NUMBER.pattern}) *([MGT])i?B?", re.IGNORECASE)
-_MIB_OF: Final = {"M": 1, "G": 1024, "T": 1024 * 1024}
 DISK_SIZES: Final = ("size", "disk_size", "persistent_disk", "ephemeral_disk_size")
 """Keys of disks' sizes in MiB."""
-_IN_MIB: Final = (*DISK_SIZES, "ram")
 
 
-class Level(Record):
-    """A hash.
+def hashes_in(around: Hashes, others: Sequence[Node] = ()) -> Iterator[Hashes]:
+    """A hash, and the hashes in it.
 
-    Attributes:
-        node: Where it is.
-        model: The model that reads it.
-        above: The hash around it.
+    Args:
+        around: The hash, behind those around it.
+        others: The entries whose cloud properties are another CPI's, and so are left out.
     """
-
-    node: Node
-    model: type[Properties]
-    above: "Level | None" = None
-
-    def within(self, others: Sequence[Node] = ()) -> "Iterator[Level]":
-        """It, and the hashes in it.
-
-        Args:
-            others: The entries whose cloud properties are another CPI's, and so are left out.
-        """
-        yield self
-        for entry in self.node.entries():
-            key = str(entry.route[-1])
-            inner = keys_in(self.model).get(key)
-            if inner is None or (key == "cloud_properties" and any(map(self.node.is_within, others))):
-                continue
-            for each in entry.entries() if isinstance(entry.value, list) else [entry]:
-                if isinstance(each.value, dict):
-                    model = of_network(each.value) if inner is BoshNetwork else inner
-                    yield from Level(each, model, self).within(others)
-
-    def elsewhere(self, key: str) -> str:
-        """The remedy for a key that is ignored here, and known at another level; empty if it is not."""
-        for outer, beside in self._around():
-            if key in keys_in(outer.model) and outer.node.child(key) is None:
-                return f"Move it up, beside {beside}"
-        inner = _below(self.model, key)
-        if len(inner) in _FEW:
-            return f"Move it into {' or '.join(inner)}"
-        owners = [words for words, model in _OWNERS.items() if key in keys_in(model)]
-        if self.model in _OWNERS.values() and len(owners) == 1:
-            return f"Move it into the cloud_properties of {owners[0]}"
-        return ""
-
-    def misplaced(self, key: str) -> str:
-        """The remedy for an absent key that stands one level higher or lower; empty if it does not."""
-        for outer, beside in self._around():
-            if key not in keys_in(outer.model) and outer.node.child(key) is not None:
-                return f"Move it down: it stands beside {beside}"
-        for child in self.node.entries():
-            inner = keys_in(self.model).get(str(child.route[-1]))
-            if inner is not None and key not in keys_in(inner) and child.child(key) is not None:
-                return f"Move it up: it stands in {child.route[-1]}"
-        return ""
-
-    def _around(self) -> "Iterator[tuple[Level, str | int]]":
-        """The hashes around it, from the nearest on, and their keys that lead here."""
-        outer = self.above
-        while outer is not None:
-            yield outer, self.node.route[len(outer.node.route)]
-            outer = outer.above
-
-
-def _below(model: type[Properties], key: str) -> list[str]:
-    """The nearest hashes in a hash that have a key."""
-    inner = {name: each for name, each in keys_in(model).items() if each is not None}
-    found = [name for name, each in inner.items() if key in keys_in(each)]
-    return found or [f"{rest} of {name}" for name, each in inner.items() for rest in _below(each, key)]
+    yield around
+    node, model = around[-1]
+    for entry in node.entries():
+        key = str(entry.route[-1])
+        inner = keys_in(model).get(key)
+        if inner is None or (key == "cloud_properties" and any(map(node.is_within, others))):
+            continue
+        for each in entry.entries() if isinstance(entry.value, list) else [entry]:
+            if isinstance(each.value, dict):
+                found = of_network(each.value) if inner is BoshNetwork else inner
+                yield from hashes_in((*around, (each, found)), others)
 
 
 def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
@@ -120,33 +96,102 @@ def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> 
     return Finding(Severity.ERROR, what, remedy, node.place, source)
 
 
-def did_you_mean(name: str, known: Collection[str], cutoff: float = 0.6) -> str:
+def did_you_mean(name: str, known: Collection[str], cutoff: float = _ALIKE) -> str:
     """The remedy for an unknown name that is like one of the known ones; empty if it is not."""
-    longer = [each for each in known if each.endswith(f"_{name}")]
     near = nearest(name, known, cutoff)
-    if len(longer) == 1 and not near.startswith(name):
-        near = longer[0]
     return f"Did you mean {near}?" if near else ""
 
 
-def rewritten(node: Node, what: str) -> str:
-    """How to write a text that stands in place of another type; empty if that is not known.
+@cache
+def likeness(name: str, key: str) -> float:
+    """How likely a key is meant by an unknown one, from 0 to 1: it has its meaning, letters or words."""
+    if name == key or any({name, key} <= each for each in _ONE_MEANING):
+        return 1.0
+    letters = SequenceMatcher(None, name.lower(), key.lower()).ratio()
+    words, others = {*name.split("_")}, {*key.split("_")}
+    related = _BY_WORDS if words < others else _BY_MORE_WORDS if others < words else -1.0
+    return max(letters, related + letters / 30)
+
+
+def _alike(entry: Node, model: type[Properties], least: float) -> tuple[float, str]:
+    """How likely an unknown key means one that takes its value, and the most likely one."""
+    name = str(entry.route[-1])
+    found = ((likeness(name, key), key) for key in keys_in(model))
+    fit = (each for each in found if each[0] >= least and (each[0] == 1.0 or _takes(model, each[1], entry)))
+    return max(fit, default=(0.0, ""))
+
+
+def _takes(model: type[Properties], key: str, entry: Node) -> bool:
+    """Whether a key may have a value as a whole, alone or in a list; a variable may be any."""
+    is_truth = key in model.model_fields and model.model_fields[key].annotation in {bool, Truth | None}
+    if is_truth and not entry.is_unknown:  # which takes any value
+        return isinstance(entry.value, bool)
+    for value in (entry.value, [entry.value]):
+        try:
+            model.model_validate({key: value})
+        except ValidationError as error:
+            if any(route in {(key,), (key, 0)} and text != MISSING for route, text in mistakes(error)):
+                continue
+        return True
+    return entry.is_unknown
+
+
+def _proposals(around: Hashes, entry: Node) -> Iterator[tuple[float, str, str]]:
+    """What an unknown key may mean: how likely, the key, and where it belongs; empty for its own hash."""
+    *outward, (node, own) = around
+    yield *_alike(entry, own, _ALIKE), ""
+    for path, model in models_in(own):
+        likely, key = _alike(entry, model, _BY_MORE_WORDS)
+        yield likely * (_ELSEWHERE - path.count(" of ") / 1000), key, f"into {path}"
+    for outer, model in outward:
+        likely, key = _alike(entry, model, _BY_WORDS)
+        if outer.get(key) is None:
+            yield likely * _ELSEWHERE, key, f"beside {node.route[len(outer.route)]}"
+        for path, each in models_in(model):
+            is_alike = ("cloud_properties" in path) == ("cloud_properties" in node.route)
+            if is_alike and entry.route[-1] in keys_in(each):
+                yield _FAR, str(entry.route[-1]), f"into {path}"
+
+
+def _meant(around: Hashes, entry: Node) -> tuple[float, str, str]:
+    """How likely an unknown key means a known one, this key, and the remedy; the last two may be empty."""
+    found: dict[tuple[float, str], list[str]] = {}
+    for likely, key, place in _proposals(around, entry):
+        found.setdefault((likely, key), []).append(place)
+    few = {meant: places for meant, places in found.items() if len(places) <= _FEW}
+    (likely, key), places = max(few.items(), default=((0.0, ""), [""]))
+    named = f", as {key}" if key != entry.route[-1] else ""
+    where = f"It belongs {' or '.join(places)}{named}" if places[0] else f"Did you mean {key}?"
+    return likely, key, where if key else ""
+
+
+def rewritten(node: Node, what: str, inner: type[Properties] | None = None) -> str:
+    """How to write a value that stands in place of another type; empty if that is not known.
 
     Args:
         node: The value.
         what: What it must be: "must be a list".
+        inner: The model that reads a hash in its place.
     """
-    text = node.value
-    if not isinstance(text, str):
-        return ""
+    value, text = node.value, str(node.value)
+    if "a hash" in what and inner is not None:
+        return _as_hash(value, inner)
+    if isinstance(value, bool):
+        return "YAML reads yes, no, on and off as booleans: use quotation marks" if "a string" in what else ""
     if "a list" in what:
-        return "Write a list also for one entry: [NAME]"
+        return "Write a list also for one entry: [NAME]" if isinstance(value, str) else ""
     if "a whole number" in what and _NUMBER.fullmatch(text):
         return QUOTED if str(int(text)) == text else f"Write {int(text)}"
-    if "true or false" in what and text in {"true", "false"}:
-        return QUOTED
-    size = _SIZE.fullmatch(text) if node.route[-1:] and node.route[-1] in _IN_MIB else None
-    return f"Give the number of MiB: {int(size[1]) * _MIB_OF[size[2].upper()]}" if size is not None else ""
+    return QUOTED if "true or false" in what and text in {"true", "false"} else ""
+
+
+def _as_hash(value: object, inner: type[Properties]) -> str:
+    """The hash that a lone value was meant for; empty if that is not known."""
+    if not isinstance(value, str | int) or isinstance(value, bool):
+        return ""
+    is_id = re.fullmatch(r"[a-z]+-[0-9a-f]+", str(value))
+    key = "id" if is_id else "type" if value in VOLUME_TYPES else "size" if isinstance(value, int) else "name"
+    return f"Write {{{key}: {value}}}" if key in keys_in(inner) else ""
 
 
 def keys_of(
@@ -165,68 +210,50 @@ def keys_of(
         keys = ", ".join(list(keys_in(model))[:3])
         yield refused(node, f"{what}: it must be a hash with {keys} and others", "", source)
         return
-    levels = {level.node.route: level for level in Level(node, model).within(others)}
-    for level in levels.values():
-        if level.above is None or level.model is MetadataOptions:
-            yield from _wrong_values(level, levels, source, others)
-        if not level.node.is_unknown:
-            yield from _unknown(level, source if issubclass(level.model, BoshHash) else CPI)
+    found = {around[-1][0].route: around for around in hashes_in(((node, model),), others)}
+    for around in found.values():
+        inner, reader = around[-1]
+        if inner is node or reader is MetadataOptions:
+            yield from _wrong_values(inner, reader, found, source, others)
+        if not inner.is_unknown:
+            yield from unknown(around, source if issubclass(reader, BoshHash) else CPI)
 
 
 def _wrong_values(
-    level: Level, levels: Mapping[Route, Level], source: str, others: Sequence[Node]
+    node: Node, model: type[Properties], found: Mapping[Route, Hashes], source: str, others: Sequence[Node]
 ) -> Iterator[Finding]:
     """Values of wrong types, and absent ones; a variable may be anything."""
-    value = level.node.value
+    is_options = model is MetadataOptions
     try:
-        level.model.model_validate(MetadataOptions.renamed(value) if level.above else value)
+        model.model_validate(MetadataOptions.renamed(node.value) if is_options else node.value)
     except ValidationError as error:
         for route, text in mistakes(error):
-            place, around = level.node.at(*route), levels.get((*level.node.route, *route[:-1]))
-            own = CPI if level.above or "cloud_properties" in route[:-1] else source
+            place, around = node.at(*route), found.get((*node.route, *route[:-1]))
+            own = CPI if is_options or "cloud_properties" in route[:-1] else source
             if place.is_unknown or (own == CPI and any(map(place.is_within, others))):
                 continue
-            if text.startswith(UNKNOWN):  # see `_unknown`
+            if text.startswith(UNKNOWN):  # see `unknown`
                 continue
+            name, keys = str(route[-1]) if route else "", keys_in(around[-1][1]) if around is not None else {}
             if text != MISSING:
-                yield refused(place, text, rewritten(place, text), own)
+                yield refused(place, text, rewritten(place, text, keys.get(name)), own)
             elif around is not None:
-                name = str(route[-1])
-                remedy = renamed(place, name) or around.misplaced(name) or f"Add {name}"
-                yield refused(place, f"has no {name}", remedy, own)
+                yield refused(place, f"has no {name}", f"Add {name}", own)
 
 
-def _unknown(level: Level, source: str) -> Iterator[Finding]:
-    """Keys that are ignored, or refused.
-
-    A key of a hash that may have more is ignored if it is misspelt, or stands at another level.
-    """
-    known = list(keys_in(level.model))
-    may_have_more = issubclass(level.model, BoshHash) and level.model.others
-    for entry in level.node.entries():
+def unknown(around: Hashes, source: str) -> Iterator[Finding]:
+    """Keys that are refused or ignored; in a hash that may have more, only what is like a known one."""
+    node, model = around[-1]
+    for entry in node.entries():
         key = str(entry.route[-1])
-        if key in known or (level.above is None and key.startswith(EXTRA)):
+        if key in keys_in(model) or (len(around) == 1 and key.startswith(EXTRA)):
             continue
-        place = level.elsewhere(key)
-        if level.model.refuses(key):
-            remedy = place or did_you_mean(key, known) or "Remove it"
-            yield refused(entry, f"'{key}' {UNKNOWN}", remedy, source)
-        elif not may_have_more or place or did_you_mean(key, known, _SIMILAR):
-            own = did_you_mean(key, known, _ALMOST) if isinstance(entry.value, list | dict) else ""
-            yield ignored(entry, own or place or did_you_mean(key, known), source)
-
-
-def ignored(node: Node, remedy: str, source: str) -> Finding:
-    """A key that is ignored."""
-    what = f"'{node.route[-1]}' is unknown and ignored"
-    return Finding(Severity.WARNING, what, remedy or "Remove it", node.place, source)
-
-
-def renamed(node: Node, name: str, known: Collection[str] = ()) -> str:
-    """The remedy for an absent key that is there under a similar name."""
-    others = [str(each.route[-1]) for each in node.entries() if each.route[-1] not in known]
-    near = nearest(name, others)
-    return f"Rename {near} to {name}" if near else ""
+        likely, meant, remedy = _meant(around, entry)
+        if model.refuses(key):
+            yield refused(entry, f"'{key}' {UNKNOWN}", remedy or "Remove it", source)
+        elif likely >= SIMILAR or model not in _OPEN:
+            what = f"'{key}' is unknown and ignored" + (f": {COSTS[meant]}" if meant in COSTS else "")
+            yield Finding(Severity.WARNING, what, remedy or "Remove it", entry.place, source)
 
 
 def text_of(node: Node | None) -> str:

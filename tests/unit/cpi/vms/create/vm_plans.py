@@ -25,7 +25,7 @@ def plan(*nic_plans: NicPlan, options: tuple[LaunchOption, ...] = ()) -> VmPlan:
     """Plan a VM with these interfaces, which may be launched in these ways."""
     given = {"instance_type": "m5.large", "availability_zone": "z", "spot_bid_price": 0.1}
     return VmPlan(
-        spec=InstanceSpec("ami-1", VmProperties.parse(given), None, None, {}, {}, "z"),
+        spec=InstanceSpec("ami-1", VmProperties.model_validate(given), None, None, {}, {}, "z"),
         settings_input=AgentSettingsInput(AGENT, {"a": {}, "b": {}}, None, {}, None, "/dev/xvda"),
         options=options,
         nic_plans=nic_plans,

@@ -1,0 +1,143 @@
+"""create_vm's second stage: looks up what the VM needs in AWS. It only reads."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bosh_aws_cpi.aws import firewalls, images, volumes
+from bosh_aws_cpi.aws import subnets as aws_subnets
+from bosh_aws_cpi.cpi.cloud import Cloud
+from bosh_aws_cpi.cpi.lookup import Ask, ask_now
+from bosh_aws_cpi.cpi.type_facts import type_facts
+from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.log import logger
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, Subnet, TemplateVersion, Volume
+from bosh_aws_cpi.plan import nics
+from bosh_aws_cpi.plan.spread import SpreadGroup
+from bosh_aws_cpi.properties.vm import LaunchTemplate
+from bosh_aws_cpi.records import Record
+
+if TYPE_CHECKING:
+    from bosh_aws_cpi.cpi.vms.create.traffic import Traffic
+
+
+class VmFacts(Record):
+    """What AWS says. `cpi check` may lack some of it."""
+
+    image: Image
+    types: Mapping[str, InstanceTypeFacts]
+    """The instance types, by name."""
+    subnets: Mapping[str, Subnet] | None
+    """The subnets that exist, by id; None if that is not known."""
+    disks: Sequence[Volume]
+    spread: SpreadGroup | None
+    """The placement group of the VM's instance group, if it is launched into it."""
+    template: TemplateVersion | None
+    group_ids: Sequence[str]
+    """The ids of the security groups."""
+    traffic: "Traffic | None"
+    """Routes, load balancers and an elastic IP, if the VM gets traffic from any."""
+
+
+UNKNOWN_IMAGE = Image("ami-0", "/dev/xvda", "hvm", "", ["/dev/xvda"], [], is_encrypted=True)
+"""Stands for an AMI that `cpi check` does not know."""
+
+
+def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
+    """Look up what the VM needs.
+
+    Args:
+        cloud: The cloud.
+        wanted: What create_vm's arguments ask for.
+        ask: Makes each lookup.
+
+    Raises:
+        CloudError: Something does not exist, or can't be used.
+    """
+    properties = wanted.properties
+    image = ask("stemcell", lambda: find_image(cloud, wanted.arguments.stemcell_cid))
+    types = ask("instance_type", lambda: type_facts(cloud, properties.instance_types)) or {}
+    subnets = ask("subnets", lambda: aws_subnets.by_id(cloud.ec2, wanted.subnet_ids))
+    disk_cids, template, group = wanted.arguments.disk_cids, properties.launch_template, wanted.spread
+    disks = ask("", lambda: volumes.find_all(cloud.ec2, disk_cids)) if disk_cids else None
+    vpc_id = next((subnet.vpc_id for subnet in (subnets or {}).values()), "")
+    return VmFacts(
+        image=image or UNKNOWN_IMAGE,
+        types=types,
+        subnets=subnets,
+        disks=disks or (),
+        spread=ask("spread", lambda: _spread_group(cloud, wanted, types, group)) if group else None,
+        template=ask("launch_template", lambda: _template(cloud, template)) if template else None,
+        group_ids=_group_ids(cloud, wanted.groups, vpc_id, ask) if vpc_id else (),
+        traffic=_traffic(cloud, wanted, vpc_id, ask) if vpc_id else None,
+    )
+
+
+def find_image(cloud: Cloud, stemcell_cid: str) -> Image:
+    """The AMI of a stemcell.
+
+    Raises:
+        CloudError: It does not exist, or is disabled.
+    """
+    found = images.find(cloud.ec2, images.of_stemcell(stemcell_cid))
+    if found is None:
+        aws = cloud.config.aws
+        role = f" with aws.role_arn '{aws.role_arn}'" if aws.role_arn else ""
+        message = (
+            f"could not find AMI '{images.of_stemcell(stemcell_cid)}'. It does not exist in region "
+            f"{aws.region}{role}, or its owner does not share it with this account: upload the stemcell "
+            "again (bosh upload-stemcell --fix), or correct aws.region"
+        )
+        if stemcell_cid.endswith(images.LIGHT_SUFFIX):  # an AMI of the account itself is never hidden
+            message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
+        raise CloudError(message)
+    if found.state == "disabled":
+        raise CloudError(
+            f"AMI '{found.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
+            "enable-image), or upload the stemcell again: bosh upload-stemcell --fix"
+        )
+    return found
+
+
+def _spread_group(
+    cloud: Cloud, wanted: WantedVm, types: Mapping[str, InstanceTypeFacts], group: SpreadGroup
+) -> SpreadGroup | None:
+    """The placement group as EC2 knows it; None if EC2 launches none of the VM's types into such groups."""
+    is_preferred = wanted.properties.spread is not True
+    if is_preferred and types and all("spread" in facts.lacks for facts in types.values()):
+        logger.info("Not spread: EC2 launches none of the VM's types into a spread placement group")
+        return None
+    from bosh_aws_cpi.cpi.vms.create.spread import known_group  # noqa: PLC0415 - few VMs have a group
+
+    return known_group(cloud, group)
+
+
+def _template(cloud: Cloud, given: LaunchTemplate) -> TemplateVersion:
+    from bosh_aws_cpi.aws import launch_templates  # noqa: PLC0415 - few VMs have one
+
+    return launch_templates.version(cloud.ec2, given)
+
+
+def _group_ids(cloud: Cloud, groups: Mapping[str, str], vpc_id: str, ask: Ask) -> list[str]:
+    """The ids of security groups; EC2 is called only if some are given by name."""
+    names = [entry for entry in groups if not nics.is_group_id(entry)]
+    if not names:
+        return [*groups]
+    by_name = ask(groups[names[0]], lambda: firewalls.security_group_ids(cloud.ec2, vpc_id, names))
+    if by_name is None:
+        return []
+    found = [
+        ask(key, partial(firewalls.only, entry, by_name[entry], vpc_id)) if entry in by_name else entry
+        for entry, key in groups.items()
+    ]
+    return [each for each in dict.fromkeys(found) if each is not None]
+
+
+def _traffic(cloud: Cloud, wanted: WantedVm, vpc_id: str, ask: Ask) -> "Traffic | None":
+    properties = wanted.properties
+    if not (properties.lb_target_groups or properties.elbs or properties.advertised_routes or wanted.vip):
+        return None
+    from bosh_aws_cpi.cpi.vms.create.traffic import look_up  # noqa: PLC0415 - few VMs get any
+
+    return look_up(cloud, properties, wanted.vip, vpc_id, ask)

@@ -1,0 +1,107 @@
+"""The account that `cpi check` looks at: it is asked once for each thing, and nothing is created in it."""
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Final, TypeVar
+
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explained, is_error_of_aws
+from bosh_aws_cpi.call_statistics import CallStatistics
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.properties.types import Problem, problem_of
+from bosh_aws_cpi.tools.asking import RETRIES, Asker, ReadingClients, speaks_of_keys
+from bosh_aws_cpi.tools.checks.documents import variables_in
+from bosh_aws_cpi.tools.findings import Finding
+
+Answer = TypeVar("Answer")
+_SERVICES: Final = {
+    "elbs": "elb",
+    "iam_instance_profile": "iam",
+    "kms_key_arn": "kms",
+    "lb_target_groups": "elbv2",
+    "quotas": "service-quotas",
+}
+"""The SDK's names of the services that know what these properties name; EC2 knows all others."""
+
+
+class _UnknownError(Exception):
+    """A call names something that is a variable."""
+
+
+def _refuse_variables(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
+    if variables_in(repr(event["params"])):
+        raise _UnknownError
+
+
+class Account:
+    """The account.
+
+    Args:
+        aws: The configuration.
+        is_offline: Whether AWS is not asked at all.
+    """
+
+    def __init__(self, aws: AwsConfig, *, is_offline: bool) -> None:
+        self.is_offline = is_offline
+        self._aws = aws
+        self._asker = Asker(aws)
+        self._listings: dict[str, Any] = {}
+
+    @cached_property
+    def clients(self) -> ReadingClients:
+        """AWS's clients."""
+        return ReadingClients(self._aws.replaced(max_retries=RETRIES), CallStatistics(), _refuse_variables)
+
+    def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
+        """Make a lookup; without an answer if AWS does not allow it, or does not answer.
+
+        Args:
+            key: The property that names what is looked up.
+            look_up: Calls AWS. Its CloudError says that something is missing, or can't be used; so does
+                another error of AWS.
+
+        Returns:
+            The answer, and that error as a problem.
+
+        Raises:
+            CloudError: AWS does not accept the keys, or the role, or could not be asked at all.
+        """
+
+        def attempt() -> tuple[Answer | None, list[Problem]]:
+            try:
+                return look_up(), []
+            except CloudError as error:
+                return None, [problem_of(error, key)]
+            except ClientError as error:
+                is_unable = has_code(error, UNAUTHORIZED) or is_transient(error) or speaks_of_keys(error)
+                if is_unable or not is_error_of_aws(error):
+                    raise
+                return None, [Problem(key, explained(error))]
+
+        named = (service for name, service in _SERVICES.items() if name in key.split("."))
+        try:
+            found = None if self.is_offline else self._asker.ask(key, attempt, next(named, "ec2"))
+        except _UnknownError:
+            found = None
+        return found or (None, [])
+
+    def listing(self, what: str, look_up: Callable[[], Answer]) -> Answer | None:
+        """What AWS says of all things of a kind; None without an answer."""
+        if what not in self._listings:
+            self._listings[what] = self.ask(what, look_up)[0]
+        found: Answer | None = self._listings[what]
+        return found
+
+    def not_checked(self) -> list[Finding]:
+        """What AWS did not answer.
+
+        Raises:
+            CloudError: It has answered nothing.
+        """
+        found = self._asker.not_checked
+        if found and not self._asker.has_answered:
+            raise CloudError(f"AWS could not be asked. {found[0].what}")
+        return found

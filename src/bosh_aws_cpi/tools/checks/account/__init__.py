@@ -1,1 +1,0 @@
-"""Checks what a cloud config names in AWS: that it exists, and fits. One listing for each kind of thing."""

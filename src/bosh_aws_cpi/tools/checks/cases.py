@@ -1,0 +1,405 @@
+"""The requests that the Director would make of the files, with the place that each value comes from.
+
+The Director merges cloud properties key by key: an az's, a VM type's, then its extensions' (BOSH:
+deployment_plan/merged_cloud_properties.rb). Of a manifest for `bosh create-env`, bosh-cli
+(deployment/manifest/parser.go) passes those of the resource pool, of the disk pool, and of each network or
+its only subnet.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, zip_longest
+from typing import Final
+
+from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.model import InstanceTypeFacts
+from bosh_aws_cpi.plan import vm_sizes
+from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED
+from bosh_aws_cpi.records import EMPTY, Entity
+from bosh_aws_cpi.tools.checks.addresses import range_of, ranges_of
+from bosh_aws_cpi.tools.checks.bosh.models import VmResources
+from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
+from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity
+
+Networks = Mapping[str, tuple[Json, Node]]
+"""By name: what create_vm gets, and what has the cloud properties."""
+ZONE: Final = "availability_zone"
+_OF_NETWORKS: Final = frozenset(
+    {"networks", "primary_ipv6", "security_groups", "zone_fallback", "aws.default_security_groups"}
+    | {"advertised_routes", "elbs", "lb_target_groups"}
+)
+"""What can be wrong only with networks that are known: these must be in their VPC."""
+
+
+class Case(Entity):
+    """A request to the CPI.
+
+    Attributes:
+        entries: What has its cloud properties, in the order in which they are merged.
+        user: Who asks for it: an instance group, the compilation, or one of the entries.
+        shown: Who asks for it, for messages; empty if nobody is known to do so.
+        networks: Its networks; none for a disk, or if they are not known.
+        tags: The tags of the manifest, if there are any.
+        sized: The cloud properties that the CPI chooses for ``vm_resources``.
+        unknown: The properties that something else may set.
+        method: The CPI's method.
+    """
+
+    entries: Sequence[Node]
+    user: Node
+    shown: str = ""
+    networks: Networks = EMPTY
+    tags: Node | None = None
+    sized: Mapping[str, object] = EMPTY
+    unknown: Collection[str] = ()
+    method: str = "create_vm"
+
+    @cached_property
+    def properties(self) -> dict[str, Node]:
+        """Where each of its cloud properties stands."""
+        return {key: node for entry in self.entries for key, node in entry.properties.items()}
+
+    @cached_property
+    def cloud_properties(self) -> Json:
+        """Its cloud properties without those that have a variable in them."""
+        known = {key: each.value for key, each in self.properties.items() if not each.has_variables}
+        return {**self.sized, **known}
+
+    @property
+    def documents(self) -> Json:
+        """Its networks as the method gets them, by name."""
+        return {name: document for name, (document, _) in self.networks.items()}
+
+    def is_known(self, problem: Problem) -> bool:
+        """Whether all that has a part in a problem is known: no variable, and nothing else may set it."""
+        networks = [entry for _, entry in self.networks.values()]
+        is_open = not networks or any(entry.has_variables or entry.is_open for entry in networks)
+        for key in _parts(problem):
+            whole, _ = self._network(key) or (self.properties.get(_top(key)), "")
+            if _top(key) in self.unknown or (is_open and _top(key) in _OF_NETWORKS):
+                return False
+            if whole is not None and whole.has_variables:
+                return False
+        return True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether any of the merged hashes may hold any property."""
+        return any(entry.is_open for entry in self.entries)
+
+    def is_local(self, problem: Problem, entry: Node) -> bool:
+        """Whether an entry's problem may be absent in another subnet or az."""
+        of_az = {key for key, node in self.properties.items() if node.route[0] == "azs"}
+        networks = [network for key in _parts(problem) for network, _ in filter(None, [self._network(key)])]
+        tops = {*map(_top, _parts(problem))}
+        return not tops.isdisjoint(_OF_NETWORKS | of_az | {ZONE}) or any(each != entry for each in networks)
+
+    def is_within(self, problem: Problem, entry: Node) -> bool:
+        """Whether all that has a part in a problem stands in an entry."""
+        nodes = [self.node_of(key) for key in _parts(problem)]
+        is_all = all(node is not None and node.is_within(entry) for node in nodes)
+        return is_all and not self.is_local(problem, entry)
+
+    def node_of(self, key: str) -> Node | None:
+        """Where a property stands, or the nearest value around it; None if nothing has it."""
+        if (found := self._network(key)) is not None:
+            entry, inner = found
+            return entry.at(*_route(inner))
+        top, *rest = _route(key)
+        return self.properties[str(top)].at(*rest) if top in self.properties else None
+
+    def _network(self, key: str) -> tuple[Node, str] | None:
+        """The entry with a network's property, and its key there; None for another property."""
+        names = [name for name in self.networks if key.startswith(f"networks.{name}.")]
+        name = max(names, key=len, default="")
+        return (self.networks[name][1], key.removeprefix(f"networks.{name}.")) if names else None
+
+    def places(self, problem: Problem) -> Iterator[Place]:
+        """The places of the properties that have a part in a problem, beginning with the one to blame.
+
+        An entry's own zone is to blame before the subnets of its az.
+        """
+        zone, parts = self.properties.get(ZONE), _parts(problem)
+        if ZONE in parts and zone is not None and zone.route[0] != "azs":
+            parts = (ZONE, *parts)
+        return (self._place(key, problem.text) for key in parts)
+
+    def _place(self, key: str, text: str) -> Place:
+        """The place of a property; of a list or hash the entry that the text names, if it names one."""
+        if key.startswith("aws."):
+            return Place(key)
+        node = self.node_of(key)
+        if key == "tags" and (node is None or len(_quoted(self.tags, text)) > len(_quoted(node, text))):
+            node = self.tags
+        if key == "tags" and node is None:
+            return Place("aws.tags")
+        named = _quoted(node, text)
+        return (named[0] if len(named) == 1 else node if node is not None else self._absent(key)).place
+
+    def _absent(self, key: str) -> Node:
+        """What lacks a property that nothing has."""
+        networks = self.user.get("networks") or self.user.get("network")
+        if key in _OF_NETWORKS and (networks is not None or key == "networks"):
+            return networks or self.user
+        if key in {*REQUIRED, *_OF_NETWORKS}:
+            return self._owner(key).at("cloud_properties")
+        return self.properties.get("instance_type", networks or self.user.at("cloud_properties"))
+
+    def _owner(self, key: str) -> Node:
+        """The entry that lacks a property: the az its zone, the VM type all others."""
+        entries = [each for each in self.entries if key == ZONE or each.route[0] != "azs"]
+        return [*entries, self.user][0]
+
+    def remedy(self, key: str) -> str:
+        """What to do if no az gives the zone; empty for another key."""
+        is_absent = key == ZONE and ZONE not in self.properties
+        is_without_az = is_absent and self._owner(key).route[0] in {"vm_types", "vm_extensions"}
+        return "Name the cloud config with the azs, too, or give the VMs an az" if is_without_az else ""
+
+
+def _parts(problem: Problem) -> tuple[str, ...]:
+    return (problem.key, *problem.beside)
+
+
+def _top(key: str) -> str:
+    return key if key.startswith(("aws.", "networks.")) else key.partition(".")[0]
+
+
+def _route(key: str) -> list[str | int]:
+    return [int(each) if each.isdecimal() else each for each in key.split(".")]
+
+
+def _quoted(node: Node | None, text: str) -> list[Node]:
+    """The values in a list or hash that a text quotes, or whose keys it quotes."""
+    entries = node.entries() if node is not None and isinstance(node.value, list | dict) else []
+    inner = [value for each in entries for value in (each.entries() or [each])]
+    return [
+        each
+        for each in inner
+        if any(f"{mark}{word}'" in text for mark in "'`" for word in (each.value, each.route[-1]))
+    ]
+
+
+Question = tuple[Node | None, Iterable[tuple[Node | None, Iterator[Iterable[Case]]]]]
+"""An entry, and for each of its azs the VMs that may have it, each with a request for every subnet.
+
+In each az one of the requests must succeed: a cloud config does not say what is used together. All of it must
+be read in this order. Without an entry, the only request will be made.
+"""
+
+
+def of_files(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Question]:
+    """All requests.
+
+    Args:
+        files: The files.
+        facts: What is known of their instance types, by name.
+    """
+    for case in (*of_deployment(files), *_of_disks(files), *_of_managed(files)):
+        yield None, [(None, iter([[case]]))]
+    yield from () if files.is_for_create_env else _of_entries(files, facts)
+
+
+def of_deployment(files: Files) -> Iterator[Case]:
+    """The requests for VMs that are certain: of instance groups, of the compilation, of create-env's VM."""
+    for group in files.groups:
+        shown = f"instance group '{name_of(group)}'" if files.manifest is not None else ""
+        yield from _of_user(files, group, shown, _networks_of(files, group))
+    if (node := files.compilation) is not None:
+        network = files.named("networks", node.get("network"))
+        networks = [(node.at("network"), network)] if network is not None else []
+        yield from _of_user(files, node, "compilation", networks)
+
+
+def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
+    """A group's entries for networks, with the networks that they name; none if one is not known."""
+    entries = group.at("networks").entries() if group.get("networks") is not None else []
+    found = [(each, files.named("networks", each.get("name"))) for each in entries]
+    known = [(each, network) for each, network in found if network is not None]
+    return known if len(known) == len(entries) else []
+
+
+def _of_user(files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]]) -> Iterator[Case]:
+    own = files.named("vm_types", node.get("resource_pool") or node.get("vm_type"))
+    sized = sized_properties(files, node)[0] if node.get("vm_resources") is not None else {}
+    if own is None and not sized:
+        own = node if node.get("cloud_properties") is not None else None
+    if own is None and not sized:
+        return
+    names = node.get("vm_extensions")
+    found = [files.named("vm_extensions", each) for each in names.entries()] if names is not None else []
+    extensions = [each for each in found if each is not None]
+    if shown and extensions:
+        shown += " with vm_extensions " + ", ".join(f"'{name_of(each)}'" for each in extensions)
+    for az in _azs(files, node):
+        entries = [each for each in (az, own, *extensions) if each is not None] or [node]
+        for documents in _together(files, networks, az):
+            yield Case(entries, node, shown, documents, files.tags, sized)
+
+
+def _azs(files: Files, node: Node) -> Sequence[Node | None]:
+    """The azs of this CPI that a group or the compilation names; None for one that names none."""
+    azs = node.get("az" if node is files.compilation else "azs")
+    if azs is None:
+        return [None]
+    named = [files.named("azs", each) for each in (azs.entries() if isinstance(azs.value, list) else [azs])]
+    return [each for each in named if each is not None and each not in files.azs_of_others]
+
+
+def _together(files: Files, networks: Sequence[tuple[Node, Node]], az: Node | None) -> Iterator[Networks]:
+    """The networks of a VM, with each subnet that one of them has in an az."""
+    choices = []
+    for index, (entry, network) in enumerate(networks):
+        subnets = (
+            [network]
+            if type_of(network) == "vip"
+            else [subnet for each, subnet in files.subnets if each is network and _serves(subnet, az)]
+        )
+        choices.append([_network(files, entry, network, subnet, index) for subnet in subnets])
+    if not choices or not all(choices):
+        yield {}
+        return
+    for number in range(max(map(len, choices))):
+        chosen = (each[number % len(each)] for each in choices)
+        yield {name: document for each in chosen if each is not None for name, document in [each]}
+
+
+def _serves(subnet: Node, az: Node | None) -> bool:
+    """Whether VMs of an az may be in a subnet."""
+    names = zones_of(subnet)
+    return not names or az is None or name_of(az) in names
+
+
+def _network(
+    files: Files, entry: Node, network: Node, subnet: Node, index: int = 0
+) -> tuple[str, tuple[Json, Node]] | None:
+    """A network as create_vm gets it; None for an elastic IP that is not known."""
+    kind, given = type_of(network), subnet.value.get("cloud_properties")
+    static = [block for _, blocks in ranges_of(entry.get("static_ips")) for block in blocks]
+    address = str(static[0][0]) if static else ""
+    if kind == "vip" and not address:
+        return None
+    if kind == "manual" and not files.is_for_create_env:
+        address = address or _any_address(subnet, index)
+    if network.get("managed") is not None and kind == "manual":  # create_network returns these
+        groups = subnet.get("cloud_properties", "security_groups")
+        given = {"subnet": VARIABLE, **({"security_groups": groups.value} if groups is not None else {})}
+    values = {
+        "type": kind,
+        "ip": address,
+        "nic_group": text_of(entry.get("nic_group")),
+        "prefix": text_of(subnet.get("prefix")),
+        "cloud_properties": given,
+    }
+    document = {key: value for key, value in values.items() if value}
+    return name_of(network), (document, subnet)
+
+
+def _any_address(subnet: Node, index: int) -> str:
+    """Some address for a manual network, other than those of the VM's other networks."""
+    whole = range_of(subnet.value.get("range"))
+    return f"10.255.{index}.0" if whole is None or whole.version == 4 else f"fd00:0:0:0:{index}::"  # noqa: PLR2004 - IPv4
+
+
+def _of_entries(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Question]:
+    """The VM types, extensions and subnets that nothing is known to use."""
+    azs: Sequence[Node | None] = files.own_azs if files.lists["azs"] else [None]
+    types, extensions = files.lists["vm_types"], files.lists["vm_extensions"]
+    known = [*of_deployment(files)] if files.manifest is not None else []
+    used = {node for case in known for node in (*case.entries, *(each for _, each in case.networks.values()))}
+    kinds = [[each] for each in _kinds(types, facts)] or [[]]
+    unknown = {key for each in extensions for key in each.properties}  # which may be beside the entry
+    if "vm_types" in files.open_lists or not types:
+        unknown.add("instance_type")
+    if "azs" in files.open_lists:
+        unknown.add(ZONE)
+    alone = [
+        (subnet, dict([named]))
+        for network, subnet in files.subnets
+        if _is_alone(subnet) and (named := _network(files, network, network, subnet)) is not None
+    ]
+    places: dict[Node | None, list[Networks]] = {
+        az: [each for subnet, each in alone if _serves(subnet, az)] or [EMPTY] for az in azs
+    }
+    for entry in (each for each in types if each not in used):
+        yield entry, _asked(files, entry, [[entry]], unknown, places)
+    needed = {partner for _, partner in NEEDS}
+    for entry in (each for each in extensions if each not in used):
+        yield entry, _asked(files, entry, [[*kind, entry] for kind in kinds], unknown | needed, places)
+    for entry, networks in alone if types else ():
+        serving = {az: [networks] for az in azs if _serves(entry, az)}
+        if entry not in used:
+            yield entry, _asked(files, entry, kinds, unknown, serving)
+
+
+def _kinds(types: Iterable[Node], facts: Mapping[str, InstanceTypeFacts]) -> list[Node]:
+    """VM types, one of those with the same keys, and one of those whose instance types can do the same."""
+    by_facts: dict[object, Node] = {}
+    by_keys: dict[object, Node] = {}
+    for each in types:
+        of_type = facts.get(text_of(each.properties.get("instance_type")))
+        able = of_type and (of_type.architectures, of_type.is_burstable, of_type.store_is_nvme, of_type.lacks)
+        by_facts.setdefault((able, of_type and min(of_type.store_disks, 1)), each)
+        by_keys.setdefault(frozenset(each.properties), each)
+    both = chain.from_iterable(zip_longest(by_facts.values(), by_keys.values()))
+    return [each for each in dict.fromkeys(both) if each is not None]
+
+
+def _is_alone(subnet: Node) -> bool:
+    """Whether VMs in a subnet may have no other network: no prefixes, no later network card."""
+    is_first = not text_of(subnet.get("cloud_properties", "network_card_index"))
+    return text_of(subnet.get("prefix")) in {"", "32", "128"} and is_first
+
+
+def _asked(
+    files: Files,
+    entry: Node,
+    vms: Sequence[Sequence[Node]],
+    unknown: Collection[str],
+    places: Mapping[Node | None, Sequence[Networks]],
+) -> Iterator[tuple[Node | None, Iterator[Iterator[Case]]]]:
+    """For each az, and for each of the VMs with an entry, the requests in the az's networks."""
+    whole = Case([], entry, tags=files.tags, unknown=frozenset(unknown) - entry.properties.keys())
+    for az, networks in places.items():
+        merged = ([each for each in (az, *own) if each is not None] for own in vms)
+        yield az, ((whole.replaced(entries=own, networks=each) for each in networks) for own in merged)
+
+
+def _of_disks(files: Files) -> Iterator[Case]:
+    yield from (Case([each], each, method="create_disk") for each in files.lists["disk_types"])
+
+
+def _of_managed(files: Files) -> Iterator[Case]:
+    for network, subnet in files.subnets:
+        if network.get("managed") is not None and type_of(network) == "manual":
+            keys = ("range", "gateway", "netmask_bits")
+            document = {key: node.value for key in keys if (node := subnet.get(key)) is not None}
+            yield Case(
+                [subnet], subnet, networks={name_of(network): (document, subnet)}, method="create_network"
+            )
+
+
+def sized_properties(files: Files, node: Node) -> tuple[Json, list[Finding]]:
+    """The cloud properties that the CPI chooses for ``vm_resources``, or why it can't; else neither."""
+    resources = node.get("vm_resources")
+    if resources is None or not files.sizes or not isinstance(resources.value, dict):
+        return {}, []
+    if resources.has_variables or [*keys_of(resources, VmResources)]:
+        return {}, []
+    try:
+        return vm_sizes.cloud_properties(resources.value, files.sizes), []
+    except CloudError as error:
+        return {}, [Finding(Severity.ERROR, error.message, "", resources.place)]
+
+
+def instance_types(files: Files) -> set[str]:
+    """All instance types that the files name, and that are no variables."""
+    keys = ("instance_type", "instance_type_fallbacks")
+    entries = [each for key in ("azs", "vm_types", "vm_extensions") for each in files.lists[key]]
+    nodes = [node for each in (*entries, *files.users) for key in keys if (node := each.properties.get(key))]
+    sized = (sized_properties(files, each)[0].get("instance_type") for each in files.users)
+    return {str(each.value) for node in nodes for each in node.texts()} | {each for each in sized if each}

@@ -1,0 +1,151 @@
+"""What is wrong with the files themselves: their form, single values, addresses, the configuration. Pure."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Final
+
+from bosh_aws_cpi.jsontext import Json
+from bosh_aws_cpi.properties.disk import DiskProperties
+from bosh_aws_cpi.properties.types import Properties
+from bosh_aws_cpi.properties.vm import MetadataOptions
+from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
+from bosh_aws_cpi.tools.checks import addresses, cases, configuration, property_values
+from bosh_aws_cpi.tools.checks.bosh import models
+from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes_in, keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.cloud_config import Files
+from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
+from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
+
+_IS_MANIFEST: Final = ("instance_groups", "jobs", "resource_pools", "cloud_provider")
+_UNREAD: Final = frozenset(
+    {"properties", "jobs", "templates", "env", "stemcell", "stemcells", "releases", "update", "addons"}
+    | {"cloud_provider", "variables", "tags", "name", "features", "director_uuid"}
+)
+"""Keys of manifests whose values are not checked."""
+_DEPTH: Final = 3
+"""They stand at the top, or in an instance group or a resource pool."""
+_DEFAULTS: Final[dict[type[Properties], str]] = {
+    RootDisk: "default_root_disk",
+    EphemeralDisk: "default_ephemeral_disk",
+    DiskProperties: "default_persistent_disk",
+}
+_OF_ANY: Final = ("vm_types", "vm_extensions", "disk_types")
+"""Sections whose entries don't say which CPI they are for."""
+_USED: Final = {
+    "vm_types": ("vm_type",),
+    "vm_extensions": ("vm_extensions",),
+    "disk_types": ("persistent_disk_type", "persistent_disks"),
+    "networks": ("networks", "network"),
+    "azs": ("azs", "az"),
+}
+"""The keys of an instance group, or of the compilation, that name entries of the sections."""
+
+
+def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
+    """All that is wrong with the files' contents.
+
+    Args:
+        files: The files.
+        is_offline: Whether AWS is not asked which instance types there are.
+    """
+    for document in files.all:
+        yield from _repeated(document)
+        yield from _of_document(files, document, is_offline=is_offline)
+    yield from _of_configuration(files)
+    yield from _of_others(files)
+    yield from addresses.findings(files)
+    for node in files.users:
+        yield from cases.sized_properties(files, node)[1]
+    yield from _variables(files.all)
+
+
+def _of_document(files: Files, document: Document, *, is_offline: bool) -> Iterator[Finding]:
+    """What is wrong with its form, and with values."""
+    source = BOSH_CLI if files.is_for_create_env else DIRECTOR
+    model: type[models.BoshHash] = models.CreateEnv if files.is_for_create_env else models.BoshCloudConfig
+    model = models.Manifest if document is files.manifest else model
+    yield from keys_of(document.root, model, source, files.others)
+    around = hashes_in(((document.root, model),), files.others)
+    yield from property_values.findings(around, files.aws.region, is_offline=is_offline)
+
+
+def _repeated(document: Document) -> Iterator[Finding]:
+    """The bosh CLI, as most programs, keeps only the last of several equal keys."""
+    for route in document.repeated:
+        what = f"key '{route[-1]}' occurs twice in this hash, and only the last one counts"
+        place = document.root.at(*route).place
+        yield Finding(Severity.WARNING, what, "Remove one", place, "bosh")
+
+
+def _of_configuration(files: Files) -> Iterator[Finding]:
+    """The configuration's metadata options and default disks; methods refuse other keys of these."""
+    aws = files.aws
+    hashes: list[tuple[type[Properties], Json, str]] = [
+        (MetadataOptions, MetadataOptions.renamed(aws.metadata_options), "aws.metadata_options")
+    ]
+    for model, key in _DEFAULTS.items():
+        known = {name: each for name, each in getattr(aws, key).items() if name in model.model_fields}
+        hashes.append((model, known, f"aws.{key}"))
+    for each in hashes:
+        yield from property_values.of_configuration(*each, aws.region)
+
+
+def _of_others(files: Files) -> Iterator[Finding]:
+    if others := files.azs_of_others:
+        names = ", ".join(f"'{name_of(each)}'" for each in others)
+        what = f"another CPI has the azs {names}: they and the subnets only in them are not checked"
+        remedy = "Check them with --cpi NAME and that CPI's configuration"
+        severity = Severity.NOTE if files.cpi else Severity.NOT_CHECKED
+        yield Finding(severity, what, remedy, others[0].at("cpi").place)
+
+
+def _variables(documents: list[Document]) -> Iterator[Finding]:
+    """One finding for each variable, whose value only the Director or the bosh CLI knows."""
+    places: dict[str, list[Place]] = {}
+    for document in documents:
+        unread = _UNREAD if any(map(document.root.get, _IS_MANIFEST)) else frozenset()
+        for node in document.root.variables():
+            for name in variables_in(node.value) if not unread & set(node.route[:_DEPTH]) else ():
+                places.setdefault(name, []).append(node.place)
+    for name, found in places.items():
+        more = f", here and in {len(found) - 1} more" if len(found) > 1 else ""
+        what = f"{name} is a variable: values with it are not checked{more}"
+        yield Finding(Severity.NOT_CHECKED, what, configuration.INTERPOLATE, found[0])
+
+
+def placed(files: Files, finding: Finding) -> Finding:
+    """A finding about the configuration, at its place in a manifest for create-env.
+
+    What the CPI or AWS refuses of entries that the manifest does not use is a warning at most. So it is of
+    types if some azs have another CPI, which they may be for.
+    """
+    if files.is_for_create_env:
+        return configuration.placed(finding, files.documents[0])
+    place = finding.place
+    is_unused = place is not None and (place.file, *place.route[:_OF_ENTRY]) in _unused(files)
+    return as_warning(finding) if is_unused and finding.source != DIRECTOR else finding
+
+
+_OF_ENTRY: Final = 2
+"""How many keys lead to an entry of a section."""
+
+
+@cache
+def _unused(files: Files) -> frozenset[tuple[object, ...]]:
+    """The file and the route of each entry that nothing is known to use; none if a user may name any."""
+    others = {name_of(az) for az in files.azs_of_others}
+    own = [user for user in files.users if not (azs := _texts(user.get("azs"))) or not azs <= others]
+    found: set[tuple[object, ...]] = set()
+    for section in _USED if files.manifest is not None else _OF_ANY if others else ():
+        names = {text for user in own for key in _USED[section] for text in _texts(user.get(key))}
+        entries = files.lists[section] if "" not in names else []
+        found |= {(each.document.name, *each.route) for each in entries if name_of(each) not in names}
+    return frozenset(found)
+
+
+def _texts(node: Node | None) -> set[str]:
+    """All texts in a value; "" for those that are not known."""
+    if node is None or node.value is None:
+        return set()
+    inner = node.entries() if isinstance(node.value, list | dict) else []
+    return {text for each in inner for text in _texts(each)} if inner else {text_of(node)}

@@ -1,0 +1,148 @@
+"""What create_vm does not look up, because RunInstances says it: does it exist, and does it fit the VM?"""
+
+from collections.abc import Collection, Iterator, Mapping
+from functools import partial, reduce
+from typing import Any, Final, cast
+
+from bosh_aws_cpi.aws import (
+    capacity,
+    firewalls,
+    instance_types,
+    instances,
+    kms_keys,
+    placement_groups,
+    subnets,
+)
+from bosh_aws_cpi.aws.instance_types import TypeDetails
+from bosh_aws_cpi.config.aws_config import AwsConfig
+from bosh_aws_cpi.cpi.vms.create.gather import VmFacts
+from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
+from bosh_aws_cpi.model import Encryption, Subnet
+from bosh_aws_cpi.plan.nics import is_group_id
+from bosh_aws_cpi.properties.types import Problem
+from bosh_aws_cpi.properties.vm import VmProperties
+from bosh_aws_cpi.tools.checks.account import Account
+from bosh_aws_cpi.tools.checks.cases import ZONE
+from bosh_aws_cpi.tools.checks.cloud_config import Files
+from bosh_aws_cpi.tools.checks.property_values import name_in_arn, near_existing, near_type
+from bosh_aws_cpi.tools.findings import Severity
+
+Found = Iterator[tuple[Severity, Problem]]
+_ERROR, _WARNING = Severity.ERROR, Severity.WARNING
+_THINGS: Final[tuple[tuple[str, str, str, Any], ...]] = (
+    ("key_name", "key pair", "ec2", instances.key_pairs),
+    ("iam_instance_profile", "instance profile", "iam", instances.instance_profiles),
+    ("placement_group", "placement group", "ec2", placement_groups.by_name),
+    ("capacity_reservation.id", "capacity reservation", "ec2", capacity.reservations),
+    ("dedicated_host.id", "Dedicated Host", "ec2", capacity.hosts),
+)
+"""The property, what it names, and the service and the listing that know all of these."""
+
+
+def of_vm(
+    wanted: WantedVm, facts: VmFacts, aws: AwsConfig, account: Account, types: Collection[str]
+) -> Found:
+    """What is wrong with the things that a VM names, or else the configuration.
+
+    Args:
+        wanted: The VM.
+        facts: What create_vm looks up.
+        aws: The configuration.
+        account: The account.
+        types: All instance types of the files, which are looked up together.
+    """
+    vm = wanted.properties
+    if account.is_offline:
+        return
+    yield from _offers(vm, account, types, aws.region)
+    for key, kind, service, list_all in _THINGS:
+        own: Any = reduce(lambda each, name: getattr(each, name, None), key.split("."), cast("Any", vm))
+        name, default = own or getattr(aws, f"default_{key}", None), "" if own else "aws.default_"
+        if not name or (own and name_in_arn(own)):
+            continue
+        there = account.listing(key, partial(list_all, getattr(account.clients, service)))
+        shown = f"{kind} '{name}'"
+        if there is not None and name not in there:
+            remedy = f"Use its name, {inner}" if (inner := name_in_arn(name)) in there else ""
+            text = f"there is no {shown}. {remedy or near_existing(name, there)}"
+            yield _ERROR, Problem(f"{default}{key}", text)
+        elif isinstance(there, Mapping) and (why := there[name].misfit(vm)):
+            text = f"{shown} {why}. Use another one, or correct what names it"
+            yield _ERROR, Problem(key, text, (ZONE, "instance_type", "tenancy"))
+    for subnet in [*(facts.subnets or {}).values()][:1]:
+        yield from _groups(wanted.groups, subnet.vpc_id, account)
+    for _, encryption in wanted.disk_defaults.encryptions(vm.root_disk, vm.ephemeral_disk).values():
+        yield from of_key(encryption, account)
+
+
+def subnets_of(account: Account, files: Files) -> Mapping[str, Subnet] | None:
+    """The subnets of the files that exist, by id; None if AWS does not say it."""
+    ids = {str(node.value) for _, node in files.subnet_ids}
+    return account.listing("subnets", lambda: subnets.by_id(account.clients.ec2, ids)) if ids else {}
+
+
+def types_of(account: Account, names: Collection[str]) -> Mapping[str, TypeDetails]:
+    """The instance types that exist, by name; none if AWS does not say it."""
+    return account.listing("instance types", lambda: instance_types.types(account.clients.ec2, names)) or {}
+
+
+def of_key(encryption: Encryption, account: Account) -> Found:
+    """What is wrong with the KMS key that encrypts a disk."""
+    name, key = encryption.kms_key_arn, encryption.key_source.removeprefix("cloud_properties.")
+    if not encryption.encrypted or not name:
+        return
+    state, _ = account.ask("kms_key_arn", lambda: [kms_keys.state(account.clients.kms, name)])
+    if state == [None]:
+        yield _ERROR, Problem(key, f"there is no KMS key '{name}'. Create it, or correct its name")
+    elif state and state != [kms_keys.ENABLED]:
+        text = f"KMS key '{name}' is {state[0]}: EBS can't encrypt with it. Enable it, or use another one"
+        yield _ERROR, Problem(key, text)
+
+
+def _groups(groups: Mapping[str, str], vpc_id: str, account: Account) -> Found:
+    """Security groups that are named by id: one of another VPC must be associated with the VM's."""
+    ids, ec2 = [each for each in groups if is_group_id(each)], account.clients.ec2
+    found = account.ask("security_groups", lambda: firewalls.groups_by_id(ec2, ids))[0] if ids else None
+    others = [each.group_id for each in (found or {}).values() if each.vpc_id != vpc_id]
+    states: Mapping[tuple[str, str], str] | None = {}
+    if others:
+        states, _ = account.ask("security_groups", lambda: firewalls.group_associations(ec2, others))
+    for group_id in ids if found is not None else ():
+        state = "associated" if states is None else states.get((group_id, vpc_id), "not associated")
+        if group_id not in (found or {}):
+            text = f"there is no security group '{group_id}'. Correct its id"
+            yield _ERROR, Problem(groups[group_id], text)
+        elif found is not None and group_id in others and state != "associated":
+            text = (
+                f"security group '{group_id}' is of VPC '{found[group_id].vpc_id}', and {state} with "
+                f"'{vpc_id}'. Use a group of that VPC, or associate it (aws ec2 "
+                "associate-security-group-vpc; neither default groups nor default VPCs)"
+            )
+            yield _ERROR, Problem(groups[group_id], text)
+
+
+def _offers(vm: VmProperties, account: Account, types: Collection[str], region: str) -> Found:
+    """A zone that does not exist; types that it does not offer: an error if no VM can be created.
+
+    create_vm tries the next type if a zone does not offer one, but not if a type does not exist.
+    """
+    zone, ec2 = vm.availability_zone, account.clients.ec2
+    names = [each for each in vm.instance_types if each in types]
+    offered = account.listing("instance_type", partial(instance_types.offers, ec2, types)) if names else None
+    if offered is None or not zone:
+        return
+    if zone not in {place for _, place in offered}:
+        zones = account.listing(ZONE, partial(subnets.zones, ec2)) or {zone}
+        if zone not in zones:
+            text = f"zone '{zone}' does not exist in {region}, or the account can't use it"
+            yield _ERROR, Problem(ZONE, f"{text}. Use {', '.join(sorted(zones))}")
+            return
+    offering = {name: sorted(each for kind, each in offered if kind == name) for name in names}
+    ends = next((not offering[name] for name in names if not offering[name] or zone in offering[name]), None)
+    is_error = ends is True or (ends is None and len(names) == len(vm.instance_types))
+    for name in (each for each in names if zone not in offering[each]):
+        text = f"zone {zone} does not offer type '{name}'; these do: {', '.join(offering[name])}"
+        if not offering[name]:
+            text = f"there is no instance type '{name}' in {region}. {near_type(name)}".removesuffix(". ")
+        key = "instance_type" if name == vm.instance_type else "instance_type_fallbacks"
+        yield _ERROR if is_error else _WARNING, Problem(key, text, (ZONE,))
