@@ -186,7 +186,6 @@ class _RawImage:
     def _next(self, end: int) -> tarfile.TarInfo | None:
         """The next root.img; all before it must lie before a position."""
         while member := self._tar.next():
-            _check_other(member.offset_data, end)
             if posixpath.normpath(f"/{member.name}") == f"/{NAME}":
                 return member
             _check_other(member.offset_data + member.size, end)

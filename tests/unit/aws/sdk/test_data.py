@@ -41,7 +41,8 @@ def test_no_other_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_cuts_are_current(tmp_path: Path) -> None:
-    """The installed package has the cuts of the installed botocore, for the calls in the table."""
+    """The installed package has the cuts of the installed botocore alone, for the calls in the table."""
+    (tmp_path / "of-another-version.json").touch()
     data_cut.write(Path(botocore.__file__).parent, botocore.__version__, tmp_path)
     written = {path.relative_to(tmp_path): path.read_bytes() for path in tmp_path.rglob("*.json")}
     assert len(written) == 4
