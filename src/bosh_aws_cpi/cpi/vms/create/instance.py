@@ -15,6 +15,7 @@ from bosh_aws_cpi.cpi.undo import Undo, attempt
 from bosh_aws_cpi.cpi.vms.create import launch_outcomes as outcomes
 from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
 from bosh_aws_cpi.cpi.vms.create.launch_outcomes import Outcome
+from bosh_aws_cpi.cpi.vms.create.spread import spreading
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
@@ -145,8 +146,6 @@ class InstanceCreation:
         group = self._plan.spec.spread
         if group is None or option.is_outside:
             return create()
-        from bosh_aws_cpi.cpi.vms.create.spread import spreading  # noqa: PLC0415 - few VMs have a group
-
         return spreading(self._cloud, group, create)
 
     def _run_instances(self, option: LaunchOption, generation: int, arguments: Json) -> Instance:
