@@ -268,7 +268,7 @@ def test_nobody_answers() -> None:
         ("http://20222:hunter22@127.0.0.1:1", ". The proxy does not answer, or refuses (", True),
         (
             "http://127.0.0.1:20222/hunter22@127.0.0.1:1",
-            "https_proxy in the environment (env.https_proxy of the job) is not a URL such as http://HOST:PORT,",
+            "https_proxy in the environment (env.https_proxy of the job) is not a proxy's URL.",
             False,
         ),
     ],

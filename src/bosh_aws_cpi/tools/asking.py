@@ -88,9 +88,9 @@ class Asker:
 
     Args:
         config: The ``aws`` section, for the messages about refused keys.
-        again: The remedy of a call without an answer that was made only once, without retries. Then each call
-            stands for itself; otherwise a service that does not answer, or throttles to the end, is not
-            called again.
+        again: The remedy if a call gets no answer, for a command whose calls have no retries: it calls each
+            service again. If empty, a service that does not answer, or throttles to the end, is not called
+            again.
         are_keys_taken: Whether AWS has accepted the keys before.
     """
 
@@ -139,7 +139,7 @@ class Asker:
         """Call AWS; None, with a finding, when it refuses or does not answer.
 
         Args:
-            what: What is looked up: "key pairs".
+            what: What is looked up, or the property that names it: "quotas", "key_name".
             call: Makes the calls; its answer must not be None, which stands for no answer.
             service: The SDK's name of the service.
 
@@ -166,7 +166,7 @@ class Asker:
         if has_code(error, errors.UNAUTHORIZED):
             self.leave_out(f"{what}: {said}", policy_remedy(error))
         elif not self._again and has_code(error, errors.THROTTLED):
-            self._silent[service] = (f"{service}: throttled: {said}", _LATER)
+            self._silent[service] = (f"{service} throttles the calls: {said}", _LATER)
         elif self._again or not failed.problem:
             self.leave_out(f"{what}: {said}", self._again)
         else:

@@ -202,7 +202,7 @@ def path_of(certificates: str) -> str:
 
 
 def check_proxies() -> None:
-    """Refuse a proxy's URL whose password a library could take for another part of it, and show.
+    """Refuse a proxy's URL in which a library could take the password for another part, and show it.
 
     Raises:
         CloudError: A special character is not encoded, or it is no URL.
@@ -210,7 +210,7 @@ def check_proxies() -> None:
     for scheme, url in getproxies().items():
         if scheme in {"http", "https"} and not re.fullmatch(_PROXY, url):
             name = f"(env.{scheme}_proxy of the job)"
-            what = "is not a URL such as http://HOST:PORT, or its user or password is not percent-encoded"
+            what = "is not a proxy's URL. Give http://HOST:PORT, with user and password percent-encoded"
             raise wrong_variable(f"{scheme}_proxy", f"{name} {what}")
 
 

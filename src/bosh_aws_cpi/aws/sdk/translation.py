@@ -126,8 +126,10 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "InvalidAssociationID.NotFound": (
             "somebody changed the subnet's association during the call: retry the deployment"
         ),
-        "InvalidAttachment.NotFound InvalidAttachmentID.NotFound": "the resource is not attached any more",
-        "InvalidVolumeModification.NotFound": "the volume was never changed",
+        "InvalidAttachment.NotFound InvalidAttachmentID.NotFound": (
+            "the resource is not attached any more: retry the deployment"
+        ),
+        "InvalidVolumeModification.NotFound": "EBS knows no change of the volume: retry the deployment",
         "LoadBalancerNotFound": "correct elbs",
         "TargetGroupNotFound": "correct lb_target_groups",
         "InvalidInstance": "the load balancer does not know the instance",
@@ -211,7 +213,9 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "InvalidManifest": "the stemcell's image is damaged",
         "InvalidRoute.Malformed InvalidRoute.InvalidState": "correct advertised_routes",
         "SnapshotCopyUnsupported.InterRegion": "use a light stemcell of this region",
-        of.ARGUMENTS_DIFFER: "retry the deployment: two calls differ",
+        of.ARGUMENTS_DIFFER: (
+            "retry the deployment: an earlier call used the same client token with other arguments"
+        ),
         "InvalidAction": "correct aws.ec2_endpoint or aws.elb_endpoint: it belongs to another service",
         "UnknownOperationException": "correct aws.ebs_endpoint: it belongs to another service",
     },

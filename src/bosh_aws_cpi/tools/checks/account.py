@@ -103,5 +103,6 @@ class Account:
         """
         found = self._asker.not_checked
         if found and not self._asker.has_answered:
-            raise CloudError(f"AWS could not be asked. {found[0].what}")
+            texts = ["AWS has answered no call", found[0].what, found[0].remedy]
+            raise CloudError(". ".join(filter(None, texts)))
         return found
