@@ -26,6 +26,7 @@ SOURCES = (
         "Makefile",
         "NOTICE",
         "SECURITY.md",
+        "hatch_build.py",
         "pyproject.toml",
     ),
     *("ci", "config", "jobs", "packages", "requirements", "scripts", "src"),
