@@ -162,6 +162,13 @@ def gather(cloud: Cloud, wish: ManagedNetwork, ask: Ask = ask_now) -> Vpc | None
     return vpc
 
 
+def try_ranges(cloud: Cloud, request: NetworkRequest, review: Review, ask: Ask) -> None:
+    """Gather, and choose ranges as create_network would, for `cpi check`."""
+    if (vpc := gather(cloud, request.wish, ask)) is not None:
+        existing = ask("range", lambda: subnets.of_vpc(cloud.ec2, vpc.vpc_id)) or []
+        review.attempt("range", lambda: request.ranges(vpc, existing, ()))
+
+
 def _vpc(cloud: Cloud, wish: ManagedNetwork) -> Vpc:
     vpc = subnets.find_vpc(cloud.ec2, wish.vpc_id)
     if vpc is None:

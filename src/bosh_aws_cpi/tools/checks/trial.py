@@ -11,7 +11,7 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import Any, Final
 
-from bosh_aws_cpi.aws import dry_run, subnets
+from bosh_aws_cpi.aws import dry_run
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi import networks
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -244,10 +244,7 @@ class Trial:
             self._config, {**document, "cloud_properties": case.cloud_properties}, "", review
         )
         if not review.problems:
-            ask = self._asking(review)
-            if (vpc := networks.gather(self._cloud, request.wish, ask)) is not None:
-                existing = ask("range", lambda: subnets.of_vpc(self._cloud.ec2, vpc.vpc_id)) or []
-                review.attempt("range", lambda: request.ranges(vpc, existing, ()))
+            networks.try_ranges(self._cloud, request, review, self._asking(review))
         found = [] if case.user.has_variables else _refused(review)
         return [
             (severity, each.replaced(key=f"networks.{name}.{each.key}"), by) for severity, each, by in found
