@@ -5,14 +5,14 @@ from typing import Any
 
 from acceptance.lab import Lab, said_to
 from acceptance.trials.trial import UNKNOWN, Seen, Trials, compared
-from bosh_aws_cpi.aws.sdk.error_codes import (
+from bosh_aws_cpi.aws.sdk.errors import (
     IMAGE_MISSING,
     INSTANCE_MISSING,
     NIC_MISSING,
     SNAPSHOT_MISSING,
     VOLUME_MISSING,
+    is_volume_missing,
 )
-from bosh_aws_cpi.aws.sdk.errors import is_volume_missing
 
 TRIALS = Trials()
 

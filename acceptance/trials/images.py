@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials
-from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING
+from bosh_aws_cpi.aws.sdk.errors import IMAGE_MISSING
 
 TRIALS = Trials()
 

@@ -6,8 +6,7 @@ from acceptance.lab import Lab, said_to
 from acceptance.network import SUBNETS
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials, compared
-from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE
-from bosh_aws_cpi.aws.sdk.errors import is_subnet_full
+from bosh_aws_cpi.aws.sdk.errors import NIC_IN_USE, is_subnet_full
 
 TRIALS = Trials()
 FREE = 11

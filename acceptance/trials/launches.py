@@ -8,7 +8,7 @@ from typing import Any
 from acceptance.lab import Lab, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials
-from bosh_aws_cpi.aws.sdk.error_codes import INSTANCE_MISSING, NIC_MISSING, SHUTDOWN_NOT_SKIPPED
+from bosh_aws_cpi.aws.sdk.errors import INSTANCE_MISSING, NIC_MISSING, SHUTDOWN_NOT_SKIPPED
 from bosh_aws_cpi.aws.sdk.timing import INSTANCE_SEEN, NEW_SEEN, NIC_SEEN
 
 TRIALS = Trials()

@@ -5,7 +5,7 @@ from typing import Any
 from acceptance.lab import Lab, Said, said_to
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials, compared
-from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING
+from bosh_aws_cpi.aws.sdk.errors import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING
 
 TRIALS = Trials()
 

@@ -7,7 +7,7 @@ from acceptance.lab import Lab, said_to
 from acceptance.network import SUBNETS
 from acceptance.patience import NotYet, until
 from acceptance.trials.trial import Seen, Trials, compared
-from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN, SUBNET_MISSING, SUBNET_USED
+from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, SUBNET_MISSING, SUBNET_USED
 
 TRIALS = Trials()
 RANGE = "10.99.64.0/28"

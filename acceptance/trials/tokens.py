@@ -5,7 +5,7 @@ from typing import Any
 
 from acceptance.lab import Lab, Said, said_to
 from acceptance.trials.trial import Seen, Trials
-from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
+from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT
 
 TRIALS = Trials()
 

@@ -27,6 +27,8 @@ HEAD, TAIL = 300, 200
 which has the remedy. The Director reads stderr byte by byte. Nothing is cut at level debug."""
 IN_RESPONSE: Final = 10
 """How many times as much a message of the response keeps: a launch may have been refused by many types."""
+NEAR_SECURITY: Final = 0.7
+"""How alike (see `nearest`) an unknown key must be to one that decides on security, to be refused for it."""
 _STDERR: Final = 2
 PATIENCE: Final = 5.0
 """How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""

@@ -1,6 +1,6 @@
 """The data types that all layers share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
@@ -315,3 +315,32 @@ class Vip(Record):
     """The position of the interface that gets it among those of its network card."""
     card_index: int = 0
     """The network card of that interface."""
+
+
+class TemplateVersion(Record):
+    """A version of a launch template."""
+
+    template_id: str
+    version: int
+    parameters: Collection[str]
+    """The names of those that it holds."""
+
+    @property
+    def argument(self) -> Json:
+        """RunInstances' argument ``LaunchTemplate``.
+
+        It has the number that was read: all launches of a create_vm must be equal, or their client tokens
+        can't be used again.
+        """
+        return {"LaunchTemplateId": self.template_id, "Version": str(self.version)}
+
+    def ignored(self, arguments: Collection[str]) -> list[str]:
+        """The parameters in whose place EC2 takes those of a launch.
+
+        Args:
+            arguments: The names of RunInstances' arguments.
+        """
+        return sorted(set(self.parameters).intersection(arguments))
+
+    def __str__(self) -> str:
+        return f"version {self.version} of launch template '{self.template_id}'"

@@ -21,6 +21,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import BoshError, InvalidCall, Unknown
 from bosh_aws_cpi.rpc import dispatch
 from bosh_aws_cpi.rpc.request import Request
+from bosh_aws_cpi.tools import command_line
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
@@ -100,8 +101,6 @@ def main() -> int:
 def _carried_out(arguments: list[str]) -> int:
     if len(arguments) == 1 and _is_configuration(arguments[0]):
         return _answer(arguments)
-    from bosh_aws_cpi.tools import command_line  # noqa: PLC0415 - a call needs none of the commands
-
     status = command_line.carried_out(arguments)
     return _answer(arguments) if status is None else status
 

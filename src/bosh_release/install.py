@@ -45,7 +45,7 @@ def install(sources: Path, lib: Path, platform: str) -> None:
     shutil.copytree(sources / "bosh_aws_cpi", lib / "bosh_aws_cpi")
     shutil.copyfile(sources / "bosh_release" / "start.py", lib / "__main__.py")
     shutil.copyfile(sources / "bosh_release" / REGEXES, lib / REGEXES)
-    drop_services(lib)
+    cut_data(lib)
     drop_typed_dicts(lib / "pydantic_core" / "core_schema.py")
     shutil.copyfile(sources / "bosh_release" / ROOTS, lib / "certifi" / "__init__.py")
     # The bytecode stays valid whatever happens to the files' times: nothing is written at run time.
@@ -88,11 +88,16 @@ def unpack(wheel: Path, sha256: str, lib: Path) -> None:
                 raise InstallError(f"{wheel.name} has modules in {top}, which this does not unpack")
 
 
-def drop_services(lib: Path) -> None:
-    """Drop botocore's data of services that the CPI does not call; each client looks through all of it."""
+def cut_data(lib: Path) -> None:
+    """Cut botocore's data, and drop that of services that the CPI does not call.
+
+    Each client looks through all of it.
+    """
     sys.path.insert(0, str(lib))
     own = importlib.import_module("bosh_aws_cpi.aws.sdk.data_cut")
+    version = importlib.import_module("botocore").__version__
     sys.path.remove(str(lib))
+    own.write(lib / "botocore", version, lib / "bosh_aws_cpi" / "aws" / "sdk" / "cuts")
     for folder in (lib / "botocore" / "data").iterdir():
         if folder.is_dir() and folder.name not in {*own.SERVICES, *own.COMMAND_SERVICES}:
             shutil.rmtree(folder)

@@ -75,8 +75,7 @@ class Bench:
     def row(self, name: str, executables: Sequence[Form], runs: int) -> dict[str, Figures]:
         """Measure the executable's forms and their yardsticks; returns what each took, by its name.
 
-        One start of each is not measured: after it, what is kept from one call to the next (bytecode, the
-        facts of instance types, copies of the SDK's data) is there for the others.
+        One start of each is not measured: after it, the bytecode is there for the others.
         """
         others = yardsticks(method_of(name))
         forms = {each.name: each for form in executables for each in (others[form.name], form)}

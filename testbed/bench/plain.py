@@ -57,9 +57,10 @@ def create_vm(
     subnet = ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"][0]
     filters = [{"Name": "vpc-id", "Values": [subnet["VpcId"]]}, {"Name": "group-name", "Values": ["bosh"]}]
     groups = ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
+    found = ec2.describe_instance_types(InstanceTypes=[properties["instance_type"]])["InstanceTypes"][0]
     instance_id: str = ec2.run_instances(
         ImageId=image["ImageId"],
-        InstanceType=properties["instance_type"],
+        InstanceType=found["InstanceType"],
         MinCount=1,
         MaxCount=1,
         KeyName="bosh",

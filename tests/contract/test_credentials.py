@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk.unanswered import KEYS_REMEDY
+from bosh_aws_cpi.aws.sdk.translation import KEYS_REMEDY
 from testbed import imds, shifted
 from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, ACCESS_KEY_ID, Answer, Cpi, config
@@ -265,7 +265,6 @@ AUTHORITIES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
         *(("AWS_WEB_IDENTITY_TOKEN_FILE", kind) for kind in NO_FILES),
         *(("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", kind) for kind in NO_FILES),
         *((variable, kind) for variable in AUTHORITIES for kind in ("missing", "pipe", "long", "device")),
-        *(("SSLKEYLOGFILE", kind) for kind in ("missing", "folder", "pipe", "long")),
     ],
 )
 def test_no_file(relay: Relay, tmp_path: Path, variable: str, kind: str) -> None:

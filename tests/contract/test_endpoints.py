@@ -15,6 +15,7 @@ from testbed import imds
 from testbed.cloud import FakeAws
 from testbed.executable import ABSENT, Answer, Cpi, config
 from testbed.imds import Imds
+from testbed.loopback import LoopbackServer, Reply, Request
 from testbed.proxy import Proxy
 from testbed.registry import PASSWORD, USER, Registry
 from testbed.tls import Authority, TlsRelay
@@ -73,31 +74,34 @@ def test_https_without_scheme(fake_aws: FakeAws, tmp_path: Path, case: str) -> N
 
 
 def test_certificates_of_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """A CPI config's own certificates replace those of the job, for STS too; calls share one file of them.
+    """A CPI config's own certificates replace those of the job, for STS too, without a file of them.
 
     A bundle may have comments in any language.
     """
     authority, other = Authority(tmp_path, "one"), Authority(tmp_path, "other")
-    env = {"BOSH_CA_CERT_FILE": str(other.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    home = tmp_path / "home"
+    home.mkdir()
+    env = {"BOSH_CA_CERT_FILE": str(other.path), "HOME": str(home), "TMPDIR": str(home)}
     bundle = f"# Zertifikate für …\n{authority.path.read_text()}"
     context = {"connection_options": {"ca_cert": bundle}}
     with TlsRelay(fake_aws.endpoint, authority) as front:
         document = config(
             NOWHERE, ec2_endpoint=front.address, sts_endpoint=front.address, max_retries=0, **ROLE
         )
-        for _ in range(2):
-            assert Cpi(document, env=env).call("has_disk", DISK, context=context).ok() is False
+        assert Cpi(document, env=env).call("has_disk", DISK, context=context).ok() is False
         failed(Cpi(document, env=env).call("has_disk", DISK), "SSL validation failed")
-    (kept,) = (tmp_path / "cache").rglob("ca-*.pem")
-    assert kept.read_text() == bundle
+    assert [*home.iterdir()] == []
 
 
 def test_no_key_log(fake_aws: FakeAws, tmp_path: Path) -> None:
-    """A wrong SSLKEYLOGFILE is an error that names it, even before the certificates are read."""
-    options = {"ca_cert": Authority(tmp_path, "one").path.read_text()}
-    env = {"SSLKEYLOGFILE": str(tmp_path / "missing" / "log")}
-    cpi = Cpi(config(fake_aws.endpoint, connection_options=options), env=env)
-    failed(cpi.call("has_disk", DISK), f"SSLKEYLOGFILE in the environment names '{env['SSLKEYLOGFILE']}'")
+    """The keys of TLS connections are written nowhere, whatever the environment says."""
+    authority, log = Authority(tmp_path, "one"), tmp_path / "log"
+    env = {"BOSH_CA_CERT_FILE": str(authority.path), "SSLKEYLOGFILE": str(log)}
+    with TlsRelay(fake_aws.endpoint, authority) as front:
+        answer = Cpi(config(NOWHERE, ec2_endpoint=front.address), env=env).call("has_disk", DISK)
+    assert answer.ok() is False
+    assert not log.exists()
+    assert "SSLKEYLOGFILE is ignored" in answer.stderr
 
 
 def test_no_certificates(fake_aws: FakeAws) -> None:
@@ -111,7 +115,7 @@ def test_no_certificates(fake_aws: FakeAws) -> None:
 def test_untrusted_by_cpi_config(fake_aws: FakeAws, tmp_path: Path) -> None:
     """The error names the CPI config's own certificates if they don't vouch for the server, for STS too."""
     job, own = Authority(tmp_path, "job"), Authority(tmp_path, "own")
-    env = {"BOSH_CA_CERT_FILE": str(job.path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    env = {"BOSH_CA_CERT_FILE": str(job.path)}
     options = {"connection_options": {"ca_cert": own.path.read_text()}}
     with TlsRelay(fake_aws.endpoint, job) as front:
         for more in ({}, {**ROLE, "sts_endpoint": front.address}):
@@ -258,14 +262,41 @@ def test_nobody_answers() -> None:
     )
 
 
-def test_dead_proxy() -> None:
-    """The error for a proxy that does not answer says so, without its password, even if not encoded."""
+@pytest.mark.parametrize(
+    ("proxy", "said", "is_retriable"),
+    [
+        ("http://20222:hunter22@127.0.0.1:1", ". The proxy does not answer, or refuses (", True),
+        (
+            "http://127.0.0.1:20222/hunter22@127.0.0.1:1",
+            "https_proxy in the environment (env.https_proxy of the job) is not a proxy's URL.",
+            False,
+        ),
+    ],
+    ids=["dead", "not encoded"],
+)
+def test_password_of_a_proxy(proxy: str, said: str, *, is_retriable: bool) -> None:
+    """The error for a proxy is without its password; one that can't be told from the host is refused."""
     document = config("https://127.0.0.2:1", max_retries=0)
     document["cloud"]["properties"]["debug"] = {"cpi": {"log_level": "debug"}}
-    proxy = "http://127.0.0.1:20222/hunter22@127.0.0.1:1"
     answer = Cpi(document, env={"HTTPS_PROXY": proxy, "NO_PROXY": ""}).call("has_disk", DISK)
-    failed(answer, ". The proxy does not answer, or refuses", ": check env.https_proxy and env.no_proxy")
-    assert answer.error["ok_to_retry"] is True
+    failed(answer, said, "env.https_proxy")
+    assert answer.error["ok_to_retry"] is is_retriable
     assert " DEBUG: " in answer.stderr
     shown = answer.stdout.decode() + answer.stderr
     assert [word for word in ("hunter22", "20222") if word in shown] == []
+
+
+class Redirecting(LoopbackServer):
+    """Answers every request with a Location that is not valid."""
+
+    def reply(self, _: Request) -> Reply:
+        """Answer so."""
+        return Reply(302, pieces=iter([b"HTTP/1.1 302 Found\r\nLocation: http://[hunter22\r\n\r\n"]))
+
+
+def test_redirect_that_is_not_valid() -> None:
+    """Nothing of an answer is quoted that the SDK trips over."""
+    with Redirecting() as server:
+        answer = Cpi(config(server.url, max_retries=0)).call("has_disk", DISK)
+    failed(answer, "AWS could not be called: its answer can't be read", "env.https_proxy")
+    assert "hunter22" not in answer.stdout.decode() + answer.stderr

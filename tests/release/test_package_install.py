@@ -13,10 +13,11 @@ from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
+import botocore
 import pytest
 
 import bosh_aws_cpi
-from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, SERVICES
+from bosh_aws_cpi.aws.sdk.data_cut import COMMAND_SERVICES, LARGE, SERVICES
 from bosh_release import install, stored_regexes
 from testbed.tls import Authority
 
@@ -28,6 +29,7 @@ OWN = (
     "aws/__init__.py",
     "aws/sdk/__init__.py",
     "aws/sdk/permissions.py",
+    "aws/sdk/data.py",
     "aws/sdk/data_cut.py",
     "records.py",
 )
@@ -49,10 +51,11 @@ def sources(tmp_path: Path) -> Path:
     for name in ("install.py", "start.py", install.REGEXES, install.ROOTS):
         shutil.copy(Path(install.__file__).parent / name, folder / "bosh_release")
     service = {f"botocore/data/{name}/2020-01-01/service-2.json": EXAMPLE for name in ALL_SERVICES}
-    endpoints: dict[str, Any] = {"partitions": [{"services": {"ec2": {}, "s3": {}}}]}
+    endpoints: dict[str, Any] = {"partitions": [{"services": {"ec2": {}, "s3": {}}}], "large": "x" * LARGE}
     made = {
         "wheels/any/botocore-1-py3-none-any.whl": {
             "botocore/__init__.py": b"",
+            "botocore/loaders.py": b"class JSONFileLoader: pass\nclass Loader: pass\n",
             "botocore/data/endpoints.json": json.dumps(endpoints).encode(),
             "botocore/data/s3/2020-01-01/service-2.json": b"{}",
             "botocore-1.dist-info/METADATA": b"",
@@ -119,7 +122,7 @@ def test_modules_elsewhere_are_refused(kind: str, tmp_path: Path) -> None:
 def test_every_module_has_bytecode(lib: Path) -> None:
     """Every module has bytecode that is valid whatever the time stamps say."""
     modules = list(lib.rglob("*.py"))
-    assert len(modules) == 14
+    assert len(modules) == 16
     for module in modules:
         flags = Path(cache_from_source(str(module))).read_bytes()[4:8]
         assert int.from_bytes(flags, "little") == 1, module  # by hash, and not to be checked
@@ -223,7 +226,11 @@ def test_roots(lib: Path) -> None:
 
 
 def test_data_of_other_services_is_left_out(lib: Path) -> None:
-    """Of botocore's data that of the services that the CPI calls stays, as it is."""
+    """Of botocore's data that of other services goes; large files are cut into the CPI's own folder."""
     data = lib / "botocore" / "data"
+    cuts = lib / "bosh_aws_cpi/aws/sdk/cuts" / botocore.__version__
+    for kind in ("methods", "commands"):
+        (cut,) = (cuts / kind).iterdir()
+        assert json.loads(cut.read_text())["partitions"] == [{"services": {"ec2": {}}}]
     assert {entry.name for entry in data.iterdir() if entry.is_dir()} == {*ALL_SERVICES}
     assert (data / "sts" / "2020-01-01" / "service-2.json").read_bytes() == EXAMPLE

@@ -125,7 +125,7 @@ def test_own_certificates_replace_the_roots(
     """An operator's own bundle is trusted in place of the machine's roots, and named."""
     own = Authority(tmp_path, "own")
     text = own.path.read_text() if by == KEY else None
-    environment = {"XDG_CACHE_HOME": str(tmp_path), by: str(own.path)}
+    environment = {by: str(own.path)}
     if text:
         environment["BOSH_CA_CERT_FILE"] = str(installed.known.path)
     with TlsRelay(fake_aws.endpoint, own) as front:

@@ -196,9 +196,7 @@ def test_associated_group(cpi_with: CpiWith, world: World, far: Far, fake_aws: F
     cpi = cpi_with(default_security_groups=[far.group_id])
     whole = changed(right(world), (*PROPERTIES, "security_groups"), [far.group_id])
     found = errors(checked(cpi, whole))
-    what = (
-        f"security group '{far.group_id}' is of VPC '{far.vpc_id}', and not associated with '{world.vpc_id}'"
-    )
+    what = f"security group '{far.group_id}' belongs to VPC '{far.vpc_id}', and is not associated with "
     assert all(each["what"].startswith(what) for each in found)
     assert {each["path"] for each in found} == {
         f"{LARGE_PATH}/security_groups/0",
@@ -580,7 +578,7 @@ def test_unreachable(world: World) -> None:
     path.write_text(json.dumps(right(world)))
     answer = cpi.run("check", str(path))
     assert (answer.returncode, answer.stdout) == (2, b"")
-    assert "AWS could not be asked. " in answer.stderr
+    assert "AWS has answered no call. " in answer.stderr
     assert "the connection is refused" in answer.stderr
 
 

@@ -138,7 +138,7 @@ def test_stdin(cpi: Cpi) -> None:
     assert (twice.returncode, twice.stdout, twice.stderr) == (
         2,
         b"",
-        "cpi: stdin, -, can be read only once: give the other files by their paths\n",
+        "cpi: only one file can be - (stdin): give the others by their paths\n",
     )
 
 

@@ -122,8 +122,9 @@ def test_encryption_removed(
 ) -> None:
     """Without the property an encrypted disk stays encrypted, which is logged; `false` is not supported."""
     disk_cid = volumes.make(Encrypted=True)
-    answer = cpi_with().call("update_disk", disk_cid, 1024, {})
+    answer = cpi_with(kms_key_arn=KEY).call("update_disk", disk_cid, 1024, {})
     assert answer.ok() is None
+    assert "Ignored" not in answer.stderr
     assert f"Disk '{disk_cid}' stays encrypted, although nothing requests it" in answer.stderr
     refused = cpi_with().call("update_disk", disk_cid, 1024, {"encrypted": False}).error
     message = f"Volume '{disk_cid}' can't lose its encryption, in place or by a copy: "

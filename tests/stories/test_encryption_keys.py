@@ -217,7 +217,7 @@ def test_unused_key_of_an_updated_disk(cpi: Cpi, volumes: Volumes, fake_aws: Fak
     fake_aws.forget_calls()
     answer = cpi.call("update_disk", disk_cid, 2048, {"kms_key_arn": KEY})
     assert answer.error["message"] == f"cloud_properties.{NEEDS}"
-    assert fake_aws.actions() == []
+    assert fake_aws.actions() == ["DescribeVolumes"]
 
 
 def test_key_of_a_copied_disk(cpi: Cpi, volumes: Volumes, fake_aws: FakeAws) -> None:

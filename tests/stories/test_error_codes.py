@@ -73,17 +73,18 @@ BY_ORGANIZATION = (
 
 
 def test_denied_by_the_organization(create_vm: CreateVm, fake_aws: FakeAws) -> None:
-    """A denial names the policy and its usual demands; its encoded part comes last, with what decodes it."""
+    """A denial names resource, policy and action, and how to decode the rest; the log has its remedy."""
     message = f"{BY_ORGANIZATION}. Encoded authorization failure message: {ENCODED}"
     error = {"code": "UnauthorizedOperation", "message": message, "status": 403}
     fake_aws.rule(action="RunInstances", error=error)
     answer = create_vm()
-    begin, _, end = answer.error["message"].partition(". The service control policy denies ec2:RunInstances")
+    remedy = ". The service control policy explicitly denies ec2:RunInstances: no other policy can allow it. "
+    begin, _, end = answer.error["message"].partition(remedy)
     assert begin.startswith(f"RunInstances failed with UnauthorizedOperation: {BY_ORGANIZATION}. (request id")
-    assert "aws.tags" in end
-    assert "metadata_options.http_tokens" in end
-    assert end.endswith(f". More: aws sts decode-authorization-message --encoded-message {ENCODED}")
+    decode = f"aws sts decode-authorization-message --encoded-message {ENCODED}"
+    assert begin.endswith(f". To decode the details, run: {decode}")
     assert answer.error["message"].count(ENCODED) == 1
+    assert f"{remedy}{end}" in answer.stderr
 
 
 def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:

@@ -165,11 +165,13 @@ def test_devices_follow_the_type(
 def test_all_exhausted(
     create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, left: ListResources, fake_aws: FakeAws
 ) -> None:
-    """When no type has capacity the error lists what each one answered."""
+    """When no type has capacity the error lists what each one answered, and what helps."""
     first, second = short("InsufficientInstanceCapacity", OF_FIRST), short("InstanceLimitExceeded", OF_SECOND)
     message = (
-        "No capacity for any of the VM's instance types. "
-        f"{FIRST} (on demand): {first}; {SECOND} (on demand): {second}"
+        "EC2 could launch none of the VM's options. "
+        f"{FIRST} (on demand): {first}; {SECOND} (on demand): {second}. "
+        "Add instance_type_fallbacks, or use another type or zone. "
+        "Delete unused resources, or ask AWS to raise the quota"
     )
     assert create_vm(FALLBACK).error == failure("VMCreationFailed", message, ok_to_retry=True)
     assert fake_aws.actions().count("RunInstances") == 2

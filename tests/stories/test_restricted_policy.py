@@ -139,6 +139,7 @@ def test_light_stemcell_of_others(cpi: Cpi, world: World, fake_aws: FakeAws, tag
     assert answer.ok() == f"{world.image_id} light"
     assert refused(fake_aws) == {"ec2:CreateTags"}
     assert f"AMI '{world.image_id}' stays without the stemcell's tags: CreateTags" in answer.stderr
+    assert ". Allow ec2:CreateTags in the policy of the CPI's user or role" in answer.stderr
     assert "a" not in tags_of(world.image_id)
 
 

@@ -131,7 +131,7 @@ def test_two_vms(
     more: dict[str, Any] = {"networks": {"a": network(FREE)}, "agent_id": "agent-2"}
     other = spread_vm(executable=executable, **more).ok()[0]
     expected = {*GATHERED, "RunInstances", "DescribeInstances", "DescribePlacementGroups"}
-    assert set(fake_aws.actions()) == expected - {"DescribeInstanceTypes"}  # the type is known by now
+    assert set(fake_aws.actions()) == expected
     assert world.instance(other)["Placement"]["GroupName"] == NAME
 
 

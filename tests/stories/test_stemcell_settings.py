@@ -9,8 +9,6 @@ from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
 from tests.protocols import CheckRefused, CpiWith, ListResources, ReadCalls, ReadWarnings
-from tests.stories.checked_config import right
-from tests.stories.checking import checked
 from tests.stories.stemcell_images import Heavy
 
 OTHER = "222222222222"
@@ -184,25 +182,3 @@ def test_misspelt_configuration(heavy: Heavy, cpi_with: CpiWith, warnings: ReadW
         "Unknown properties are ignored: aws.stemcell.imds_suport (did you mean imds_support?)",
         "Unknown properties are ignored: cloud_properties.zzz",
     ]
-
-
-@pytest.mark.parametrize(
-    ("stemcell", "expected"),
-    [
-        (
-            {"share_with": [OTHER], "deprecate_at": 11, "encrypted": True, "tpm_support": V2},
-            {"aws.stemcell.share_with": "warning", "aws.stemcell.deprecate_at": "error"},
-        ),
-        (
-            {"share_with": ["me"], "imds_support": "v3", "kernel_id": 1},
-            {"aws.stemcell.share_with.0": "error", "aws.stemcell.imds_support": "error"},
-        ),
-        ({"imds_suport": V2}, {"aws.stemcell.imds_suport": "warning"}),
-    ],
-    ids=["impossible", "wrong", "unknown"],
-)
-def test_checked(cpi_with: CpiWith, world: World, stemcell: dict[str, Any], expected: dict[str, str]) -> None:
-    """`cpi check` finds what create_stemcell refuses or ignores of aws.stemcell, or may refuse."""
-    found = checked(cpi_with(stemcell=dated(stemcell)), right(world), "--offline")
-    severities = {each["path"]: each["severity"] for each in found if "stemcell" in str(each["path"])}
-    assert severities == expected

@@ -122,12 +122,13 @@ def test_killed_with_the_last_address(
 def test_all_full(
     create_vm: CreateVm, networks: dict[str, Any], subnets: list[str], fill: Fill, world: World, tried: Tried
 ) -> None:
-    """If all subnets are full, the error says what EC2 said of each; a retry may succeed."""
+    """If all subnets are full, the error says what EC2 said of each, and what helps; a retry may succeed."""
     fill(*subnets)
     before = world.state()
     error = create_vm(TYPES, networks=networks).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
-    assert error["message"].startswith("No free address in any of the network's subnets: use larger ones, ")
+    remedy = ". Use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
+    assert error["message"].endswith(remedy)
     assert re.findall(rf"(subnet-\w+): {FULL}", error["message"]) == subnets
     assert tried() == [(FIRST, each) for each in subnets]
     assert world.state() == before

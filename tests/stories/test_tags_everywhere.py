@@ -172,6 +172,17 @@ def test_too_many_together(cpi_with: CpiWith, fake_aws: FakeAws) -> None:
     cpi.call("create_disk", 2048, {"tags": dict(list(own.items())[1:])}).ok()
 
 
+def test_too_many_for_a_copy(cpi: Cpi, world: World, fake_aws: FakeAws) -> None:
+    """All tags of a light stemcell's copy are counted before there is one, the CPI's later one, too."""
+    light = {"ami": {"us-east-1": world.image_id}, **ENCRYPTED}
+    tags = {f"own-{number}": "a" for number in range(46)}
+    error = cpi.call("create_stemcell", "/x/image", light, {"tags": tags}, api_version=3).error
+    assert error["message"].startswith("EC2 allows 50 tags, but there are 51, with those of aws.tags")
+    assert "CopyImage" not in fake_aws.actions()
+    tags.popitem()
+    cpi.call("create_stemcell", "/x/image", light, {"tags": tags}, api_version=3).ok()
+
+
 @pytest.mark.parametrize("method", ["snapshot_disk", "update_disk"])
 def test_no_room(
     cpi_with: CpiWith, world: World, tags_of: ReadTags, warnings: ReadWarnings, method: str

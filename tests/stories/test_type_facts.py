@@ -1,77 +1,23 @@
-"""What is known of instance types: asked from EC2 once a day, and looked up where it may not be asked."""
+"""What is known of instance types: asked from EC2, and looked up where it may not be asked."""
 
 from collections.abc import Callable
 
 import pytest
 
 from testbed.cloud import FakeAws
-from testbed.executable import Cpi, finish
 from testbed.world import World
 from tests.protocols import (
     CpiWith,
     CreateVm,
-    CreateVolume,
     ReadSettings,
     ReadWarnings,
-    RunInstance,
-    StartVm,
-    WriteNetwork,
 )
 
 ASKING = "DescribeInstanceTypes"
 DENIED = {"code": "UnauthorizedOperation", "message": "You are not authorized.", "status": 403}
 ODD = {"code": "InvalidInstanceType", "message": "The following supplied instance types do not exist: [x]"}
-NVME = "/dev/disk/by-id/nvme-Amazon_Elastic_Block_Store_"
 RAW = {"instance_type": "m5d.4xlarge", "raw_instance_storage": True}
 """What can't be launched without the type's facts."""
-
-
-def test_kept_between_processes(
-    create_vm: CreateVm,
-    vm: RunInstance,
-    disk: CreateVolume,
-    network: WriteNetwork,
-    cpi: Cpi,
-    fake_aws: FakeAws,
-    world: World,
-) -> None:
-    """A type is asked for once, and not to attach a disk; what was kept is private, and may be damaged."""
-    create_vm(RAW).ok()
-    vm_cid, disk_cid = vm("m5d.4xlarge"), disk()
-    path = cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok()
-    assert path == NVME + disk_cid.replace("-", "")
-    assert ASKING not in fake_aws.actions()
-    create_vm(RAW, {"a": network()}, agent_id="agent-3").ok()
-    assert fake_aws.actions().count(ASKING) == 0
-
-    folder = cpi.folder / ".cache" / "bosh-aws-cpi"
-    assert folder.stat().st_mode & 0o777 == 0o700
-    (kept,) = folder.iterdir()
-    assert kept.stat().st_mode & 0o777 == 0o600
-    kept.write_text('{"name": "m5d.4xlarge", "asked_at": 1')
-    world.ec2.terminate_instances(InstanceIds=world.state()["instances"])
-    create_vm(RAW, agent_id="agent-2").ok()
-    assert fake_aws.actions().count(ASKING) == 1
-
-
-def test_kept_by_processes_at_once(
-    start_vm: StartVm,
-    network: WriteNetwork,
-    cpi: Cpi,
-    fake_aws: FakeAws,
-) -> None:
-    """Processes that run at once all get their answer, and leave one that is whole."""
-    fake_aws.rule(action=ASKING, nth=1, hold=True)
-    first = start_vm(RAW, {"a": network()}, agent_id="agent-1")
-    assert fake_aws.wait_until_held() == [ASKING]
-    second = start_vm(RAW, {"a": network()}, agent_id="agent-2")
-    assert finish(second).ok()
-    fake_aws.release()
-    assert finish(first).ok()
-    assert len(list((cpi.folder / ".cache" / "bosh-aws-cpi").iterdir())) == 1
-    third = start_vm(RAW, {"a": network()}, agent_id="agent-3")
-    assert finish(third).ok()
-    assert fake_aws.actions().count(ASKING) == 2
 
 
 @pytest.mark.parametrize("is_asked", [True, False], ids=["denied", "switched-off"])

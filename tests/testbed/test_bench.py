@@ -47,7 +47,7 @@ def test_run(fake_aws: FakeAws, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with forms.Front(fake_aws, tmp_path) as front:
         row = Bench(fake_aws, tmp_path, front).row("create_vm-tls-role", [forms.pip_form()], 1)
     script, pip = row["boto3 script"], row[PIP]
-    assert (script.calls, pip.calls) == (6, 6)
+    assert (script.calls, pip.calls) == (7, 7)
     assert 0 < pip.memory < script.memory
     assert script.stderr == 0 < pip.stderr
     assert (pip.instructions, script.instructions) == (None, None)

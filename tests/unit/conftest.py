@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -72,7 +70,7 @@ class Stub:
         for end in ends:
             if not isinstance(end, str) or end == "lost":
                 answer: Any = {"ResponseMetadata": {"IsLost": True}} if end == "lost" else end
-                self._stubber.add_response(operation, answer, by_id(operation, expected))
+                self._stubber.add_response(operation, answer, expected)
                 continue
             how, _, code = end.rpartition(" ")
             self._stubber.add_client_error(
@@ -81,7 +79,7 @@ class Stub:
                 "said",
                 500 if how == "fault" else 400,
                 {CALL: calls[how]} if how in calls else None,
-                by_id(operation, expected),
+                expected,
             )
 
     def keeps(self, operation: str, end: dict[str, Any] | str) -> None:
@@ -106,34 +104,7 @@ class Stub:
 
     def refuses(self, operation: str, code: str, message: str = "", /, **expected: Any) -> None:
         """Lay out a call with exactly these parameters that AWS answers with an error."""
-        self._stubber.add_client_error(operation, code, message, expected_params=by_id(operation, expected))
-
-
-ASKED_BY_ID = {
-    "DescribeInstances": ("instance-id", "InstanceIds"),
-    "DescribeNetworkInterfaces": ("network-interface-id", "NetworkInterfaceIds"),
-    "DescribeSnapshots": ("snapshot-id", "SnapshotIds"),
-    "DescribeVolumes": ("volume-id", "VolumeIds"),
-}
-"""The filter and the parameter of EC2 that ask for the same."""
-
-
-def by_id(operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Write a question for ids by its parameter, however it was asked."""
-    name = "".join(word.capitalize() for word in operation.split("_"))
-    return _with_ids(ASKED_BY_ID.get(name), parameters)
-
-
-def _with_ids(names: tuple[str, str] | None, parameters: dict[str, Any]) -> dict[str, Any]:
-    match names, parameters:
-        case (wanted, parameter), {"Filters": [{"Name": name, "Values": ids}], **rest} if name == wanted:
-            return {**rest, parameter: ids}
-    return parameters
-
-
-def _ask_by_id(params: dict[str, Any], model: Any, **_: Any) -> dict[str, Any]:
-    """Do so with what the program asks, before it is compared with what was laid out."""
-    return _with_ids(ASKED_BY_ID.get(model.name), params)
+        self._stubber.add_client_error(operation, code, message, expected_params=expected)
 
 
 @cache
@@ -152,7 +123,6 @@ def _client(service: str) -> Any:
         service, region_name="us-east-1", aws_access_key_id="AKIAUNIT", aws_secret_access_key="unit"
     )
     client.meta.events.register("after-call", _lose)
-    client.meta.events.register("provide-client-params.ec2", _ask_by_id)
     return client
 
 
@@ -233,21 +203,6 @@ def cloud(ec2: Stub, elb: Stub, elbv2: Stub) -> Cloud:
     made = Cloud(cpi_config.parse(document, context, {}), 2)
     vars(made)["clients"] = SimpleNamespace(ec2=ec2.client, elb=elb.client, elbv2=elbv2.client)
     return made
-
-
-@pytest.fixture(scope="session")
-def caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Return places for caches, none of which exists: to create a folder for each test takes long."""
-    folder = tmp_path_factory.mktemp("caches")
-    return (folder / str(number) for number in count())
-
-
-@pytest.fixture(autouse=True)
-def own_cache(monkeypatch: pytest.MonkeyPatch, caches: Iterator[Path]) -> Path:
-    """Give each test a place of its own for the facts of instance types: processes share the usual one."""
-    folder = next(caches)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
-    return folder
 
 
 @pytest.fixture

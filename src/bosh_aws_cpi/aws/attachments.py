@@ -7,9 +7,9 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import VOLUME_IN_USE
 from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
+    VOLUME_IN_USE,
     code_of,
     described,
     has_code,

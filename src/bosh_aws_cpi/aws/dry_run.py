@@ -24,7 +24,7 @@ def may_depend_on_tags(refusal: str) -> bool:
 def refusal(call: Callable[..., object], arguments: Json) -> str:
     """Why EC2 would refuse a call, with the remedy; empty if it would not, or only at this moment.
 
-    It promises to judge permissions, which include the organization's policies, and may judge more.
+    EC2 promises that a dry run judges permissions, also by the organization's policies; it may judge more.
 
     Args:
         call: The client's operation, which has the parameter DryRun.

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws import snapshots, tags
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import IMAGE_MISSING, UNAUTHORIZED
 from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
+    IMAGE_MISSING,
+    UNAUTHORIZED,
     code_of,
     described,
     has_code,

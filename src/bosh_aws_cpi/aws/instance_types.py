@@ -1,16 +1,10 @@
 """EC2's facts about instance types, and where it offers them."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from hashlib import sha256
-from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import listed
-from bosh_aws_cpi.aws.sdk import private_files
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, looked_up
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, has_code, looked_up
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts, TypeOption
@@ -20,88 +14,24 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 
-MAX_AGE = 86_400
-"""Seconds."""
-_FORMAT = 8
-"""Part of each file's name; change it when the content of the files changes."""
-_NAMES = InstanceTypeFacts.__annotations__
-_SETS = ("architectures", "boot_modes", "single_cards", "card_interfaces", "lacks")
-_TYPE_NAME = re.compile(r"[a-z0-9-]+\.[a-z0-9-]+")
 _UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
 _PAGE_OF_TYPES: Final = 100
 """EC2's maximum page size, which is smaller than its usual one."""
 
 
-class TypeCache:
-    """The cached facts of one endpoint.
-
-    Args:
-        endpoint: The source of the facts; each region, and a simulated AWS, has its own.
-    """
-
-    def __init__(self, endpoint: str) -> None:
-        self._prefix = f"{_FORMAT}-{sha256(endpoint.encode()).hexdigest()[:16]}"
-        self._folder = private_files.folder()
-
-    def get(self, name: str) -> InstanceTypeFacts | None:
-        """The facts about a type; None when they are not cached, or more than a day old."""
-        facts = private_files.read_json(self._path(name), MAX_AGE, _facts)
-        return facts if facts is not None and facts.name == name else None
-
-    def put(self, facts: InstanceTypeFacts) -> None:
-        """Cache the facts about a type."""
-        sets = {name: sorted(getattr(facts, name)) for name in _SETS}
-        document = {**{name: getattr(facts, name) for name in _NAMES}, **sets}
-        private_files.write_json(self._path(facts.name), document, f"the facts about '{facts.name}'")
-
-    def _path(self, name: str) -> Path | None:
-        if self._folder is None or not _TYPE_NAME.fullmatch(name):
-            return None
-        return self._folder / f"{self._prefix}-{name}.json"
-
-
-def _facts(kept: dict[str, Any]) -> InstanceTypeFacts:
-    """The facts, each value checked for its type: any program may have written the file.
-
-    Raises:
-        TypeError: A value is missing or unknown, or has a wrong type.
-    """
-    if kept.keys() != _NAMES.keys():
-        raise TypeError(*kept)
-    values = {**kept, **{name: _set(kept, name) for name in _SETS}}
-    facts = InstanceTypeFacts(**values)
-    like = InstanceTypeFacts("", ebs_needs_nvme_path=False)
-    for name in _NAMES:
-        if type(getattr(facts, name)) is not type(getattr(like, name)):
-            raise TypeError(name)
-    return facts
-
-
-def _set(kept: dict[str, Any], name: str) -> frozenset[str]:
-    if not isinstance(kept[name], list):
-        raise TypeError(name)
-    return frozenset(map(str, kept[name]))
-
-
 def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts] | None:
-    """DescribeInstanceTypes, for the types that are not in the cache.
+    """DescribeInstanceTypes.
 
     Returns:
         The facts by name; a type that EC2 does not know is assumed to have no NVMe. None if the
         account lacks the permission.
     """
-    cache = TypeCache(f"{client.meta.endpoint_url} {client.meta.region_name}")
-    known = {name: kept for name in names if (kept := cache.get(name))}
-    missing = [name for name in dict.fromkeys(names) if name not in known]
     try:
-        asked = _ask(client, missing) if missing else {}
+        known = _ask(client, list(dict.fromkeys(names)))
     except client.exceptions.ClientError as error:
         if has_code(error, UNAUTHORIZED):
             return None
         raise
-    for answered in asked.values():
-        cache.put(answered)
-    known |= asked
     for name in names:
         if name not in known:
             logger.warning(
@@ -185,42 +115,21 @@ def _lacking(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's ty
 def offered(aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[str]) -> frozenset[str] | None:
     """DescribeInstanceTypeOfferings: which of these types a zone of the region offers.
 
-    EC2 is asked once a day. If it can't be asked, an older answer counts, because a VM must not change its
-    type only because one call failed.
-
     Args:
-        aws: For the region and its endpoint.
+        aws: For the region.
         ec2: Creates the client, which may fail, as the call itself may.
         names: The types.
 
     Returns:
-        The types; None if EC2 does not say, and has never said.
+        The types; None if EC2 does not say.
     """
 
-    def read(listing: Any) -> frozenset[str] | None:  # noqa: ANN401 - any JSON value
-        return frozenset(listing) if isinstance(listing, list) and {*listing} <= {*names} else None
+    def ask() -> frozenset[str]:
+        operation, key = "describe_instance_type_offerings", "InstanceTypeOfferings"
+        found = listed(ec2(), operation, key, "instance-type", names, LocationType="region")
+        return frozenset(each["InstanceType"] for each in found)
 
-    path = _offers_path(aws, names)
-    kept = private_files.read_json(path, MAX_AGE, read)
-    if kept is None:
-        kept = looked_up(f"the instance types that {aws.region} offers", lambda: _ask_offers(ec2(), names))
-        if kept is None:
-            return private_files.read_json(path, inf, read)
-        private_files.write_json(path, sorted(kept), "which types the region offers")
-    return kept
-
-
-def _ask_offers(client: "EC2Client", names: Collection[str]) -> frozenset[str]:
-    operation, key = "describe_instance_type_offerings", "InstanceTypeOfferings"
-    found = listed(client, operation, key, "instance-type", names, LocationType="region")
-    return frozenset(each["InstanceType"] for each in found)
-
-
-def _offers_path(aws: AwsConfig, names: Collection[str]) -> Path | None:
-    """The file for these types, in this region, at this endpoint."""
-    source = repr((aws.region, aws.endpoints.get("ec2"), sorted(names)))
-    folder = private_files.folder()
-    return folder and folder / f"offers-{sha256(source.encode()).hexdigest()[:32]}.json"
+    return looked_up(f"the instance types that {aws.region} offers", ask)
 
 
 class TypeDetails(Record):

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.listings import entries
-from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.error_codes import SHUTDOWN_NOT_SKIPPED, UNAUTHORIZED
+from bosh_aws_cpi.aws.sdk import clock, errors, timing
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_vm
 from bosh_aws_cpi.aws.sdk.filters import by_tags
 from bosh_aws_cpi.aws.sdk.idempotency import has_tags, tags_of
@@ -90,7 +89,7 @@ def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False)
         try:
             client.terminate_instances(InstanceIds=[vm_cid], **skip)
         except client.exceptions.ClientError as error:
-            if not (skips_shutdown and has_code(error, SHUTDOWN_NOT_SKIPPED)):
+            if not (skips_shutdown and has_code(error, errors.SHUTDOWN_NOT_SKIPPED)):
                 raise
             why = "EC2 refused to skip the shutdown of instance '%s'; its termination takes longer: %s"
             logger.warning(why, vm_cid, described(error))
@@ -294,7 +293,7 @@ def console(client: "EC2Client", vm_cid: str) -> str:
     try:
         answer = client.get_console_output(InstanceId=vm_cid, Latest=True)
     except client.exceptions.ClientError as error:
-        if has_code(error, UNAUTHORIZED):
+        if has_code(error, errors.UNAUTHORIZED):
             raise
         answer = client.get_console_output(InstanceId=vm_cid)
     return answer.get("Output", "")  # the SDK has decoded it

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Final
 
+from bosh_aws_cpi.model import TemplateVersion
 from bosh_aws_cpi.properties.vm import LaunchTemplate
 
 if TYPE_CHECKING:
@@ -16,12 +17,11 @@ _DEFAULTS: Final = {
 """EC2's defaults, which consoles write into templates."""
 
 
-def version(client: "EC2Client", given: LaunchTemplate) -> tuple[str, int, frozenset[str]]:
+def version(client: "EC2Client", given: LaunchTemplate) -> TemplateVersion:
     """DescribeLaunchTemplateVersions for the version that a VM's properties name.
 
-    Returns:
-        The template's id, the version's number, and the names of its parameters, without those that are
-        empty, false or `_DEFAULTS`. Their values stay here: user data may hold secrets.
+    Its parameters are without those that are empty, false or `_DEFAULTS`. Their values stay here: user data
+    may hold secrets.
 
     Raises:
         ClientError: There is no such template or version, or EC2 refuses the call.
@@ -32,4 +32,4 @@ def version(client: "EC2Client", given: LaunchTemplate) -> tuple[str, int, froze
     held = {
         key for key, value in found["LaunchTemplateData"].items() if value and value != _DEFAULTS.get(key)
     }
-    return found["LaunchTemplateId"], found["VersionNumber"], frozenset(held)
+    return TemplateVersion(found["LaunchTemplateId"], found["VersionNumber"], frozenset(held))

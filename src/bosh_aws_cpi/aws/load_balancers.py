@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import unless_missing
 from bosh_aws_cpi.errors import CloudError
+from bosh_aws_cpi.properties.vm import TargetGroup as Wanted
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tag_names import TARGET_TAG, records_target
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from mypy_boto3_elb import ElasticLoadBalancingClient
     from mypy_boto3_elbv2 import ElasticLoadBalancingv2Client
     from mypy_boto3_elbv2.type_defs import TargetDescriptionTypeDef, TargetGroupTypeDef
-
-    from bosh_aws_cpi.properties.vm import TargetGroup as Wanted
 
 _TARGET_TYPES: Final = ("instance", "ip")
 _WITH_SERVER_IDS: Final = frozenset({"QUIC", "TCP_QUIC"})
@@ -111,7 +110,7 @@ def recorded(tags: Mapping[str, str]) -> Iterator[Target]:
 
 
 def target_groups(
-    client: "ElasticLoadBalancingv2Client", wanted: Sequence["Wanted"], vpc_id: str, region: str
+    client: "ElasticLoadBalancingv2Client", wanted: Sequence[Wanted], vpc_id: str, region: str
 ) -> list[TargetGroup]:
     """DescribeTargetGroups: the target groups that a VM can be registered with.
 
@@ -261,7 +260,7 @@ def wait_until_drained(client: "ElasticLoadBalancingv2Client", targets: Sequence
 
 
 def _target_group(
-    client: "ElasticLoadBalancingv2Client", wanted: "Wanted", region: str
+    client: "ElasticLoadBalancingv2Client", wanted: Wanted, region: str
 ) -> "TargetGroupTypeDef":
     if wanted.arn and wanted.region != region:
         raise CloudError(

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
-from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import NIC_IN_USE, NIC_MISSING
+from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.errors import has_code, is_deleted, looked_up, unless_missing
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
@@ -62,7 +61,7 @@ def of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> li
 def find(client: "EC2Client", nic_id: str) -> Nic | None:
     """DescribeNetworkInterfaces for one interface; None when EC2 does not know it."""
     answer = unless_missing(
-        NIC_MISSING, lambda: client.describe_network_interfaces(NetworkInterfaceIds=[nic_id])
+        errors.NIC_MISSING, lambda: client.describe_network_interfaces(NetworkInterfaceIds=[nic_id])
     )
     return from_entry(answer["NetworkInterfaces"][0]) if answer else None
 
@@ -160,7 +159,9 @@ def delete_unattached(client: "EC2Client", nic_id: str) -> bool:
     It is no error if the interface is already gone.
     """
     return is_deleted(
-        NIC_IN_USE, NIC_MISSING, lambda: client.delete_network_interface(NetworkInterfaceId=nic_id)
+        errors.NIC_IN_USE,
+        errors.NIC_MISSING,
+        lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
     )
 
 
@@ -181,13 +182,13 @@ def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
         timing.patiently(
             timing.NIC_RELEASED,
             f"network interface '{nic_id}' to be released",
-            NIC_IN_USE,
+            errors.NIC_IN_USE,
             lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
         )
 
     timing.discard(
         f"network interface '{nic_id}'",
-        lambda error: has_code(error, NIC_MISSING),
+        lambda error: has_code(error, errors.NIC_MISSING),
         delete,
         timing.AT_ONCE if was_seen else timing.VISIBLE,
     )

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING
-from bosh_aws_cpi.aws.sdk.errors import has_code, is_deleted
+from bosh_aws_cpi.aws.sdk.errors import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING, has_code, is_deleted
 from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.log import counted, logger

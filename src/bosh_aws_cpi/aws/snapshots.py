@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import SNAPSHOT_MISSING
-from bosh_aws_cpi.aws.sdk.errors import has_code, naming_disk
+from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_MISSING, has_code, naming_disk
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError

@@ -7,8 +7,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces, tags
 from bosh_aws_cpi.aws.listings import listed
-from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, SUBNET_MISSING, SUBNET_USED
+from bosh_aws_cpi.aws.sdk import clock, errors, timing
 from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_done, unless_missing
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
@@ -152,7 +151,7 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        answer = unless_missing(SUBNET_MISSING, lambda: client.describe_subnets(SubnetIds=[subnet_id]))
+        answer = unless_missing(errors.SUBNET_MISSING, lambda: client.describe_subnets(SubnetIds=[subnet_id]))
         entry = window.shown(answer, CloudError(f"Subnet '{subnet_id}' is gone"))["Subnets"][0]
         associations = entry.get("Ipv6CidrBlockAssociationSet", [])
         states = [entry["State"], *(each["Ipv6CidrBlockState"]["State"] for each in associations)]
@@ -243,15 +242,16 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
         try:
             client.delete_subnet(SubnetId=subnet_id)
         except ClientError as error:
-            if has_code(error, SUBNET_USED):
+            if has_code(error, errors.SUBNET_USED):
                 nics = _nics(client, subnet_id)
                 if _are_staying(client, nics):
                     raise _in_use(client, subnet_id, nics, described(error)) from error
                 raise timing.NotYet(described(error)) from error
-            if not has_code(error, SUBNET_MISSING):
+            if not has_code(error, errors.SUBNET_MISSING):
                 raise
             if not may_be_done(error):
-                if has_code(error, NOT_FOUND_YET) and by_id(client, [subnet_id]):  # eventual consistency
+                may_be_unseen = has_code(error, errors.NOT_FOUND_YET)  # eventual consistency
+                if may_be_unseen and by_id(client, [subnet_id]):
                     raise timing.NotYet(described(error)) from error
                 raise NetworkNotFound(subnet_id) from error
             logger.info("Subnet '%s' was deleted by the call whose answer was lost", subnet_id)

@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, TAG_REFUSED, UNTAGGABLE
+from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, detail_of, has_code
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
@@ -12,7 +11,7 @@ from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_TRANSIENT: Final = NOT_FOUND_YET | {"ConcurrentTagAccess"}
+_TRANSIENT: Final = errors.NOT_FOUND_YET | {"ConcurrentTagAccess"}
 """ConcurrentTagAccess: a resource is tagged twice at once, for example by set_vm_metadata and by a person."""
 _MOST_CALLS: Final = 50
 """The maximum number of calls when tags are created one by one; a resource can have 50 tags."""
@@ -40,13 +39,13 @@ def create(client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, 
     try:
         _create(client, resource_ids, tags, timing.TAGGABLE)
     except client.exceptions.ClientError as error:
-        if not has_code(error, UNTAGGABLE):
+        if not has_code(error, errors.UNTAGGABLE):
             raise
         for resource_id in resource_ids:
             try:
                 _create_for_one(client, resource_id, tags, timing.AT_ONCE, _MOST_CALLS // len(resource_ids))
             except client.exceptions.ClientError as refusal:
-                if not has_code(refusal, UNTAGGABLE):
+                if not has_code(refusal, errors.UNTAGGABLE):
                     raise
                 _log_refusal(resource_id, refusal)
 
@@ -88,7 +87,7 @@ def _create_for_one(
     try:
         _create(client, [resource_id], tags, patience)
     except client.exceptions.ClientError as error:
-        if not has_code(error, TAG_REFUSED) or "Expected: '" in str(error):  # about the resource's id
+        if not has_code(error, errors.TAG_REFUSED) or "Expected: '" in str(error):  # about the resource's id
             raise
         if len(tags) == 1:
             _log_refusal(resource_id, error)
@@ -110,7 +109,7 @@ def _create_one_by_one(
             try:
                 _create(client, [resource_id], {key: tags[key]}, patience)
             except client.exceptions.ClientError as error:
-                if not has_code(error, TAG_REFUSED):
+                if not has_code(error, errors.TAG_REFUSED):
                     raise
                 message = str(detail_of(error).get("Message"))
                 refused.setdefault(message, (error, []))[1].append(key)

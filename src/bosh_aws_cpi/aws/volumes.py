@@ -4,8 +4,10 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT, VOLUME_IN_USE, VOLUME_MISSING
 from bosh_aws_cpi.aws.sdk.errors import (
+    TOKEN_SPENT,
+    VOLUME_IN_USE,
+    VOLUME_MISSING,
     described,
     has_code,
     is_deleted,

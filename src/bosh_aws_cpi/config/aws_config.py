@@ -247,7 +247,7 @@ class AwsConfig(Section, path="aws"):
     vm_resources_by_region = Key(
         values.boolean,
         "For a manifest's `vm_resources`, choose only among the types that the region offers "
-        "(ec2:DescribeInstanceTypeOfferings, once a day).",
+        "(ec2:DescribeInstanceTypeOfferings).",
         default=False,
         is_new=True,
     )

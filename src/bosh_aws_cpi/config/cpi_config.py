@@ -13,13 +13,11 @@ from bosh_aws_cpi.config.aws_config import AwsConfig, Stemcell
 from bosh_aws_cpi.config.values import Key, Section
 from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
 from bosh_aws_cpi.jsontext import Json, encode, is_integer
-from bosh_aws_cpi.log import LEVELS, nearest
+from bosh_aws_cpi.log import LEVELS, NEAR_SECURITY, nearest
 
 _LONGEST_NAME = 64
 _OF_SECURITY: Final = ("encrypted", "fips", "kms_key_arn", "metadata_options")
 """Keys of ``aws`` without which disks, VMs or calls are less safe: a mistyped one is an error."""
-_NEAR_SECURITY: Final = 0.7
-"""How near to one of them a mistyped key is."""
 MAX_API_VERSION = 3
 """The newest contract version that `info` announces."""
 
@@ -147,7 +145,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
     request_id = context.get("request_id")
     aws = aws_config.parse(merged, environ)
     for key in sorted(filter(is_name, unknown_keys(document, context))):
-        if near := nearest(key, _OF_SECURITY, _NEAR_SECURITY):
+        if near := nearest(key, _OF_SECURITY, NEAR_SECURITY):
             raise not_correct(f"configuration parameter aws.{key} is unknown: did you mean aws.{near}?")
     return CpiConfig.read(
         properties,

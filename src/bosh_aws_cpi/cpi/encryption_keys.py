@@ -8,6 +8,7 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
@@ -17,19 +18,22 @@ _ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")
 """Matches AWS's codes and messages about a KMS key, and the remedies for them."""
 
 
-def check_key(own: Encryptable, encryption: Encryption, path: str = "cloud_properties") -> None:
+def check_key(
+    own: Encryptable, encryption: Encryption, path: str = "cloud_properties", *, is_encrypted: bool = False
+) -> None:
     """Refuse an own KMS key that nothing would use, and log a default one.
 
     Args:
         own: The properties.
         encryption: What applies: the properties' own, with the defaults.
         path: Where the properties stand.
+        is_encrypted: Whether they are for a disk that is encrypted, and stays so.
 
     Raises:
         CloudError: They have a key, and nothing encrypts.
     """
     refuse(each.replaced(text=f"{path}.{each.text}") for each in own.key_problems(encryption))
-    if encryption.unused_key:
+    if encryption.unused_key and not is_encrypted:
         logger.warning("Ignored: %s, because encrypted is not true", encryption.unused_key)
 
 
@@ -60,6 +64,4 @@ def naming_keys(*keys: str) -> Iterator[None]:
     except ClientError as error:
         if is_transient(error) or not _ABOUT_A_KEY.search(code_of(error)):
             raise
-        from bosh_aws_cpi.aws.sdk.translation import explained  # noqa: PLC0415 - only errors need it
-
         raise CloudError(with_keys(explained(error), keys)) from error

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from bosh_aws_cpi.aws import firewalls, routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.error_codes import RANGE_TAKEN
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, described, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.config.cpi_config import CpiConfig

@@ -1,20 +1,18 @@
 """The configuration's defaults for disks, key by key under the properties of a VM or of a disk."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, gib
 from bosh_aws_cpi.plan import ebs
+from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Encryptable, Problem, PropertyError, parsed, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
-if TYPE_CHECKING:
-    from bosh_aws_cpi.properties.disk import DiskProperties
-
-Disk = TypeVar("Disk", RootDisk, EphemeralDisk, "DiskProperties")
+Disk = TypeVar("Disk", RootDisk, EphemeralDisk, DiskProperties)
 _ROOT: Final = "aws.default_root_disk"
 _EPHEMERAL: Final = "aws.default_ephemeral_disk"
 _PERSISTENT: Final = "aws.default_persistent_disk"
@@ -26,7 +24,7 @@ _KEYS: Final = ("size", "type", "iops", "iops_per_gib", "throughput", "encrypted
 _OF_IOPS: Final = frozenset({"iops", "iops_per_gib"})
 
 
-def persistent(own: "DiskProperties", aws: AwsConfig) -> tuple["DiskProperties", ebs.Origin, Encryption]:
+def persistent(own: DiskProperties, aws: AwsConfig) -> tuple[DiskProperties, ebs.Origin, Encryption]:
     """A disk over ``aws.default_persistent_disk``, where its properties stand, and the default encryption.
 
     Raises:

@@ -8,16 +8,14 @@ throughput, for which they would otherwise ask for more iops. The ratios have ne
 
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, gib
+from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.records import Record
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.properties.disk import DiskProperties
 
 
 class VolumeType(Record):
@@ -124,7 +122,7 @@ def requested_gib(mib: int) -> int:
     return gib(mib)
 
 
-def of_disk(properties: "DiskProperties", size_gib: int | None) -> EbsVolume:
+def of_disk(properties: DiskProperties, size_gib: int | None) -> EbsVolume:
     """The volume of a persistent disk; with ``iops_per_gib`` and no size, its iops are not known."""
     iops, ratio = properties.iops, properties.iops_per_gib
     if ratio is not None and size_gib is not None:
@@ -188,7 +186,7 @@ def problems(volume: EbsVolume, what: str, origin: Origin, also: tuple[str, ...]
 
 
 def snapshot_problems(
-    disk: "DiskProperties", size_gib: int | None, encryption: Encryption, snapshot: Json | None
+    disk: DiskProperties, size_gib: int | None, encryption: Encryption, snapshot: Json | None
 ) -> Iterator[Problem]:
     """Why EBS does not make a disk from its snapshot.
 

@@ -5,21 +5,18 @@ the request replace the template's, tags are merged by key, and block devices by
 templates to control launching": a request can't remove a parameter of the template.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.model import NicPlan
+from bosh_aws_cpi.model import NicPlan, TemplateVersion
 from bosh_aws_cpi.plan import nics, type_options
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Problem, camel_keys
 from bosh_aws_cpi.properties.vm import CapacityReservation, VmProperties
 from bosh_aws_cpi.records import Record
-
-if TYPE_CHECKING:
-    from bosh_aws_cpi.plan.spread import SpreadGroup
-
 
 _NETWORKS: Final = "use the networks, and security_groups"
 _DELETED: Final = "with it, the CPI could not delete the VM"
@@ -45,40 +42,6 @@ launch without such a property does not have the parameter.
 """
 
 
-class TemplateVersion(Record):
-    """A version of a launch template; ``parameters`` are the names of those that it holds."""
-
-    template_id: str
-    version: int
-    parameters: Collection[str]
-
-    @property
-    def argument(self) -> Json:
-        """RunInstances' argument ``LaunchTemplate``.
-
-        It has the number that was read: all launches of a create_vm must be equal, or their client tokens
-        can't be used again.
-        """
-        return {"LaunchTemplateId": self.template_id, "Version": str(self.version)}
-
-    def problems(self) -> Iterator[Problem]:
-        """What create_vm refuses of it."""
-        if wrong := [f"{name} ({why})" for name, why in REFUSED.items() if name in self.parameters]:
-            text = f"cloud_properties.launch_template: {self} holds {', '.join(wrong)}"
-            yield Problem("launch_template", f"{text}. Use a version of the template without them")
-
-    def ignored(self, arguments: Collection[str]) -> list[str]:
-        """The parameters in whose place EC2 takes those of a launch.
-
-        Args:
-            arguments: The names of RunInstances' arguments.
-        """
-        return sorted(set(self.parameters).intersection(arguments))
-
-    def __str__(self) -> str:
-        return f"version {self.version} of launch template '{self.template_id}'"
-
-
 class InstanceSpec(Record):
     """The VM's settings for RunInstances that are the same for all launch options."""
 
@@ -91,10 +54,17 @@ class InstanceSpec(Record):
     tags: Mapping[str, str]
     """The tags of the instance, its volumes, its spot request, and an interface that is created with it."""
     zone: str
-    spread: "SpreadGroup | None" = None
+    spread: SpreadGroup | None = None
     """The placement group of the VM's instance group, with the property ``spread``."""
     template: TemplateVersion | None = None
     """The version of a launch template, with the property ``launch_template``."""
+
+
+def template_problems(template: TemplateVersion) -> Iterator[Problem]:
+    """What create_vm refuses of a version of a launch template."""
+    if wrong := [f"{name} ({why})" for name, why in REFUSED.items() if name in template.parameters]:
+        text = f"cloud_properties.launch_template: {template} holds {', '.join(wrong)}"
+        yield Problem("launch_template", f"{text}. Use a version of the template without them")
 
 
 def arguments(

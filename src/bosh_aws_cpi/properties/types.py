@@ -24,7 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, is_true, type_name
-from bosh_aws_cpi.log import logger, nearest
+from bosh_aws_cpi.log import NEAR_SECURITY, logger, nearest
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.records import Record
 
@@ -274,8 +274,9 @@ class Properties(BaseModel):
 
     @classmethod
     def refuses(cls, key: str) -> bool:
-        """Whether an unknown key is an error: by default, if it is like one of encryption."""
-        return cls.nearest(key).rpartition(".")[2] in _OF_ENCRYPTION
+        """Whether an unknown key is an error: by default, if it is very like one of encryption."""
+        is_of_encryption = cls.nearest(key).rpartition(".")[2] in _OF_ENCRYPTION
+        return is_of_encryption and bool(nearest(key, _OF_ENCRYPTION, NEAR_SECURITY))
 
     @classmethod
     def nearest(cls, key: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from errno import ENOMEM
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, NotSupported, Unknown
@@ -13,29 +13,27 @@ from bosh_aws_cpi.log import IN_RESPONSE, logger, printable, redact, set_request
 from bosh_aws_cpi.rpc import methods, request
 from bosh_aws_cpi.rpc.request import Request
 
-if TYPE_CHECKING:  # 0.3 million instructions of `info`, which has few to spare
-    from typing import Protocol, TypeVar
+Session_co = TypeVar("Session_co", covariant=True)
 
-    Session_co = TypeVar("Session_co", covariant=True)
 
-    class Host(Protocol[Session_co]):
-        """The protocol's interface to the cloud behind it."""
+class Host(Protocol[Session_co]):
+    """The protocol's interface to the cloud behind it."""
 
-        def open(self, call: Request) -> Session_co:
-            """Read and check the configuration; the result is each method's first argument.
+    def open(self, call: Request) -> Session_co:
+        """Read and check the configuration; the result is each method's first argument.
 
-            Raises:
-                BoshError: The configuration can't be used.
-            """
+        Raises:
+            BoshError: The configuration can't be used.
+        """
 
-        def function(self, target: str) -> Callable[..., Any]:
-            """The function behind "module:function"."""
+    def function(self, target: str) -> Callable[..., Any]:
+        """The function behind "module:function"."""
 
-        def translate(self, error: Exception) -> BoshError | None:
-            """A typed error for one that a library raised; None for an unexpected one."""
+    def translate(self, error: Exception) -> BoshError | None:
+        """A typed error for one that a library raised; None for an unexpected one."""
 
-        def summary(self) -> str:
-            """The call's AWS calls, for the last line of the log."""
+    def summary(self) -> str:
+        """The call's AWS calls, for the last line of the log."""
 
 
 _OUT_OF_MEMORY = (

@@ -9,12 +9,11 @@ from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from bosh_aws_cpi.aws.sdk import errors, translation
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.data import loader
-from bosh_aws_cpi.aws.sdk.error_codes import SESSION_ENDED, THROTTLED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code, permission
-from bosh_aws_cpi.aws.sdk.translation import explained
-from bosh_aws_cpi.aws.sdk.unanswered import NO_KEYS, OUT_OF_REACH, endpoint, is_error_of_aws, reason, strange
+from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code, policy_remedy
+from bosh_aws_cpi.aws.sdk.translation import endpoint, explained, is_error_of_aws, reason
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
@@ -28,16 +27,8 @@ _READS: Final = ("Describe", "Get", "List", "Assume")
 """What the names of the operations begin with that change nothing."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
-_NOT_TAKEN: Final = SESSION_ENDED | {
-    "AuthFailure",
-    "Blocked",
-    "IncompleteSignature",
-    "InvalidSignatureException",
-    "MissingAuthenticationToken",
-    "OptInRequired",
-    "PendingVerification",
-    "SignatureDoesNotMatch",
-}
+_OF_ACCOUNT: Final = errors.codes("AuthFailure Blocked OptInRequired PendingVerification")
+_NOT_TAKEN: Final = errors.SESSION_ENDED | errors.BAD_SIGNATURE | _OF_ACCOUNT
 """Codes about keys, clock or account rather than one permission: every call fails with them."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
@@ -97,9 +88,9 @@ class Asker:
 
     Args:
         config: The ``aws`` section, for the messages about refused keys.
-        again: The remedy of a call without an answer that was made only once, without retries. Then each call
-            stands for itself; otherwise a service that does not answer, or throttles to the end, is not
-            called again.
+        again: The remedy if a call gets no answer, for a command whose calls have no retries: it calls each
+            service again. If empty, a service that does not answer, or throttles to the end, is not called
+            again.
         are_keys_taken: Whether AWS has accepted the keys before.
     """
 
@@ -129,16 +120,18 @@ class Asker:
         """
         try:
             answer = call()
-        except NO_KEYS:
+        except translation.NO_KEYS:
             raise
         except ClientError as error:
             return self._refused(service, error)
-        except (*OUT_OF_REACH, BotoCoreError) as error:
+        except (*translation.OUT_OF_REACH, BotoCoreError) as error:
             if not self._again and (role := refused_role(self._config, error)) is not None:
                 raise role from error
             if not self._are_keys_taken and (wrong := _unknown_region(self._config, service)):
                 raise CloudError(wrong) from error
-            return NoAnswer(error, reason(service, error) if isinstance(error, OUT_OF_REACH) else "")
+            return NoAnswer(
+                error, reason(service, error) if isinstance(error, translation.OUT_OF_REACH) else ""
+            )
         self._are_keys_taken = True
         return answer
 
@@ -146,7 +139,7 @@ class Asker:
         """Call AWS; None, with a finding, when it refuses or does not answer.
 
         Args:
-            what: What is looked up: "key pairs".
+            what: What is looked up, or the property that names it: "quotas", "key_name".
             call: Makes the calls; its answer must not be None, which stands for no answer.
             service: The SDK's name of the service.
 
@@ -170,10 +163,10 @@ class Asker:
     def _note(self, service: str, what: str, failed: NoAnswer) -> None:
         """Leave out what got no answer, or the whole service from now on."""
         error, said = failed.error, described(failed.error)
-        if has_code(error, UNAUTHORIZED):
-            self.leave_out(f"{what}: {said}", permission(error))
-        elif not self._again and has_code(error, THROTTLED):
-            self._silent[service] = (f"{service}: throttled: {said}", _LATER)
+        if has_code(error, errors.UNAUTHORIZED):
+            self.leave_out(f"{what}: {said}", policy_remedy(error))
+        elif not self._again and has_code(error, errors.THROTTLED):
+            self._silent[service] = (f"{service} throttles the calls: {said}", _LATER)
         elif self._again or not failed.problem:
             self.leave_out(f"{what}: {said}", self._again)
         else:
@@ -184,7 +177,7 @@ class Asker:
         if not self._again and (role := refused_role(self._config, error)) is not None:
             raise role from error
         if not is_error_of_aws(error):
-            return NoAnswer(error, strange(service))
+            return NoAnswer(error, reason(service, error))
         if speaks_of_keys(error) and not self._are_keys_taken:
             raise refused_keys(self._config, error) from error
         self._are_keys_taken = True
@@ -211,11 +204,10 @@ def refused_role(config: AwsConfig, error: Exception) -> CloudError | None:
     if getattr(error, "operation_name", "") != "AssumeRole" and not (call and call.action == _ASSUME):
         return None
     if not isinstance(error, ClientError) or not is_error_of_aws(error):
-        problem = strange("sts") if isinstance(error, ClientError) else reason("sts", error)
-        return CloudError(f"STS, which aws.role_arn '{config.role_arn}' needs, fails: {problem}")
+        return CloudError(f"STS, which aws.role_arn '{config.role_arn}' needs, fails: {reason('sts', error)}")
     what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
     trust = ". The role's trust policy must name the user or role of these keys"
-    return CloudError(f"{what}: {explained(error)}{trust if has_code(error, UNAUTHORIZED) else ''}")
+    return CloudError(f"{what}: {explained(error)}{trust if has_code(error, errors.UNAUTHORIZED) else ''}")
 
 
 def speaks_of_keys(error: ClientError) -> bool:

@@ -43,14 +43,15 @@ _KINDS: Final = {
     "a resurrection config": ["rules"],
     "operations, for bosh interpolate -o": ["path type"],
 }
-"""What a file is, if it has one of the keys, or those between which a space is. The first kind counts."""
+"""What a file is, if it has all keys of one entry; spaces separate keys. The first kind counts."""
 
 
 _DESCRIPTION: Final = """\
 Check a cloud config (bosh cloud-config), or a manifest for bosh create-env, as BOSH and the CPI read it.
 Several cloud configs are merged. What they name in AWS is looked up. Nothing is created or changed.
-Each finding has a severity, its place, what is wrong and what to do. error: the deployment fails. warning: it
-may do something else than expected. not checked: a value is a ((variable)), or AWS refused the lookup."""
+Each finding has a severity, its place, what is wrong and what to do. error: the deployment fails, or
+does not do what the file says. warning: it may do something else than expected. not checked: a value is a
+((variable)), or AWS refused the lookup."""
 
 
 def main(arguments: list[str]) -> int:
@@ -63,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         "check",
         _DESCRIPTION,
         "no finding is an error",
-        'a finding is an error: the deployment fails; with --strict also: it is a warning, or "not checked"',
+        'a finding is an error; with --strict also: it is a warning, or "not checked"',
     )
     parser.add_argument(
         "files",
@@ -76,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         action="append",
         default=[],
-        help="a deployment's manifest, to check with it",
+        help="a deployment's manifest, to check with the cloud config",
     )
     parser.add_argument(
         "--stemcell",
@@ -84,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         action="append",
         type=_stemcell,
         default=[],
-        help="a stemcell that the instance types must fit: ami-…; may be repeated",
+        help="a stemcell from which VMs are created: ami-…; EC2 is then asked for dry runs; may be repeated",
     )
     parser.add_argument(
         "--director", metavar="UUID", help="the Director's UUID (bosh env), if a policy compares its tag"
@@ -112,7 +113,7 @@ def _stemcell(text: str) -> str:
 def _check(given: argparse.Namespace) -> int:
     names = [*given.files, *given.manifest]
     if [given.config, *names].count(loading.STDIN) > 1:
-        raise CloudError("stdin, -, can be read only once: give the other files by their paths")
+        raise CloudError("only one file can be - (stdin): give the others by their paths")
     if len(given.manifest) > 1:
         raise CloudError("--manifest can be given only once: check each deployment alone")
     read = loading.read(given.config)
@@ -145,7 +146,7 @@ def findings(
         config: The configuration; of create-env's, only what the files say counts in ``aws``. Its Director's
             UUID is None if that is not known.
         account: The account.
-        stemcells: The CIDs of stemcells that the instance types must fit.
+        stemcells: The CIDs of stemcells; each VM must be able to run one of them.
     """
     sizes, of_sizes = _sizes(files, account)
     files = files.replaced(sizes=sizes)

@@ -58,7 +58,7 @@ class Finding(Record):
         what: What is wrong, in one sentence without a full stop.
         remedy: What to do about it; empty when that is obvious.
         place: Where in a file; None for findings about a resource.
-        source: Who refuses it: "CPI", "AWS" or "Director".
+        source: Who refuses it: "CPI", "AWS", "Director", "bosh create-env" or "bosh".
     """
 
     severity: Severity

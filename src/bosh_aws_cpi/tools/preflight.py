@@ -16,8 +16,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import code_of, described
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, described
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig

@@ -20,8 +20,7 @@ from bosh_aws_cpi.aws import (
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load

@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from bosh_aws_cpi.aws import volumes
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
+from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from tests.unit.aws.looks import DISK, OF_DISK, OTHER_DISK, OTHER_VM, VM, tagged, volume

@@ -218,11 +218,11 @@ def test_refused_keys(given: dict[str, Any], said: str) -> None:
 
 @pytest.mark.parametrize("key", ["encryptd", "kms_key_id"])
 def test_mistyped_encryption(key: str) -> None:
-    """A disk or a stemcell whose key of encryption is mistyped is refused; null asks for nothing."""
+    """A disk or a stemcell whose key of encryption is mistyped is refused; null, or another key, is not."""
     for kind in (DiskProperties, StemcellProperties):
         with pytest.raises(CloudError, match=rf"{key}: is unknown: did you mean (encrypted|kms_key_arn)\?"):
             kind.parse({key: "x"})
-        kind.parse({key: None})
+        kind.parse({key: None, "created": 1, "key_pair": "a"})
 
 
 MODELS: dict[type[SentWhole], str] = {

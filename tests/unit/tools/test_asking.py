@@ -101,7 +101,7 @@ def test_throttled() -> None:
     assert asker.ask("hosts", throttled) is None
     assert asker.ask("instance profiles", lambda: "bosh", "iam") == "bosh"
     assert asked == ["ec2"]
-    why = "ec2: throttled: DescribeKeyPairs failed with RequestLimitExceeded: m"
+    why = "ec2 throttles the calls: DescribeKeyPairs failed with RequestLimitExceeded: m"
     for what, found in zip(("key pairs", "hosts"), asker.not_checked, strict=True):
         assert (found.severity, found.remedy) == (Severity.NOT_CHECKED, "Repeat this command later")
         assert found.what.startswith(f"{what}: {why}")

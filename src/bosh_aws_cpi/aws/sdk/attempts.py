@@ -11,10 +11,10 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.call_hooks import name_of
-from bosh_aws_cpi.aws.sdk.error_codes import THROTTLED
 from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
     REFUSED,
+    THROTTLED,
     Call,
     has_code,
     identified,

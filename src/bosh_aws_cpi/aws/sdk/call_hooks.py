@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final
 from xml.etree.ElementTree import Element
 
+from botocore.exceptions import HTTPClientError
 from botocore.handlers import BUILTIN_HANDLERS, REGISTER_FIRST, REGISTER_LAST
 from botocore.parsers import ResponseParserError, ResponseParserFactory
 from botocore.session import Session
@@ -184,10 +185,11 @@ def _after(**event: Any) -> None:  # noqa: ANN401
 
 
 def _failed(**event: Any) -> None:  # noqa: ANN401
-    from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only errors need it
-
     exception = event["exception"]
-    safe = unanswered.in_place_of(exception)
+    is_quoting = isinstance(exception, HTTPClientError) and isinstance(
+        exception.kwargs.get("error"), ValueError
+    )
+    safe = ResponseParserError(UNREADABLE) if is_quoting else None
     # An error of AssumeRole passes here again, for the call that needed the role's keys, of which an
     # earlier attempt may have taken effect.
     own = event["context"][CALL]

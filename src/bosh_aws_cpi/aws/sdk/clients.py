@@ -1,20 +1,20 @@
 """Creates all AWS clients, with endpoints, CA bundle, retries and logging; `credentials` gets their keys."""
 
 import os
+import re
 import ssl
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cached_property
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError
 from botocore.session import Session
 
 from bosh_aws_cpi import VERSION, connections
-from bosh_aws_cpi.aws.sdk import attempts, credentials, data, private_files
+from bosh_aws_cpi.aws.sdk import attempts, credentials, data
 from bosh_aws_cpi.aws.sdk.errors import CERTIFICATES
 from bosh_aws_cpi.aws.sdk.timing import ANSWERED, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics
@@ -40,6 +40,7 @@ _CA_KEY = "aws.connection_options.ca_cert"
 _CA_VARIABLES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
 """The SDK itself reads the last two, and waits for ever if one names a pipe."""
 _METADATA = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+_PROXY = r"((https?:)?//)?([^/?#[\]]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:\d{1,5})?([/?#][^@]*)?"
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
 
@@ -74,7 +75,7 @@ class Clients:
 
     Raises:
         CloudError: A variable of the environment is wrong, or ``connection_options.ca_cert`` holds no
-            certificates, or there is no private directory to write them to.
+            certificates.
     """
 
     ec2: "EC2Client" = _client("ec2")
@@ -98,6 +99,7 @@ class Clients:
         self._statistics = statistics
         self._allowance = allowance
         self._user_agent = " ".join([f"bosh-aws-cpi/{VERSION}", *map("/".join, caller.items())])
+        check_proxies()
         bypass_proxies_for_metadata()
         connections.install()
         self._verify, self._certificates = _ca_bundle(config.ca_cert)
@@ -172,7 +174,7 @@ class CommandClients(Clients):
 def _ca_bundle(own: str | None) -> tuple[str | None, str]:
     """The path of the CA bundle, and its name in messages; None and an empty name for the system's."""
     if own:
-        return file_of(own), f"the CA certificates of {_CA_KEY}"
+        return path_of(own), f"the CA certificates of {_CA_KEY}"
     for variable in _CA_VARIABLES:
         if path := os.environ.get(variable):
             if not os.path.isdir(path):  # noqa: PTH112 - pathlib's may raise
@@ -181,36 +183,35 @@ def _ca_bundle(own: str | None) -> tuple[str | None, str]:
     return None, ""
 
 
-def file_of(certificates: str) -> str:
-    """Return the path of a file with these CA certificates: the SDK reads them only from files.
-
-    Calls with the same certificates share it.
+def path_of(certificates: str) -> str:
+    """Return what the SDK takes for the path of a file with these CA certificates.
 
     Args:
         certificates: In PEM format.
 
     Raises:
-        CloudError: They are no certificates, or there is no private directory for the file.
+        CloudError: They are no certificates.
     """
+    # Python takes ASCII only; bundles have comments between the certificates.
+    text = certificates.encode("ascii", "ignore").decode()
     try:
-        # Python takes ASCII only; bundles have comments between the certificates.
-        ssl.create_default_context(cadata=certificates.encode("ascii", "ignore").decode())
+        ssl.create_default_context(cadata=text)
     except (ssl.SSLError, ValueError) as error:
         raise CloudError(f"{_CA_KEY} holds no CA certificates in PEM format: {error}") from None
-    content = certificates.encode()
-    folder = private_files.folder()
-    if folder is None:
-        what = f"{_CA_KEY} needs a directory that only this user can access"
-        raise CloudError(f"{what}: make HOME or TMPDIR writable for the CPI's user")
-    path = folder / f"ca-{sha256(content).hexdigest()[:16]}.pem"
-    with suppress(OSError):
-        if private_files.read_own(path) == content:
-            return str(path)
-    try:
-        private_files.write(path, content)
-    except OSError as error:
-        raise CloudError(f"{_CA_KEY} can't be written to '{path}': {error.strerror}") from error
-    return str(path)
+    return connections.name_of(text)
+
+
+def check_proxies() -> None:
+    """Refuse a proxy's URL in which a library could take the password for another part, and show it.
+
+    Raises:
+        CloudError: A special character is not encoded, or it is no URL.
+    """
+    for scheme, url in getproxies().items():
+        if scheme in {"http", "https"} and not re.fullmatch(_PROXY, url):
+            name = f"(env.{scheme}_proxy of the job)"
+            what = "is not a proxy's URL. Give http://HOST:PORT, with user and password percent-encoded"
+            raise wrong_variable(f"{scheme}_proxy", f"{name} {what}")
 
 
 def bypass_proxies_for_metadata() -> None:

@@ -11,13 +11,15 @@ from botocore.credentials import (
     ContainerProvider,
     Credentials,
     DeferredRefreshableCredentials,
+    ReadOnlyCredentials,
 )
 from botocore.exceptions import BotoCoreError, HTTPClientError, NoCredentialsError
 from botocore.session import Session
 from botocore.utils import FileWebIdentityTokenLoader
 
 from bosh_aws_cpi import connections
-from bosh_aws_cpi.aws.sdk import call_hooks, data, role_session
+from bosh_aws_cpi.aws.sdk import call_hooks, data
+from bosh_aws_cpi.aws.sdk.role_session import RoleCredentials
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.values import UNSENDABLE, is_sendable, role_arn
@@ -28,8 +30,6 @@ RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
 """The variable that names the folder for credentials of a role."""
 METADATA_ATTEMPTS = 10
 """Attempts to get the instance profile's credentials."""
-_LONGEST = 65_536
-"""The most bytes of an answer with credentials or with a token for them, which usually has a few thousand."""
 _LONGEST_NAME = 64
 """The most characters of the name of a role's session (API model)."""
 
@@ -97,26 +97,21 @@ def _with_role(
     director_uuid: str | None,
 ) -> Session:
     """A session with an assumed role; the first call gets its credentials, kept ones or STS's."""
-    arguments = {"RoleArn": config.role_arn, **_session_of_role(config, director_uuid)}
     open_source = cache(partial(_with_source, config, statistics, create_client))
-    source_keys = _source_keys(config, open_source)
-
-    def fetch() -> dict[str, Any]:
-        source = open_source()
-        fetcher = AssumeRoleCredentialFetcher(
-            client_creator=partial(create_client, source),
-            source_credentials=source.get_credentials(),
-            role_arn=str(config.role_arn),
-            extra_args=arguments,
-        )
-        return _kept_secret(fetcher.fetch_credentials())
-
+    fetcher = partial(
+        AssumeRoleCredentialFetcher,
+        client_creator=lambda *names, **keys: create_client(open_source(), *names, **keys),
+        source_credentials=_Source(open_source),
+        role_arn=str(config.role_arn),
+        extra_args=_session_of_role(config, director_uuid),
+    )
     opened = _without_files(config, statistics)
-    assumed = DeferredRefreshableCredentials(fetch, "assume-role")
+    assumed = DeferredRefreshableCredentials(
+        lambda: _kept_secret(fetcher().fetch_credentials()), "assume-role"
+    )
     folder = os.environ.get(RUN_FOLDER, "")
-    is_kept = folder and source_keys and config.keep_role_session and director_uuid is not None
-    if is_kept and (file := role_session.file_in(folder, config, [arguments, source_keys])):
-        assumed = role_session.RoleCredentials(fetch, file)
+    if config.keep_role_session and director_uuid is not None and os.path.isdir(folder):  # noqa: PTH112 - pathlib's may raise
+        assumed = RoleCredentials(lambda kept: fetcher(cache=kept), _kept_secret, folder)
         events: Any = opened  # its stubs only allow handlers that return nothing
         events.register("before-sign", assumed.before_sign)
         events.register("needs-retry", assumed.after_attempt)
@@ -124,21 +119,25 @@ def _with_role(
     return opened
 
 
-def _source_keys(config: AwsConfig, open_source: Callable[[], Session]) -> list[str | None] | None:
-    """The keys that assume the role; None if each process gets other ones, by web identity.
+class _Source:
+    """The credentials that assume a role; they are not read as long as the role's kept ones are valid.
 
-    Raises:
-        NoCredentialsError: There are none.
+    Args:
+        open_source: Opens their session.
     """
-    if config.credentials_source == "static":  # the source's session is opened only to call STS
-        return [config.access_key_id, config.secret_access_key, config.session_token]
-    found = open_source().get_credentials()
-    if found is None:
-        raise NoCredentialsError
-    if found.method == AssumeRoleWithWebIdentityProvider.METHOD:
-        return None
-    keys = found.get_frozen_credentials()
-    return [keys.access_key, keys.secret_key, keys.token]
+
+    def __init__(self, open_source: Callable[[], Session]) -> None:
+        self._open_source = open_source
+
+    def get_frozen_credentials(self) -> ReadOnlyCredentials:
+        """The credentials.
+
+        Raises:
+            NoCredentialsError: There are none.
+        """
+        if (found := self._open_source().get_credentials()) is None:
+            raise NoCredentialsError
+        return found.get_frozen_credentials()
 
 
 def _session_of_role(config: AwsConfig, director_uuid: str | None) -> dict[str, Any]:
@@ -203,8 +202,7 @@ class _Sources:
             CloudError: A source's address or answer can't be used. The SDK's error might quote a token.
         """
         try:
-            with connections.limited(_LONGEST):
-                return self._load()
+            return self._load()
         except (BotoCoreError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, BotoCoreError) and type(error) is not HTTPClientError:
                 raise

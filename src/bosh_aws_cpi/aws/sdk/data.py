@@ -1,26 +1,30 @@
-"""Loads the SDK's own data files.
+"""Loads the SDK's own data files: of the large ones the cuts that `data_cut` wrote for the package.
 
-The first call leaves copies of the large files, cut to the parts that the CPI needs, for later calls, because
-an installation with pip has no step that could.
+If they are not there, or are those of another version of botocore, botocore's own files are read.
 """
 
 import gzip
 import json
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
 import botocore
 from botocore.loaders import JSONFileLoader, Loader
 
-from bosh_aws_cpi.aws.sdk import data_cut, private_files
+FOLDER: Final = Path(__file__).with_name("cuts")
+"""Where the cuts are."""
 
-LARGE: Final = 1 << 18
-"""Files of at least this size in bytes are cut: EC2's model, and the endpoints of all services."""
-MAX_AGE: Final = 30 * 86_400
-"""For how many seconds a copy is read; after that it is deleted, since botocore may have been upgraded."""
-ACTIONS: Final = Path(__file__).with_stem("permissions")
-"""The file of the table of AWS calls: to read it takes less than to load it."""
+
+def name_of(version: str, file_path: str, *, for_commands: bool) -> str:
+    """The path of a cut, in the folder of cuts.
+
+    Args:
+        version: botocore's.
+        file_path: botocore's file, without its ending.
+        for_commands: Whether it is the larger cut.
+    """
+    *_, data = file_path.rpartition("/data/")
+    return f"{version}/{'commands' if for_commands else 'methods'}/{data.replace('/', '-')}.json"
 
 
 class PlainJson(JSONFileLoader):
@@ -38,27 +42,12 @@ class PlainJson(JSONFileLoader):
 
     def load_file(self, file_path: str) -> Any | None:  # noqa: ANN401 - any JSON value
         """The file's content, cut to what the CPI needs if it is large; None when there is no such file."""
-        path = _existing(file_path)
-        if path is None or path.stat().st_size < LARGE:
-            return path and _read(path)
-        copy = self._copy_of(path)
-        document = private_files.read_json(copy, MAX_AGE, dict)
-        if document is None:
-            kind = path.name.partition(".")[0]
-            document = data_cut.cut(kind, _read(path), for_commands=self._for_commands)
-            private_files.write_json(copy, document, "the SDK's data")
-            if copy:
-                private_files.delete_older(copy.parent, "sdk-*", MAX_AGE)
-        return document
-
-    def _copy_of(self, path: Path) -> Path | None:
-        """The copy's path; its name depends on the file, the table of AWS calls and the copy's format."""
-        folder = private_files.folder()
-        found = path.stat()
-        source = [botocore.__version__, str(path), found.st_size, found.st_mtime_ns]
-        text = json.dumps([data_cut.FORMAT, source, self._for_commands])
-        name = sha256(text.encode() + ACTIONS.read_bytes()).hexdigest()[:16]
-        return folder and folder / f"sdk-{name}.json"
+        own = FOLDER / name_of(botocore.__version__, file_path, for_commands=self._for_commands)
+        paths = (own, Path(file_path + ".json"), Path(file_path + ".json.gz"))
+        if (path := next((path for path in paths if path.is_file()), None)) is None:
+            return None
+        content = path.read_bytes()
+        return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
 
 
 def loader(*, for_commands: bool = False) -> Loader:
@@ -72,13 +61,3 @@ def loader(*, for_commands: bool = False) -> Loader:
         file_loader=PlainJson(for_commands=for_commands),
         include_default_search_paths=False,
     )
-
-
-def _existing(file_path: str) -> Path | None:
-    paths = (Path(file_path + ending) for ending in (".json", ".json.gz"))
-    return next((path for path in paths if path.is_file()), None)
-
-
-def _read(path: Path) -> Any:  # noqa: ANN401 - any JSON value
-    content = path.read_bytes()
-    return json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)

@@ -1,12 +1,19 @@
-"""Cuts the SDK's data to the parts that the CPI reads. Pure; needs only the standard library.
+"""Cuts the SDK's data to what the CPI reads, when the package is built (hatch_build.py, install.py).
 
 botocore builds each client from a service's model, a JSON document that is mostly documentation, and adds
 a method for each operation in it: 800 for EC2, of which the CPI calls 40. Every call of a method loads this
 data, so what only operators' commands need is in a second, larger cut.
 """
 
+import gzip
+import json
+import shutil
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any, Final
+
+from bosh_aws_cpi.aws.sdk.data import FOLDER, name_of
+from bosh_aws_cpi.aws.sdk.permissions import operations
 
 SERVICES: Final = {
     "ebs": "ebs",
@@ -18,8 +25,32 @@ SERVICES: Final = {
 """The AWS services that the methods call: botocore's name, and the name in the list of endpoints."""
 COMMAND_SERVICES: Final = {"iam": "iam", "kms": "kms", "service-quotas": "servicequotas"}
 """The services that only operators' commands call."""
-FORMAT: Final = 4
-"""Change it when the result of `cut` changes: copies in another format are not read."""
+LARGE: Final = 1 << 18
+"""Files of at least this size in bytes, compressed or not, are cut: EC2's model, and all endpoints."""
+
+
+def write(botocore: Path, version: str, folder: Path = FOLDER) -> None:
+    """Write both cuts of the large files.
+
+    Args:
+        botocore: botocore's folder.
+        version: Its version; calls with another one read botocore's own files.
+        folder: Gets them.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    data = botocore / "data"
+    for path in (each for each in data.rglob("*.json*") if each.stat().st_size >= LARGE):
+        if path.parent not in {data, *(data / name / path.parent.name for name in SERVICES)}:
+            continue
+        content = path.read_bytes()
+        document = json.loads(gzip.decompress(content) if path.suffix == ".gz" else content)
+        kind = path.name.partition(".")[0]
+        for for_commands in (False, True):
+            target = folder / name_of(version, str(path.with_name(kind)), for_commands=for_commands)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(
+                json.dumps(cut(kind, document, for_commands=for_commands), separators=(",", ":"))
+            )
 
 
 def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa: ANN401 - any JSON value
@@ -30,8 +61,6 @@ def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa
         document: Its content, which is not modified.
         for_commands: Whether operators' commands read it, and not only the methods.
     """
-    from bosh_aws_cpi.aws.sdk.permissions import operations  # noqa: PLC0415 - a copy needs no cut
-
     if kind == "service-2":
         return {**document, **_called_only(document, operations(for_commands=for_commands))}
     if kind == "endpoints":
@@ -53,7 +82,8 @@ def _called_only(document: dict[str, Any], called: Collection[str]) -> dict[str,
         name = pending.pop()
         shapes[name] = document["shapes"][name]
         pending |= references(shapes[name]) - shapes.keys()
-    return {"operations": without_documentation(kept), "shapes": without_documentation(shapes)}
+    ordered = dict(sorted(shapes.items()))  # each build writes the same
+    return {"operations": without_documentation(kept), "shapes": without_documentation(ordered)}
 
 
 def references(value: Any) -> set[str]:  # noqa: ANN401 - any JSON value

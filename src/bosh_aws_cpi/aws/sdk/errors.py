@@ -1,6 +1,6 @@
-"""AWS's errors: predicates, and the details of an error.
+"""AWS's errors: the codes that the program acts upon, predicates, and the details of an error.
 
-`translation` turns them into errors for the caller.
+`translation` has the remedies, and turns errors into those for the caller.
 """
 
 import re
@@ -13,26 +13,110 @@ from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError, SSL
 from botocore.exceptions import ConnectionError as NotConnected
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.error_codes import (
-    INSTANCE_MISSING,
-    NO_CAPACITY,
-    SUBNET_FULL,
-    THROTTLED,
-    UNAUTHORIZED,
-    VOLUME_MISSING,
-)
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 
 Found = TypeVar("Found")
 
-_OTHER_SHORTAGES: Final = frozenset({"InsufficientVolumeCapacity", "InsufficientAddressCapacity"})
-"""Shortages that affect all instance types alike."""
-_SUBNET_FULL: Final = re.compile(r"sufficient free ipv[46] addresses or prefixes", re.IGNORECASE)
+
+def codes(text: str) -> frozenset[str]:
+    """The codes in a text, which are separated by blanks."""
+    return frozenset(text.split())
+
+
+INVALID_VALUE: Final = codes("InvalidParameterValue")
+INVALID_PARAMETER: Final = INVALID_VALUE | codes(
+    "InvalidParameter InvalidParameterCombination InvalidParameterDependency UnsupportedOperation"
+)
+UNKNOWN_PARAMETER: Final = codes("UnknownParameter")
+INSTANCE_STATE: Final = codes("IncorrectInstanceState")
+NO_ID: Final = codes("InvalidID")
+"""CreateTags answers this for a malformed id."""
+INSTANCE_MISSING: Final = codes("InvalidInstanceID.NotFound InvalidInstanceID.Malformed")
+VOLUME_MISSING: Final = codes("InvalidVolume.NotFound InvalidVolumeID.Malformed") | NO_ID
+IMAGE_MISSING: Final = codes("InvalidAMIID.NotFound InvalidAMIID.Malformed InvalidAMIID.Unavailable")
+SNAPSHOT_MISSING: Final = codes("InvalidSnapshot.NotFound InvalidSnapshotID.Malformed")
+NIC_MISSING: Final = codes("InvalidNetworkInterfaceID.NotFound InvalidNetworkInterfaceId.Malformed")
+SUBNET_MISSING: Final = codes(
+    "InvalidSubnet InvalidSubnetID.Malformed InvalidSubnetID.NotFound "
+    "InvalidSubnetId.Malformed InvalidSubnetId.NotFound"
+)
+"""EC2 documents the first three; users report the other spelling, too."""
+_MISSING: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING
+NOT_FOUND_YET: Final = frozenset(
+    code for code in _MISSING | NIC_MISSING | SUBNET_MISSING if code.endswith(".NotFound")
+)
+"""A call about a resource that was just created may answer one of these (eventual consistency)."""
+SUBNET_USED: Final = codes("DependencyViolation")
+"""DeleteSubnet answers this while the subnet has interfaces."""
+RANGE_TAKEN: Final = codes("InvalidSubnet.Conflict")
+"""CreateSubnet answers this for a range that overlaps another subnet's."""
+GROUP_QUOTA_REACHED: Final = codes("PlacementGroupLimitExceeded")
+GROUP_EXISTS: Final = codes("InvalidPlacementGroup.Duplicate")
+GROUP_MISSING: Final = codes("InvalidPlacementGroup.Unknown")
+GROUP_IN_USE: Final = codes("InvalidPlacementGroup.InUse")
+"""DeletePlacementGroup answers this while an instance of the group is not terminated."""
+VOLUME_IN_USE: Final = codes("VolumeInUse")
+NIC_IN_USE: Final = codes("InvalidNetworkInterface.InUse") | INVALID_VALUE
+"""DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
+TAG_REFUSED: Final = codes("TagLimitExceeded") | INVALID_VALUE
+UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | NO_ID
+"""Codes that concern one of several resources: the others may still accept the tags."""
+QUOTA_REACHED: Final = codes("InstanceLimitExceeded MaxSpotInstanceCountExceeded VcpuLimitExceeded")
+RESERVATION_FULL: Final = codes("ReservationCapacityExceeded")
+NO_HOST: Final = codes("IncompatibleHostRequirements UnavailableHostRequirements")
+PRICE_TOO_LOW: Final = codes("SpotMaxPriceTooLow")
+NOT_OFFERED: Final = codes("Unsupported")
+"""The zone does not offer the instance type."""
+TYPE_SHORTAGE: Final = codes(
+    "InsufficientCapacity InsufficientCapacityOnHost InsufficientHostCapacity InsufficientInstanceCapacity "
+    "InsufficientReservedInstanceCapacity InsufficientReservedInstancesCapacity UnfulfillableCapacity"
+)
+NO_CAPACITY: Final = QUOTA_REACHED | RESERVATION_FULL | NO_HOST | PRICE_TOO_LOW | NOT_OFFERED | TYPE_SHORTAGE
+"""RunInstances answers one of these when it can't launch this instance type here and now; another may work.
+
+Some of them come with HTTP 500."""
+BLOCK_PENDING: Final = codes("InvalidCapacityReservationState.PendingActivation")
+RESERVATION_CLOSED: Final = codes("InvalidCapacityReservationState.Unavailable") | BLOCK_PENDING
+"""RunInstances answers the first for an interruptible reservation that EC2 takes back, the other for a
+capacity block that has not begun (aws/karpenter-provider-aws, its errors for reserved capacity)."""
+AT_FAULT: Final = codes("InternalError InternalFailure ServerInternal ServiceUnavailable Unavailable")
+"""RunInstances answers one of these for a fault of AWS: a retry may succeed."""
+NO_PREFIX: Final = codes("InsufficientCidrBlocks")
+NO_ADDRESS: Final = codes("InsufficientFreeAddressesInSubnet")
+NO_ADDRESS_WORDS: Final = "sufficient free ipv[46] addresses or prefixes"
 """CreateNetworkInterface's message for a full subnet, under the code InvalidParameterValue.
 
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
+SHUTDOWN_NOT_SKIPPED: Final = INVALID_PARAMETER | UNKNOWN_PARAMETER | INSTANCE_STATE | NOT_OFFERED
+"""EC2 may answer one of these for TerminateInstances with SkipOsShutdown where it does not support that."""
+ARGUMENTS_DIFFER: Final = codes("IdempotentParameterMismatch")
+TOKEN_SPENT: Final = codes("IdempotentInstanceTerminated") | ARGUMENTS_DIFFER
+"""The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
+UNAUTHORIZED: Final = codes("UnauthorizedOperation AccessDenied AccessDeniedException")
+"""EC2's code, and those of the other services."""
+EXPIRED: Final = codes("ExpiredToken ExpiredTokenException")
+CLOCK_DIFFERS: Final = codes("RequestExpired")
+BAD_SIGNATURE: Final = codes(
+    "SignatureDoesNotMatch IncompleteSignature MissingAuthenticationToken InvalidSignatureException"
+)
+SESSION_ENDED: Final = EXPIRED | CLOCK_DIFFERS | codes("InvalidClientTokenId UnrecognizedClientException")
+"""AWS does not accept keys, for example because they have expired or their role was deleted.
+
+EC2 answers RequestExpired (aws/aws-sdk-java issue 1443), or AuthFailure, which has other meanings too."""
+THROTTLED: Final = codes(
+    "ConcurrentLimitExceededException DependencyThrottle EC2ThrottledException PriorRequestNotComplete "
+    "RequestLimitExceeded RequestThrottled RequestThrottledException SlowDown ThrottledException Throttling "
+    "ThrottlingException TooManyRequestsException"
+)
+"""Throttling: the call has had no effect.
+
+These are the SDK's list (botocore, retries/standard.py) without other services' codes, and the codes that the
+API models of the EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
+"""
+NO_VOLUME: Final = codes("InsufficientVolumeCapacity")
+NO_PUBLIC_ADDRESS: Final = codes("InsufficientAddressCapacity")
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
 _ENCODED: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
@@ -41,18 +125,9 @@ _DENIED: Final = r"not authorized to perform: (\w[\w-]*:\w+)"
 """IAM's name of the missing action: it may differ from the call, as for tags at a launch."""
 EXPLICIT_DENY: Final = "explicit deny"
 """A part of AWS's message if a policy denies the call; without it, the policy only does not allow it."""
-_POLICY: Final = rf"({EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
+_POLICY: Final = rf"(?:{EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
 """The policy that does not allow a call (IAM user guide, "Troubleshoot access denied error messages")."""
-_OWN: Final = "identity-based policy"
-_CREATED: Final = r" on resource: \S+:([a-z-]+)/\*"
-"""The kind of a resource that the call would create; an existing one's ARN has its id."""
-_DEMANDS: Final = {
-    "instance": "tags (aws.tags) or IMDSv2 (metadata_options.http_tokens: required)",
-    "volume": "tags (aws.tags) or encryption (aws.encrypted)",
-    "snapshot": "tags (aws.tags) or encryption (aws.encrypted)",
-    "network-interface": "tags (aws.tags)",
-}
-"""What policies demand of a new resource (docs/aws-assumptions.md, `denials`)."""
+_IDENTITY_POLICY: Final = "identity-based policy"
 _TOO_MANY: Final = 429
 """The HTTP status that means throttling, regardless of the error code."""
 REFUSED: Final = 300
@@ -91,14 +166,17 @@ def is_volume_missing(error: BaseException) -> bool:
     """Whether a volume does not exist. EC2 calls a malformed volume id an invalid parameter value."""
     if has_code(error, VOLUME_MISSING):
         return True
-    return code_of(error) == "InvalidParameterValue" and "Expected: 'vol-" in str(error)
+    return has_code(error, INVALID_VALUE) and "Expected: 'vol-" in str(error)
 
 
 def is_shortage(error: BaseException | None) -> bool:
-    """Whether EC2 has no capacity for an instance type; unknown codes of that family count too."""
+    """Whether EC2 has no capacity for an instance type; unknown codes of that family count too.
+
+    Volumes and addresses are short for all instance types alike.
+    """
     code = code_of(error)
     is_of_family = code.startswith("Insufficient") and "Capacity" in code
-    return code in NO_CAPACITY or (is_of_family and code not in _OTHER_SHORTAGES)
+    return code in NO_CAPACITY or (is_of_family and code not in NO_VOLUME | NO_PUBLIC_ADDRESS)
 
 
 def is_group_full(error: BaseException | None) -> bool:
@@ -112,12 +190,10 @@ def is_group_full(error: BaseException | None) -> bool:
 
 def is_subnet_full(error: BaseException | None) -> bool:
     """Whether a subnet is full; EC2 may report that under a code that does not say so."""
-    return has_code(error, SUBNET_FULL) or is_subnet_full_by_message(error)
-
-
-def is_subnet_full_by_message(error: BaseException | None) -> bool:
-    """Whether EC2 reports a full subnet as an invalid parameter value."""
-    return code_of(error) == "InvalidParameterValue" and _SUBNET_FULL.search(str(error)) is not None
+    if has_code(error, NO_PREFIX | NO_ADDRESS):
+        return True
+    has_words = re.search(NO_ADDRESS_WORDS, str(error), re.IGNORECASE) is not None
+    return has_code(error, INVALID_VALUE) and has_words
 
 
 def is_transient(error: BaseException) -> bool:
@@ -219,7 +295,7 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
     try:
         return ask()
     except (*FAILURES, CloudError) as error:
-        remedy = permission(error)
+        remedy = policy_remedy(error)
         logger.warning("Could not look up %s: %s%s", what, described(error), remedy and f". {remedy}")
         return None
 
@@ -257,11 +333,19 @@ def call_of(error: BaseException) -> Call | None:
     return found if isinstance(found, Call) else None
 
 
-def message_of(error: ClientError) -> tuple[str, str]:
-    """AWS's message, and the part that it has encoded, which can stand in a command."""
-    said = str(detail_of(error).get("Message", "no message"))
-    found = re.search(_ENCODED, said)
-    return (said[: found.start()], found[1]) if found else (said, "")
+def message_of(error: ClientError) -> str:
+    """AWS's message without the part that it has encoded."""
+    return re.sub(_ENCODED, "", _full_message(error))
+
+
+def encoded_of(error: ClientError) -> str:
+    """The part of AWS's message that it has encoded, which can stand in a command; empty without one."""
+    found = re.search(_ENCODED, _full_message(error))
+    return found[1] if found else ""
+
+
+def _full_message(error: ClientError) -> str:
+    return str(detail_of(error).get("Message", "no message"))
 
 
 def described(error: BaseException) -> str:
@@ -270,7 +354,7 @@ def described(error: BaseException) -> str:
     ids = ", ".join(call.ids) if call else ""
     if isinstance(error, ClientError):
         _, request_id = identified(error)
-        said = f"{detail_of(error).get('Code', 'no code')}: {message_of(error)[0]}"
+        said = f"{detail_of(error).get('Code', 'no code')}: {message_of(error)}"
         about = f"request id {request_id or 'none'}" + (f", for {ids}" if ids else "")
         return f"{error.operation_name} failed with {said} ({about})"
     said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
@@ -278,22 +362,20 @@ def described(error: BaseException) -> str:
     return said + (f" ({about})" if about else "")
 
 
-def permission(error: Exception) -> str:
+def policy_remedy(error: Exception) -> str:
     """What helps if a policy does not allow a call: to change that policy, or to meet it; otherwise empty."""
     if not isinstance(error, ClientError) or not has_code(error, UNAUTHORIZED):
         return ""
-    message, call = message_of(error)[0], call_of(error)
+    message, call = message_of(error), call_of(error)
     denied = re.search(_DENIED, message)
     action = denied[1] if denied else call.action if call else error.operation_name
-    how, policy = found.groups() if (found := re.search(_POLICY, message)) else ("", "")
-    if not how.startswith(EXPLICIT_DENY):
-        where = policy if policy not in {"", _OWN} else "policy of the CPI's user or role"
-        return f"Allow {action} in the {where}"
-    remedy = f"The {policy} denies {action}, whatever others allow."
-    created = re.search(_CREATED, message)
-    if created and (demands := _DEMANDS.get(created[1])):
-        remedy += f" Of each new {created[1]}, such policies often demand {demands}."
-    return f"{remedy} Meet its conditions, or have it changed"
+    policy = found[1] if (found := re.search(_POLICY, message)) else ""
+    if EXPLICIT_DENY in message:
+        which = f"The {policy}" if policy else "A policy"
+        denies = f"{which} explicitly denies {action}: no other policy can allow it"
+        return f"{denies}. Meet its conditions, or ask its owner to change it"
+    where = policy if policy not in {"", _IDENTITY_POLICY} else "policy of the CPI's user or role"
+    return f"Allow {action} in the {where}"
 
 
 def in_turn(*steps: Callable[[], object]) -> None:

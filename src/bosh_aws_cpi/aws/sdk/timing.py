@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.error_codes import NOT_FOUND_YET, THROTTLED
-from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import NOT_FOUND_YET, THROTTLED, code_of, described, has_code, is_transient
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record
@@ -110,7 +109,7 @@ A person waits for the command, which reports what it could not look up.
 UNTHROTTLED: Final = Policy("a deletion is no longer throttled", 120)
 """How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource leaks."""
 ANSWERED: Final = Policy("an attempt at a call of AWS or of the registry is answered", 60, longest_pause=0)
-"""From the end of the request to the last byte of its answer; the SDK's own limit is for each byte."""
+"""For each part of the answer, as the SDK and requests count it."""
 AT_ONCE: Final = Policy("none: one attempt", 0)
 
 

@@ -1,49 +1,403 @@
-"""Translates the AWS SDK's errors into the CPI's: type, message, remedy, ok_to_retry."""
+"""Translates the AWS SDK's errors into the CPI's: kind, remedy, type, ok_to_retry.
+
+The table has the codes of the calls that this program makes, from "Error codes for the Amazon EC2 API" (EC2
+API reference), the error shapes in the API models of Elastic Load Balancing, the EBS direct APIs and STS, and
+field reports: docs/aws-assumptions.md lists those that only field reports mention. A code without a row is
+treated like its family (`FAMILIES`); one without a family is a `CloudError`, retriable when its HTTP status
+blames AWS.
+"""
 
 import re
+import socket
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from functools import cache
+from http.client import RemoteDisconnected
+from ssl import SSLCertVerificationError
 from typing import Final
 
-from botocore.exceptions import BotoCoreError, ClientError, SSLError
+from botocore.exceptions import (
+    BotoCoreError,
+    ClientError,
+    ConnectTimeoutError,
+    CredentialRetrievalError,
+    EndpointProviderError,
+    HTTPClientError,
+    NoCredentialsError,
+    PartialCredentialsError,
+    ProxyConnectionError,
+    ReadTimeoutError,
+    SSLError,
+)
+from botocore.exceptions import ConnectionError as NotConnected
+from botocore.httpsession import get_cert_path
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, Row, row_of
+from bosh_aws_cpi.aws.sdk import errors as of
 from bosh_aws_cpi.aws.sdk.errors import (
     CERTIFICATES,
     call_of,
     code_of,
+    codes,
     described,
-    detail_of,
-    is_subnet_full_by_message,
+    encoded_of,
     is_transient,
+    is_uncertain,
     message_of,
-    permission,
+    policy_remedy,
 )
+from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
-
-_INSTANCE: Final = re.compile(r"\bi-[0-9a-f]+\b")
-_VOLUME: Final = re.compile(r"\bvol-[0-9a-f]+\b")
+from bosh_aws_cpi.records import Record
 
 
-def explained(error: Exception) -> str:
-    """AWS's error and its remedy; another error as `described` gives it."""
-    if not isinstance(error, ClientError):
-        return described(error)
-    row = _row(error)
-    if row is None:
-        from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - few errors need it
+class Kind(Enum):
+    """The kinds of errors that the caller can tell apart; they are titles in docs/errors.md."""
 
-        return unanswered.unlisted(error)
-    encoded = message_of(error)[1]
-    more = f". More: aws sts decode-authorization-message --encoded-message {encoded}" if encoded else ""
-    remedy = row.remedy.format(permission=permission(error))
-    return f"{described(error)}. {remedy[0].upper()}{remedy[1:]}{more}"
+    VM_GONE = "the instance does not exist"
+    DISK_GONE = "the volume does not exist"
+    MISSING = "another resource that the call names does not exist"
+    BUSY = "AWS is short of capacity, throttles or is at fault: a retry may succeed"
+    DENIED = "the account or its policy does not allow the call"
+    QUOTA = "a limit of the account is reached"
+    INVALID = "AWS can't do what the call asks for"
+    STATE = "the resource is in the wrong state"
 
 
-def _row(error: ClientError) -> Row | None:
-    """The row of AWS's error; EC2 may report a full subnet under a code that does not say so."""
-    if is_subnet_full_by_message(error):
-        return ROWS["InsufficientFreeAddressesInSubnet"]
-    return row_of(code_of(error), str(detail_of(error).get("Message", "")))
+class Row(Record):
+    """The kind of an error, and the remedy for operators."""
+
+    kind: Kind
+    remedy: str
+
+
+_THROTTLED: Final = "deploy fewer VMs at once, or ask AWS for a higher request rate limit"
+_QUOTA: Final = "delete unused resources, or ask AWS to raise the quota"
+_MANIFEST: Final = "correct the named value in the cloud config, the manifest, or the CPI's configuration"
+_NO_ADDRESS: Final = "use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
+_CCK: Final = "bosh cloud-check finds missing VMs and disks"
+
+TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
+    Kind.VM_GONE: {of.INSTANCE_MISSING: _CCK},
+    Kind.MISSING: {
+        of.NO_ID: "this is not the id of a resource that can have tags",
+        of.IMAGE_MISSING & of.NOT_FOUND_YET: (
+            "upload the stemcell again with --fix; check the account's Allowed AMIs setting"
+        ),
+        of.IMAGE_MISSING - of.NOT_FOUND_YET: "upload the stemcell again: bosh upload-stemcell --fix",
+        of.SNAPSHOT_MISSING & of.NOT_FOUND_YET: "the snapshot is gone; for a stemcell, upload it again",
+        of.SNAPSHOT_MISSING - of.NOT_FOUND_YET: "this is not the id of a snapshot",
+        of.SUBNET_MISSING: "correct the subnet in the networks' cloud_properties",
+        (
+            "InvalidGroup.NotFound InvalidGroupId.Malformed InvalidSecurityGroupID.NotFound "
+            "InvalidSecurityGroupId.Malformed"
+        ): "correct security_groups",
+        "InvalidKeyPair.NotFound": "correct key_name, or aws.default_key_name",
+        of.NIC_MISSING - of.NOT_FOUND_YET: "this is not the id of an interface",
+        (of.NIC_MISSING & of.NOT_FOUND_YET)
+        | codes("InvalidNetworkInterface.NotFound InvalidNetworkInterfaceAttachmentId.Malformed"): (
+            "the interface is gone: retry the deployment"
+        ),
+        "InvalidAllocationID.NotFound InvalidAddress.NotFound InvalidAddressID.NotFound": (
+            "the elastic IP was released: allocate it again"
+        ),
+        "InvalidRouteTableID.NotFound InvalidRouteTableId.Malformed": "correct table_id in advertised_routes",
+        "InvalidRoute.NotFound": "the route was deleted in the meantime: retry the deployment",
+        "InvalidGatewayID.NotFound InvalidNatGatewayID.NotFound": (
+            "correct advertised_routes: the route's target is gone"
+        ),
+        of.GROUP_MISSING | codes("InvalidPlacementGroupId.Malformed"): "correct placement_group",
+        (
+            "InvalidHostID.NotFound InvalidHostID.Malformed InvalidHostId InvalidHostId.NotFound "
+            "InvalidHostId.Malformed"
+        ): "correct dedicated_host",
+        "InvalidCapacityReservationId.NotFound InvalidCapacityReservationId.Malformed": (
+            "correct capacity_reservation"
+        ),
+        (
+            "InvalidLaunchTemplateId.Malformed InvalidLaunchTemplateId.NotFound "
+            "InvalidLaunchTemplateId.VersionNotFound InvalidLaunchTemplateName.MalformedException "
+            "InvalidLaunchTemplateName.NotFoundException"
+        ): "correct launch_template",
+        "InvalidKernelId.Malformed": "correct kernel_id in the stemcell",
+        "InvalidVpcID.NotFound": "the VPC is gone: correct the subnets",
+        "InvalidVpcID.Malformed": "this is not the id of a VPC: correct the subnets",
+        "InvalidNetworkAclID.NotFound": "correct network_acl of the managed network",
+        "InvalidAssociationID.NotFound": (
+            "somebody changed the subnet's association during the call: retry the deployment"
+        ),
+        "InvalidAttachment.NotFound InvalidAttachmentID.NotFound": (
+            "the resource is not attached any more: retry the deployment"
+        ),
+        "InvalidVolumeModification.NotFound": "EBS knows no change of the volume: retry the deployment",
+        "LoadBalancerNotFound": "correct elbs",
+        "TargetGroupNotFound": "correct lb_target_groups",
+        "InvalidInstance": "the load balancer does not know the instance",
+        "ResourceNotFoundException": "the snapshot is gone: upload the stemcell again",
+    },
+    Kind.DISK_GONE: {of.VOLUME_MISSING - of.NO_ID: _CCK},
+    Kind.QUOTA: {
+        of.QUOTA_REACHED
+        | codes(
+            "VolumeLimitExceeded MaxIOPSLimitExceeded SnapshotLimitExceeded ResourceLimitExceeded "
+            "NetworkInterfaceLimitExceeded AddressLimitExceeded RouteLimitExceeded "
+            "ResourceCountLimitExceeded ServiceQuotaExceededException VolumeModificationSizeLimitExceeded "
+            "TooManyRegistrationsForTargetId TooManyTargets ResourceCountExceeded "
+            "RequestResourceCountExceeded SubnetLimitExceeded"
+        ): _QUOTA,
+        (
+            "SecurityGroupsPerInstanceLimitExceeded SecurityGroupsPerInterfaceLimitExceeded "
+            "SecurityGroupLimitExceeded"
+        ): "give the VM fewer security groups, or ask AWS to raise the quota",
+        of.GROUP_QUOTA_REACHED: (
+            "run bin/cpi sweep --director UUID --delete: it deletes the placement groups of spread without "
+            "VMs; or delete others, or ask AWS to raise the quota"
+        ),
+        "AttachmentLimitExceeded": "the instance type allows no more attachments: use a larger type",
+        "PrivateIpAddressLimitExceeded InvalidInterface.IpAddressLimitExceeded": (
+            "an interface of that instance type can have no more addresses: use a larger type"
+        ),
+        of.TAG_REFUSED - of.INVALID_VALUE: "EC2 allows 50 tags: remove some from tags or env.bosh.tags",
+    },
+    Kind.INVALID: {
+        of.UNKNOWN_PARAMETER: "AWS does not support a property in this region: remove it",
+        of.NOT_OFFERED: "use another zone or instance type: this one does not support the request",
+        of.INVALID_PARAMETER
+        | codes(
+            "MissingParameter ValidationError ValidationException InvalidRequest UnsupportedException "
+            "ClientInvalidParameterValue InvalidPermission.Malformed InvalidInstanceAttributeValue"
+        ): _MANIFEST,
+        "InvalidBlockDeviceMapping": (
+            "correct root_disk or ephemeral_disk; root_disk.size can't be less than the stemcell's root disk"
+        ),
+        "UnsupportedHibernationConfiguration": (
+            "encrypt the root disk, and increase root_disk.size to the memory of the instance type plus the "
+            "size of the stemcell; all disks need the type gp3, gp2, io2 or io1. Or remove hibernation"
+        ),
+        "InvalidInstanceType": "correct instance_type",
+        "InvalidLaunchTargets": "correct capacity_reservation: it is unknown, or has no capacity left",
+        of.RANGE_TAKEN: "the range overlaps another subnet: correct range of the managed network",
+        "InvalidSubnet.Range": (
+            "correct range of the managed network: it must be in a range of the VPC, from /16 to /28"
+        ),
+        (
+            "InvalidFilter FilterLimitExceeded InvalidClientToken InvalidUserData.Malformed "
+            "InvalidAMIName.Malformed InvalidContextAssertion"
+        ): "this is a bug in the CPI: please report it",
+        "VPCResourceNotSpecified VPCIdNotSpecified DefaultVpcDoesNotExist MissingInput": (
+            "give the network a subnet"
+        ),
+        "UnsupportedHostConfiguration UnsupportedInstanceTypeOnHost InvalidHostConfiguration": (
+            "the dedicated host does not support that type: use another"
+        ),
+        "EncryptedVolumesNotSupported": "use a type that supports encrypted volumes",
+        "UnsupportedInstanceAttribute": "this attribute of an instance can't be changed",
+        "InstanceCreditSpecification.NotSupported": "remove credit_specification, or use a burstable type",
+        "InvalidCpuCredits InvalidCpuCredits.Malformed": "correct credit_specification",
+        "VolumeTypeNotAvailableInZone": "use another disk type in that zone",
+        "UnknownVolumeType": "correct the disk's type",
+        "VolumeIOPSLimit": "correct iops",
+        "BootForVolumeTypeUnsupported": "correct root_disk.type: a VM can't boot from this type",
+        "UnsupportedTenancy InvalidTenancy": "correct tenancy",
+        "InvalidAvailabilityZone InvalidZone.NotFound": "correct availability_zone",
+        "InvalidRegion": "correct aws.region",
+        "ZonesMismatched": "use the same zone for the dedicated host and the VM",
+        "InvalidVolumeID.ZoneMismatch InvalidVolume.ZoneMismatch": (
+            "use the same zone for the VM and the disk"
+        ),
+        "InvalidIamInstanceProfileArn.Malformed": "correct iam_instance_profile",
+        "InvalidTagKey.Malformed": "correct tags",
+        "InvalidAMIAttributeItemValue": (
+            "correct share_with in the stemcell's cloud properties or in aws.stemcell"
+        ),
+        "InvalidManifest": "the stemcell's image is damaged",
+        "InvalidRoute.Malformed InvalidRoute.InvalidState": "correct advertised_routes",
+        "SnapshotCopyUnsupported.InterRegion": "use a light stemcell of this region",
+        of.ARGUMENTS_DIFFER: (
+            "retry the deployment: an earlier call used the same client token with other arguments"
+        ),
+        "InvalidAction": "correct aws.ec2_endpoint or aws.elb_endpoint: it belongs to another service",
+        "UnknownOperationException": "correct aws.ebs_endpoint: it belongs to another service",
+    },
+    Kind.BUSY: {
+        of.RESERVATION_FULL: "enlarge the capacity reservation, or add instance_type_fallbacks",
+        of.NO_HOST: "no host fits: use another dedicated_host, or another type",
+        of.PRICE_TOO_LOW: "raise spot_bid_price, use spot in its place, or set spot_ondemand_fallback",
+        of.TYPE_SHORTAGE: "add instance_type_fallbacks, or use another type or zone",
+        of.NO_PREFIX: (
+            "the subnet has no free block for a prefix: use a larger subnet, or reserve a range in it"
+        ),
+        of.NO_ADDRESS: _NO_ADDRESS,
+        of.NO_VOLUME: "use another zone or another volume type",
+        of.THROTTLED: _THROTTLED,
+        of.AT_FAULT
+        | of.NO_PUBLIC_ADDRESS
+        | codes(
+            "InternalServerException RequestTimeoutException HealthUnavailable RetryableError "
+            "ConcurrentTagAccess"
+        ): "retry later; AWS's health dashboard may say more",
+        "ConcurrentSnapshotLimitExceeded PendingSnapshotLimitExceeded": (
+            "wait until pending snapshots are completed, then retry"
+        ),
+        "SnapshotCreationPerVolumeRateExceeded": "wait 15 seconds between two snapshots of the same volume",
+        "VolumeModificationRateExceeded": (
+            "EBS limits how often you can change a volume: retry some hours later"
+        ),
+        "BandwidthLimitExceeded": (
+            "the instance has used up its network bandwidth: retry later, or use a larger type"
+        ),
+        "CreditSpecificationUpdateInProgress": (
+            "the account's default for CPU credits is being changed, which takes about five minutes"
+        ),
+        "IDPCommunicationError": "AWS could not reach the identity provider: retry",
+    },
+    Kind.DENIED: {
+        of.UNAUTHORIZED: "{permission}; cpi preflight lists other missing permissions",
+        of.CLOCK_DIFFERS | codes("InvalidSecurity.RequestHasExpired"): (
+            "set the clock of the machine that runs the CPI, or renew the keys"
+        ),
+        of.EXPIRED: "renew the session token",
+        (of.SESSION_ENDED - of.EXPIRED - of.CLOCK_DIFFERS) | of.BAD_SIGNATURE: (
+            "check the access keys, and the clock of the machine that runs the CPI"
+        ),
+        "AuthFailure": "check keys and clock; or an AMI or elastic IP belongs to another account",
+        "OptInRequired": "subscribe the account to the AMI, or enable the region",
+        "RegionDisabledException": "enable STS for the region in the account",
+        "AccountDisabled": "AWS has disabled the account: ask AWS Support",
+        "Blocked": "AWS has blocked the account: ask AWS Support",
+        "PendingVerification": "wait until AWS has verified the account, which usually takes minutes",
+        "InvalidKMSKey.InvalidState": "enable the KMS key",
+        "CustomerKeyHasBeenRevoked": "restore access to the KMS key",
+        "AuthFailure.ServiceLinkedRoleCreationNotPermitted": (
+            "allow iam:CreateServiceLinkedRole for spot, or create the service-linked role by hand"
+        ),
+        "OperationNotPermitted": "remove the resource's protection, for example against termination",
+        "TagPolicyViolation": "correct tags: they violate the organization's tag policy",
+        "MalformedPolicyDocument": "correct the role's policy",
+        "PackedPolicyTooLarge": "shorten the role's session policy",
+        "InvalidIdentityToken": (
+            "AWS does not accept the web identity token: check its identity provider in IAM"
+        ),
+        "IDPRejectedClaim": "the identity provider rejected the web identity token: it may have expired",
+    },
+    Kind.STATE: {
+        of.INSTANCE_STATE
+        | codes(
+            "IncorrectState InvalidState IncorrectModificationState InvalidInstanceState InvalidHostState"
+        ): "wait until the resource has changed its state, then retry",
+        of.BLOCK_PENDING: ("wait until the capacity block begins, or add instance_type_fallbacks"),
+        of.RESERVATION_CLOSED
+        - of.BLOCK_PENDING: "use another capacity_reservation, or add instance_type_fallbacks",
+        of.VOLUME_IN_USE: "detach the volume where it is attached",
+        of.NIC_IN_USE - of.INVALID_VALUE: "an instance uses the interface: delete the instance first",
+        of.SUBNET_USED: "delete the resources that depend on this one first",
+        (of.TOKEN_SPENT - of.ARGUMENTS_DIFFER) | codes("RouteAlreadyExists"): "retry the deployment",
+        "InvalidVolumeID.Duplicate": "retry",
+        "InvalidAMIName.Duplicate": "an AMI with that name already exists: retry",
+        "InvalidSnapshot.InUse": "an AMI uses the snapshot: delete the stemcell first",
+        "Gateway.NotAttached": "attach the gateway that the route points to",
+        "InvalidTarget": "the target group does not accept the instance: is it in the same VPC?",
+        "InvalidInstanceID": (
+            "the instance is still pending, or has several interfaces where the call allows one"
+        ),
+        "NonEBSInstance": "an instance without an EBS root disk can't be stopped or started",
+        "InvalidIPAddress.InUse Resource.AlreadyAssigned": (
+            "use another address, or delete the resource that holds it"
+        ),
+        "Resource.AlreadyAssociated": (
+            "the elastic IP is in use, or the subnet has another route table: disassociate it"
+        ),
+        "ConflictException": "upload the stemcell again",
+    },
+}
+"""The remedies of codes, which are separated by blanks, and of sets of codes; a code stands in one row."""
+WORDS: Final = {
+    ("InvalidParameterValue", of.NO_ADDRESS_WORDS): Row(Kind.BUSY, _NO_ADDRESS),
+    ("InvalidParameterValue", "is not a valid tag key"): Row(
+        Kind.INVALID,
+        "rename the key in tags, aws.tags or the manifest's tags, or set "
+        "metadata_options.instance_metadata_tags to disabled, also if the account enables it by default",
+    ),
+    ("ResourceLimitExceeded", "snapshot copies"): Row(  # aws-samples/copy-encrypted-ami issue 3
+        Kind.BUSY,
+        "wait until other copies into the region are completed, then retry, or ask AWS to raise the quota",
+    ),
+    ("UnsupportedOperation", "httpTokensEnforced"): Row(
+        Kind.INVALID, "set metadata_options.http_tokens to required: the account enforces IMDSv2"
+    ),
+}
+"""Rows for a code with these words, a pattern, in AWS's message."""
+FAMILIES: Final = {
+    r"Insufficient\w+": Row(Kind.BUSY, "AWS lacks capacity: retry later, or use another type or zone"),
+    r"\w+RateExceeded|Throttl\w+": Row(Kind.BUSY, _THROTTLED),
+    r"[\w.]+LimitExceeded(Exception)?": Row(Kind.QUOTA, _QUOTA),
+    r"[\w.]+NotFound": Row(Kind.MISSING, _MANIFEST),
+    r"\w+\.Malformed": Row(Kind.INVALID, _MANIFEST),
+    r"[\w.]*InUse": Row(Kind.STATE, "another resource uses this one: detach it first"),
+}
+"""For codes without a row; the first match counts. Codes that a family would misjudge have a row."""
+NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
+"""Without keys nothing can be asked."""
+OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, EndpointProviderError)
+"""The SDK's exceptions when AWS did not answer."""
+KEYS_REMEDY: Final = (
+    "Give the machine that runs the CPI an instance profile, set AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or set aws.credentials_source to static, with aws.access_key_id and "
+    "aws.secret_access_key. In a container on EC2, raise the hop limit of its instance metadata"
+)
+_BY_IAM: Final = {"elasticloadbalancing": "elb", "servicequotas": "service-quotas"}
+"""The SDK's names of services that IAM names otherwise."""
+_CHECK: Final = "check env.https_proxy and {endpoint}"
+_NOT_AWS: Final = f"the response is not from AWS, perhaps from a proxy: {_CHECK}"
+_FAILED: Final = f"AWS failed, or a proxy before it: retry later, and if this stays so, {_CHECK}"
+_PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
+    (
+        ProxyConnectionError,
+        "the proxy does not answer, or refuses{cause}: check env.https_proxy and env.no_proxy",
+    ),
+    (
+        SSLCertVerificationError,
+        "its certificate is not trusted{cause}: add its CA certificate to aws.connection_options.ca_cert",
+    ),
+    (SSLError, "the TLS connection fails{cause}: check proxy and {endpoint}"),
+    (
+        (ConnectTimeoutError, ReadTimeoutError),
+        "it does not answer in time: check routes, security groups, proxy and {endpoint}",
+    ),
+    (
+        EndpointProviderError,
+        "it has no such endpoint{cause}: check aws.region, aws.fips, aws.dualstack and {endpoint}",
+    ),
+    (
+        socket.gaierror,
+        "its name can't be resolved: check aws.region, aws.fips, the name servers and {endpoint}",
+    ),
+    (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
+    (Exception, "there is no connection{cause}: check routes, proxy and {endpoint}"),
+)
+"""The problems by exception type; the first type that occurs among an error's causes counts."""
+
+
+@cache
+def by_code() -> dict[str, Row]:
+    """The rows by AWS's code; only errors need them."""
+    return {
+        code: Row(kind, remedy)
+        for kind, of_kind in TABLE.items()
+        for each, remedy in of_kind.items()
+        for code in (codes(each) if isinstance(each, str) else each)
+    }
+
+
+def row_of(code: str, message: str = "") -> Row | None:
+    """The row of a code with words of the message, else of the code, else of its family; None without any."""
+    of_words = (
+        row
+        for (with_words, words), row in WORDS.items()
+        if with_words == code and re.search(words, message, re.IGNORECASE)
+    )
+    of_family = (row for pattern, row in FAMILIES.items() if re.fullmatch(pattern, code))
+    return next(of_words, None) or by_code().get(code) or next(of_family, None)
 
 
 def translate(error: Exception, method: str) -> BoshError | None:
@@ -59,9 +413,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
     if isinstance(error, ClientError):
         return _of_answer(error, method)
     if isinstance(error, BotoCoreError | ResponseParserError):
-        from bosh_aws_cpi.aws.sdk import unanswered  # noqa: PLC0415 - only these errors need it
-
-        message = unanswered.message(error)
+        message = _of_no_answer(error)
         is_final = isinstance(error, SSLError) and bool(getattr(error, CERTIFICATES, ""))
         return _busy(message, method) if is_transient(error) and not is_final else CloudError(message)
     if "refreshed credentials are still expired" in str(error):  # a RuntimeError of the SDK
@@ -74,15 +426,15 @@ def translate(error: Exception, method: str) -> BoshError | None:
 
 
 def _of_answer(error: ClientError, method: str) -> BoshError:
-    row = _row(error)
+    row = row_of(code_of(error), message_of(error))
     kind = row.kind if row else None
     if kind is Kind.BUSY or (kind is None and is_transient(error)):
         return _busy(explained(error), method)
-    if kind is Kind.VM_GONE and (vm_cid := _named(error, _INSTANCE)):
+    if kind is Kind.VM_GONE and (vm_cid := _named(error, r"\bi-[0-9a-f]+\b")):
         if method == "create_vm":  # somebody else has terminated the instance that was just launched
             return VMCreationFailed(explained(error), ok_to_retry=True)
         return VMNotFound(vm_cid)
-    if kind is Kind.DISK_GONE and (disk_cid := _named(error, _VOLUME)):
+    if kind is Kind.DISK_GONE and (disk_cid := _named(error, r"\bvol-[0-9a-f]+\b")):
         return DiskNotFound(disk_cid)
     return CloudError(explained(error))
 
@@ -93,8 +445,100 @@ def _busy(message: str, method: str) -> BoshError:
     return CloudError(message, ok_to_retry=True)
 
 
-def _named(error: ClientError, pattern: re.Pattern[str]) -> str | None:
+def _named(error: ClientError, pattern: str) -> str | None:
     """The id that an error is about, from AWS's message or, failing that, from the call's parameters."""
     call = call_of(error)
-    texts = [str(detail_of(error).get("Message", "")), *(call.ids if call else ())]
-    return next((found[0] for text in texts if (found := pattern.search(text))), None)
+    texts = [message_of(error), *(call.ids if call else ())]
+    return next((found[0] for text in texts if (found := re.search(pattern, text))), None)
+
+
+def explained(error: Exception) -> str:
+    """AWS's error and its remedy; another error as `described` gives it."""
+    said = described(error)
+    if not isinstance(error, ClientError):
+        return said
+    row = row_of(code_of(error), message_of(error))
+    if row is None:
+        if is_error_of_aws(error):
+            return said
+        return _sentences(said, _filled(_FAILED if is_uncertain(error) else _NOT_AWS, "", error))
+    if encoded := encoded_of(error):
+        decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
+        said += f". To decode the details, run: {decode}"
+    return _sentences(said, row.remedy.format(permission=policy_remedy(error)))  # the log keeps its end
+
+
+def is_error_of_aws(error: ClientError) -> bool:
+    """Whether an error can come from AWS: if the SDK finds no code, it uses the HTTP status, or none."""
+    code = code_of(error)
+    return code not in {"", "Unknown"} and not code.isdecimal()
+
+
+def _of_no_answer(error: Exception) -> str:
+    """The message for an error of the SDK that is not an answer of AWS: what happened, and the remedy."""
+    said = described(error)
+    if isinstance(error, NoCredentialsError | PartialCredentialsError):
+        return (
+            "No AWS credentials found: credentials_source env_or_profile tries the environment's keys, "
+            f"web identity, the container's keys and the instance profile. {said}. {KEYS_REMEDY}"
+        )
+    if isinstance(error, ResponseParserError):
+        return _sentences(said, _filled(_CHECK, "", error))
+    said = f"AWS could not be called{_trusted(error) if isinstance(error, SSLError) else ''}: {said}"
+    if isinstance(error, CredentialRetrievalError):
+        return _sentences(said, KEYS_REMEDY)
+    return _sentences(said, reason("", error, said)) if isinstance(error, OUT_OF_REACH) else said
+
+
+def _trusted(error: SSLError) -> str:
+    """Whom the call trusted."""
+    usual = f"the CA certificates of '{get_cert_path(True)}'"  # noqa: FBT003
+    return f" with {getattr(error, CERTIFICATES, '') or usual}"
+
+
+def reason(service: str, error: Exception, said: str = "") -> str:
+    """Why a service did not answer, with the remedy.
+
+    Args:
+        service: The SDK's name of the service, if no call is attached to the error.
+        error: One of `OUT_OF_REACH`, or an answer that is not AWS's.
+        said: The message so far; a cause that it already contains is not repeated.
+    """
+    if isinstance(error, ClientError | ResponseParserError):
+        return _filled(_NOT_AWS, service, error)
+    causes = list(_causes(error))
+    words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
+    last = _own_words(causes[-1])
+    return _filled(words, service, error, "" if not last or last in said else f" ({last})")
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """An error and its causes: the libraries below the SDK wrap each other's errors several times."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
+
+
+def _own_words(cause: BaseException) -> str:
+    """What this machine says of a cause; nothing that a server or proxy has sent."""
+    if isinstance(cause, EndpointProviderError | RemoteDisconnected):
+        return str(cause)
+    if isinstance(cause, OSError) and (tunnel := re.match(r"Tunnel connection failed: \d{3}\b", str(cause))):
+        return tunnel[0]
+    return (cause.strerror or "") if isinstance(cause, OSError) else ""
+
+
+def _filled(words: str, service: str, error: Exception, cause: str = "") -> str:
+    call = call_of(error)
+    return words.format(cause=cause, endpoint=endpoint(call.action.partition(":")[0] if call else service))
+
+
+def endpoint(service: str) -> str:
+    """What to check if a service does not answer."""
+    key = ENDPOINTS.get(_BY_IAM.get(service, service))
+    return f"{key.path if key else 'the endpoints in aws'}, or create a VPC endpoint for it"
+
+
+def _sentences(first: str, second: str) -> str:
+    return f"{first}{'' if first.endswith('?') else '.'} {second[0].upper()}{second[1:]}"

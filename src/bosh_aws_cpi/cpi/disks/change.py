@@ -12,9 +12,8 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import tags, volumes
-from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import TAG_REFUSED, UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, permission
+from bosh_aws_cpi.aws.sdk import errors, timing
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, policy_remedy
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import check_key, with_keys
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -80,8 +79,8 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     size = ebs.requested_gib(new_size)
     refuse(own.problems())
     properties, origin, default = persistent(own, cloud.config.aws)
-    check_key(properties, properties.encryption(default))
     volume = volumes.find(cloud.ec2, disk_cid)
+    check_key(properties, properties.encryption(default), is_encrypted=volume.encrypted)
     change = volume_changes.change(volume, size, properties, default, origin)
     if left := tag_plan.differing(volume.tags, properties.name, properties.tags):
         text = (
@@ -184,7 +183,7 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
     try:
         tags.require(cloud.ec2, old, link)
     except ClientError as error:
-        if not has_code(error, TAG_REFUSED | UNAUTHORIZED):
+        if not has_code(error, errors.TAG_REFUSED | errors.UNAUTHORIZED):
             raise
         raise wanted.refusal(described(error) + _permission(error)) from error
 
@@ -197,5 +196,5 @@ def _quota(error: ClientError) -> str:
 
 
 def _permission(error: ClientError) -> str:
-    remedy = permission(error)
+    remedy = policy_remedy(error)
     return remedy and f". {remedy}; until then the Director copies the data"

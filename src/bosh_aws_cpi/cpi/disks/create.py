@@ -4,7 +4,7 @@ import random
 import uuid
 from collections.abc import Iterator, Mapping
 
-from bosh_aws_cpi.aws import instances, subnets, volumes
+from bosh_aws_cpi.aws import instances, snapshots, subnets, volumes
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys
@@ -113,8 +113,6 @@ def snapshot_problems(cloud: Cloud, wanted: WantedDisk, ask: Ask = ask_now) -> I
     """Look up the snapshot of a new disk, if it has one; yields why EBS makes no disk from it."""
     if (snapshot_id := wanted.properties.snapshot_id) is None:
         return
-    from bosh_aws_cpi.aws import snapshots  # noqa: PLC0415 - few disks need them
-
     if (found := ask("snapshot_id", lambda: [snapshots.find(cloud.ec2, snapshot_id)])) is not None:
         size_gib = wanted.volume.size_gib
         yield from ebs.snapshot_problems(wanted.properties, size_gib, wanted.encryption, found[0])

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import described, has_code
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.config.values import partition
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
@@ -92,7 +92,7 @@ def _light(
     except cloud.ec2.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        logger.warning("AMI '%s' stays without the stemcell's tags: %s", ami_id, described(error))
+        logger.warning("AMI '%s' stays without the stemcell's tags: %s", ami_id, explained(error))
     return f"{ami_id}{LIGHT_SUFFIX}"
 
 

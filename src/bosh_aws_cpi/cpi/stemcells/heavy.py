@@ -9,8 +9,7 @@ from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
 from bosh_aws_cpi.aws import ebs_direct, images, kms_keys, snapshots
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, in_turn
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, described, has_code, in_turn
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.current_vm import current_vm_id
 from bosh_aws_cpi.cpi.identity import call_id

@@ -6,10 +6,8 @@ from typing import Any, Final, TypeVar
 
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws.sdk.error_codes import UNAUTHORIZED
-from bosh_aws_cpi.aws.sdk.errors import has_code, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explained
-from bosh_aws_cpi.aws.sdk.unanswered import is_error_of_aws
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explained, is_error_of_aws
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
@@ -105,5 +103,6 @@ class Account:
         """
         found = self._asker.not_checked
         if found and not self._asker.has_answered:
-            raise CloudError(f"AWS could not be asked. {found[0].what}")
+            texts = ["AWS has answered no call", found[0].what, found[0].remedy]
+            raise CloudError(". ".join(filter(None, texts)))
         return found

@@ -25,7 +25,7 @@ _CREDENTIALS: Final = frozenset(
     {"credentials_source", "access_key_id", "secret_access_key", "session_token"}
     | {"role_arn", "external_id", "session_tags"}
 )
-"""What belongs together: keys of one place with the role of another one are none."""
+"""Taken from one place together: one file's keys with the other file's role are no credentials."""
 _WAYS: Final = frozenset({"connection_options", *(key.name for key in aws_config.ENDPOINTS.values())})
 """How AWS is reached from here."""
 _GROUPS: Final = "default_security_groups"

@@ -44,7 +44,7 @@ def crowded(files: Files) -> Iterator[Finding]:
                 f"spread: instance group '{text_of(user.get('name'))}' has {count.value} instances{doubled}, "
                 f"but EC2 runs at most {MAX_RUNNING} in each zone, {room} in all"
             )
-            yield Finding(Severity.ERROR, what, _DIVIDE, count.place, "EC2")
+            yield Finding(Severity.ERROR, what, _DIVIDE, count.place, "AWS")
 
 
 def _is_swapped(group: Node) -> bool:

@@ -114,9 +114,9 @@ def _groups(groups: Mapping[str, str], vpc_id: str, account: Account) -> Found:
             yield _ERROR, Problem(groups[group_id], text)
         elif found is not None and group_id in others and state != "associated":
             text = (
-                f"security group '{group_id}' is of VPC '{found[group_id].vpc_id}', and {state} with "
-                f"'{vpc_id}'. Use a group of that VPC, or associate it (aws ec2 "
-                "associate-security-group-vpc; neither default groups nor default VPCs)"
+                f"security group '{group_id}' belongs to VPC '{found[group_id].vpc_id}', and is {state} "
+                f"with '{vpc_id}'. Use a group of '{vpc_id}', or associate this one: aws ec2 "
+                "associate-security-group-vpc. EC2 associates neither default groups nor default VPCs"
             )
             yield _ERROR, Problem(groups[group_id], text)
 

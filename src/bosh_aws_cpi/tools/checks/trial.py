@@ -44,7 +44,7 @@ _DIRECTOR: Final = "director"
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
 _LEAST_VMS, _TRIALS = 5, 2000
-"""With how many VM types an extension or a subnet is tried: at least so many, and as long as time allows."""
+"""With how many VM types an extension or a subnet is tried: so many, or more within so many trials."""
 _PLACE: Final = re.compile(r"'(subnet|availability_zone)': '[^']*'")
 _OF_CALL: Final = " (request id"
 """Begins what differs between equal refusals of EC2."""
@@ -78,7 +78,8 @@ class Trial:
     def findings(self) -> Iterator[Finding]:
         """What is wrong with the cases; what several of them have at one place is one finding.
 
-        It is certain if a request will be made; if an entry fails in all azs; or if an az is to blame.
+        A finding keeps its severity if the request will certainly be made, if the entry fails in all azs, or
+        if an az is to blame; otherwise it is a warning.
         """
         if not self._account.is_offline:
             yield from self._stemcells() if self._cids else [_NOT_TRIED]
@@ -97,7 +98,7 @@ class Trial:
             yield from _joined(failures)
 
     def _failures(self, fixed: Sequence[Node], vms: Iterator[Iterable[Case]]) -> dict[object, Failure]:
-        """Why no VM has a request that can succeed, by place.
+        """The findings in one az, by place; none is an error if the request of some VM can succeed.
 
         Args:
             fixed: What the VMs have in common, an entry and its az: one of them must be to blame.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from bosh_aws_cpi.plan import launch_outcomes
+from bosh_aws_cpi.cpi.vms.create import launch_outcomes
 from bosh_aws_cpi.plan.placement import SETTINGS_BY_IPV4
 from bosh_aws_cpi.tools.diagnosis import console
 from bosh_aws_cpi.tools.diagnosis.facts import Facts

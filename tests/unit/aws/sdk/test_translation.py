@@ -13,9 +13,8 @@ from botocore.exceptions import (
     ReadTimeoutError,
 )
 
-from bosh_aws_cpi.aws.sdk.error_table import ROWS
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.translation import explained, translate
+from bosh_aws_cpi.aws.sdk.translation import by_code, explained, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 VM, DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
@@ -57,7 +56,7 @@ def check_busy(error: Exception) -> str:
 
 def test_explained() -> None:
     """A message says what was attempted on which ids, all that AWS said, and what can be done about it."""
-    remedy = ROWS["IncorrectState"].remedy
+    remedy = by_code()["IncorrectState"].remedy
     said = check(refusal("IncorrectState", "it ends", 400, DISK, VM), CloudError, ok_to_retry=False)
     begin = f"AttachVolume failed with IncorrectState: it ends (request id r-1, for {DISK}, {VM})"
     assert said == f"{begin}. {remedy[0].upper()}{remedy[1:]}"
@@ -75,48 +74,30 @@ def test_missing_permission() -> None:
         assert f". Allow {action} in the policy" in check(error, CloudError, ok_to_retry=False)
 
 
-DENIES = "denies ec2:CreateTags, whatever others allow."
-DEMANDED = "Of each new volume, such policies often demand tags (aws.tags) or encryption (aws.encrypted)."
+DENIES = "explicitly denies {}: no other policy can allow it. Meet its conditions, or ask its owner to change"
 
 
 @pytest.mark.parametrize(
-    ("resource", "why", "remedy"),
+    ("why", "remedy"),
     [
+        ("because no identity-based policy allows", "Allow {} in the policy of the CPI's user or"),
+        ("because no VPC endpoint policy allows the {} action", "Allow {} in the VPC endpoint policy;"),
+        ("because no permissions boundary allows it", "Allow {} in the permissions boundary;"),
+        ("because no service control policy allows", "Allow {} in the service control policy;"),
+        ("with an explicit deny in a permissions boundary", f"The permissions boundary {DENIES}"),
+        ("with an explicit deny", f"A policy {DENIES}"),
+        ("with an explicit deny in a session policy.", f"The session policy {DENIES}"),
+        ("with an explicit deny in an identity-based policy", f"The identity-based policy {DENIES}"),
         (
-            "volume/*",
-            "because no identity-based policy allows",
-            "Allow {} in the policy of the CPI's user or",
-        ),
-        ("volume/*", "because no VPC endpoint policy allows the {} action", "Allow {} in the VPC endpoint"),
-        ("volume/*", "because no permissions boundary allows it", "Allow {} in the permissions boundary;"),
-        ("volume/*", "because no service control policy allows", "Allow {} in the service control policy;"),
-        (
-            "volume/vol-1",
-            "with an explicit deny in a permissions boundary",
-            f"The permissions boundary {DENIES} M",
-        ),
-        ("volume/vol-1", "with an explicit deny in a session policy.", f"The session policy {DENIES} M"),
-        (
-            "key-pair/*",
-            "with an explicit deny in a VPC endpoint policy",
-            f"The VPC endpoint policy {DENIES} M",
-        ),
-        (
-            "volume/*",
-            "with an explicit deny in an identity-based policy",
-            f"The identity-based policy {DENIES} O",
-        ),
-        (
-            "volume/*",
             "with an explicit deny in a resource control policy: arn:aws:organizations::1:policy/p-1",
-            f"The resource control policy {DENIES} {DEMANDED} Meet its conditions, or have it changed; cpi",
+            f"The resource control policy {DENIES} it; cpi preflight",
         ),
     ],
 )
-def test_policy(resource: str, why: str, remedy: str) -> None:
+def test_policy(why: str, remedy: str) -> None:
     """The remedy names the policy that AWS names; where it denies explicitly, nothing is to be allowed."""
     action = "ec2:CreateTags"
-    message = f"X is not authorized to perform: {action} on resource: arn:aws:ec2:x:1:{resource} {why}"
+    message = f"X is not authorized to perform: {action} on resource: arn:aws:ec2:x:1:volume/* {why}"
     said = explained(refusal("UnauthorizedOperation", message.format(action), 403, DISK))
     assert f" (request id r-1, for {DISK}). {remedy.format(action)}" in said
 
@@ -213,7 +194,7 @@ def every_error() -> list[Exception]:
 def test_none_is_unknown(method: str) -> None:
     """Whatever the SDK raises has a name: no code, no HTTP status and no fault of a connection is Unknown."""
     statuses = (0, 301, 400, 429, 500)
-    answered = [refusal(code, status=status) for code in (*ROWS, *OTHERS) for status in statuses]
+    answered = [refusal(code, status=status) for code in (*by_code(), *OTHERS) for status in statuses]
     bare: list[Any] = [{"Error": {}}, {}]
     raised = [*every_error(), *(ClientError(each, "DoThis") for each in bare)]
     assert len(raised) > 50

@@ -8,6 +8,8 @@ from bosh_aws_cpi.cpi.vms.create.gather import gather
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.cpi.vms.create.parse import VmArguments, parse
+from bosh_aws_cpi.cpi.vms.create.spread import options_left
+from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan, plan_vm
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -84,8 +86,6 @@ def _planned(cloud: Cloud, arguments: VmArguments) -> VmPlan:
 def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
     if (group := plan.spec.spread) is not None and not group.exists:
-        from bosh_aws_cpi.cpi.vms.create.spread import options_left  # noqa: PLC0415 - few VMs have a group
-
         plan = plan.replaced(options=options_left(cloud, group, plan.options))
     with naming_keys(*(text for option in plan.options for text in option.devices.key_texts)):
         instance, option = InstanceCreation(cloud, plan, created, undo).run()
@@ -94,8 +94,6 @@ def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
     if not plan.spec.properties.source_dest_check:
         _pass_foreign_traffic(cloud, instance)
     if plan.traffic is not None:
-        from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic  # noqa: PLC0415 - few VMs get any
-
         route_traffic(cloud, plan.traffic, instance, undo)
     settings = agent_settings.full(plan.settings_input, option.devices, plan.mac_addresses(created))
     cloud.registry.save(instance.vm_cid, settings)

@@ -4,17 +4,18 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.aws import firewalls, images, volumes
+from bosh_aws_cpi.aws import firewalls, images, launch_templates, volumes
 from bosh_aws_cpi.aws import subnets as aws_subnets
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.lookup import Ask, ask_now
 from bosh_aws_cpi.cpi.type_facts import type_facts
 from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
+from bosh_aws_cpi.cpi.vms.create.spread import known_group
+from bosh_aws_cpi.cpi.vms.create.traffic import look_up
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.model import Image, InstanceTypeFacts, Subnet, Volume
+from bosh_aws_cpi.model import Image, InstanceTypeFacts, Subnet, TemplateVersion, Volume
 from bosh_aws_cpi.plan import nics
-from bosh_aws_cpi.plan.run_instances import TemplateVersion
 from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.vm import LaunchTemplate
 from bosh_aws_cpi.records import Record
@@ -109,15 +110,11 @@ def _spread_group(
     if is_preferred and types and all("spread" in facts.lacks for facts in types.values()):
         logger.info("Not spread: EC2 launches none of the VM's types into a spread placement group")
         return None
-    from bosh_aws_cpi.cpi.vms.create.spread import known_group  # noqa: PLC0415 - few VMs have a group
-
     return known_group(cloud, group)
 
 
 def _template(cloud: Cloud, given: LaunchTemplate) -> TemplateVersion:
-    from bosh_aws_cpi.aws import launch_templates  # noqa: PLC0415 - few VMs have one
-
-    return TemplateVersion(*launch_templates.version(cloud.ec2, given))
+    return launch_templates.version(cloud.ec2, given)
 
 
 def _group_ids(cloud: Cloud, groups: Mapping[str, str], vpc_id: str, ask: Ask) -> list[str]:
@@ -139,6 +136,4 @@ def _traffic(cloud: Cloud, wanted: WantedVm, vpc_id: str, ask: Ask) -> "Traffic 
     properties = wanted.properties
     if not (properties.lb_target_groups or properties.elbs or properties.advertised_routes or wanted.vip):
         return None
-    from bosh_aws_cpi.cpi.vms.create.traffic import look_up  # noqa: PLC0415 - few VMs get any
-
     return look_up(cloud, properties, wanted.vip, vpc_id, ask)

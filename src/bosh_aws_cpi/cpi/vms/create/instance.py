@@ -1,4 +1,4 @@
-"""Launches a VM's instance: carries out what `plan.launch_outcomes` decides, until an instance runs."""
+"""Launches a VM's instance: carries out what `launch_outcomes` decides, until an instance runs."""
 
 import time
 from collections.abc import Sequence
@@ -6,72 +6,29 @@ from functools import partial
 from itertools import product
 from typing import Final
 
-from botocore.exceptions import ClientError
-
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.launches import TokenSpent
-from bosh_aws_cpi.aws.sdk import error_codes
-from bosh_aws_cpi.aws.sdk.errors import (
-    FAILURES,
-    described,
-    has_code,
-    in_turn,
-    is_group_full,
-    is_shortage,
-    is_subnet_full,
-    may_be_done,
-)
-from bosh_aws_cpi.aws.sdk.translation import explained, translate
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, in_turn
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo, attempt
+from bosh_aws_cpi.cpi.vms.create import launch_outcomes as outcomes
 from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
+from bosh_aws_cpi.cpi.vms.create.launch_outcomes import Outcome
+from bosh_aws_cpi.cpi.vms.create.spread import spreading
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger, redact
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan import agent_settings, nics, run_instances
-from bosh_aws_cpi.plan import launch_outcomes as outcomes
 from bosh_aws_cpi.plan import tags as tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
-from bosh_aws_cpi.plan.launch_outcomes import Outcome
 
 MAX_GENERATIONS: Final = 20
 """The maximum number of client tokens, and so of earlier calls' instances, for one launch option."""
 _CLOCK_TOLERANCE: Final = 2.0
 """Seconds: AWS reports the times of a launch and of an answer in whole seconds."""
-_GROUP_FULL: Final = (
-    ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide it "
-    "into several, use spread: prefer, or remove spread or placement_group"
-)
-ANSWERS: Final = (
-    (outcomes.TOKEN_SPENT, lambda error: has_code(error, error_codes.TOKEN_SPENT)),
-    (outcomes.UNANSWERED, may_be_done),
-    (outcomes.BUSY, lambda error: has_code(error, error_codes.AT_FAULT | error_codes.THROTTLED)),
-    (outcomes.GROUP_FULL, is_group_full),
-    (outcomes.NO_CAPACITY, is_shortage),
-    (outcomes.SUBNET_FULL, is_subnet_full),
-    (outcomes.RESERVATION_CLOSED, lambda error: has_code(error, error_codes.RESERVATION_CLOSED)),
-    (outcomes.REFUSED, lambda error: isinstance(error, ClientError)),
-)
-"""What AWS's answers to RunInstances mean; the first that applies counts."""
-_WITHOUT_REQUEST: Final = frozenset({outcomes.TOKEN_SPENT, outcomes.RESERVATION_CLOSED, outcomes.REFUSED})
-"""The outcomes after which EC2 keeps no spot request open."""
-
-
-def outcome_of(error: Exception) -> Outcome | None:
-    """What an error of RunInstances means; None if the call fails with it, whatever is left to try."""
-    rule = next((rule for rule, applies in ANSWERS if applies(error)), None)
-    typed = translate(error, "create_vm")
-    if rule is None or typed is None:
-        return None
-    if isinstance(error, ClientError) and rule not in {outcomes.RESERVATION_CLOSED, outcomes.REFUSED}:
-        message = described(error) + _GROUP_FULL if rule is outcomes.GROUP_FULL else explained(error)
-        is_final = rule is outcomes.NO_CAPACITY and has_code(error, error_codes.QUOTA_REACHED)
-        typed = VMCreationFailed(message, ok_to_retry=not is_final)
-    typed.__cause__ = error
-    return Outcome(rule, described(error), typed)
 
 
 class InstanceCreation:
@@ -160,7 +117,7 @@ class InstanceCreation:
         except VMCreationFailed as error:  # EC2 does not accept the placement group
             return Outcome(outcomes.GROUP_FULL, error.message, error)
         except FAILURES as error:
-            if (outcome := outcome_of(error)) is None:
+            if (outcome := outcomes.refused(error)) is None:
                 raise
             return outcome
         seen: Instance | None = launched
@@ -175,7 +132,7 @@ class InstanceCreation:
         if not seen.is_ending:
             return seen
         outcome = outcomes.ended(seen)
-        return outcome if self._is_new(seen) else outcome.replaced(rule=outcomes.ENDED_EARLIER)
+        return outcome if self._is_new(seen) else outcome.replaced(rule=outcomes.TOKEN_SPENT)
 
     def _launched(self, option: LaunchOption, generation: int) -> Instance:
         """RunInstances, as soon as the address is free and EC2 knows the placement group."""
@@ -189,8 +146,6 @@ class InstanceCreation:
         group = self._plan.spec.spread
         if group is None or option.is_outside:
             return create()
-        from bosh_aws_cpi.cpi.vms.create.spread import spreading  # noqa: PLC0415 - few VMs have a group
-
         return spreading(self._cloud, group, create)
 
     def _run_instances(self, option: LaunchOption, generation: int, arguments: Json) -> Instance:
@@ -199,8 +154,8 @@ class InstanceCreation:
         try:
             return launches.run(ec2, arguments, lambda: self._by_token().get(token), self._is_new)
         except FAILURES as error:
-            outcome = outcome_of(error)
-            if option.is_spot and outcome is not None and outcome.rule not in _WITHOUT_REQUEST:
+            outcome = outcomes.refused(error)
+            if option.is_spot and outcome is not None and outcome.rule.error != "AWS's":
                 of_vm = tag_plan.of_origin(*self._plan.identity)
                 what = f"open spot requests with the tag {tag_plan.AGENT_TAG}={self._plan.identity[1]}"
                 attempt(what, lambda: launches.cancel_open_requests(ec2, of_vm))
@@ -250,7 +205,7 @@ class InstanceCreation:
         tokens = {each: self._token(option, each) for each in range(MAX_GENERATIONS)}
         used = {each: by_token[token] for each, token in tokens.items() if token in by_token}
         earlier = used.get(generation)
-        if outcome.rule is outcomes.TOKEN_SPENT and earlier is not None and not earlier.is_ending:
+        if earlier is not None and not earlier.is_ending:
             text = f"Instance '{earlier.vm_cid}' was created for this agent with other arguments"
             if any(nic.vm_cid == earlier.vm_cid for nic in self._created):
                 hint = "and has its network interfaces: delete it if the Director does not know it"

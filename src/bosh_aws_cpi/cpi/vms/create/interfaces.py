@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import TOKEN_SPENT
-from bosh_aws_cpi.aws.sdk.errors import code_of, described, has_code, looked_up
+from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT, code_of, described, has_code, looked_up
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import client_token

@@ -10,8 +10,7 @@ from typing import Final
 
 from bosh_aws_cpi.aws import placement_groups
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.error_codes import GROUP_MISSING, GROUP_QUOTA_REACHED
-from bosh_aws_cpi.aws.sdk.errors import has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import GROUP_MISSING, GROUP_QUOTA_REACHED, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed

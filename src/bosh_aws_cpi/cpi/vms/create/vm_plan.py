@@ -15,7 +15,7 @@ from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.block_devices import TYPES, BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, preferring_spread
-from bosh_aws_cpi.plan.run_instances import InstanceSpec
+from bosh_aws_cpi.plan.run_instances import InstanceSpec, template_problems
 from bosh_aws_cpi.properties.types import Review
 from bosh_aws_cpi.records import Record
 
@@ -93,7 +93,7 @@ def plan_vm(
     place = _place(wanted, facts, review)
     options = _options(wanted, facts, review)
     if facts.template is not None:
-        review.problems += facts.template.problems()
+        review.problems += template_problems(facts.template)
     if facts.traffic is not None:
         records = facts.traffic.records
         review.attempt("tags", lambda: tag_plan.check_for_ec2({**wanted.tags, **records}))

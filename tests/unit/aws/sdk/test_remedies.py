@@ -1,26 +1,33 @@
-"""The table of AWS's error codes."""
+"""The remedies of AWS's error codes."""
 
 import botocore.session
 import pytest
 from botocore.retries.standard import ThrottledRetryableChecker
 
-from bosh_aws_cpi.aws.sdk import error_codes
-from bosh_aws_cpi.aws.sdk.error_table import ROWS, Kind, row_of
+from bosh_aws_cpi.aws.sdk import errors
+from bosh_aws_cpi.aws.sdk.translation import TABLE, Kind, by_code, row_of
 from tests.unit.called_operations import calls, operation_names
 
 
 def test_sets() -> None:
     """What the program acts upon has a remedy too, for the calls where it does not act."""
-    acted_upon = {code for each in vars(error_codes).values() if isinstance(each, frozenset) for code in each}
-    assert acted_upon - ROWS.keys() == error_codes.GROUP_EXISTS | error_codes.GROUP_IN_USE
-    assert {row.kind for row in ROWS.values()} == set(Kind)
+    acted_upon = {code for each in vars(errors).values() if isinstance(each, frozenset) for code in each}
+    assert acted_upon - by_code().keys() == errors.GROUP_EXISTS | errors.GROUP_IN_USE
+    assert {row.kind for row in by_code().values()} == set(Kind)
+
+
+def test_one_row() -> None:
+    """A code has one remedy."""
+    keys = [each for of_kind in TABLE.values() for each in of_kind]
+    codes = [code for each in keys for code in (each.split() if isinstance(each, str) else each)]
+    assert sorted(codes) == sorted(by_code())
 
 
 def test_codes_without_capacity() -> None:
     """If another instance type may help, the program acts upon the code at a launch."""
-    helped = {code for code, row in ROWS.items() if "instance_type_fallbacks" in row.remedy}
+    helped = {code for code, row in by_code().items() if "instance_type_fallbacks" in row.remedy}
     assert helped
-    assert helped <= error_codes.NO_CAPACITY | error_codes.RESERVATION_CLOSED
+    assert helped <= errors.NO_CAPACITY | errors.RESERVATION_CLOSED
 
 
 OF_OTHERS = {
@@ -37,8 +44,8 @@ OF_OURS = {"ConcurrentLimitExceededException", "DependencyThrottle"}
 def test_throttled() -> None:
     """What the SDK takes for throttling is throttling, but for what no service of ours says in that sense."""
     codes = frozenset(vars(ThrottledRetryableChecker)["_THROTTLED_ERROR_CODES"])
-    assert codes - error_codes.THROTTLED == set(OF_OTHERS)
-    assert error_codes.THROTTLED - codes == OF_OURS
+    assert codes - errors.THROTTLED == set(OF_OTHERS)
+    assert errors.THROTTLED - codes == OF_OURS
 
 
 @pytest.mark.parametrize(
@@ -57,14 +64,14 @@ def test_throttled() -> None:
 )
 def test_kind(code: str, kind: Kind | None) -> None:
     """A code that is not known has the kind of its family; one that its family would mislead has a row."""
-    assert ("Quantum" in code or "Shuffle" in code) is (code not in ROWS)
+    assert ("Quantum" in code or "Shuffle" in code) is (code not in by_code())
     row = row_of(code)
     assert (row and row.kind) == kind
 
 
 def test_missing_sooner_or_later() -> None:
     """What may be unknown for a moment is missing after that."""
-    kinds = {ROWS[code].kind for code in error_codes.NOT_FOUND_YET}
+    kinds = {by_code()[code].kind for code in errors.NOT_FOUND_YET}
     assert kinds == {Kind.VM_GONE, Kind.DISK_GONE, Kind.MISSING}
 
 
@@ -87,4 +94,4 @@ def test_documented_errors() -> None:
         for service, name in called
         for shape in session.get_service_model(service).operation_model(name).error_shapes
     }
-    assert codes - ROWS.keys() == set()
+    assert codes - by_code().keys() == set()

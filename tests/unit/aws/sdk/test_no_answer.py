@@ -10,7 +10,6 @@ from botocore.exceptions import (
     ClientError,
     EndpointConnectionError,
     EndpointProviderError,
-    HTTPClientError,
     ProxyConnectionError,
     ReadTimeoutError,
     SSLError,
@@ -18,7 +17,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.unanswered import OUT_OF_REACH, in_place_of, is_error_of_aws, reason, unlisted
+from bosh_aws_cpi.aws.sdk.translation import OUT_OF_REACH, explained, is_error_of_aws, reason
 
 URL = "https://ec2.example.test"
 
@@ -87,24 +86,7 @@ def test_out_of_reach(error: Exception, words: str, *, is_about_endpoint: bool) 
 def test_page(status: int, said: str) -> None:
     """A page without an error of AWS's form may be AWS's own only if the status says that a server failed."""
     answer: Any = {"Error": {"Code": str(status)}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    assert said in unlisted(ClientError(answer, "RunInstances"))
-
-
-@pytest.mark.parametrize(
-    ("proxy", "is_valid"),
-    [
-        *((f"http://bob:{end}", False) for end in ("pw@[pw99]:1", "p%C3%A4@h:1")),
-        *(("bob:pw99/@h:1", False), ("http:/h", False), ("http://bob:pw@h:1", True), ("", True)),
-    ],
-)
-def test_proxy_that_is_not_valid(monkeypatch: pytest.MonkeyPatch, proxy: str, *, is_valid: bool) -> None:
-    """A text that a library quotes may be of the proxy's password; a valid proxy is not blamed."""
-    monkeypatch.setattr("os.environ", {"https_proxy": proxy})
-    error = after(HTTPClientError(error="x"), ValueError("'pw99' does not appear to be an IPv4 address"))
-    said = str(in_place_of(error))
-    assert ("its answer can't be read" if is_valid else "not valid: check its scheme, host and port") in said
-    assert "pw99" not in said
-    assert in_place_of(after(HTTPClientError(error="x"), OSError("y"))) is None
+    assert said in explained(ClientError(answer, "RunInstances"))
 
 
 @pytest.mark.parametrize(

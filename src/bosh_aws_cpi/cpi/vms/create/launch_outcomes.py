@@ -1,0 +1,228 @@
+"""What create_vm does after a launch that gives no running VM: one table, which docs/retries.md shows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal
+
+from bosh_aws_cpi.aws.sdk import errors
+from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_group_full, is_shortage, is_subnet_full
+from bosh_aws_cpi.aws.sdk.translation import translate
+from bosh_aws_cpi.errors import BoshError, VMCreationFailed
+from bosh_aws_cpi.model import Instance
+from bosh_aws_cpi.plan.launch_options import LaunchOption
+from bosh_aws_cpi.records import Record
+
+Step = Literal["next option", "next token", "relaunch", "fail", "fail with all refusals"]
+
+MAX_RELAUNCHES: Final = 2
+"""The maximum number of relaunches after EC2 or a user has ended an instance."""
+
+
+class Rule(Record):
+    """A row of the table: what EC2 said or did, and what follows."""
+
+    outcome: str
+    """What became of the launch."""
+    said: frozenset[str] | Callable[[Exception], object] | Mapping[str, str]
+    """The codes, or a predicate, of an error of RunInstances; or, for an instance that was ended, the
+    remedies by the beginning of EC2's code for the reason."""
+    retry_markets: Literal["all", "all but on demand", "spot", "none"]
+    """The markets after which create_vm tries the next launch option, if the outcome leaves one."""
+    fallback: Step
+    """What create_vm does if it does not try the next launch option."""
+    error: Literal["retriable", "final", "AWS's"]
+    """Whether the Director may retry; AWS's if EC2 refuses the request itself, and keeps no spot request."""
+    rules_out: Literal["offer", "subnet", "group"] = "offer"
+    """What the launch options that the outcome rules out have in common with this one."""
+    remedy: str = ""
+    """What to do about an error of RunInstances, in place of its code's remedy."""
+
+    def is_said(self, error: Exception) -> bool:
+        """Whether an error of RunInstances means this."""
+        if isinstance(self.said, frozenset):
+            return has_code(error, self.said)
+        return callable(self.said) and bool(self.said(error))
+
+    def retries(self, option: LaunchOption) -> bool:
+        """Whether create_vm tries the next launch option after one on this option's market."""
+        if self.retry_markets == "all but on demand":
+            return not option.is_on_demand
+        return self.retry_markets == "all" or (self.retry_markets == "spot" and option.is_spot)
+
+    def allows(self, option: LaunchOption, other: LaunchOption) -> bool:
+        """Whether another launch option may work, after this outcome of one."""
+        if self.rules_out == "subnet":
+            return other.subnet_id != option.subnet_id
+        if self.rules_out == "group":
+            return other.is_outside or other.zone != option.zone
+        return other.offer != option.offer
+
+
+_ALL: Final = "fail with all refusals"
+_RESERVED: Final = "all but on demand"
+_FULL: Final = (
+    ". If some of them are being terminated, retry. Otherwise give the instance group more azs, divide it "
+    "into several, use spread: prefer, or remove spread or placement_group"
+)
+_KEY: Final = (
+    ". Check that the KMS key of each encrypted disk, and of the AMI's snapshots, exists, is enabled and not "
+    "pending deletion, and that its policy lets the CPI's user or role use it and create grants"
+)
+_SPOT_GRANT: Final = (
+    ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
+    "AWSServiceRoleForEC2Spot: aws kms create-grant"
+)
+TOKEN_SPENT: Final = Rule("token of an earlier call", errors.TOKEN_SPENT, "none", "next token", "AWS's")
+GROUP_FULL: Final = Rule("full spread group", is_group_full, "all", _ALL, "retriable", "group", _FULL)
+NO_CAPACITY: Final = Rule("no capacity", is_shortage, "all", _ALL, "retriable")
+SUBNET_FULL: Final = Rule("full subnet", is_subnet_full, "all", _ALL, "retriable", "subnet")
+ENDED_BY_USER: Final = Rule(
+    "end by a user", {"Client.UserInitiatedShutdown": ""}, "none", "relaunch", "final"
+)
+"""It may be an earlier call's undo, seconds after its launch."""
+RULES: Final = (
+    TOKEN_SPENT,
+    Rule("no answer", errors.may_be_done, "none", "fail", "retriable"),  # EC2 may have launched the VM
+    Rule("fault of AWS, or throttled", errors.AT_FAULT | errors.THROTTLED, _RESERVED, "fail", "retriable"),
+    GROUP_FULL,
+    Rule("quota", errors.QUOTA_REACHED, "all", _ALL, "final"),
+    NO_CAPACITY,
+    SUBNET_FULL,
+    Rule("closed reservation", errors.RESERVATION_CLOSED, _RESERVED, "fail", "AWS's"),
+    Rule("other refusal", errors.code_of, "spot", _ALL, "AWS's"),  # a mistake must not raise the price
+    Rule(
+        "end for lack of capacity",
+        {"Server.InsufficientInstanceCapacity": "", "Server.SpotInstanceTermination": ""},
+        "all",
+        "relaunch",
+        "retriable",
+    ),
+    ENDED_BY_USER,
+    Rule(
+        "end because of a KMS key",  # only Spot needs a grant for its service-linked role
+        {
+            "Client.InternalError": f". The usual cause is a KMS key that EC2 can't use{_KEY}",
+            "Client.InvalidKMSKey": _KEY,
+        },
+        "spot",
+        "fail",
+        "final",
+    ),
+    Rule(
+        "end for a reason of the account",
+        {
+            "Client.InvalidParameter": ". Correct root_disk or ephemeral_disk",
+            "Client.InvalidSnapshot.NotFound": ". A snapshot of the AMI is gone: upload the stemcell again",
+            "Client.VolumeLimitExceeded": ". Delete volumes, or have the account's EBS quota raised",
+            "Client.": "",
+        },
+        "none",
+        "fail",
+        "final",
+    ),
+    Rule("end for another reason of EC2", {"": ""}, _RESERVED, "relaunch", "retriable"),
+)
+"""The first rule that applies counts."""
+
+
+class Outcome(Record):
+    """What became of a launch that gives no running VM."""
+
+    rule: Rule
+    said: str
+    """EC2's error, or what the CPI waited for in vain."""
+    error: BoshError
+    """The same, with its remedy."""
+    instance: Instance | None = None
+    """The instance that was ended."""
+
+
+def refused(error: Exception) -> Outcome | None:
+    """The outcome of an error of RunInstances; None if the call fails with it, whatever is left to try."""
+    rule = next((rule for rule in RULES if rule.is_said(error)), None)
+    typed = translate(error, "create_vm")
+    if rule is None or typed is None:
+        return None
+    said = described(error)
+    if rule.error != "AWS's":
+        message = said + rule.remedy if rule.remedy else typed.message
+        typed = VMCreationFailed(message, ok_to_retry=rule.error == "retriable")
+    typed.__cause__ = error
+    return Outcome(rule, said, typed)
+
+
+def ended(instance: Instance) -> Outcome:
+    """The outcome of a launch whose instance was ended before it ran."""
+    rule, _ = _end(instance)
+    who = "A user" if rule is ENDED_BY_USER else "EC2"
+    why = instance.state_reason.text if instance.state_reason else "no reason given"
+    said = f"{who} terminated instance '{instance.vm_cid}' before it ran: {why}"
+    error = VMCreationFailed(said + remedy(instance), ok_to_retry=rule.error == "retriable")
+    return Outcome(rule, said, error, instance)
+
+
+def remedy(instance: Instance) -> str:
+    """What to do about the reason for which EC2 ended an instance, ". Check …"; empty if not known."""
+    _, found = _end(instance)
+    return found + _SPOT_GRANT if instance.is_spot and found.endswith(_KEY) else found
+
+
+def _end(instance: Instance) -> tuple[Rule, str]:
+    """The rule for the end of an instance, and the remedy."""
+    code = instance.state_reason.code if instance.state_reason else ""
+    rules = ((rule, rule.said) for rule in RULES if isinstance(rule.said, Mapping))
+    return next((rule, ends[each]) for rule, ends in rules for each in ends if code.startswith(each))
+
+
+def next_step(outcome: Outcome, option: LaunchOption, *, has_others: bool, relaunches: int) -> Step:
+    """What create_vm does after a launch option's outcome.
+
+    Args:
+        has_others: Whether there is a launch option left that the outcome does not rule out.
+        relaunches: How many relaunches are left.
+    """
+    rule = outcome.rule
+    if rule.retries(option):
+        if has_others:
+            return "next option"
+    elif rule.fallback == "fail with all refusals":
+        return "fail"
+    return "fail" if rule.fallback == "relaunch" and not relaunches else rule.fallback
+
+
+def failure(refusals: Sequence[tuple[LaunchOption, Outcome]], limits: str = "") -> BoshError:
+    """The error if EC2 has refused all launch options; after one refusal, its own.
+
+    Args:
+        limits: What keeps the VM from other capacity, as sentences; it does not matter for quotas.
+    """
+    option, outcome = refusals[-1]
+    error = outcome.error
+    if len(refusals) > 1:
+        is_retriable = any(each.error.ok_to_retry for _, each in refusals)
+        error = VMCreationFailed(_summary(refusals), ok_to_retry=is_retriable)
+    elif option.is_spot and outcome.rule.rules_out == "offer":
+        why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
+        error = VMCreationFailed(f"{why}: {error.message}")
+    if any(each.rule is NO_CAPACITY for _, each in refusals):
+        error.message += limits
+    return error
+
+
+def _summary(refusals: Sequence[tuple[LaunchOption, Outcome]]) -> str:
+    listed = "; ".join(f"{option}: {outcome.said}" for option, outcome in refusals)
+    remedies = dict.fromkeys(outcome.error.message.removeprefix(outcome.said) for _, outcome in refusals)
+    return f"EC2 could launch none of the VM's options. {listed}{''.join(remedies)}"
+
+
+def next_generation(generation: int, used: Mapping[int, Instance]) -> int:
+    """The generation of the next client token.
+
+    Args:
+        generation: The present one.
+        used: The instances that EC2 still shows of the launch option, by generation.
+
+    Returns:
+        One whose instance is alive, otherwise the first that was never used.
+    """
+    alive = [later for later, entry in used.items() if later > generation and not entry.is_ending]
+    return min(alive) if alive else max([generation, *used]) + 1
