@@ -159,6 +159,19 @@ def test_networks_in_two_zones(
     assert f"'{world.subnet_ids[2]}' is in us-east-1b" in answer.error["message"]
 
 
+def test_unknown_subnet_and_another_vpc(create_vm: CreateVm, network: WriteNetwork, world: World) -> None:
+    """A subnet that does not exist is the first error; no VPC's groups are looked up for it."""
+    vpc_id = world.ec2.create_vpc(CidrBlock="10.77.0.0/16")["Vpc"]["VpcId"]
+    far = world.ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.77.1.0/24", AvailabilityZone=world.zone)
+    subnets = ("subnet-00000000000000001", far["Subnet"]["SubnetId"])
+    networks = {
+        each: network(ip, cloud_properties={"subnet": each})
+        for each, ip in zip(subnets, ("10.0.1.10", "10.77.1.10"), strict=True)
+    }
+    message = create_vm(networks=networks).error["message"]
+    assert message.startswith(f"Subnet not found: {subnets[0]}")
+
+
 def test_no_network(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     """A VM without a network is refused without asking AWS."""
     none = create_vm(networks={}).error

@@ -136,7 +136,9 @@ def for_dry_run(spec: InstanceSpec, option: LaunchOption, plan: NicPlan, group_i
     interfaces = [nics.inline_specification(free, group_ids, is_public=is_public)]
     alone = spec.replaced(spread=None)
     whole = arguments(alone, option, interfaces=interfaces, user_data="", client_token="")
-    left_out = ("CapacityReservationSpecification", "ClientToken", "UserData")
+    left_out = {"CapacityReservationSpecification", "ClientToken", "UserData"}
+    if not option.is_spot:  # the market of a capacity block, which needs its reservation
+        left_out.add("InstanceMarketOptions")
     return {
         **{key: value for key, value in whole.items() if key not in left_out},
         "MinCount": 1,

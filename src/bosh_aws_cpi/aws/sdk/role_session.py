@@ -6,6 +6,7 @@ arguments of AssumeRole share the credentials, whichever keys assume the role.
 
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshableCredentials
@@ -34,6 +35,10 @@ class _Cache(JSONFileCache):
     is_new = False
     is_refused = False
 
+    def __init__(self, folder: str) -> None:
+        super().__init__(folder)
+        self._folder = Path(folder)
+
     def __contains__(self, cache_key: str) -> bool:
         self.key = cache_key
         return not self.is_refused and bool(super().__contains__(cache_key))
@@ -44,6 +49,8 @@ class _Cache(JSONFileCache):
             super().__setitem__(cache_key, value)
         except OSError as error:
             logger.debug("Could not keep the role's credentials: %s", error)
+            for part in self._folder.glob("*.tmp"):  # what botocore has written of them
+                part.unlink(missing_ok=True)
 
 
 class RoleCredentials(DeferredRefreshableCredentials):

@@ -314,7 +314,7 @@ def _of_entries(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterato
     kinds = [[each] for each in _kinds(types, facts)] or [[]]
     unknown = {key for each in extensions for key in each.properties}  # which may be beside the entry
     if "vm_types" in files.open_lists or not types:
-        unknown.add("instance_type")
+        unknown |= {"instance_type", "spot", "spot_bid_price"}
     if "azs" in files.open_lists:
         unknown.add(ZONE)
     alone = [

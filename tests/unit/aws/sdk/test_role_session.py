@@ -9,6 +9,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import AssumeRoleCredentialFetcher, Credentials
 
 from bosh_aws_cpi.aws.sdk.role_session import RoleCredentials
+from tests.unit.aws.timing_script import Script
 
 REVOKED = {"Code": "ExpiredToken", "Message": "The security token included in the request is expired"}
 
@@ -129,6 +130,14 @@ def test_lost_answer(kept: RoleCredentials, tmp_path: Path) -> None:
     document = {"context": signed(kept).context}
     assert kept.after_attempt(response=None, request_dict=document) is None
     assert [*tmp_path.iterdir()]
+
+
+def test_full_folder(sts: Sts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials that can't be kept are used, and no part of them stays in the folder."""
+    full = Script(OSError("No space left on device"))
+    monkeypatch.setattr("os.replace", lambda *_: full())
+    assert key(sts.credentials(tmp_path)) == "ASIA1"
+    assert [*tmp_path.iterdir()] == []
 
 
 @pytest.mark.parametrize("damage", ["", "{", "{}", '{"Credentials": {"Expiration": "soon"}}'])

@@ -268,6 +268,8 @@ def test_types_of_other_cpi(check: Check) -> None:
     disk = [{"name": "other", "disk_size": 1024, "cloud_properties": {"type": "thin", "iops": 5}}]
     whole = {**SEVERAL, "vm_types": [*SEVERAL["vm_types"], *of_other]}
     found = check({**whole, "disk_types": [*SEVERAL["disk_types"], *disk]})
+    compiled = {**whole["compilation"], "az": "z9", "vm_type": "other"}
+    assert {each[0] for each in check({**whole, "compilation": compiled})} == {"warning", "not checked"}
     assert {each[0] for each in found} == {"warning", "not checked"}
     assert {each[1].split("/")[1] for each in found} == {"other", "z9"}
 
@@ -453,3 +455,21 @@ def test_thousands_of_digits(check: Check) -> None:
     for route, number in ((("disk_types", 0, "disk_size"), 1), ((*SUBNET, "prefix"), 0)):
         found = check(changed(yaml.safe_load(OWN), route, "9" * 5000))
         assert len([each for each in found if "got String" in each.text]) == number
+
+
+FALLBACK: Any = {"name": "fallback", "cloud_properties": {"spot_ondemand_fallback": True}}
+
+
+def test_extension_alone(check: Check) -> None:
+    """An extension whose VM types stand in another cloud config may be right."""
+    assert check({"vm_extensions": [FALLBACK]}) == []
+
+
+def test_wrong_default(check: Check) -> None:
+    """A default that no VM can have is one error, and none of what is used with it."""
+    whole = {**yaml.safe_load(OWN), "vm_extensions": [FALLBACK]}
+    types = [{"name": "spot", "cloud_properties": {"instance_type": "m5.large", "spot": True}}]
+    found = check(
+        {**whole, "vm_types": [*whole["vm_types"], *types]}, default_root_disk={"iops": 1, "type": "gp3"}
+    )
+    assert {each.path.partition(".")[0] for each in found if each.severity == "error"} == {"aws"}

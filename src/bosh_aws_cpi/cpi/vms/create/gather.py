@@ -63,7 +63,7 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
     subnets = ask("subnets", lambda: aws_subnets.by_id(cloud.ec2, wanted.subnet_ids))
     disk_cids, template, group = wanted.arguments.disk_cids, properties.launch_template, wanted.spread
     disks = ask("", lambda: volumes.find_all(cloud.ec2, disk_cids)) if disk_cids else None
-    vpc_id = next((subnet.vpc_id for subnet in (subnets or {}).values()), "")
+    vpc_id = _vpc_id(wanted, subnets or {})
     return VmFacts(
         image=image or UNKNOWN_IMAGE,
         types=types,
@@ -74,6 +74,12 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
         group_ids=_group_ids(cloud, wanted.groups, vpc_id, ask) if vpc_id else (),
         traffic=_traffic(cloud, wanted, vpc_id, ask) if vpc_id else None,
     )
+
+
+def _vpc_id(wanted: WantedVm, subnets: Mapping[str, Subnet]) -> str:
+    """The VPC of all the VM's subnets; empty if one is missing, or they are in several, as the plan says."""
+    first, *others = {subnet.vpc_id for subnet in subnets.values()} or {""}
+    return "" if others or not subnets.keys() >= {*wanted.subnet_ids} else first
 
 
 def find_image(cloud: Cloud, stemcell_cid: str) -> Image:
