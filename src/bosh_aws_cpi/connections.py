@@ -26,7 +26,7 @@ def install() -> None:
     """Set the rules for all connections from now on."""
     if os.environ.pop("SSLKEYLOGFILE", None):
         logger.warning(
-            "SSLKEYLOGFILE is ignored: whoever reads such a file can decrypt the CPI's connections"
+            "SSLKEYLOGFILE is ignored: anyone who can read that file could decrypt the CPI's connections"
         )
     HTTPSConnection.connect = _connect_safely  # type: ignore[assignment,method-assign]
 

@@ -10,31 +10,45 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
 from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.properties.types import Encryptable, refuse
+from bosh_aws_cpi.properties.types import Encryptable, Review
 
 _ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")
 """Matches AWS's codes and messages about a KMS key, and the remedies for them."""
 
 
-def check_key(
-    own: Encryptable, encryption: Encryption, path: str = "cloud_properties", *, is_encrypted: bool = False
+def review_key(
+    own: Encryptable, encryption: Encryption, review: Review, path: str = "cloud_properties"
 ) -> None:
-    """Refuse an own KMS key that nothing would use, and log a default one.
+    """Note an own KMS key that nothing would use as a problem, and a default one as ignored.
 
     Args:
         own: The properties.
         encryption: What applies: the properties' own, with the defaults.
+        review: Collects both.
         path: Where the properties stand.
-        is_encrypted: Whether they are for a disk that is encrypted, and stays so.
+    """
+    review.problems += [each.replaced(text=f"{path}.{each.text}") for each in own.key_problems(encryption)]
+    if (key := encryption.unused_key) and not own.kms_key_arn:
+        review.ignore(key, f"Ignored: {key}, because encrypted is not true", "encrypted")
+
+
+def check_key(
+    own: Encryptable, encryption: Encryption, path: str = "cloud_properties", *, is_encrypted: bool = False
+) -> None:
+    """Refuse an own KMS key that nothing would use, and log a default one; see `review_key`.
+
+    Args:
+        is_encrypted: Whether the properties are for a disk that is encrypted, and stays so.
 
     Raises:
         CloudError: They have a key, and nothing encrypts.
     """
-    refuse(each.replaced(text=f"{path}.{each.text}") for each in own.key_problems(encryption))
-    if encryption.unused_key and not is_encrypted:
-        logger.warning("Ignored: %s, because encrypted is not true", encryption.unused_key)
+    review = Review()
+    review_key(own, encryption, review, path)
+    if is_encrypted:
+        review.ignored.clear()
+    review.accept(own)
 
 
 def with_keys(message: str, keys: Iterable[str]) -> str:

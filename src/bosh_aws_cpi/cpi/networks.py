@@ -116,7 +116,7 @@ def parse(config: CpiConfig, network: Json, call: str, review: Review) -> Networ
         config: The configuration.
         network: What the caller gave.
         call: The id of the call.
-        review: Gets the problems.
+        review: Collects the problems.
 
     Raises:
         CloudError: A value has the wrong type.

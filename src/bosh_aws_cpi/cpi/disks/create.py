@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from bosh_aws_cpi.aws import instances, snapshots, subnets, volumes
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import naming_keys
+from bosh_aws_cpi.cpi.encryption_keys import naming_keys, review_key
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.lookup import Ask, ask_now
 from bosh_aws_cpi.cpi.undo import Undo, undoing
@@ -79,7 +79,7 @@ def parse(config: CpiConfig, size: int, cloud_properties: Json, review: Review) 
         config: The configuration.
         size: MiB.
         cloud_properties: What the caller gave.
-        review: Gets the problems, and what is ignored.
+        review: Collects the problems, and what is ignored.
 
     Raises:
         CloudError: The size or a property can't be read, or a default is wrong.
@@ -92,10 +92,7 @@ def parse(config: CpiConfig, size: int, cloud_properties: Json, review: Review) 
     review.problems += ebs.problems(volume, "disk", origin)
     tags = review.attempt("tags", lambda: _tags(config, properties, review)) or {}
     encryption = properties.encryption(default)
-    for each in properties.key_problems(encryption):
-        review.problems.append(each.replaced(text=f"cloud_properties.{each.text}"))
-    if (key := encryption.unused_key) and not properties.kms_key_arn:
-        review.ignore(key, f"Ignored: {key}, because encrypted is not true", "encrypted")
+    review_key(properties, encryption, review)
     return WantedDisk(properties, volume, encryption, tags)
 
 

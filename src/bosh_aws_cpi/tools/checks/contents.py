@@ -134,8 +134,8 @@ _OF_ENTRY: Final = 2
 def _unused(files: Files) -> frozenset[tuple[object, ...]]:
     """The file and the route of each entry that nothing is known to use; none if a user may name any."""
     others = {name_of(az) for az in files.azs_of_others}
-    azs = {id(user): _texts(user.get("azs")) | _texts(user.get("az")) for user in files.users}
-    own = [user for user in files.users if not azs[id(user)] or not azs[id(user)] <= others]
+    azs_of = [(user, _texts(user.get("azs")) | _texts(user.get("az"))) for user in files.users]
+    own = [user for user, azs in azs_of if not azs or not azs <= others]
     found: set[tuple[object, ...]] = set()
     for section in _USED if files.manifest is not None else _OF_ANY if others else ():
         names = {text for user in own for key in _USED[section] for text in _texts(user.get(key))}

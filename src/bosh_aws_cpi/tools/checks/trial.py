@@ -173,7 +173,7 @@ class Trial:
         """How the stages of a method look things up.
 
         Args:
-            review: Gets the problems.
+            review: Collects the problems.
             known: The answers that are known already, which may be that there is none.
         """
 

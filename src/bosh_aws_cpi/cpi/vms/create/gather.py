@@ -17,7 +17,6 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Image, InstanceTypeFacts, Subnet, TemplateVersion, Volume
 from bosh_aws_cpi.plan import nics
 from bosh_aws_cpi.plan.spread import SpreadGroup
-from bosh_aws_cpi.properties.vm import LaunchTemplate
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
@@ -70,7 +69,9 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
         subnets=subnets,
         disks=disks or (),
         spread=ask("spread", lambda: _spread_group(cloud, wanted, types, group)) if group else None,
-        template=ask("launch_template", lambda: _template(cloud, template)) if template else None,
+        template=ask("launch_template", lambda: launch_templates.version(cloud.ec2, template))
+        if template
+        else None,
         group_ids=_group_ids(cloud, wanted.groups, vpc_id, ask) if vpc_id else (),
         traffic=_traffic(cloud, wanted, vpc_id, ask) if vpc_id else None,
     )
@@ -117,10 +118,6 @@ def _spread_group(
         logger.info("Not spread: EC2 launches none of the VM's types into a spread placement group")
         return None
     return known_group(cloud, group)
-
-
-def _template(cloud: Cloud, given: LaunchTemplate) -> TemplateVersion:
-    return launch_templates.version(cloud.ec2, given)
 
 
 def _group_ids(cloud: Cloud, groups: Mapping[str, str], vpc_id: str, ask: Ask) -> list[str]:

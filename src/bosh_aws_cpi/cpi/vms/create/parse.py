@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -58,7 +57,7 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
     Args:
         config: The configuration.
         arguments: What the caller gave.
-        review: Gets the problems, and what is ignored. With a problem, the result is not complete.
+        review: Collects the problems, and what is ignored. With a problem, the result is not complete.
 
     Raises:
         CloudError: A value has the wrong type.
@@ -71,7 +70,8 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
     for name, network in networks.items():
         review.problems += network.problems(name)
     nic_plans = review.attempt("networks", lambda: _nic_plans(properties, networks, review)) or []
-    options = review.attempt("metadata_options", lambda: _metadata_options(aws, properties)) or {}
+    given = (aws.metadata_options, properties.metadata_options)
+    options = review.attempt("metadata_options", lambda: MetadataOptions.parse(*given)) or {}
     tags = _tags(config, arguments, properties, options, review)
     vip = review.attempt("networks", lambda: nics.vip_plan(networks, nic_plans))
     of_vm, defaults = properties.security_groups, aws.default_security_groups
@@ -101,10 +101,6 @@ def _nic_plans(properties: VmProperties, networks: Mapping[str, Network], review
     if not properties.primary_ipv6:
         return plans
     return review.attempt("primary_ipv6", lambda: nics.with_primary_ipv6(plans)) or plans
-
-
-def _metadata_options(aws: AwsConfig, properties: VmProperties) -> Json:
-    return MetadataOptions.parse(aws.metadata_options, properties.metadata_options)
 
 
 def _tags(

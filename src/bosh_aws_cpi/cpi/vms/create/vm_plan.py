@@ -84,7 +84,7 @@ def plan_vm(
         config: The configuration.
         wanted: What create_vm's arguments ask for.
         facts: What AWS says of it.
-        review: Gets the problems, and what is ignored.
+        review: Collects the problems, and what is ignored.
         is_registry_used: Whether the registry has the agent's settings.
 
     Returns:
