@@ -209,13 +209,32 @@ BLOCK_REFUSED = tuple(
     )
     for reason in ("WRITE_REQUEST_TIMEOUT", "CONFLICTING_BLOCK_UPDATE")
 )
+PASSING = {
+    "AssignPrivateIpAddresses": ("InvalidNetworkInterfaceID.NotFound",),
+    "AssociateAddress": (
+        "IncorrectInstanceState",
+        "InvalidInstanceID",
+        "InvalidNetworkInterfaceID.NotFound",
+    ),
+    "AssociateRouteTable": ("InvalidSubnetID.NotFound",),
+    "AttachVolume": ("IncorrectState", "VolumeInUse"),
+    "DeleteSubnet": ("DependencyViolation", "InvalidSubnetID.NotFound"),
+    "DeleteVolume": ("VolumeInUse",),
+    "ModifyNetworkInterfaceAttribute": ("InvalidNetworkInterfaceID.NotFound",),
+    "ModifySubnetAttribute": ("InvalidSubnetID.NotFound",),
+    "PutSnapshotBlock": ("ResourceNotFoundException",),
+    "RegisterInstancesWithLoadBalancer": ("InvalidInstance",),
+    "RegisterTargets": ("InvalidTarget",),
+    "ReplaceNetworkAclAssociation": ("InvalidSubnetID.NotFound",),
+}
+"""Codes with which a call is refused because of what AWS does not know yet, or still counts as used."""
 OF_ACTIONS: dict[str, tuple[Kind, ...]] = {
     "RunInstances": (*LAUNCHES, SUBNET_FULL),
     "CreateNetworkInterface": (SUBNET_FULL,),
     "AttachVolume": (DEVICE_TAKEN,),
     "PutSnapshotBlock": BLOCK_REFUSED,
 }
-"""What befalls these calls alone."""
+"""What befalls these calls alone, beside `PASSING`."""
 OF_MAKING = (LOST_THROTTLED, NOT_FOUND_YET, ANSWER_MALFORMED)
 """What befalls only calls that make something."""
 KILLED_FIRST = Kind("SIGKILL before", Expected.REPEATED, harm=partial(_killed, when="before"))
@@ -241,6 +260,9 @@ def kinds_at(call: Call) -> Iterator[Kind]:
     if call.action in MAKING:
         yield from OF_MAKING
     yield from OF_ACTIONS.get(call.action, ())
+    for code in PASSING.get(call.action, ()):
+        error = {"code": code, "message": "Not yet.", "status": 400}
+        yield Kind(f"{code} twice", Expected.SURVIVED, lambda _, error=error: {"error": error, "times": 2})
 
 
 @dataclass(frozen=True)

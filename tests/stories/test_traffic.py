@@ -54,7 +54,7 @@ def test_one_network(
     network: WriteNetwork,
     inline: Callable[[], dict[str, str]],
     traffic: Traffic,
-    world: World,
+    fake_aws: FakeAws,
     nics: Callable[[str], list[str]],
     settings: ReadSettings,
 ) -> None:
@@ -71,7 +71,8 @@ def test_one_network(
         "private": network("10.0.1.10"),
     }
     vm_cid = create_vm(properties, networks).ok()[0]
-    assert inline()["SecurityGroupId.1"] == world.groups["web"]
+    assert inline()["SecurityGroupId.1"] == traffic.world.groups["web"]
+    assert fake_aws.actions().count("RegisterTargets") == len(traffic.target_groups)
     (nic,) = nics(vm_cid)
     assert traffic.state() == {
         "associations": [nic],

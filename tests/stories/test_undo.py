@@ -11,7 +11,7 @@ from testbed.registry import PASSWORD, USER, Registry
 from testbed.traffic import Traffic
 from testbed.world import World
 from tests.conftest import SPEED
-from tests.protocols import CpiWith, CreateVm, ListResources, Refuse, VmArguments, WriteError, WriteNetwork
+from tests.protocols import CreateVm, ListResources, Refuse, VmArguments, WriteError, WriteNetwork
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -156,24 +156,6 @@ def test_registry_refuses(
     assert left() == {}
     assert traffic.state() == traffic.empty
     assert world.ec2.describe_route_tables(RouteTableIds=[world.route_table_id])["RouteTables"] == routes
-
-
-@pytest.mark.parametrize("action", ["CreateRoute", "ReplaceRoute"])
-def test_route_without_an_answer(
-    create_vm: CreateVm,
-    cpi_with: CpiWith,
-    exposed: dict[str, Any],
-    fake_aws: FakeAws,
-    left: ListResources,
-    traffic: Traffic,
-    action: str,
-) -> None:
-    """A route whose change was not answered may lead to the VM: it is taken back, too."""
-    fake_aws.rule(action=action, drop="after")
-    error = create_vm(**exposed, executable=cpi_with(max_retries=0)).error
-    assert f"ec2:{action}" in error["message"]
-    assert left() == {}
-    assert traffic.state() == traffic.empty
 
 
 @pytest.mark.parametrize(

@@ -62,29 +62,31 @@ def refused(read: Callable[[], object]) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    "is_right",
-    [
-        lambda: console.masked(long("_"), str) == long("_"),
-        lambda: console.masked(long("a_"), str) == long("a_"),
-        lambda: console.masked(long("eyJ-"), str) == long("eyJ-"),
-        lambda: console.masked(long("-----END A"), str) == long("-----END A"),
-        lambda: console.masked(long(f"{'token' * 8}: ;"), str) == long(f"{'token' * 8}: ;"),
-        lambda: console.findings(long("persistent disk ")) == [],
-        lambda: not list(recorded({f"{TARGET_TAG}a_1": f"arn:a {long(':')}x"})),
-        lambda: is_shortage(of_aws(f"Insufficient{long('Capacity')}.", "")),
-        lambda: "LimitExceeded" in explained(of_aws(f"{long('LimitExceeded')}-", "")),
-        lambda: long("i-0") in explained(of_aws("InvalidInstanceID.NotFound", long("i-0"))),
-        lambda: refused(lambda: region(f"{long('a-')}1a", AwsConfig.region)),
-        lambda: refused(lambda: role_arn(long("arn:aws-"), AwsConfig.role_arn)),
-        lambda: refused(lambda: external_id(long("a"), AwsConfig.external_id)),
-        *(
-            lambda unit=unit: refused(lambda: https_url(f"https://{long(unit)}/ ", AwsConfig.ec2_endpoint))
-            for unit in ("a.", "a@", ":", f"{'a' * 63}.", "a" * 64)
-        ),
-        lambda: refused(lambda: loaded("cloud.yml", f"a: !%27%22{long('%20')} b".encode())),
-    ],
-)
-def test_read(is_right: Callable[[], bool]) -> None:
-    """A tag, an error of AWS, the console or a file is read."""
-    assert is_right()
+READ: dict[str, Callable[[], bool]] = {
+    "console-word": lambda: console.masked(long("_"), str) == long("_"),
+    "console-words": lambda: console.masked(long("a_"), str) == long("a_"),
+    "console-token": lambda: console.masked(long("eyJ-"), str) == long("eyJ-"),
+    "console-key": lambda: console.masked(long("-----END A"), str) == long("-----END A"),
+    "console-name": lambda: console.masked(long(f"{'token' * 8}: ;"), str) == long(f"{'token' * 8}: ;"),
+    "console-finding": lambda: console.findings(long("persistent disk ")) == [],
+    "tag": lambda: not list(recorded({f"{TARGET_TAG}a_1": f"arn:a {long(':')}x"})),
+    "code": lambda: is_shortage(of_aws(f"Insufficient{long('Capacity')}.", "")),
+    "limit": lambda: "LimitExceeded" in explained(of_aws(f"{long('LimitExceeded')}-", "")),
+    "message": lambda: long("i-0") in explained(of_aws("InvalidInstanceID.NotFound", long("i-0"))),
+    "region": lambda: refused(lambda: region(f"{long('a-')}1a", AwsConfig.region)),
+    "role": lambda: refused(lambda: role_arn(long("arn:aws-"), AwsConfig.role_arn)),
+    "external-id": lambda: refused(lambda: external_id(long("a"), AwsConfig.external_id)),
+    "tag-of-yaml": lambda: refused(lambda: loaded("cloud.yml", f"a: !%27%22{long('%20')} b".encode())),
+}
+
+
+@pytest.mark.parametrize("name", READ)
+def test_read(name: str) -> None:
+    """A tag, an error of AWS, the console, a value of the configuration or a file is read."""
+    assert READ[name]()
+
+
+@pytest.mark.parametrize("unit", ["a.", "a@", ":", f"{'a' * 63}.", "a" * 64], ids=repr)
+def test_url(unit: str) -> None:
+    """A URL is read."""
+    refused(lambda: https_url(f"https://{long(unit)}/ ", AwsConfig.ec2_endpoint))

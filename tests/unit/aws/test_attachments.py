@@ -4,7 +4,7 @@ import pytest
 
 from bosh_aws_cpi.aws import attachments
 from bosh_aws_cpi.aws.attachments import MAX_UNSEEN
-from bosh_aws_cpi.errors import CloudError, DiskNotAttached
+from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.looks import DISK, OF_DISK, OTHER_VM, VM, volume, volumes
 from tests.unit.conftest import Clock, Stub
 
@@ -41,17 +41,6 @@ def test_attachment_that_is_never_seen(ec2: Stub, clock: Clock) -> None:
     assert 18 <= clock.now <= 30
     with pytest.raises(CloudError, match="was detached from instance"):
         attachments.wait_until_attached(ec2.client, DISK, VM)
-
-
-@pytest.mark.parametrize("code", ["IncorrectState", "InvalidAttachment.NotFound"])
-def test_detach_what_is_not_attached(ec2: Stub, code: str) -> None:
-    """A disk is not attached, unless an attempt whose answer was lost may have detached it."""
-    ec2.lay("detach_volume", code, f"throttled {code}", f"again {code}", **PAIR)
-    for _ in range(2):
-        with pytest.raises(DiskNotAttached, match=f"{DISK}.*{VM}") as caught:
-            attachments.detach(ec2.client, DISK, VM)
-        assert caught.value.ok_to_retry is True
-    attachments.detach(ec2.client, DISK, VM)
 
 
 def test_detach_by_force(ec2: Stub, clock: Clock) -> None:

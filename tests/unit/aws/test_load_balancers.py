@@ -9,7 +9,6 @@ from bosh_aws_cpi.aws import load_balancers
 from bosh_aws_cpi.aws.load_balancers import Target, record_of
 from bosh_aws_cpi.aws.sdk.timing import TARGETS_DRAINED
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.properties.vm import TargetGroup
 from tests.unit.conftest import Clock, Stub
 
 VM, VPC = "i-1", "vpc-1"
@@ -22,37 +21,6 @@ NAMED = {"LoadBalancerName": "web", "Instances": [{"InstanceId": VM}]}
 def group(name: str = "web", **more: Any) -> dict[str, Any]:
     """Describe a target group."""
     return {"TargetGroupArn": f"arn:{name}", "VpcId": VPC, "TargetType": "instance", **more}
-
-
-@pytest.mark.parametrize(
-    ("of_group", "port", "expected"),
-    [
-        ({}, 8080, (None, "")),
-        ({}, 9100, (9100, "")),
-        ({"TargetType": "ip"}, None, (8080, "ipv4")),
-        ({"TargetType": "ip", "IpAddressType": "ipv6"}, 9100, (9100, "ipv6")),
-    ],
-)
-def test_ports(elbv2: Stub, of_group: dict[str, str], port: int | None, expected: tuple[Any, str]) -> None:
-    """An address gets the group's port and family; for an instance, the group's port is not given.
-
-    A group that is named twice is asked for and joined once.
-    """
-    elbv2.lay("describe_target_groups", {"TargetGroups": [group(Port=8080, **of_group)]}, Names=["web"])
-    given = [TargetGroup(name="web", port=port)] * 2
-    (found,) = load_balancers.target_groups(elbv2.client, given, VPC, "us-east-1")
-    assert (found.port, found.family) == expected
-
-
-def test_register_what_is_not_known_yet(elb: Stub, elbv2: Stub, clock: Clock) -> None:
-    """Registration is retried while ELB does not know the instance; other refusals are errors at once."""
-    elb.lay("register_instances_with_load_balancer", "InvalidInstance", {}, "LoadBalancerNotFound", **NAMED)
-    elbv2.lay("register_targets", "InvalidTarget", "InvalidTarget", {}, **TARGET)
-    load_balancers.add(elb.client, "web", VM)
-    load_balancers.add_target(elbv2.client, VM_IN_GROUP)
-    with pytest.raises(ClientError, match="LoadBalancerNotFound"):
-        load_balancers.add(elb.client, "web", VM)
-    assert len(clock.pauses) == 3
 
 
 def test_deregister_what_is_not_registered(elb: Stub, elbv2: Stub) -> None:

@@ -96,13 +96,6 @@ def test_delegate(ec2: Stub, prefix: str, operation: str, name: str) -> None:
             network_interfaces.delegate(ec2.client, Nic(NIC, MAC), prefix)
 
 
-def test_change(ec2: Stub) -> None:
-    """A change is retried while EC2 does not know the interface."""
-    ends = {"AttachmentId": "a", "DeleteOnTermination": True}
-    ec2.lay("modify_network_interface_attribute", NOT_FOUND, NOT_FOUND, {}, **OF_NIC, Attachment=ends)
-    network_interfaces.delete_on_termination(ec2.client, [Nic(NIC, attachment_id="a")])
-
-
 def test_of_agent(ec2: Stub) -> None:
     """Only an interface with all of the tags is the agent's, whatever EC2's filter finds."""
     found = [entry(TagSet=tagged(a="1", b="2")), entry(TagSet=tagged(a="1"), NetworkInterfaceId="eni-2")]

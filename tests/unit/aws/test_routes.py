@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import routes
 from bosh_aws_cpi.aws.routes import Route
@@ -45,32 +44,7 @@ def test_target(ec2: Stub, entry: dict[str, str], expected: dict[str, str | bool
     assert found == [Route(each, target, is_blackhole=True) for each in destinations.values()]
 
 
-@pytest.mark.parametrize(
-    ("destination", "name"), [(NET, "DestinationCidrBlock"), ("2600::/64", "DestinationIpv6CidrBlock")]
-)
-def test_changes(ec2: Stub, destination: str, name: str) -> None:
-    """A route is created unless it exists, replaced and deleted if it does, for IPv4 and IPv6."""
-    which = {"RouteTableId": TABLE, name: destination}
-    ec2.lay(
-        "create_route", {"Return": True}, "RouteAlreadyExists", "UnauthorizedOperation", **which, **TO_NIC
-    )
-    assert routes.create(ec2.client, TABLE, destination, TO_NIC) is True
-    assert routes.create(ec2.client, TABLE, destination, TO_NIC) is False
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        routes.create(ec2.client, TABLE, destination, TO_NIC)
-    ec2.lay("replace_route", {}, "InvalidRoute.NotFound", **which, **TO_NIC)
-    assert routes.replace(ec2.client, TABLE, destination, TO_NIC) is True
-    assert routes.replace(ec2.client, TABLE, destination, TO_NIC) is False
-    ec2.lay("delete_route", {}, "InvalidRoute.NotFound", **which)
-    for _ in ("there", "gone"):
-        routes.delete(ec2.client, TABLE, destination)
-
-
-def test_replace_invalid(ec2: Stub) -> None:
-    """EC2 also reports a missing route as an invalid value; another invalid value is an error."""
-    arguments = {"RouteTableId": TABLE, "DestinationCidrBlock": NET, **TO_NIC}
-    for said in ("There is no route defined for it. Use CreateRoute instead.", "invalid networkInterfaceId"):
-        ec2.refuses("replace_route", "InvalidParameterValue", said, **arguments)
-    assert routes.replace(ec2.client, TABLE, NET, TO_NIC) is False
-    with pytest.raises(ClientError, match="networkInterfaceId"):
-        routes.replace(ec2.client, TABLE, NET, TO_NIC)
+def test_deleted_already(ec2: Stub) -> None:
+    """A route that is gone when it is to be deleted is no error."""
+    ec2.lay("delete_route", "InvalidRoute.NotFound", RouteTableId=TABLE, DestinationCidrBlock=NET)
+    routes.delete(ec2.client, TABLE, NET)

@@ -35,14 +35,6 @@ def test_find_marked(ec2: Stub, begun: list[timedelta | None], found: int | None
     assert snapshots.find_marked(ec2.client, MARK) == (None if found is None else f"snap-{found}")
 
 
-def test_create_without_an_answer(ec2: Stub) -> None:
-    """CreateSnapshot takes no client token: a snapshot that is not seen for a minute is created again."""
-    create = {"VolumeId": "vol-1", "Description": "d"}
-    ec2.lay("create_snapshot", "lost", {"SnapshotId": SNAPSHOT}, **create)
-    ec2.keeps("describe_snapshots", {"Snapshots": []})
-    assert snapshots.create(ec2.client, "vol-1", {"Description": "d"}, MARK) == SNAPSHOT
-
-
 def lay_delete(ec2: Stub, *ends: str | dict[str, Any]) -> None:
     """Lay out DeleteSnapshot: an answer, an error's code, or the AMI that EC2 says to use the snapshot."""
     for end in ends:

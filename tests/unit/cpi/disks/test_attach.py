@@ -6,8 +6,6 @@ import pytest
 
 from bosh_aws_cpi.aws import attachments
 from bosh_aws_cpi.aws.attachments import MAX_KEPT
-from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.disks.attach import attach_disk
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.looks import DISK, OTHER_VM, VM, instances, volume
 from tests.unit.conftest import Clock, ProgramLog, Stub
@@ -29,15 +27,3 @@ def test_disk_of_another_vm(ec2: Stub, clock: Clock, program_log: ProgramLog, sh
     else:
         assert attachments.attach(ec2.client, DISK, VM, ["/dev/sdf"]) == "/dev/sdf"
     assert program_log.text.count("waiting for its release") == 1
-
-
-def test_every_name_in_use(cloud: Cloud, ec2: Stub, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If EC2 goes on to say of every name that it is in use, the VM has too many disks."""
-
-    def refuse(*_: object) -> None:
-        raise attachments.NameTaken
-
-    ec2.keeps("describe_instances", instances("running")[0])
-    monkeypatch.setattr(attachments, "attach", refuse)
-    with pytest.raises(CloudError, match="Instance has too many disks attached"):
-        attach_disk(cloud, VM, DISK)

@@ -117,13 +117,6 @@ def test_parallel(cloud: Cloud, ebs: Ebs, monkeypatch: pytest.MonkeyPatch) -> No
     assert ebs.completed == {2 * number: b"%d" % number for number in range(2 * IN_FLIGHT)}
 
 
-def test_upload_again(cloud: Cloud, ebs: Ebs) -> None:
-    """Each upload has its own client token, so that EBS does not return a deleted snapshot."""
-    for _ in range(2):
-        upload(cloud, 1)
-    assert len(set(ebs.tokens)) == 2
-
-
 @pytest.mark.parametrize("most", [0, 1])
 def test_few_threads(cloud: Cloud, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, most: int) -> None:
     """The threads that can be started do all the work; without any, the upload fails."""
