@@ -106,6 +106,11 @@ def refusal(action: str) -> dict[str, Any]:
     return {"code": code, "message": "You are not authorized to do this.", "status": 403}
 
 
+def answer_twice(error: dict[str, Any], _action: str) -> dict[str, Any]:
+    """Answer with an error twice."""
+    return {"error": error, "times": 2}
+
+
 def throttle(action: str) -> dict[str, Any]:
     """Return what a service answers that has too much to do."""
     if action in BALANCERS:
@@ -262,7 +267,7 @@ def kinds_at(call: Call) -> Iterator[Kind]:
     yield from OF_ACTIONS.get(call.action, ())
     for code in PASSING.get(call.action, ()):
         error = {"code": code, "message": "Not yet.", "status": 400}
-        yield Kind(f"{code} twice", Expected.SURVIVED, lambda _, error=error: {"error": error, "times": 2})
+        yield Kind(f"{code} twice", Expected.SURVIVED, partial(answer_twice, error))
 
 
 @dataclass(frozen=True)
