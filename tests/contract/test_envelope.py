@@ -91,7 +91,7 @@ def test_context_before_configuration(early: Checked, context: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "delete_stemcell takes 1 arguments, got 0"),
+        ([], "delete_stemcell takes 1 argument, got 0"),
         ([""], "delete_stemcell: stemcell_cid must be a String that is not empty, got String"),
     ],
 )

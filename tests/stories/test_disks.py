@@ -121,14 +121,36 @@ def test_create_disk_that_fails(cpi: Cpi, vm: RunInstance, world: World, fake_aw
 
 
 def test_delete_disk(cpi: Cpi, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
-    """A disk that EBS still holds is deleted once it is free; gone is gone, or deleted."""
+    """A disk that EBS still holds is deleted once it is free."""
     disk_cid, other = disk(), disk()
-    fake_aws.rule(action="DeleteVolume", nth=1, error=IN_USE)
+    fake_aws.rule(action="DeleteVolume", times=2, error=IN_USE)
     assert cpi.call("delete_disk", disk_cid).ok() is None
-    assert fake_aws.actions()[:3] == ["DeleteVolume", "DeleteVolume", "DescribeVolumes"]
+    assert fake_aws.actions().count("DeleteVolume") == 3
     assert world.state() == {**world.empty, "volumes": [other]}
     assert cpi.call("has_disk", disk_cid).ok() is False
     assert cpi.call("has_disk", other).ok() is True
+
+
+ATTACHED = """<attachmentSet><item><status>attached</status><volumeId>v</volumeId><instanceId>{}</instanceId>
+<device>/dev/sdf</device></item></attachmentSet>"""
+
+
+@pytest.mark.parametrize("is_alive", [True, False])
+def test_delete_disk_that_is_attached(
+    cpi: Cpi, disk: CreateVolume, vm: RunInstance, world: World, fake_aws: FakeAws, *, is_alive: bool
+) -> None:
+    """A disk of a VM is refused at once, with the VM; of a VM that is being deleted, it is waited for."""
+    disk_cid, vm_cid = disk(), vm()
+    if not is_alive:
+        world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    fake_aws.rule(action="DeleteVolume", nth=1, error=IN_USE)
+    attached = ["<attachmentSet ?/>|<attachmentSet>\\s*</attachmentSet>", ATTACHED.format(vm_cid)]
+    fake_aws.rule(action="DescribeVolumes", nth=1, replace=[attached])
+    answer = cpi.call("delete_disk", disk_cid)
+    if is_alive:
+        message = f"'{disk_cid}' is attached to instance '{vm_cid}': detach it first"
+        assert (message in answer.error["message"], answer.error["ok_to_retry"]) == (True, False)
+    assert cpi.call("has_disk", disk_cid).ok() is is_alive
 
 
 @pytest.mark.parametrize(("state", "expected"), [("deleting", True), ("deleted", False)])

@@ -153,7 +153,8 @@ def bind(method: str, arguments: list[Any], api_version: int) -> list[Any]:
     least = most - optional
     if not least <= len(arguments) <= most:
         numbers = f"{least}" if least == most else f"{least} to {most}"
-        raise not_correct(f"{method} takes {numbers} arguments, got {len(arguments)}")
+        noun = "argument" if numbers == "1" else "arguments"
+        raise not_correct(f"{method} takes {numbers} {noun}, got {len(arguments)}")
     missing = [None] * (most - len(arguments))
     given = zip(expected, [*arguments, *missing], strict=True)
     return [_checked(method, name, kind, value) for (name, kind), value in given]

@@ -63,7 +63,8 @@ def test_arguments(method: str) -> None:
     least = len(full) - optional
     numbers = f"{least} to {len(full)}" if optional else f"{least}"
     for given in ([*full, {}], *([full[: least - 1]] if least else [])):
-        assert refusal(method, given) == f"{method} takes {numbers} arguments, got {len(given)}"
+        noun = "argument" if numbers == "1" else "arguments"
+        assert refusal(method, given) == f"{method} takes {numbers} {noun}, got {len(given)}"
     for position, (right, (name, kind)) in enumerate(zip(full, METHODS[method].arguments, strict=False)):
         for wrong in (each for each in OTHERS if type(each) is not type(right)):
             said = refusal(method, [*full[:position], wrong, *full[position + 1 :]])

@@ -1,9 +1,14 @@
 """The methods for an existing disk: delete, look up, tag."""
 
-from bosh_aws_cpi.aws import tags, volumes
-from bosh_aws_cpi.aws.sdk.errors import naming_disk
+from functools import partial
+
+from botocore.exceptions import ClientError
+
+from bosh_aws_cpi.aws import instances, tags, volumes
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import VOLUME_IN_USE, described, has_code, looked_up, naming_disk
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.errors import DiskNotFound
+from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import tags as tag_plan
 
@@ -23,13 +28,33 @@ def delete_disk(cloud: Cloud, disk_cid: str) -> None:
 
     Raises:
         DiskNotFound: EC2 does not know the disk.
-        CloudError: The deletion is not certain.
+        CloudError: The deletion is not certain, or a VM that stays has the disk attached.
     """
-    volumes.delete(cloud.ec2, disk_cid)
+    try:
+        volumes.delete(cloud.ec2, disk_cid, timing.AT_ONCE)
+    except ClientError as error:
+        if not has_code(error, VOLUME_IN_USE):
+            raise
+        _check_released(cloud, disk_cid, error)
+        volumes.delete(cloud.ec2, disk_cid)
     if cloud.config.aws.fast_path_delete:
         tags.mark_deleted(cloud.ec2, disk_cid)
     else:
         volumes.wait_until_deleted(cloud.ec2, disk_cid)
+
+
+def _check_released(cloud: Cloud, disk_cid: str, error: ClientError) -> None:
+    """Check that EBS is about to release a disk that is in use.
+
+    Raises:
+        CloudError: A VM that is not being deleted has the disk attached: no wait would help.
+    """
+    volume = looked_up(f"what uses volume '{disk_cid}'", lambda: volumes.find(cloud.ec2, disk_cid))
+    for vm_cid, (state, _) in volume.attachments.items() if volume else ():
+        is_alive = partial(instances.is_alive, cloud.ec2, vm_cid)
+        if state == "attached" and looked_up(f"instance '{vm_cid}'", is_alive):
+            text = f"Disk '{disk_cid}' is attached to instance '{vm_cid}': detach it first"
+            raise CloudError(f"{text}. {described(error)}") from error
 
 
 def set_disk_metadata(cloud: Cloud, disk_cid: str, metadata: Json) -> None:
