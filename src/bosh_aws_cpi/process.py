@@ -20,6 +20,7 @@ from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import BoshError, InvalidCall, Unknown
 from bosh_aws_cpi.rpc import dispatch
+from bosh_aws_cpi.rpc.methods import METHODS
 from bosh_aws_cpi.rpc.request import Request
 from bosh_aws_cpi.tools import command_line
 
@@ -53,11 +54,17 @@ class _AwsHost:
         return function
 
     def translate(self, error: Exception) -> BoshError | None:
-        if "botocore" not in sys.modules:  # the error is not botocore's
-            return None
-        from bosh_aws_cpi.aws.sdk.translation import translate  # noqa: PLC0415
+        typed = error if isinstance(error, BoshError) else None
+        if "botocore" not in sys.modules or self._call is None:  # the error is not botocore's
+            return typed
+        from bosh_aws_cpi.aws.sdk.translation import name_key, translate  # noqa: PLC0415
 
-        return translate(error, self._call.method if self._call else "")
+        if (typed := typed or translate(error, self._call.method)) is not None:
+            names = (name for name, _ in METHODS[self._call.method].arguments)
+            given = dict(zip(names, self._call.arguments, strict=False))
+            hashes = {name: given.get(name) for name in ("cloud_properties", "networks")}
+            typed.message = name_key(typed.message, hashes)
+        return typed
 
     def summary(self) -> str:
         return self._cloud.summary() if self._cloud else ""

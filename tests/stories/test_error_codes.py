@@ -34,6 +34,22 @@ def test_refused(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str)
     assert remedy in error["message"]
 
 
+@pytest.mark.parametrize(
+    ("properties", "named"),
+    [
+        ({"iam_instance_profile": "nosuch"}, "cloud_properties.iam_instance_profile"),
+        ({"iam_instance_profile": "nosuch", "key_name": "nosuch"}, "the named value in the cloud config"),
+    ],
+)
+def test_refused_value(
+    create_vm: CreateVm, fake_aws: FakeAws, properties: dict[str, str], named: str
+) -> None:
+    """The key of the only property with the value that AWS quotes is named."""
+    message = "Value (nosuch) for parameter iamInstanceProfile.name is invalid"
+    fake_aws.rule(action="RunInstances", error={"code": "InvalidParameterValue", "message": message})
+    assert f"Correct {named}" in create_vm(properties).error["message"]
+
+
 @pytest.mark.parametrize(("code", "remedy"), BUSY)
 def test_busy(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) -> None:
     """The Director may retry what AWS refuses for a transient reason; the error says why."""

@@ -30,7 +30,7 @@ class Host(Protocol[Session_co]):
         """The function behind "module:function"."""
 
     def translate(self, error: Exception) -> BoshError | None:
-        """A typed error for one that a library raised; None for an unexpected one."""
+        """A typed error for one that a method raised; None for an unexpected one."""
 
     def summary(self) -> str:
         """The call's AWS calls, for the last line of the log."""
@@ -98,9 +98,7 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
 
 
 def _typed(error: Exception, host: Host[Any]) -> BoshError:
-    if isinstance(error, BoshError):
-        return error
-    if _lacks_memory(error):  # the SDK wraps some of these errors
+    if not isinstance(error, BoshError) and _lacks_memory(error):  # the SDK wraps some of these errors
         return _unforeseen(error)
     return host.translate(error) or _unforeseen(error)
 

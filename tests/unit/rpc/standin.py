@@ -42,7 +42,9 @@ class Host:
 
     def translate(self, error: Exception) -> BoshError | None:
         """Translate what the library raised."""
-        return CloudError(f"translated {error}") if isinstance(error, Foreign) else None
+        if isinstance(error, Foreign):
+            return CloudError(f"translated {error}")
+        return error if isinstance(error, BoshError) else None
 
     def summary(self) -> str:
         """Tell what it cost."""

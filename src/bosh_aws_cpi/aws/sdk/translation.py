@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cache
 from http.client import RemoteDisconnected
 from ssl import SSLCertVerificationError
-from typing import Final
+from typing import Any, Final
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -73,7 +73,8 @@ class Row(Record):
 
 _THROTTLED: Final = "deploy fewer VMs at once, or ask AWS for a higher request rate limit"
 _QUOTA: Final = "delete unused resources, or ask AWS to raise the quota"
-_MANIFEST: Final = "correct the named value in the cloud config, the manifest, or the CPI's configuration"
+_NAMED_VALUE: Final = "the named value in the cloud config, the manifest, or the CPI's configuration"
+_MANIFEST: Final = f"correct {_NAMED_VALUE}"
 _NO_ADDRESS: Final = "use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
 _CCK: Final = "bosh cloud-check finds missing VMs and disks"
 
@@ -466,6 +467,26 @@ def explained(error: Exception) -> str:
         decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
         said += f". To decode the details, run: {decode}"
     return _sentences(said, row.remedy.format(permission=policy_remedy(error)))  # the log keeps its end
+
+
+def name_key(message: str, arguments: Mapping[str, Any]) -> str:
+    """An error's message with the key to correct, if only one key of the request has a value that AWS quotes.
+
+    Args:
+        arguments: The method's hashes by name, ``cloud_properties``.
+    """
+    quoted = set(re.findall(r"[('\"]([^()'\"]+)[)'\"]", message))
+    keys = [key for key, value in _values(arguments) if value in quoted]
+    return message.replace(_NAMED_VALUE, keys[0]) if len(keys) == 1 else message
+
+
+def _values(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - a part of a request
+    """The texts in a request's hashes, each with its key, "networks.a.cloud_properties.subnet"."""
+    if isinstance(node, dict | list):
+        for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+            yield from _values(value, f"{path}.{key}" if path else str(key))
+    elif isinstance(node, str):
+        yield path, node
 
 
 def is_error_of_aws(error: ClientError) -> bool:
