@@ -304,6 +304,6 @@ def test_security_groups_that_are_not_clear(
     missing = create_vm(executable=cpi_with(default_security_groups=[]))
     refused(
         missing,
-        "Missing security groups. See http://bosh.io/docs/aws-cpi.html for the list of supported properties. "
+        "Missing security groups. See docs/cloud-properties.md for the list of supported properties. "
         "Set security_groups in the cloud_properties of the VM or a network, or aws.default_security_groups",
     )

@@ -9,7 +9,7 @@ from testbed.world import World
 from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
 from tests.stories.stemcell_images import Heavy
 
-MISSING = "Missing properties: {}. See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
+MISSING = "Missing properties: {}. See docs/cloud-properties.md for the list of supported properties."
 HOST = {"id": "h-0123456789abcdef0"}
 UNKNOWN = "Invalid properties: cloud_properties.{}: is unknown: did you mean {}?"
 LACKS = (

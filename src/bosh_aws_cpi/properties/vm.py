@@ -203,7 +203,7 @@ _SHOWN: Final = {"capacity_reservation.market": "market: capacity-block", "tenan
 """Properties that exclude others only with this value."""
 
 
-HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
+HELP = "See docs/cloud-properties.md for the list of supported properties."
 
 
 OTHER_SPELLINGS = {"http_protocol_ipv_6": "http_protocol_ipv6"}

@@ -90,7 +90,7 @@ def test_nulls() -> None:
     assert DiskProperties.parse({"type": None, "iops": None}) == DiskProperties.parse({})
 
 
-HELP = "See http://bosh.io/docs/aws-cpi.html for the list of supported properties."
+HELP = "See docs/cloud-properties.md for the list of supported properties."
 
 
 @pytest.mark.parametrize(
