@@ -8,38 +8,27 @@ import pytest
 
 from bosh_aws_cpi.cpi.vms.create.create_vm import CreatedVm
 from bosh_aws_cpi.errors import InvalidCall
+from bosh_aws_cpi.rpc import methods
 from bosh_aws_cpi.rpc.methods import METHODS, bind, shape
-from tests.listing import check_methods_listed
 
-VM, DISK, AMI = "i-0a", "vol-0a", "ami-0a light"
-ARGUMENTS: dict[str, tuple[list[Any], int]] = {
-    "info": ([], 0),
-    "ping": ([], 0),
-    "current_vm_id": ([], 0),
-    "calculate_vm_cloud_properties": ([{}], 0),
-    "create_stemcell": (["image", {}], 0),
-    "delete_stemcell": ([AMI], 0),
-    "create_vm": (["agent", AMI, {}, {}, [], {}], 2),
-    "delete_vm": ([VM], 0),
-    "has_vm": ([VM], 0),
-    "reboot_vm": ([VM], 0),
-    "set_vm_metadata": ([VM, {}], 0),
-    "get_disks": ([VM], 0),
-    "create_disk": ([1024, {}, VM], 1),
-    "delete_disk": ([DISK], 0),
-    "has_disk": ([DISK], 0),
-    "attach_disk": ([VM, DISK], 0),
-    "detach_disk": ([VM, DISK], 0),
-    "set_disk_metadata": ([DISK, {}], 0),
-    "resize_disk": ([DISK, 1024], 0),
-    "update_disk": ([DISK, 1024, {}], 0),
-    "snapshot_disk": ([DISK, {}], 0),
-    "delete_snapshot": (["snap-0a"], 0),
-    "configure_networks": ([VM, {}], 0),
-    "create_network": ([{}], 0),
-    "delete_network": (["subnet-0a"], 0),
+DISK = "vol-0a"
+SAMPLES = {
+    **dict.fromkeys((methods.CID, methods.OPTIONAL_CID, methods.PATH), DISK),
+    methods.HASH: {},
+    methods.OPTIONAL_HASH: {},
+    methods.CIDS: [],
+    methods.DISK_SIZE: 1024,
 }
-"""Each implemented method's arguments in V2, and how many of them are optional."""
+"""A right value of each kind of argument."""
+
+
+def arguments_of(method: str) -> list[Any]:
+    """Give a method's arguments in V2."""
+    row = METHODS[method]
+    kinds = [kind for _, kind in row.arguments][: None if row.last_since <= 2 else -1]
+    return [SAMPLES[kind] for kind in kinds]
+
+
 OTHERS: tuple[Any, ...] = ("text", 5, 1.5, True, [5], {})
 
 
@@ -50,15 +39,11 @@ def refusal(method: str, arguments: list[Any], contract: int = 2) -> str:
     return refused.value.message.removeprefix("Arguments are not correct, details: '").removesuffix("'")
 
 
-def test_each_method_is_listed() -> None:
-    """The table has every implemented method."""
-    check_methods_listed(ARGUMENTS, "add it to ARGUMENTS of this file")
-
-
-@pytest.mark.parametrize("method", ARGUMENTS)
+@pytest.mark.parametrize("method", METHODS)
 def test_arguments(method: str) -> None:
     """A method with more or fewer arguments, or one of another type, is refused; its own are taken."""
-    full, optional = ARGUMENTS[method]
+    full, row = arguments_of(method), METHODS[method]
+    optional = row.optional - (row.last_since > 2)
     assert bind(method, full, 2)[: len(full)] == full
     least = len(full) - optional
     numbers = f"{least} to {len(full)}" if optional else f"{least}"
@@ -91,7 +76,7 @@ def test_arguments(method: str) -> None:
 )
 def test_wrong_kind(method: str, position: int, value: Any, said: str) -> None:
     """An argument of a wrong kind is refused by its name and kind."""
-    arguments = list(ARGUMENTS[method][0])
+    arguments = arguments_of(method)
     arguments[position] = value
     assert refusal(method, arguments) == said
 
