@@ -180,6 +180,20 @@ def test_help(bare: Callable[..., Answer], arguments: list[str]) -> None:
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_help_of_a_command(bare: Callable[..., Answer]) -> None:
+    """The help of a command is asked for in both ways."""
+    helps = [bare("help", "/a/cpi.json", "sweep"), bare("sweep", "/a/cpi.json", "--help")]
+    assert [(each.returncode, each.stdout) for each in helps] == [(0, helps[0].stdout)] * 2
+    assert b"--older-than" in helps[0].stdout
+    assert json.loads(bare("version", "/a/cpi.json", "--json").stdout)["version"]
+
+
+def test_error_for_scripts(bare: Callable[..., Answer]) -> None:
+    """With --json, the error of a command that ends with status 2 is the document."""
+    answer = bare("preflight", "/nosuch/cpi.json", "--json")
+    assert (answer.returncode, f"cpi: {answer.document['error']}\n") == (2, answer.stderr)
+
+
 @pytest.mark.parametrize("arguments", [["--version"], ["version", "/a/cpi.json"]], ids=" ".join)
 def test_version(bare: Callable[..., Answer], tmp_path: Path, arguments: list[str]) -> None:
     """The version is the project's, without a package's metadata, which a release lacks."""
@@ -190,18 +204,20 @@ def test_version(bare: Callable[..., Answer], tmp_path: Path, arguments: list[st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "word"),
+    ("arguments", "word", "hint"),
     [
-        (["chek"], "chek"),
-        (["ch\x1b[2Jeck", "/a/cpi.json"], "ch\\u001b[2Jeck"),
-        (["/a/cpi.json", "sweep", "--delete"], "/a/cpi.json"),
+        (["chek"], "chek", ". Did you mean check?"),
+        (["Sweep", "/a/cpi.json"], "Sweep", ". Did you mean sweep?"),
+        (["help", "/a/cpi.json", "foo"], "foo", ""),
+        (["ch\x1b[2Jeck", "/a/cpi.json"], "ch\\u001b[2Jeck", ". Did you mean check?"),
+        (["/a/cpi.json", "sweep", "--delete"], "/a/cpi.json", ""),
     ],
     ids=lambda each: " ".join(each).replace("\x1b", "ESC") if isinstance(each, list) else "",
 )
-def test_no_command(bare: Callable[..., Answer], arguments: list[str], word: str) -> None:
+def test_no_command(bare: Callable[..., Answer], arguments: list[str], word: str, hint: str) -> None:
     """What is neither a command nor a path is refused with status 2, so that it passes no gate."""
     answer = bare(*arguments)
-    said = f"cpi: '{word}' is not a command: the command comes first, and `cpi help` lists all\n"
+    said = f"cpi: '{word}' is not a command: the command comes first, and `cpi help` lists all{hint}\n"
     assert (answer.returncode, answer.stdout, answer.stderr) == (2, b"", said)
 
 

@@ -21,6 +21,10 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Refuse arguments, which the message quotes."""
+        if wrong := re.search(r"(?:arguments|choice): '?([\w-]+)", message):
+            choices = (each for action in self._actions for each in action.choices or ())
+            near = log.nearest(wrong[1], (*self._option_string_actions, *choices))
+            message += f" (did you mean {near}?)" if near else ""
         super().error(log.printable(message))
 
 
@@ -51,7 +55,8 @@ def run(
 ) -> int:
     """Run a command; an error of the configuration or of AWS becomes one line on stderr.
 
-    As in a call, a signal ends it only at a safe point, and only the first signal counts.
+    With ``--json``, that error is also the document on stdout. As in a call, a signal ends the command only
+    at a safe point, and only the first signal counts.
 
     Args:
         parser: From `parser`, with the command's own arguments.
@@ -68,15 +73,20 @@ def run(
         status = body(given)
         interrupts.close()
     except interrupts.Interrupted as interruption:
-        return failed(str(interruption))
+        message = str(interruption)
     except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
             # A bare traceback would show secrets.
             log.logger.exception("Unexpected error: a bug in the CPI, please report it")
-            return failed(f"{type(error).__name__}: {error}")
-        return failed(f"{given.config}: {reason(typed)}" if isinstance(typed, InvalidCall) else typed.message)
-    return status
+            message = f"{type(error).__name__}: {error}"
+        else:
+            message = f"{given.config}: {reason(typed)}" if isinstance(typed, InvalidCall) else typed.message
+    else:
+        return status
+    if given.json:
+        show({"error": message}, (), as_json=True)
+    return failed(message)
 
 
 _COLOURED: Final = {

@@ -1,5 +1,6 @@
 """What the executable does with other arguments than one path: commands, help, and what is neither."""
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -36,18 +37,24 @@ def carried_out(arguments: list[str]) -> int | None:
         answered by a response.
     """
     word, *others = arguments or [""]
+    if word in {"-h", "--help", "help"}:
+        topics = [each for each in others if "/" not in each]  # the job adds the path of cpi.json
+        if not topics:
+            return written(_USAGE)
+        word, others = topics[0], ["--help"]
     if word in COMMANDS:
         return int(import_module(f"bosh_aws_cpi.tools.{word}").main(others))
-    if word in {"-h", "--help", "help"}:
-        return written(_USAGE)
     if word in {"--version", "version"}:
-        return written(f"bosh-aws-cpi {VERSION}\n")
+        text = f'{{"version": "{VERSION}"}}' if "--json" in others else f"bosh-aws-cpi {VERSION}"
+        return written(f"{text}\n")
     if not arguments and os.isatty(_STDIN):
         sys.stderr.write(_USAGE)
         return FAILED
     is_path = not word or "/" in word or "." in word or (not others and os.access(word, os.F_OK))
     if word.startswith("-") or not is_path or not set(COMMANDS).isdisjoint(others):
-        return failed(f"'{word}' is not a command: the command comes first, and `cpi help` lists all")
+        near = log.nearest(word, (*COMMANDS, "help", "version"))
+        hint = f". Did you mean {near}?" if near else ""
+        return failed(f"'{word}' is not a command: the command comes first, and `cpi help` lists all{hint}")
     return None
 
 
@@ -66,6 +73,8 @@ def written(text: str) -> int:
     if sys.stdout is None:
         return failed("can't write to stdout: it is closed")
     try:
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # the terminal's encoding may lack characters
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:

@@ -10,6 +10,14 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 from bosh_aws_cpi.tools.strays import StrayOutcome
 
 
+def test_narrow_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the encoding of stdout lacks is escaped."""
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+    assert command.show({}, ["a … b"], as_json=False) == 0
+    assert raw.getvalue() == b"a \\u2026 b\n"
+
+
 def test_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal the words that say how bad something is are coloured, where the program says them."""
     screen = io.StringIO()

@@ -49,7 +49,7 @@ def test_arguments(arguments: list[str], said: str, capfd: pytest.CaptureFixture
     ("arguments", "said"),
     [
         (["--older-than", "a day"], "invalid float value: 'a day'"),
-        (["--del"], "unrecognized arguments: --del"),
+        (["--del"], "unrecognized arguments: --del (did you mean --delete?)"),
     ],
 )
 def test_unreadable_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
