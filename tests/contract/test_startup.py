@@ -14,7 +14,7 @@ from bosh_aws_cpi.rpc.methods import METHODS
 from bosh_aws_cpi.tools.command_line import COMMANDS
 from testbed import terminal
 from testbed.cloud import ROOT, FakeAws
-from testbed.executable import EXECUTABLE, Answer, Cpi, config, finish, spawn
+from testbed.executable import DIRECTOR_UUID, EXECUTABLE, Answer, Cpi, config, finish, spawn
 
 TELLTALE = """
 import os, sys
@@ -274,7 +274,7 @@ def test_report_that_nobody_reads(fake_aws: FakeAws, tmp_path: Path) -> None:
     """A report whose reader is gone, as behind `| head`, ends without an error."""
     executable = Cpi(config(fake_aws.endpoint))
     process = spawn(
-        ["sweep", str(executable.config_path), "--director", "d"],
+        ["sweep", str(executable.config_path), "--director", DIRECTOR_UUID],
         {"PATH": os.defpath, "HOME": str(tmp_path), "AWS_EC2_METADATA_DISABLED": "true"},
         tmp_path,
     )

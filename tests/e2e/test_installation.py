@@ -62,7 +62,7 @@ def test_info(installation: Installation) -> None:
 
 def test_commands(installation: Installation, fake_aws: FakeAws) -> None:
     """An operator's commands run from the job, with its configuration and all that Python needs for them."""
-    swept = job.on(installation.vcap, "sweep --director somebody --json").raw(b"")
+    swept = job.on(installation.vcap, "sweep --director 5c6a4f0e-0000-4000-8000-000000000001 --json").raw(b"")
     assert (swept.returncode, swept.document["strays"]) == (0, [])
     assert "DescribeVolumes" in fake_aws.actions()
     checked_before = job.on(installation.vcap, "preflight --json").raw(b"")

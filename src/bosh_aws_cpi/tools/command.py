@@ -73,7 +73,7 @@ def run(
         status = body(given)
         interrupts.close()
     except interrupts.Interrupted as interruption:
-        message = str(interruption)
+        return failed(str(interruption))
     except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
@@ -82,11 +82,10 @@ def run(
             message = f"{type(error).__name__}: {error}"
         else:
             message = f"{given.config}: {reason(typed)}" if isinstance(typed, InvalidCall) else typed.message
-    else:
-        return status
-    if given.json:
-        show({"error": message}, (), as_json=True)
-    return failed(message)
+        if given.json:
+            show({"error": message}, (), as_json=True)
+        return failed(message)
+    return status
 
 
 _COLOURED: Final = {

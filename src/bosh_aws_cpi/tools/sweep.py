@@ -2,9 +2,13 @@
 
 import argparse
 import math
+import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws import (
@@ -22,6 +26,7 @@ from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, described, has_code
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
+from bosh_aws_cpi.aws.sdk.translation import explained
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
@@ -48,6 +53,8 @@ _PER_GIB: Final = {"gp2": 0.10, "gp3": 0.08, "sc1": 0.015, "st1": 0.045, "standa
 """The list price in us-east-1, in US dollars per GiB and month, of volume types without provisioned IOPS."""
 _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
+_WIDEST: Final = 50
+"""Characters to which a column is aligned: a longer text moves only its own row."""
 _LONGEST_WAIT: Final = max(each.seconds for each in vars(timing).values() if isinstance(each, timing.Policy))
 """Seconds: a call may create something so long before it uses it."""
 _LEAVE_NOTHING: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
@@ -113,7 +120,7 @@ class Report(Record):
 
     def _table(self) -> list[str]:
         rows = [("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME"), *map(self._cells, self.strays)]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        widths = [min(max(map(len, column)), _WIDEST) for column in zip(*rows, strict=True)]
         left = [each for each in self.strays if each.outcome not in _LEAVE_NOTHING]
         return [
             *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
@@ -185,24 +192,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--director",
         required=True,
-        type=str.strip,
+        type=_uuid,
         metavar="UUID",
         help="the Director that owns the resources",
     )
     parser.add_argument(
         "--older-than",
         default=24.0,
-        type=float,
+        type=_hours,
         metavar="HOURS",
         help="the minimum age of a stray; 24 by default",
     )
     parser.add_argument(
         "--delete", action="store_true", help="delete the strays, except unnamed disks and instances"
     )
-    for option, what in (("--disk", "disk"), ("--instance", "instance, of any age,")):
+    for option, what, prefix in (("--disk", "disk", "vol"), ("--instance", "instance, of any age,", "i")):
         parser.add_argument(
             option,
             action="append",
+            type=partial(_id, prefix),
             default=[],
             metavar="ID",
             help=f"with --delete: delete this {what} too, if it is a stray; may be repeated",
@@ -210,11 +218,30 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _uuid(text: str) -> str:
+    """The UUID of a Director."""
+    with suppress(ValueError):
+        UUID(text.strip())
+        return text.strip()
+    raise argparse.ArgumentTypeError(f"must be the UUID that `bosh env` shows, not '{text}'")
+
+
+def _hours(text: str) -> float:
+    """A number of hours."""
+    with suppress(ValueError):
+        if 0 <= float(text) < math.inf:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"must be a number of hours, such as 24, not '{text}'")
+
+
+def _id(prefix: str, text: str) -> str:
+    """One id of AWS's."""
+    if not re.fullmatch(f"{prefix}-[0-9a-f]+", text):
+        raise argparse.ArgumentTypeError(f"must be one id, {prefix}-…, not '{text}'; repeat it for others")
+    return text
+
+
 def _sweep(given: argparse.Namespace) -> int:
-    if not given.director or not 0 <= given.older_than < math.inf:
-        raise CloudError(
-            "--director must be the UUID that `bosh env` shows, and --older-than a number of hours, 0 or more"
-        )
     if (given.disk or given.instance) and not given.delete:
         raise CloudError("--disk and --instance have no effect without --delete: give both")
     if given.delete and 0 < given.older_than < _LONGEST_WAIT / 3600:
@@ -288,7 +315,7 @@ def _treated(clients: Clients, report: Report, stray: Stray) -> Stray:
         elif outcome is StrayOutcome.REMOVED:
             outcome = _delete(clients, report, stray)
     except (*FAILURES, BoshError) as error:
-        said = error.message if isinstance(error, BoshError) else described(error)
+        said = error.message if isinstance(error, BoshError) else explained(error)
         return stray.replaced(outcome=StrayOutcome.FAILED, error=said)
     return stray.replaced(outcome=outcome)
 

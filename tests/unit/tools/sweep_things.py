@@ -8,7 +8,7 @@ from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.tools.strays import Inventory, Stray, Wish
 from bosh_aws_cpi.tools.sweep import Report
 
-DIRECTOR = "director-1"
+DIRECTOR = "5c6a4f0e-0000-4000-8000-000000000001"
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
 

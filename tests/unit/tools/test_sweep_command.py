@@ -29,17 +29,14 @@ def test_fault_of_the_program(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--director", " "], "--director"),
-        (["--director", "d", "--older-than", "-1"], "--older-than"),
-        (["--director", "d", "--older-than", "nan"], "--older-than"),
-        (["--director", "d", "--disk", "vol-1"], "without --delete"),
-        (["--director", "d", "--instance", "i-1"], "without --delete"),
-        (["--director", "d", "--delete", "--older-than", "3.9"], "must be 0, or at least 4,"),
+        (["--disk", "vol-1"], "without --delete"),
+        (["--instance", "i-1"], "without --delete"),
+        (["--delete", "--older-than", "3.9"], "must be 0, or at least 4,"),
     ],
 )
 def test_arguments(arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Options that contradict each other are refused with the reason, before anything is read."""
-    assert sweep.main(["cpi.json", *arguments]) == 2
+    assert sweep.main(["cpi.json", "--director", DIRECTOR, *arguments]) == 2
     printed = capfd.readouterr()
     assert printed.out == ""
     assert said in printed.err
@@ -48,14 +45,17 @@ def test_arguments(arguments: list[str], said: str, capfd: pytest.CaptureFixture
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--older-than", "a day"], "invalid float value: 'a day'"),
+        *((["--director", text], "the UUID that `bosh env` shows") for text in (" ", "abc")),
+        *((["--older-than", text], "a number of hours") for text in ("24h", "-1", "nan")),
+        (["--disk", "i-1"], "must be one id, vol-…, not 'i-1'"),
+        (["--instance", "i-1,i-2"], "must be one id, i-…"),
         (["--del"], "unrecognized arguments: --del (did you mean --delete?)"),
     ],
 )
 def test_unreadable_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments are refused; options can't be abbreviated."""
     with pytest.raises(SystemExit) as ended:
-        sweep.main(["cpi.json", "--director", "d", *arguments])
+        sweep.main(["cpi.json", "--director", DIRECTOR, *arguments])
     printed = capsys.readouterr()
     assert (ended.value.code, printed.out) == (2, "")
     assert said in printed.err
