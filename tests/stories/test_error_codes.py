@@ -59,6 +59,19 @@ def test_busy(create_vm: CreateVm, fake_aws: FakeAws, code: str, remedy: str) ->
     assert remedy in error["message"]
 
 
+@pytest.mark.parametrize(
+    ("message", "remedy"),
+    [
+        ("AWS was not able to validate the provided access credentials", "Check keys and clock"),
+        ("Not authorized for images: [ami-0123456789abcdef0]", "Use an AMI or elastic IP of this account"),
+    ],
+)
+def test_refused_access(create_vm: CreateVm, fake_aws: FakeAws, message: str, remedy: str) -> None:
+    """EC2 answers with one code for keys that it does not accept, and for another account's resource."""
+    fake_aws.rule(action="RunInstances", error={"code": "AuthFailure", "message": message, "status": 401})
+    assert f". {remedy}" in create_vm().error["message"]
+
+
 def test_enforced_tokens(create_vm: CreateVm, fake_aws: FakeAws) -> None:
     """Where the account enforces IMDSv2, the error names the option that a VM needs."""
     said = "You can't launch instances with IMDSv1 because httpTokensEnforced is enabled for this account."

@@ -261,7 +261,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         (of.SESSION_ENDED - of.EXPIRED - of.CLOCK_DIFFERS) | of.BAD_SIGNATURE: (
             "check the access keys, and the clock of the machine that runs the CPI"
         ),
-        "AuthFailure": "check keys and clock; or an AMI or elastic IP belongs to another account",
+        "AuthFailure": "check keys and clock",
         "OptInRequired": "subscribe the account to the AMI, or enable the region",
         "RegionDisabledException": "enable STS for the region in the account",
         "AccountDisabled": "AWS has disabled the account: ask AWS Support",
@@ -313,6 +313,9 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
 }
 """The remedies of codes, which are separated by blanks, and of sets of codes; a code stands in one row."""
 WORDS: Final = {
+    ("AuthFailure", "image|address"): Row(
+        Kind.DENIED, "use an AMI or elastic IP of this account, or one that is shared with it"
+    ),
     ("InvalidParameterValue", of.NO_ADDRESS_WORDS): Row(Kind.BUSY, _NO_ADDRESS),
     ("InvalidParameterValue", "is not a valid tag key"): Row(
         Kind.INVALID,
