@@ -242,3 +242,13 @@ def test_quota_after_a_lost_answer() -> None:
 def test_no_call(error: Exception) -> None:
     """Without a connection or keys nothing was launched, and no other launch option would be."""
     assert outcomes.refused(error) is None
+
+
+@pytest.mark.parametrize(
+    ("alive", "ended", "expected"), [((), (), 1), ((), (1, 3), 4), ((3, 4), (1,), 3), ((0,), (), 1)]
+)
+def test_next_generation(alive: tuple[int, ...], ended: tuple[int, ...], expected: int) -> None:
+    """A spent token is followed by that of an instance that is alive, else by the first one never used."""
+    used = {n: Instance(f"i-{n}", "running", "t", "z", {}) for n in alive}
+    used |= {n: Instance(f"i-{n}", "terminated", "t", "z", {}) for n in ended}
+    assert outcomes.next_generation(0, used) == expected
