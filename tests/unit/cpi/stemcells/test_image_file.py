@@ -15,7 +15,8 @@ from bosh_aws_cpi.errors import CloudError
 
 BLOCK = 4096
 DISK_MIB = 2
-ZEROS = bytes(BLOCK)
+WIDE = 5 * BLOCK
+"""A block in which data begins, and over whose end it goes."""
 TAR = shutil.which("tar") or "tar"
 IS_GNU_TAR = b"GNU tar" in subprocess.run([TAR, "--version"], capture_output=True, check=True).stdout
 TARS = [["--format=ustar"]]
@@ -77,6 +78,13 @@ def test_refused(tmp_path: Path, tar: bytes, what: str) -> None:
         survey(written(tmp_path, tar), BLOCK, DISK_MIB)
 
 
+def test_tar_cut_off(tmp_path: Path) -> None:
+    """A tar that was cut off before it was packed is an error to its reader."""
+    path = written(tmp_path, tar_of(("root.img", os.urandom(100_000)))[:50_000])
+    with pytest.raises(CloudError, match="is truncated or damaged"):
+        list(chunks(path))
+
+
 @pytest.mark.parametrize("options", TARS, ids=" ".join)
 def test_as_tar_packs_it(tmp_path: Path, options: list[str]) -> None:
     """The image is the same in each of tar's formats, with holes packed or left out."""
@@ -94,7 +102,7 @@ def test_as_tar_packs_it(tmp_path: Path, options: list[str]) -> None:
     subprocess.run(command, cwd=tmp_path, check=True)
     path = str(tmp_path / "image")
     assert b"".join(chunks(path)) == content
-    found = dict(full_blocks(path, BLOCK))
-    read = b"".join(found.get(index, ZEROS) for index in range(max(found) + 1))
+    found = dict(full_blocks(path, WIDE))
+    read = b"".join(found.get(index, bytes(WIDE)) for index in range(max(found) + 1))
     assert read.ljust(len(content), b"\0") == content
-    assert survey(path, BLOCK, DISK_MIB) == 8
+    assert survey(path, WIDE, DISK_MIB) == len(found) == 5
