@@ -245,6 +245,17 @@ def test_other_arguments(
     assert create_vm({"tags": {"owner": "b"}}, dynamic).ok()[0] == second
 
 
+def test_other_arguments_for_the_same_interfaces(
+    create_vm: CreateVm, network: WriteNetwork, world: World
+) -> None:
+    """If the first VM has the interfaces that the other one needs, the call fails, and names that VM."""
+    networks = {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
+    first = create_vm(networks=networks).ok()[0]
+    message = create_vm({"ebs_optimized": True}, networks).error["message"]
+    assert f"'{first}' was created for this agent with other arguments, and has its network" in message
+    assert world.state()["instances"] == [first]
+
+
 def test_after_an_undo(
     create_vm: CreateVm,
     network: WriteNetwork,

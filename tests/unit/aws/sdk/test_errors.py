@@ -56,6 +56,7 @@ UNTRUSTED = SSLError(error=OSError("[SSL: CERTIFICATE_VERIFY_FAILED]"), **URL)
         (refusal("InternalError", status=499), False, False),
         (page(403), False, False),
         (UNTRUSTED, False, False),
+        (SSLError(error=OSError("[SSL: UNEXPECTED_EOF]"), **URL), False, True),
         *((error, False, False) for error in (NoCredentialsError(), CloudError("x"))),
     ],
     ids=str,

@@ -1,5 +1,6 @@
 """How long each wait lasts, and what ends it."""
 
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -7,10 +8,12 @@ import pytest
 from botocore.exceptions import ClientError
 from botocore.parsers import ResponseParserError
 
+from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import has_code
 from bosh_aws_cpi.aws.sdk.timing import FIRST_PAUSE, JITTER, NotYet, Policy
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
+from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.aws.timing_script import Script, fault, jitter, refusal
 from tests.unit.conftest import Clock, ProgramLog
 
@@ -66,6 +69,30 @@ def test_timed_out(clock: Clock, last: Exception) -> None:
     begin, _, seen = caught.value.message.partition("; last seen: ")
     assert [WHAT in begin, bool(seen), "pending" in seen, "hunter2" in seen] == [True, True, False, False]
     assert clock.now >= POLICY.seconds
+
+
+@pytest.mark.parametrize("error", [*NO_ANSWER, ValueError()], ids=str)
+def test_not_repeatable(clock: Clock, error: Exception) -> None:
+    """What changes something is not repeated without an answer, but while a state is not reached yet."""
+    script = Script(NotYet("pending"), error)
+    with pytest.raises(type(error)) as caught:
+        timing.until(POLICY, WHAT, script, is_repeatable=False)
+    assert (caught.value, script.calls, len(clock.pauses)) == (error, 2, 1)
+
+
+@BOTH_WAYS
+@pytest.mark.usefixtures("signals")
+def test_signal_that_waits(clock: Clock, way: Callable[..., Any]) -> None:
+    """A signal that waits is acted upon before a pause, not after it."""
+
+    def step() -> None:
+        with interrupts.shielded():
+            signal.raise_signal(signal.SIGTERM)
+            raise THROTTLED
+
+    with pytest.raises(Interrupted):
+        way(POLICY, step)
+    assert clock.pauses == []
 
 
 UNKNOWN = "InvalidVolume.NotFound"
