@@ -156,12 +156,6 @@ class Proxy:
         yield self.page.encode()
 
 
-def complete(clients: Clients) -> dict[str, Any]:
-    """Make a call that is answered in JSON."""
-    answer: dict[str, Any] = clients.ebs.complete_snapshot(SnapshotId="snap-01234567", ChangedBlocksCount=1)
-    return answer
-
-
 @pytest.mark.parametrize(
     ("status", "asked", "is_perhaps_done"), [(200, 1, True), (302, 1, False), (429, 3, False), (502, 3, True)]
 )
@@ -173,7 +167,7 @@ def test_page(
     for proxy.page in PAGES.values():
         proxy.asked = 0
         with pytest.raises((ClientError, ResponseParserError)) as caught:
-            complete(clients)
+            clients.ebs.complete_snapshot(SnapshotId="snap-01234567", ChangedBlocksCount=1)
         typed = translate(caught.value, "attach_disk")
         assert isinstance(typed, CloudError)
         assert (proxy.asked, may_be_done(caught.value)) == (asked, is_perhaps_done)

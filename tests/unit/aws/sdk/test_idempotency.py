@@ -77,16 +77,6 @@ def test_not_found(clock: Clock) -> None:
     assert 0 <= clock.now - LOST_SEEN.seconds <= 6
 
 
-def test_refused_because_of_the_lost_one(clock: Clock) -> None:
-    """A refusal may come from the very resource that AWS did not show before: it is found, and returned."""
-    make = Script(LOST, refusal("InvalidSubnet.Conflict"))
-
-    def find() -> str | None:
-        return "found" if clock.now > LOST_SEEN.seconds + 10 else None
-
-    assert (create_once("it", make, find, WITHOUT_TOKEN), make.calls) == ("found", 2)
-
-
 MINUTE = timedelta(minutes=1)
 
 
