@@ -143,15 +143,20 @@ AFTER_A_LOST_ONE = Call("ec2:RunInstances", (), was_uncertain=True)
 @pytest.mark.parametrize(
     ("refusals", "rule", "kind", "ok_to_retry"),
     [
-        ([*map(refusal, errors.QUOTA_REACHED)], RULE["quota"], VMCreationFailed, False),
-        ([*map(refusal, SHORTAGES)], outcomes.NO_CAPACITY, VMCreationFailed, True),
+        ([*map(refusal, sorted(errors.QUOTA_REACHED))], RULE["quota"], VMCreationFailed, False),
+        ([*map(refusal, sorted(SHORTAGES))], outcomes.NO_CAPACITY, VMCreationFailed, True),
         (
-            [*map(refusal, errors.AT_FAULT | errors.THROTTLED)],
+            [*map(refusal, sorted(errors.AT_FAULT | errors.THROTTLED))],
             *(RULE["fault of AWS, or throttled"], VMCreationFailed, True),
         ),
-        ([*map(refusal, errors.TOKEN_SPENT)], outcomes.TOKEN_SPENT, CloudError, False),
-        ([*map(refusal, errors.RESERVATION_CLOSED)], RULE["closed reservation"], CloudError, False),
-        ([*map(refusal, errors.NO_PREFIX | errors.NO_ADDRESS)], outcomes.SUBNET_FULL, VMCreationFailed, True),
+        ([*map(refusal, sorted(errors.TOKEN_SPENT))], outcomes.TOKEN_SPENT, CloudError, False),
+        ([*map(refusal, sorted(errors.RESERVATION_CLOSED))], RULE["closed reservation"], CloudError, False),
+        (
+            [*map(refusal, sorted(errors.NO_PREFIX | errors.NO_ADDRESS))],
+            outcomes.SUBNET_FULL,
+            VMCreationFailed,
+            True,
+        ),
         ([refusal("InvalidKeyPair.NotFound")], REFUSED, CloudError, False),
         ([refusal("InvalidParameterValue", FREE)], outcomes.SUBNET_FULL, VMCreationFailed, True),
         (
@@ -167,7 +172,7 @@ AFTER_A_LOST_ONE = Call("ec2:RunInstances", (), was_uncertain=True)
             *(UNANSWERED, VMCreationFailed, True),
         ),
         (  # the VM itself may have reached the quota
-            [knowing(refusal(code), AFTER_A_LOST_ONE) for code in errors.QUOTA_REACHED],
+            [knowing(refusal(code), AFTER_A_LOST_ONE) for code in sorted(errors.QUOTA_REACHED)],
             *(UNANSWERED, VMCreationFailed, True),
         ),
     ],
