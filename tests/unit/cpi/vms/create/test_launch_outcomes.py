@@ -176,6 +176,7 @@ AFTER_A_LOST_ONE = Call("ec2:RunInstances", (), was_uncertain=True)
             *(UNANSWERED, VMCreationFailed, True),
         ),
     ],
+    ids=lambda each: each.outcome if isinstance(each, Rule) else "",
 )
 def test_refused(refusals: list[Exception], rule: Rule, kind: type[CloudError], *, ok_to_retry: bool) -> None:
     """Code and words tell the kind of a refusal; a quota does not rise by a retry, and a mistake stays."""
