@@ -90,6 +90,7 @@ def test_aws_at_fault(
     assert answer.error == failure("VMCreationFailed", message, ok_to_retry=True)
     launches = [call["parameters"] for call in fake_aws.calls() if call["action"] == "RunInstances"]
     assert len(launches) == max_retries + 1
+    assert "DescribeSpotInstanceRequests" not in fake_aws.actions()
     assert len({launch["ClientToken"] for launch in launches}) == 1
     assert left() == {}
 

@@ -61,6 +61,20 @@ def test_given_up(
     assert left() == {}
 
 
+@pytest.mark.usefixtures("hasty")
+def test_interface_that_is_gone(
+    create_vm: CreateVm, network: WriteNetwork, fake_aws: FakeAws, left: ListResources
+) -> None:
+    """If an interface was deleted with the ended instance, the Director may ask again."""
+    fake_aws.rule(action="RunInstances", ends=OWN_FAULT)
+    unknown = {"code": "InvalidNetworkInterfaceID.NotFound", "message": "gone"}
+    fake_aws.rule(action="DescribeNetworkInterfaces", nth=3, times=None, error=unknown)
+    error = create_vm(networks={"one": network(ADDRESS), "two": network("10.0.2.10", 1)}).error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
+    assert "is gone" in error["message"]
+    assert left() == {}
+
+
 @pytest.mark.parametrize(
     ("properties", "reason", "expected"),
     [

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.cpi.vms.create.instance import MAX_GENERATIONS
 from testbed.cloud import FakeAws
 from testbed.executable import Cpi
 from testbed.world import World
@@ -16,6 +17,7 @@ from tests.protocols import (
     ReadTags,
     ReadWarnings,
     Refuse,
+    RefuseLaunch,
     VmArguments,
     WriteNetwork,
 )
@@ -23,7 +25,10 @@ from tests.protocols import (
 pytestmark = pytest.mark.usefixtures("hasty")
 
 
-BY_US = "<stateReason><code>Client.UserInitiatedShutdown</code><message>x</message></stateReason>"
+BY_US, FULL = (
+    f"<stateReason><code>Client.{code}</code><message>x</message></stateReason>"
+    for code in ("UserInitiatedShutdown", "VolumeLimitExceeded")
+)
 LAUNCHED_LONG_AGO = ["<launchTime>.*?</launchTime>", "<launchTime>2026-01-01T00:00:00.000Z</launchTime>"]
 SHUTTING_DOWN = "<instanceState><code>32</code><name>shutting-down</name></instanceState>"
 TWO_CALLS = ("CreateNetworkInterface", "RunInstances")
@@ -99,15 +104,52 @@ def test_deleted_meanwhile(
     assert world.state()["instances"] == [second]
 
 
-@pytest.mark.parametrize("launched", [[], [LAUNCHED_LONG_AGO]], ids=["just-now", "long-ago"])
-def test_still_ending(
-    create_vm: CreateVm, dynamic: dict[str, Any], fake_aws: FakeAws, launched: list[list[str]]
+def test_type_that_was_launched(
+    create_vm: CreateVm, short: RefuseLaunch, cpi: Cpi, fake_aws: FakeAws, world: World, sent: ReadCalls
 ) -> None:
-    """EC2 may answer with an earlier call's instance that somebody is ending: then another one is made."""
+    """The type of an instance that is alive comes first; that of one that has ended does not."""
+    types = {"instance_type_fallbacks": ["m5.large"]}
+    short("InsufficientInstanceCapacity", {"InstanceType": "t3.micro"})
+    cpi.call("delete_vm", create_vm(types).ok()[0]).ok()
+    found = create_vm(types).ok()[0]
+    fake_aws.clear_rules()
+    fake_aws.forget_calls()
+    assert create_vm(types).ok()[0] == found
+    assert len(sent("RunInstances")) == 1
+    cpi.call("delete_vm", found).ok()
+    assert world.instance(create_vm(types).ok()[0])["InstanceType"] == "t3.micro"
+
+
+def test_instance_that_is_never_shown(create_vm: CreateVm, fake_aws: FakeAws, world: World) -> None:
+    """An earlier call's instance that EC2 answers and does not show is terminated, and replaced."""
+    first = create_vm().ok()[0]
+    fake_aws.rule(action="RunInstances", nth=1, replace=[LAUNCHED_LONG_AGO])
+    unknown = {"code": "InvalidInstanceID.NotFound", "message": "not known"}
+    fake_aws.rule(action="DescribeInstances", where={"InstanceId.1": first}, times=None, error=unknown)
+    made = create_vm().ok()[0]
+    assert world.state()["instances"] == [made] != [first]
+
+
+def test_no_end(create_vm: CreateVm, short: RefuseLaunch, fake_aws: FakeAws) -> None:
+    """The number of client tokens is limited."""
+    short("IdempotentParameterMismatch")
+    error = create_vm().error
+    assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)
+    assert f"{MAX_GENERATIONS} instances were already launched for this VM" in error["message"]
+    assert fake_aws.actions().count("RunInstances") == MAX_GENERATIONS
+
+
+@pytest.mark.parametrize(
+    ("reason", "launched"), [(BY_US, []), (FULL, [LAUNCHED_LONG_AGO])], ids=["just-now", "long-ago"]
+)
+def test_still_ending(
+    create_vm: CreateVm, dynamic: dict[str, Any], fake_aws: FakeAws, reason: str, launched: list[list[str]]
+) -> None:
+    """EC2 may answer with an earlier call's instance that is ending, for any reason: another one is made."""
     first = create_vm(networks=dynamic).ok()[0]
     ending = [
         ["<instanceState>.*?</instanceState>", SHUTTING_DOWN],
-        ["<stateReason>.*?</stateReason>", BY_US],
+        ["<stateReason>.*?</stateReason>", reason],
         *launched,
     ]
     fake_aws.rule(action="RunInstances", nth=1, replace=ending)
@@ -201,6 +243,17 @@ def test_other_arguments(
         f"Instance '{first}' was created for this agent with other arguments; it stays"
     ]
     assert create_vm({"tags": {"owner": "b"}}, dynamic).ok()[0] == second
+
+
+def test_other_arguments_for_the_same_interfaces(
+    create_vm: CreateVm, network: WriteNetwork, world: World
+) -> None:
+    """If the first VM has the interfaces that the other one needs, the call fails, and names that VM."""
+    networks = {"first": network("10.0.1.10"), "second": network("10.0.2.10", 1)}
+    first = create_vm(networks=networks).ok()[0]
+    message = create_vm({"ebs_optimized": True}, networks).error["message"]
+    assert f"'{first}' was created for this agent with other arguments, and has its network" in message
+    assert world.state()["instances"] == [first]
 
 
 def test_after_an_undo(

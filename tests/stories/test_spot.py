@@ -72,6 +72,7 @@ def test_on_demand(
     common = {name: value for name, value in first.items() if not name.startswith(of_spot)}
     assert {**common, "ClientToken": second["ClientToken"]} == second
     assert first["ClientToken"] != second["ClientToken"]
+    assert sent("DescribeSpotInstanceRequests") == []  # EC2 keeps none of a launch that it refuses so
     assert "InstanceLifecycle" not in world.instance(vm_cid)
 
 

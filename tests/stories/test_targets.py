@@ -258,6 +258,7 @@ def test_no_answer(
     error = cpi.call("delete_vm", vm_cid, stemcell=2).error
     why = f"VM '{vm_cid}' is terminated or shutting down, but its address '{ADDRESS}:8080' is still in target"
     assert error["message"].startswith(f"{why} group '{group}': ConnectionClosedError: ")
+    assert f" (elasticloadbalancing:{DEREGISTER} for " in error["message"]
     assert fake_aws.actions()[-1] == LOOK
     assert world.state()["instances"] == []
     assert traffic.state()["targets"] == [ADDRESS]

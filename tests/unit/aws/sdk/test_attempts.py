@@ -1,19 +1,16 @@
-"""How often a call is sent, what it remembers of its attempts, and what ends it, against a server."""
+"""How often a call is sent, for how long, and what it remembers of its attempts: tables."""
 
-import signal
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
 
-from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.clients import Clients, CommandClients
 from bosh_aws_cpi.aws.sdk.errors import call_of, may_be_done
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.interrupts import Interrupted
 from testbed.cloud import FakeAws
 from tests.unit.aws.conftest import RETRIES
 from tests.unit.conftest import Clock
@@ -128,45 +125,3 @@ def test_throttled_command(fake_aws: FakeAws, aws: AwsConfig, clock: Clock) -> N
     assert sent[0] > RETRIES + 1
     assert sent[1:] == [RETRIES + 1] * 2
     assert clock.now <= THROTTLED_COMMAND.seconds + 3 * RETRIES * THROTTLED_CALL.longest_pause
-
-
-@pytest.mark.usefixtures("signals")
-def test_signal_before(fake_aws: FakeAws, clients: Clients) -> None:
-    """A call that is made while a signal waits is not repeated, and the signal comes after it."""
-
-    def launch() -> None:
-        with interrupts.shielded():
-            signal.raise_signal(signal.SIGTERM)
-            fail(fake_aws, clients, "run_instances", "throttled")
-
-    with pytest.raises(Interrupted):
-        launch()
-    assert len(fake_aws.actions()) == 1
-
-
-@pytest.mark.usefixtures("signals")
-def test_signal_meanwhile(
-    fake_aws: FakeAws, clients: Clients, clock: Clock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A signal that comes while a call is throttled ends it within one more attempt."""
-    came: list[float] = []
-
-    def sleep(seconds: float) -> None:
-        clock.sleep(seconds)
-        if clock.now > 60 and not came:
-            came.append(clock.now)
-            signal.raise_signal(signal.SIGTERM)
-
-    monkeypatch.setattr("time.sleep", sleep)
-    with pytest.raises(Interrupted), interrupts.shielded():
-        fail(fake_aws, clients, "run_instances", "throttled")
-    assert came == [clock.now]
-
-
-@pytest.mark.usefixtures("signals")
-def test_signal_that_is_acted_upon(fake_aws: FakeAws, clients: Clients, clock: Clock) -> None:
-    """After the signal has ended the call, its removals are repeated as usual while they are throttled."""
-    with pytest.raises(Interrupted):
-        signal.raise_signal(signal.SIGTERM)
-    fail(fake_aws, clients, "run_instances", "throttled")
-    assert clock.now > THROTTLED_CALL.seconds

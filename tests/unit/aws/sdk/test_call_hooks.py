@@ -1,27 +1,25 @@
-"""What the log shows of a call, what an error tells of it, and answers that are no AWS service's."""
+"""What is shown of a call's parameters, the SDK's hooks that calls have, and pages in place of JSON."""
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
-from botocore.exceptions import ClientError, ConnectTimeoutError, HTTPClientError
+from botocore.exceptions import ClientError, ConnectTimeoutError
 from botocore.parsers import EC2QueryParser, ResponseParserError
 from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, masked
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import CALL, Call, call_of, described, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call, described, may_be_done
 from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.redact import MASK
-from testbed.cloud import FakeAws
 from tests.unit.called_operations import ALL_SERVICES
 from tests.unit.conftest import ProgramLog
 
@@ -78,44 +76,6 @@ def test_ids(params: dict[str, Any], expected: tuple[str, ...]) -> None:
     assert ids(params) == expected
 
 
-TARGETS = {"TargetGroupArn": ARN, "Targets": [{"Id": VM}]}
-CALLS: dict[str, tuple[str, str, dict[str, Any], tuple[str, ...]]] = {
-    "ec2:DescribeVolumes": ("ec2", "describe_volumes", {"VolumeIds": [DISK, VM]}, (DISK, VM)),
-    "elasticloadbalancing:DescribeTargetHealth": ("elbv2", "describe_target_health", TARGETS, (ARN, VM)),
-    "ebs:CompleteSnapshot": (
-        *("ebs", "complete_snapshot"),
-        *({"SnapshotId": "snap-01234567", "ChangedBlocksCount": 1}, ("snap-01234567",)),
-    ),
-    "sts:GetCallerIdentity": ("sts", "get_caller_identity", {}, ()),
-}
-"""By IAM's name: the SDK's names of service and operation, the parameters, and what the call is about."""
-
-
-def make(clients: Clients, action: str) -> None:
-    """Make one of the calls."""
-    service, operation, parameters, _ = CALLS[action]
-    getattr(getattr(clients, service), operation)(**parameters)
-
-
-@pytest.mark.parametrize("action", CALLS)
-def test_call_of_an_error(fake_aws: FakeAws, clients: Clients, action: str) -> None:
-    """An error knows its call, under IAM's name, and tells it once, whether AWS answered or not."""
-    about = CALLS[action][-1]
-    named = f" for {', '.join(about)}" if about else ""
-    fake_aws.rule(action="*", nth=1, error={"code": "Sorry", "message": "no", "status": 403})
-    fake_aws.rule(action="*", nth=2, times=None, drop="before")
-    for kind, words in (
-        (ClientError, f",{named})" if about else ")"),
-        (HTTPClientError, f" ({action}{named})"),
-    ):
-        with pytest.raises(kind) as caught:
-            make(clients, action)
-        call = call_of(caught.value)
-        assert call
-        assert (call.action, call.ids) == (action, about)
-        assert described(caught.value).endswith(words)
-
-
 def test_keys_that_can_not_be_renewed() -> None:
     """If a retry gets no keys of the role, the first attempt may have taken effect nevertheless."""
     session = Session()
@@ -166,6 +126,7 @@ PAGES = {
     "text": SECRET,
     "json": f'{{"why": "{SECRET}"}}',
     "nesting": "[" * 100_000,
+    "list": "[]",
     "nothing": "",
 }
 
@@ -195,55 +156,23 @@ class Proxy:
         yield self.page.encode()
 
 
-def met(clients: Clients, action: str = "ec2:DescribeVolumes") -> tuple[Exception, CloudError]:
-    """Make a call; returns the error that it ends with, and the translated one."""
-    with pytest.raises((ClientError, ResponseParserError)) as caught:
-        make(clients, action)
-    typed = translate(caught.value, "attach_disk")
-    assert isinstance(typed, CloudError)
-    return caught.value, typed
-
-
-@pytest.mark.parametrize("action", ["ec2:DescribeVolumes", "ebs:CompleteSnapshot"])
 @pytest.mark.parametrize(
-    ("status", "asked", "is_perhaps_done"),
-    [(302, 1, False), (429, 3, False), (502, 3, True)],
+    ("status", "asked", "is_perhaps_done"), [(200, 1, True), (302, 1, False), (429, 3, False), (502, 3, True)]
 )
-def test_page(clients: Clients, action: str, status: int, asked: int, *, is_perhaps_done: bool) -> None:
-    """A page that is no error of AWS counts by its HTTP status, whatever it is; it is not quoted."""
-    proxy = Proxy(getattr(clients, CALLS[action][0]), status)
+def test_page(
+    clients: Clients, program_log: ProgramLog, status: int, asked: int, *, is_perhaps_done: bool
+) -> None:
+    """A page in place of JSON counts by its HTTP status, whatever it is; it is not quoted."""
+    proxy = Proxy(clients.ebs, status)
     for proxy.page in PAGES.values():
         proxy.asked = 0
-        error, typed = met(clients, action)
-        assert proxy.asked == asked
-        assert may_be_done(error) is is_perhaps_done
+        with pytest.raises((ClientError, ResponseParserError)) as caught:
+            clients.ebs.complete_snapshot(SnapshotId="snap-01234567", ChangedBlocksCount=1)
+        typed = translate(caught.value, "attach_disk")
+        assert isinstance(typed, CloudError)
+        assert (proxy.asked, may_be_done(caught.value)) == (asked, is_perhaps_done)
         assert typed.ok_to_retry is (status != 302)
-        assert SECRET not in typed.message
-
-
-OWN = {
-    "ec2:DescribeVolumes": '<?xml version="1.0" encoding="UTF-8"?>\n<DescribeVolumesResponse xmlns="x"/>',
-    "elasticloadbalancing:DescribeTargetHealth": (
-        "<DescribeTargetHealthResponse><DescribeTargetHealthResult/></DescribeTargetHealthResponse>"
-    ),
-    "ebs:CompleteSnapshot": '{"Status": "completed"}',
-    "sts:GetCallerIdentity": (
-        "<GetCallerIdentityResponse><GetCallerIdentityResult/></GetCallerIdentityResponse>"
-    ),
-}
-"""The documents that answer the calls."""
-
-
-@pytest.mark.parametrize("action", OWN)
-def test_document(clients: Clients, program_log: ProgramLog, action: str) -> None:
-    """Only its own document answers a call, whatever its type is said to be; nothing quotes another one."""
-    proxy = Proxy(getattr(clients, CALLS[action][0]), 200, OWN[action])
-    make(clients, action)
-    for proxy.page in (*PAGES.values(), *(page for of, page in OWN.items() if of != action), "[]"):
-        error, typed = met(clients, action)
-        assert typed.ok_to_retry is True
-        assert SECRET not in f"{error} {typed.message} {program_log.text}"
-    assert "its answer can't be read" in program_log.text
+        assert SECRET not in f"{caught.value} {typed.message} {program_log.text}"
 
 
 def test_document_in_headers(clients: Clients) -> None:
@@ -263,22 +192,6 @@ def test_document_in_headers(clients: Clients) -> None:
         put()
 
 
-def test_missing_part(clients: Clients) -> None:
-    """A part that is missing where it is read is an error of the call that was answered so."""
-    proxy = Proxy(clients.ec2, 200)
-    readers: dict[str, Callable[[Any], Any]] = {
-        "": itemgetter("Volumes"),
-        "<volumeSet/>": lambda a: a["Volumes"][0],
-    }
-    for part, read in readers.items():
-        proxy.page = f"<DescribeVolumesResponse>{part}</DescribeVolumesResponse>"
-        answer = clients.ec2.describe_volumes(VolumeIds=[DISK])
-        assert answer.get("NextToken") is None
-        with pytest.raises(ResponseParserError) as caught:
-            read(answer)
-        assert described(caught.value).endswith(f"(ec2:DescribeVolumes for {DISK})")
-
-
 def test_memory(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     """That this process lacks memory is no fault of the answer."""
 
@@ -286,6 +199,6 @@ def test_memory(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
         raise MemoryError
 
     monkeypatch.setattr(EC2QueryParser, "parse", lack)
-    Proxy(clients.ec2, 200, OWN["ec2:DescribeVolumes"])
+    Proxy(clients.ec2, 200, "<DescribeVolumesResponse/>")
     with pytest.raises(MemoryError):
         clients.ec2.describe_volumes()

@@ -1,11 +1,11 @@
-"""Calls that create something and whose answer is lost, and how old a resource is by AWS's clock."""
+"""What follows when the answer of a creating call is lost, and ages by AWS's clock, as tables."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from bosh_aws_cpi.aws.sdk import clock as aws_clock
 from bosh_aws_cpi.aws.sdk.errors import Call, may_be_done
@@ -29,83 +29,52 @@ CERTAIN = [
     after(refusal("VolumeLimitExceeded"), throttled=3),
 ]
 UNCERTAIN = [LOST, ValueError("no address"), after(refusal("VolumeLimitExceeded"), was_uncertain=True)]
+FAULT, BUSY, DENIED, TAKEN = (
+    fault(),
+    refusal("RequestLimitExceeded"),
+    refusal("UnauthorizedOperation"),
+    after(refusal("InvalidSubnet.Conflict")),
+)
 
 
-@pytest.mark.parametrize("error", CERTAIN, ids=repr)
-def test_certain(clock: Clock, error: Exception) -> None:
-    """After an answer no search is made; after a refusal, throttling or a failed connection neither."""
-    find = Script("found")
-    assert create_once("it", Script("made"), find) == "made"
-    make = Script(error)
-    with pytest.raises(type(error)) as caught:
-        create_once("it", make, find, WITHOUT_TOKEN)
-    assert caught.value is error
-    assert (make.calls, find.calls, clock.pauses) == (1, 0, [])
+@pytest.mark.parametrize(
+    ("attempts", "searches", "end", "made"),
+    [
+        (["made"], ["found"], "made", 1),
+        *(([error], ["found"], error, 1) for error in CERTAIN),
+        *(([error], [None, None, "found"], "found", 1) for error in UNCERTAIN),
+        ([LOST, FAULT, "made"], [None], "made", 3),
+        ([FAULT, FAULT, LOST, "made"], [None], LOST, WITHOUT_TOKEN),
+        ([LOST, TAKEN], [None], TAKEN, 2),
+        ([LOST], [BUSY, LOST, "found"], "found", 1),
+        ([LOST], [DENIED], DENIED, 1),
+        ([LOST], [BUSY], LOST, 1),
+    ],
+)
+@pytest.mark.usefixtures("clock")
+def test_create_once(
+    program_log: ProgramLog, attempts: list[Any], searches: list[Any], end: Any, made: int
+) -> None:
+    """What was perhaps created is looked for, and created again only if AWS says that it is not there."""
+    make, find = Script(*attempts), Script(*searches)
+    try:
+        found = create_once("it", make, find, WITHOUT_TOKEN)
+    except Exception as error:  # noqa: BLE001 - an error may be the end
+        found = error
+    assert (found, make.calls) == (end, made)
+    assert (find.calls == 0) is ((end == "made" and made == 1) or end in CERTAIN)
+    left = [each.text for each in program_log.records if each.text.startswith("Perhaps left behind")]
+    assert bool(left) is (end is TAKEN)
+    assert may_be_done(TAKEN) or end is not TAKEN
 
 
-@pytest.mark.parametrize("error", UNCERTAIN, ids=repr)
-def test_found(clock: Clock, program_log: ProgramLog, error: Exception) -> None:
-    """A resource whose creation was not answered is found as soon as AWS shows it, and not created again."""
-    make, find = Script(error), Script(None, None, "found")
-    assert create_once("it", make, find, WITHOUT_TOKEN) == "found"
-    assert (make.calls, find.calls, len(clock.pauses)) == (1, 3, 2)
-    assert [record.level for record in program_log.records].count("WARNING") == 1
-
-
-@pytest.mark.parametrize("error", UNCERTAIN, ids=repr)
-def test_not_found(clock: Clock, error: Exception) -> None:
+def test_not_found(clock: Clock) -> None:
     """What is not seen for a minute was not created: that is an error if the SDK has repeated the call."""
-    make = Script(error)
-    with pytest.raises(type(error)) as caught:
-        create_once("it", make, Script(None))
-    assert (caught.value, make.calls) == (error, 1)
-    assert 0 <= clock.now - LOST_SEEN.seconds <= 6
-
-
-def test_created_again(clock: Clock) -> None:
-    """What has no client token is then created again, up to a limit; the last one is looked for, too."""
-    make = Script(LOST, fault(), "made")
-    assert create_once("it", make, Script(None), WITHOUT_TOKEN) == "made"
-    assert (make.calls, clock.now >= 2 * LOST_SEEN.seconds) == (3, True)
-    make = Script(fault(), fault(), LOST)
-    with pytest.raises(ReadTimeoutError):
-        create_once("it", make, Script(None), WITHOUT_TOKEN)
-    assert (make.calls, clock.now >= 5 * LOST_SEEN.seconds) == (WITHOUT_TOKEN, True)
-
-
-def test_refused_after_all(clock: Clock, program_log: ProgramLog) -> None:
-    """A refusal of another attempt ends the call after a search; the log says what may be left behind."""
-    error = knowing(refusal("InvalidSubnet.Conflict"), Call("", ()))
-    make = Script(LOST, error)
-    with pytest.raises(ClientError, match="Conflict"):
-        create_once("it", make, Script(None), WITHOUT_TOKEN)
-    assert (make.calls, clock.now >= 2 * LOST_SEEN.seconds) == (2, True)
-    (said,) = [record.text for record in program_log.records if record.level == "ERROR"]
-    assert said.startswith("Perhaps left behind")
-    assert may_be_done(error)
-
-
-def test_refused_because_of_the_lost_one(clock: Clock) -> None:
-    """A refusal may come from the very resource that AWS did not show before: it is found, and returned."""
-    make = Script(LOST, refusal("InvalidSubnet.Conflict"))
-
-    def find() -> str | None:
-        return "found" if clock.now > LOST_SEEN.seconds + 10 else None
-
-    assert (create_once("it", make, find, WITHOUT_TOKEN), make.calls) == ("found", 2)
-
-
-def test_search_without_an_answer(clock: Clock) -> None:
-    """A search that is not answered is made again, and proves nothing; one that is refused ends it."""
-    find = Script(refusal("RequestLimitExceeded"), LOST, "found")
-    assert create_once("it", Script(LOST), find) == "found"
-    assert len(clock.pauses) == 2
     make = Script(LOST)
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        create_once("it", make, Script(refusal("UnauthorizedOperation")), WITHOUT_TOKEN)
     with pytest.raises(ReadTimeoutError):
-        create_once("it", make, Script(refusal("RequestLimitExceeded")), WITHOUT_TOKEN)
-    assert make.calls == 2
+        create_once("it", make, Script(None))
+    assert make.calls == 1
+    assert 0 <= clock.now - LOST_SEEN.seconds <= 6
 
 
 MINUTE = timedelta(minutes=1)

@@ -23,50 +23,57 @@ URL = "https://ec2.example.test"
 
 
 @pytest.mark.parametrize(
-    ("code", "expected"),
-    [("InternalError", True), ("403", False), ("Unknown", False), ("", False), (None, False)],
+    ("code", "status", "words"),
+    [
+        *(("403", 403, "The response is not from AWS"), ("Unknown", 403, "The response is not from AWS")),
+        *((None, 403, "The response is not from AWS"), ("503", 503, "AWS failed"), ("Unheard", 403, "")),
+    ],
 )
-def test_error_of_aws(code: str | None, *, expected: bool) -> None:
-    """An error without one of AWS's codes is not from AWS."""
-    answer: Any = {} if code is None else {"Error": {"Code": code, "Message": "m"}}
-    assert is_error_of_aws(ClientError(answer, "RunInstances")) is expected
+def test_page(code: str | None, status: int, words: str) -> None:
+    """An error without one of AWS's codes may be AWS's own only if the status says that a server failed."""
+    answer: Any = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": {"Code": code} if code else {}}
+    error = ClientError(answer, "RunInstances")
+    assert is_error_of_aws(error) is not bool(words)
+    _, _, remedy = explained(error).partition("). ")
+    assert (words in remedy, bool(remedy)) == (True, bool(words))
+
+
+def unconnected(cause: Exception) -> Exception:
+    """Return the error of a server that is not reached, with its cause as the SDK raises it."""
+    return after(EndpointConnectionError(endpoint_url=URL), cause)
 
 
 def after(error: Exception, cause: Exception) -> Exception:
-    """Return an error with a cause, as the SDK raises it."""
+    """Give an error a cause."""
     error.__context__ = cause
     return error
-
-
-def unconnected() -> Exception:
-    """Make the error of a server that is not reached."""
-    return EndpointConnectionError(endpoint_url=URL)
-
-
-def insecure() -> Exception:
-    """Make the error of a connection without TLS."""
-    return SSLError(endpoint_url=URL, error=OSError("e"))
-
-
-def through_proxy() -> Exception:
-    """Make the error of a proxy that is not reached."""
-    return ProxyConnectionError(proxy_url="http://p")
 
 
 @pytest.mark.parametrize(
     ("error", "words", "is_about_endpoint"),
     [
-        (after(unconnected(), ConnectionRefusedError("r")), "connection is refused", True),
-        (after(unconnected(), socket.gaierror(-2, "n")), "name can't be resolved", True),
-        (after(unconnected(), OSError(113, "no route")), "no connection (no route)", True),
-        (after(unconnected(), BadStatusLine("pw\r\n")), "is no connection: check", True),
-        (after(insecure(), SSLCertVerificationError(1, "self-signed")), "not trusted (self-signed)", False),
-        (after(insecure(), OSError(104, "cut")), "TLS connection fails (cut)", True),
+        (unconnected(ConnectionRefusedError("r")), "connection is refused", True),
+        (unconnected(socket.gaierror(-2, "n")), "name can't be resolved", True),
+        (unconnected(OSError(113, "no route")), "no connection (no route)", True),
+        (unconnected(BadStatusLine("pw\r\n")), "is no connection: check", True),
+        (
+            after(SSLError(endpoint_url=URL, error=OSError("e")), SSLCertVerificationError(1, "self-signed")),
+            "not trusted (self-signed)",
+            False,
+        ),
+        (
+            after(SSLError(endpoint_url=URL, error=OSError("e")), OSError(104, "cut")),
+            "TLS connection fails (cut)",
+            True,
+        ),
         (EndpointProviderError(msg="no FIPS"), "(no FIPS): check aws.region, aws.fips", True),
         (ReadTimeoutError(endpoint_url=URL), "does not answer in time", True),
-        (after(through_proxy(), ConnectionRefusedError("r")), "the proxy", False),
+        (after(ProxyConnectionError(proxy_url="http://p"), ConnectionRefusedError("r")), "the proxy", False),
         (
-            after(through_proxy(), OSError("Tunnel connection failed: 407 bob:pw\x1b[m")),
+            after(
+                ProxyConnectionError(proxy_url="http://p"),
+                OSError("Tunnel connection failed: 407 bob:pw\x1b[m"),
+            ),
             "refuses (Tunnel connection failed: 407): check",
             False,
         ),
@@ -80,13 +87,6 @@ def test_out_of_reach(error: Exception, words: str, *, is_about_endpoint: bool) 
     assert words in said
     assert "pw" not in said
     assert ("aws.elb_endpoint" in said) is is_about_endpoint
-
-
-@pytest.mark.parametrize(("status", "said"), [(503, "AWS failed"), (403, "The response is not from AWS")])
-def test_page(status: int, said: str) -> None:
-    """A page without an error of AWS's form may be AWS's own only if the status says that a server failed."""
-    answer: Any = {"Error": {"Code": str(status)}, "ResponseMetadata": {"HTTPStatusCode": status}}
-    assert said in explained(ClientError(answer, "RunInstances"))
 
 
 @pytest.mark.parametrize(
@@ -108,5 +108,5 @@ def test_service_of_the_call(action: str, key: str) -> None:
 
 def test_cause_once() -> None:
     """A cause that was said already is not repeated."""
-    error = after(unconnected(), OSError("no route"))
+    error = unconnected(OSError("no route"))
     assert "there is no connection: check routes" in reason("ec2", error, "could not connect: no route")

@@ -1,4 +1,4 @@
-"""From what the SDK raised to what the caller is answered with."""
+"""From what the SDK raised to what the caller is answered with: the rules, as tables."""
 
 import re
 from typing import Any
@@ -40,46 +40,13 @@ def translated(error: Exception, method: str = "attach_disk") -> BoshError:
     return typed
 
 
-def check(error: Exception, kind: type[BoshError], *, ok_to_retry: bool, method: str = "attach_disk") -> str:
-    """Check what an error becomes; returns its message."""
-    typed = translated(error, method)
-    assert (type(typed), typed.ok_to_retry) == (kind, ok_to_retry)
-    return typed.message
-
-
-def check_busy(error: Exception) -> str:
-    """Check that an error is retriable; the Director itself repeats a create_vm."""
-    said = check(error, VMCreationFailed, ok_to_retry=True, method="create_vm")
-    assert check(error, CloudError, ok_to_retry=True) == said
-    return said
-
-
-def test_explained() -> None:
-    """A message says what was attempted on which ids, all that AWS said, and what can be done about it."""
-    remedy = by_code()["IncorrectState"].remedy
-    said = check(refusal("IncorrectState", "it ends", 400, DISK, VM), CloudError, ok_to_retry=False)
-    begin = f"AttachVolume failed with IncorrectState: it ends (request id r-1, for {DISK}, {VM})"
-    assert said == f"{begin}. {remedy[0].upper()}{remedy[1:]}"
-    assert explained(refusal("{action}")) == "AttachVolume failed with {action}: said (request id r-1)"
-
-
-def test_missing_permission() -> None:
-    """Who may not do it is told the action to allow: AWS may name another one than the call's own."""
-    denied = "{0} is not authorized to perform: ec2:CreateTags on resource: arn:x because"
-    for error, action in (
-        (refusal("AccessDenied", "You are not authorized.", 403, DISK), "ec2:AttachVolume"),
-        (refusal("UnauthorizedOperation", denied, 403, DISK), "ec2:CreateTags"),
-        (refusal("AccessDeniedException"), "AttachVolume"),
-    ):
-        assert f". Allow {action} in the policy" in check(error, CloudError, ok_to_retry=False)
-
-
 DENIES = "explicitly denies {}: no other policy can allow it. Meet its conditions, or ask its owner to change"
 
 
 @pytest.mark.parametrize(
     ("why", "remedy"),
     [
+        ("", "Allow {} in the policy of the CPI's user or role; cpi preflight"),
         ("because no identity-based policy allows", "Allow {} in the policy of the CPI's user or"),
         ("because no VPC endpoint policy allows the {} action", "Allow {} in the VPC endpoint policy;"),
         ("because no permissions boundary allows it", "Allow {} in the permissions boundary;"),
@@ -96,7 +63,7 @@ DENIES = "explicitly denies {}: no other policy can allow it. Meet its condition
 )
 def test_policy(why: str, remedy: str) -> None:
     """The remedy names the policy that AWS names; where it denies explicitly, nothing is to be allowed."""
-    action = "ec2:CreateTags"
+    action = "ec2:CreateTags"  # AWS may name another one than the call's own
     message = f"X is not authorized to perform: {action} on resource: arn:aws:ec2:x:1:volume/* {why}"
     said = explained(refusal("UnauthorizedOperation", message.format(action), 403, DISK))
     assert f" (request id r-1, for {DISK}). {remedy.format(action)}" in said
@@ -110,67 +77,40 @@ def test_message_that_is_no_argument() -> None:
     assert "aws sts" not in message
 
 
+GONE, NO_DISK = "InvalidInstanceID.NotFound", "InvalidVolume.NotFound"
+
+
 @pytest.mark.parametrize(
-    "error",
+    ("error", "kind", "ok_to_retry", "at_create_vm"),
     [
-        refusal("InsufficientInstanceCapacity", status=400),
-        *(refusal(code, status=503) for code in ("RequestLimitExceeded", *OTHERS)),
-        *(kind(**URL) for kind in (EndpointConnectionError, ReadTimeoutError)),
+        (refusal("InsufficientInstanceCapacity", status=400), CloudError, True, True),
+        *((refusal(code, status=503), CloudError, True, True) for code in ("RequestLimitExceeded", *OTHERS)),
+        *((kind(**URL), CloudError, True, True) for kind in (EndpointConnectionError, ReadTimeoutError)),
+        *((refusal(code, status=499), CloudError, False, False) for code in OTHERS),
+        (refusal("InvalidParameterValue", status=500), CloudError, False, False),
+        (ParamValidationError(report="no"), CloudError, False, False),
+        (refusal(GONE, f"The instance ID '{VM}' does not exist"), VMNotFound, False, True),
+        (refusal(GONE, f"no '{VM}'", 400, "i-0fedcba9876543210"), VMNotFound, False, True),
+        (refusal(GONE, "said", 400, DISK, VM), VMNotFound, False, True),
+        (refusal(NO_DISK, "said", 400, DISK, VM), DiskNotFound, False, False),
+        (refusal(NO_DISK, f"The volume '{DISK}' does not exist."), DiskNotFound, False, False),
+        *(
+            (refusal(code, "eni-0123456789, ami-0123 and my-vol"), CloudError, False, False)
+            for code in (GONE, NO_DISK)
+        ),
     ],
     ids=str,
 )
-def test_busy(error: Exception) -> None:
-    """A temporary error is retriable, as is one in no row whose HTTP status blames AWS, and no answer."""
-    said = check_busy(error)
-    if isinstance(error, ClientError):
-        assert said == explained(error)
-    else:
-        assert said.startswith("AWS could not be called: ")
+def test_kind(error: Exception, kind: type[BoshError], *, ok_to_retry: bool, at_create_vm: bool) -> None:
+    """A code's row decides, else the HTTP status; callers forget what is gone, so it must be named rightly.
 
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        *(refusal(code, status=499) for code in OTHERS),
-        refusal("InvalidParameterValue", status=500),
-        ParamValidationError(report="no"),
-    ],
-    ids=str,
-)
-def test_not_busy(error: Exception) -> None:
-    """Other errors are not retriable; a code's row wins over the HTTP status."""
-    check(error, CloudError, ok_to_retry=False)
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        refusal("InvalidInstanceID.NotFound", f"The instance ID '{VM}' does not exist"),
-        refusal("InvalidInstanceID.NotFound", "said", 400, DISK, VM),
-        refusal("InvalidInstanceID.NotFound", f"no '{VM}'", 400, "i-0fedcba9876543210"),
-    ],
-    ids=["named by AWS", "named by the call", "named by both"],
-)
-def test_missing_vm(error: ClientError) -> None:
-    """A VM that is gone is named; if create_vm has just made it, somebody else has ended it."""
-    assert check(error, VMNotFound, ok_to_retry=False) == VMNotFound(VM).message
-    assert check(error, VMCreationFailed, ok_to_retry=True, method="create_vm") == explained(error)
-
-
-def test_missing_disk() -> None:
-    """A disk that is gone is named, whether AWS or the call names it."""
-    error = refusal("InvalidVolume.NotFound", "said", 400, DISK, VM)
-    assert check(error, DiskNotFound, ok_to_retry=False) == DiskNotFound(DISK).message
-    error = refusal("InvalidVolume.NotFound", f"The volume '{DISK}' does not exist.")
-    assert check(error, DiskNotFound, ok_to_retry=False) == DiskNotFound(DISK).message
-
-
-@METHODS
-@pytest.mark.parametrize("code", ["InvalidInstanceID.NotFound", "InvalidVolume.NotFound"])
-def test_missing_and_not_named(code: str, method: str) -> None:
-    """A missing resource without an id is a CloudError: callers would forget one that is named wrongly."""
-    error = refusal(code, "eni-0123456789abcdef0, ami-0123 and my-vol are gone")
-    assert check(error, CloudError, ok_to_retry=False, method=method) == explained(error)
+    The Director itself repeats a create_vm; if its new VM is gone, somebody else has ended it.
+    """
+    typed, of_vm = translated(error), translated(error, "create_vm")
+    assert (type(typed), typed.ok_to_retry, of_vm.ok_to_retry) == (kind, ok_to_retry, at_create_vm)
+    assert isinstance(of_vm, VMCreationFailed) is at_create_vm
+    if issubclass(kind, VMNotFound | DiskNotFound):
+        assert typed.message == kind(VM if kind is VMNotFound else DISK).message
 
 
 def test_others() -> None:

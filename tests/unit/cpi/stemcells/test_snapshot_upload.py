@@ -1,4 +1,4 @@
-"""Writing an image into a snapshot from several threads, and how an upload ends early."""
+"""The threads of an upload: how many, how they end early, and the progress that is logged."""
 
 import signal
 import threading
@@ -30,7 +30,6 @@ class Ebs:
     """The EBS direct APIs, and an image of which every second block is not all zeros.
 
     Attributes:
-        tokens: The client tokens of StartSnapshot.
         read: How many blocks were read.
         put: The indexes of the blocks that EBS took.
         completed: The digests of CompleteSnapshot.
@@ -42,7 +41,6 @@ class Ebs:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Answer the program."""
-        self.tokens: list[str] = []
         self.read = 0
         self.put: set[int] = set()
         self.completed: dict[int, bytes] = {}
@@ -50,17 +48,13 @@ class Ebs:
         self.before_put: Callable[[int], object] = lambda _: None
         self.after_read: Callable[[int], object] = lambda _: None
         self.stop = threading.Event()
-        monkeypatch.setattr(ebs_direct, "start", self._start)
+        monkeypatch.setattr(ebs_direct, "start", lambda *_, **__: "snap-1")
         monkeypatch.setattr(ebs_direct, "put", self._put)
         monkeypatch.setattr(ebs_direct, "complete", lambda _, __, digests: self.completed.update(digests))
         monkeypatch.setattr(snapshots, "wait_until_completed", lambda *_: None)
         monkeypatch.setattr(snapshots, "discard", lambda _, created: self.discarded.append(created))
         monkeypatch.setattr(image_file, "full_blocks", self._read)
         monkeypatch.setattr(snapshot_upload, "Event", lambda: self.stop)
-
-    def _start(self, _: object, *, client_token: str, **__: object) -> str:
-        self.tokens.append(client_token)
-        return "snap-1"
 
     def _put(self, _: object, __: str, index: int, block: bytes, is_ended: Callable[[], bool]) -> bytes:
         assert is_ended == self.stop.is_set

@@ -1,4 +1,4 @@
-"""Writing an image into a snapshot through a volume; the program that writes it is a real one."""
+"""Uploads through a volume by another user than root, with a program that fails, and after a killed one."""
 
 import os
 import stat
