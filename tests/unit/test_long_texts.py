@@ -16,7 +16,7 @@ from bosh_aws_cpi.config.values import external_id, https_url, region, role_arn
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.redact import MASK, Redactor
 from bosh_aws_cpi.tag_names import TARGET_TAG
-from bosh_aws_cpi.tools.checks.yaml_loading import loaded
+from bosh_aws_cpi.tools.checks.documents import loaded
 from bosh_aws_cpi.tools.diagnosis import console
 
 LENGTH = 1 << 20

@@ -15,10 +15,10 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.checks import contents, property_values, room
+from bosh_aws_cpi.tools.checks import contents, property_values, things
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.checks.bosh.models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
-from bosh_aws_cpi.tools.checks.bosh.rules import SIMILAR, likeness
+from bosh_aws_cpi.tools.checks.bosh_models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
+from bosh_aws_cpi.tools.checks.bosh_rules import SIMILAR, likeness
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.configuration import of_create_env, unknown_keys
 from bosh_aws_cpi.tools.checks.documents import Document
@@ -156,9 +156,9 @@ def findings(
         *of_sizes,
         *property_values.of_keys(files.aws),
         *contents.findings(files, is_offline=account.is_offline),
-        *room.crowded(files),
+        *things.crowded(files),
         *trial.findings(),
-        *(room.findings(files, account) if not account.is_offline else ()),
+        *(things.findings(files, account) if not account.is_offline else ()),
         *account.not_checked(),
     ]
     yield from (contents.placed(files, each) for each in found)

@@ -1,7 +1,7 @@
 """`cpi diagnose CONFIG_PATH VM_CID`: says why a VM does not answer, the likeliest cause first; read-only."""
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.tools import command, findings
 from bosh_aws_cpi.tools.asking import Asker
-from bosh_aws_cpi.tools.diagnosis import console, network_causes, vm_causes
+from bosh_aws_cpi.tools.diagnosis import causes, console
 from bosh_aws_cpi.tools.diagnosis import settings as agent_settings
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_in_vpc, own_interface, peer_interface, side
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
@@ -28,16 +28,6 @@ if TYPE_CHECKING:
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
 console, and the routes and firewalls between it and the Director. Nothing is created or changed."""
-_CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
-    vm_causes.status_checks,
-    vm_causes.on_console,
-    vm_causes.metadata,
-    vm_causes.user_data,
-    network_causes.director,
-    network_causes.servers,
-    network_causes.notes,
-)
-"""The VM itself, its settings, the network from near to far, notes."""
 _NEXT: Final = (
     "No error was found from outside. The agent's log is on the VM: /var/vcap/bosh/log/current "
     '(docs/diagnose.md, "Look into the VM")'
@@ -81,7 +71,7 @@ def _diagnose(given: argparse.Namespace) -> int:
     # Only the first call must succeed; all others are left out if AWS does not answer at once.
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
     facts = _gathered(without_retries, config, instance, given.director_address or "")
-    found = causes(facts)
+    found = causes.find(facts)
     told = findings.document(found, document(facts))
     shown = command.show(told, lines(facts, found), as_json=given.json)
     return shown or findings.status(found)
@@ -180,17 +170,6 @@ def _host_of(mbus: Address | None) -> str:
     if mbus is None or mbus.is_of_agent or mbus.is_on_vm or not is_ip(mbus.host):
         return ""
     return mbus.host
-
-
-def causes(facts: Facts) -> list[Finding]:
-    """The causes that apply: errors first, else in the order of likelihood.
-
-    Nothing else is said of an instance that is gone: it has neither network nor user data.
-    """
-    found = list(vm_causes.state(facts))
-    if not facts.instance.is_ending:
-        found += [finding for cause in _CAUSES for finding in cause(facts)]
-    return findings.ordered([*found, *facts.not_checked])
 
 
 def document(facts: Facts) -> Json:

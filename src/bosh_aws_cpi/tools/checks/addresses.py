@@ -9,7 +9,7 @@ from typing import Final
 
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
-from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import DIRECTOR, hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity

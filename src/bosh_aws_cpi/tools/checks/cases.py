@@ -19,8 +19,8 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED
 from bosh_aws_cpi.records import EMPTY, Entity
 from bosh_aws_cpi.tools.checks.addresses import range_of, ranges_of
-from bosh_aws_cpi.tools.checks.bosh.models import VmResources
-from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_models import VmResources
+from bosh_aws_cpi.tools.checks.bosh_rules import keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity

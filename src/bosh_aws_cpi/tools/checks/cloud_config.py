@@ -11,8 +11,8 @@ from typing import Final
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.records import Entity
-from bosh_aws_cpi.tools.checks.bosh.models import LISTS
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_models import LISTS
+from bosh_aws_cpi.tools.checks.bosh_rules import hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 
 _POOLS: Final = {"vm_types": "resource_pools", "disk_types": "disk_pools"}

@@ -14,7 +14,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import BoshError, reason
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Properties
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, CPI, hashes_in, refused, unknown
+from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, CPI, hashes_in, refused, unknown
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 

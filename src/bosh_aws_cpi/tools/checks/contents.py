@@ -10,8 +10,8 @@ from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import addresses, cases, configuration, property_values
-from bosh_aws_cpi.tools.checks.bosh import models
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes_in, keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_models import BoshCloudConfig, BoshHash, CreateEnv, Manifest
+from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, DIRECTOR, hashes_in, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
@@ -62,8 +62,8 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
 def _of_document(files: Files, document: Document, *, is_offline: bool) -> Iterator[Finding]:
     """What is wrong with its form, and with values."""
     source = BOSH_CLI if files.is_for_create_env else DIRECTOR
-    model: type[models.BoshHash] = models.CreateEnv if files.is_for_create_env else models.BoshCloudConfig
-    model = models.Manifest if document is files.manifest else model
+    model: type[BoshHash] = CreateEnv if files.is_for_create_env else BoshCloudConfig
+    model = Manifest if document is files.manifest else model
     yield from keys_of(document.root, model, source, files.others)
     around = hashes_in(((document.root, model),), files.others)
     yield from property_values.findings(around, files.aws.region, is_offline=is_offline)

@@ -22,8 +22,8 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import AwsName, Properties, Truth
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
-from bosh_aws_cpi.tools.checks.bosh.models import BoshHash, parts_of
-from bosh_aws_cpi.tools.checks.bosh.rules import (
+from bosh_aws_cpi.tools.checks.bosh_models import BoshHash, parts_of
+from bosh_aws_cpi.tools.checks.bosh_rules import (
     CPI,
     DISK_SIZES,
     QUOTED,

@@ -29,7 +29,7 @@ from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 from bosh_aws_cpi.properties.types import Problem, Review, WrongType, problem_of
 from bosh_aws_cpi.tools.checks import cases, things
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.checks.bosh.rules import text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import text_of
 from bosh_aws_cpi.tools.checks.cases import ZONE, Case
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node, variables_in

@@ -6,10 +6,10 @@ from typing import Final
 
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.diagnosis.facts import Side
-from bosh_aws_cpi.tools.diagnosis.reachability import (
+from bosh_aws_cpi.tools.diagnosis.facts import (
     EPHEMERAL,
     Remote,
+    Side,
     Traffic,
     acl_share,
     is_internet,

@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.tools.checks.yaml_loading import loaded
+from bosh_aws_cpi.tools.checks.documents import loaded
 
 TABS = {
     "a:\tb\t\nc: d\n": {"a": "b", "c": "d"},

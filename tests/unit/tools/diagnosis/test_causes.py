@@ -9,6 +9,7 @@ from bosh_aws_cpi.aws.firewalls import ANY_PORT, Group, GroupRule
 from bosh_aws_cpi.aws.instances import Health
 from bosh_aws_cpi.model import Instance, StateReason
 from bosh_aws_cpi.tools import diagnose
+from bosh_aws_cpi.tools.diagnosis import causes
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, own_interface, peer_interface
 from bosh_aws_cpi.tools.diagnosis.facts import side as side_of
 from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
@@ -21,7 +22,7 @@ PAGE = Path(__file__).parents[4] / "docs/diagnose.md"
 
 def told(facts: Facts) -> list[tuple[str, str]]:
     """The severity and text of each finding."""
-    return [(finding.severity.value, finding.what) for finding in diagnose.causes(facts)]
+    return [(finding.severity.value, finding.what) for finding in causes.find(facts)]
 
 
 def tcp_only() -> Side:
@@ -72,7 +73,7 @@ def test_cause(changes: dict[str, Any], severity: str, words: str) -> None:
 def test_nothing_known() -> None:
     """If nothing could be looked up, the findings say only that."""
     not_checked = Finding(Severity.NOT_CHECKED, "everything")
-    assert diagnose.causes(Facts(healthy().instance, not_checked=(not_checked,))) == [not_checked]
+    assert causes.find(Facts(healthy().instance, not_checked=(not_checked,))) == [not_checked]
 
 
 @pytest.mark.parametrize(
@@ -176,7 +177,7 @@ def test_example_of_the_documentation() -> None:
             ),
         ),
     )
-    text = "\n".join(diagnose.lines(found, diagnose.causes(found)))
+    text = "\n".join(diagnose.lines(found, causes.find(found)))
     assert f"```\n{text}\n```" in PAGE.read_text(), text
 
 
@@ -195,7 +196,7 @@ def test_example_of_the_documentation() -> None:
 def test_reason(state: str, code: str, remedy: str) -> None:
     """The remedy fits EC2's reason (API reference, StateReason)."""
     instance = Instance("i-1", state, "m5.large", "us-east-1a", {}, state_reason=StateReason(code, code))
-    (finding,) = diagnose.causes(Facts(instance))
+    (finding,) = causes.find(Facts(instance))
     assert remedy in finding.remedy
     assert ". ." not in str(finding)
 

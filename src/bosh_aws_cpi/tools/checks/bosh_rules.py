@@ -15,7 +15,7 @@ from bosh_aws_cpi.log import nearest
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
 from bosh_aws_cpi.properties.types import MISSING, UNKNOWN, Properties, Route, Truth, mistakes
 from bosh_aws_cpi.properties.vm import MetadataOptions
-from bosh_aws_cpi.tools.checks.bosh.models import (
+from bosh_aws_cpi.tools.checks.bosh_models import (
     COSTS,
     BoshHash,
     BoshNetwork,
