@@ -67,27 +67,16 @@ def _address(text: str) -> str:
 def _diagnose(given: argparse.Namespace) -> int:
     config = load(given.config, {})
     statistics = CallStatistics()
-    instance = _described(CommandClients(config.aws, statistics).ec2, config, given.vm)
-    # Only the first call must succeed; all others are left out if AWS does not answer at once.
+    try:  # only this call must succeed: all others are left out if AWS does not answer at once
+        instance = instances.find(CommandClients(config.aws, statistics).ec2, given.vm)
+    except VMNotFound as error:
+        raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN}") from error
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
     facts = _gathered(without_retries, config, instance, given.director_address or "")
     found = causes.find(facts)
     told = findings.document(found, document(facts))
     shown = command.show(told, lines(facts, found), as_json=given.json)
     return shown or findings.status(found)
-
-
-def _described(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Instance:
-    """Describe a VM; this call must succeed.
-
-    Raises:
-        CloudError: EC2 does not know the instance.
-        ClientError: EC2 refuses to describe it.
-    """
-    try:
-        return instances.find(client, vm_cid)
-    except VMNotFound as error:
-        raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN}") from error
 
 
 def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:

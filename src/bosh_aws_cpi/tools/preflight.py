@@ -284,20 +284,17 @@ def _probe(action: str, parameters: Mapping[str, Any]) -> Probe:
     service, *others = SERVICES[prefix]
     if others and "Target" in operation:
         (service,) = others
-    more = _block() if operation == "PutSnapshotBlock" else {}
-    return Probe(service, operation, {**parameters, **more}, _PERMITTED.get(service, frozenset()))
+    if operation == "PutSnapshotBlock":
+        block = bytes(BLOCK_SIZE)
+        digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
+        parameters = {**parameters, "BlockData": block, "DataLength": len(block), **digest}
+    return Probe(service, operation, parameters, _PERMITTED.get(service, frozenset()))
 
 
 def _filled(value: Any, words: Mapping[str, str]) -> Any:  # noqa: ANN401 - parameters of a call
     if isinstance(value, Mapping):
         return {key: _filled(each, words) for key, each in value.items()}
     return value.format_map(words) if isinstance(value, str) else value
-
-
-def _block() -> dict[str, Any]:
-    block = bytes(BLOCK_SIZE)
-    digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
-    return {"BlockData": block, "DataLength": len(block), **digest}
 
 
 class _Examination:

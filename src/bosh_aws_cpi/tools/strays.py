@@ -158,11 +158,6 @@ class Inventory(Record):
         return users
 
     @cached_property
-    def snapshots_without_ami(self) -> frozenset[str]:
-        """The snapshots that no AMI is recorded for."""
-        return frozenset(each.resource_id for each in self.own["snapshot"] if AMI_TAG not in each.tags)
-
-    @cached_property
     def sources_being_copied(self) -> frozenset[str | None]:
         """The AMIs of which a copy is pending: EC2 does not list a pending copy's snapshots."""
         pending = (each.tags.get(SOURCE_TAG) for each in self.own["AMI"] if each.state == "pending")
@@ -179,7 +174,8 @@ def _image(image: Resource, there: Inventory) -> _Verdict:
         return None
     if image.state in _UNUSABLE:
         return f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE
-    if image.state != "available" or there.snapshots_without_ami.isdisjoint(image.snapshot_ids):
+    without_ami = {each.resource_id for each in there.own["snapshot"] if AMI_TAG not in each.tags}
+    if image.state != "available" or without_ami.isdisjoint(image.snapshot_ids):
         return None
     return "perhaps of an interrupted create_stemcell", Removal.HAND
 

@@ -199,7 +199,8 @@ def of_files(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Q
         files: The files.
         facts: What is known of their instance types, by name.
     """
-    for case in (*of_deployment(files), *_of_disks(files), *_of_managed(files)):
+    disks = [Case([each], each, method="create_disk") for each in files.lists["disk_types"]]
+    for case in (*of_deployment(files), *disks, *_of_managed(files)):
         yield None, [(None, iter([[case]]))]
     yield from () if files.is_for_create_env else _of_entries(files, facts)
 
@@ -367,10 +368,6 @@ def _asked(
     for az, networks in places.items():
         merged = ([each for each in (az, *own) if each is not None] for own in vms)
         yield az, ((whole.replaced(entries=own, networks=each) for each in networks) for own in merged)
-
-
-def _of_disks(files: Files) -> Iterator[Case]:
-    yield from (Case([each], each, method="create_disk") for each in files.lists["disk_types"])
 
 
 def _of_managed(files: Files) -> Iterator[Case]:

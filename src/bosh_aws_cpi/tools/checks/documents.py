@@ -104,14 +104,20 @@ def loaded(name: str, content: bytes) -> tuple[Any, Places, list[Route]]:
             may contain secrets.
     """
     try:
-        return _loaded(_NativeLoader(content) if yaml.__with_libyaml__ else _Loader(content))
+        loader = _NativeLoader(content) if yaml.__with_libyaml__ else _Loader(content)
+        if (node := loader.get_single_node()) is None:
+            return None, {}, []
+        value = loader.construct_document(node)
     except OverLimitError as error:
         raise CloudError(f"{name}:{error.line} can't be read: {error}") from None
     except (yaml.YAMLError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         line = (mark.line if mark is not None else content.count(b"\n", 0, getattr(error, "position", 0))) + 1
         problem = _plain(error, [*content.split(b"\n"), b""][line - 1])
-        raise CloudError(f"{name}:{line} is not valid YAML: {_QUOTED.sub(_harmless, problem)}") from None
+        raise CloudError(f"{name}:{line} is not valid YAML: {_QUOTED.sub(_keep_sign, problem)}") from None
+    places = dict(_places(node, ()))
+    routes = {place: route for route, place in reversed(places.items()) if place in loader.repeated}
+    return value, places, [routes[place] for place in sorted(routes)]
 
 
 def _plain(error: Exception, line: bytes) -> str:
@@ -127,18 +133,8 @@ def _plain(error: Exception, line: bytes) -> str:
     )
 
 
-def _harmless(quoted: re.Match[str]) -> str:
+def _keep_sign(quoted: re.Match[str]) -> str:
     return quoted[0] if len(quoted[1]) == len("']'") else ""
-
-
-def _loaded(loader: _Loader) -> tuple[Any, Places, list[Route]]:
-    node = loader.get_single_node()
-    if node is None:
-        return None, {}, []
-    value = loader.construct_document(node)
-    places = dict(_places(node, ()))
-    routes = {place: route for route, place in reversed(places.items()) if place in loader.repeated}
-    return value, places, [routes[place] for place in sorted(routes)]
 
 
 def _as_string(key: yaml.Node) -> yaml.Node:

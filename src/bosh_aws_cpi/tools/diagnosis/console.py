@@ -136,14 +136,10 @@ def findings(text: str) -> list[Finding]:
     begin = max((number for number, line in enumerate(shown) if _START.search(line)), default=0)
     lines_of: dict[_Symptom, list[str]] = {kind: [] for kind in _SYMPTOMS}
     for line in shown[begin:]:
-        if (kind := _kind_of(line)) is not None:
+        for kind in [each for each in _SYMPTOMS if each.pattern.search(line)][:1]:
             lines_of[kind].append(line)
     return [
         Finding(kind.severity, f"{kind.what}: the console shows '{line}'", kind.remedy, source="AWS")
         for kind, found in lines_of.items()
         for line in found[:_MOST]
     ]
-
-
-def _kind_of(line: str) -> _Symptom | None:
-    return next((kind for kind in _SYMPTOMS if kind.pattern.search(line)), None)
