@@ -123,9 +123,9 @@ class Asker:
         except translation.NO_KEYS:
             raise
         except ClientError as error:
-            return self._refused(service, error)
+            return self._judge(service, error)
         except (*translation.OUT_OF_REACH, BotoCoreError) as error:
-            if not self._again and (role := refused_role(self._config, error)) is not None:
+            if not self._again and (role := role_error(self._config, error)) is not None:
                 raise role from error
             if not self._are_keys_taken and (wrong := _unknown_region(self._config, service)):
                 raise CloudError(wrong) from error
@@ -162,24 +162,24 @@ class Asker:
 
     def _note(self, service: str, what: str, failed: NoAnswer) -> None:
         """Leave out what got no answer, or the whole service from now on."""
-        error, said = failed.error, described(failed.error)
+        error, message = failed.error, described(failed.error)
         if has_code(error, errors.UNAUTHORIZED):
-            self.leave_out(f"{what}: {said}", policy_remedy(error))
+            self.leave_out(f"{what}: {message}", policy_remedy(error))
         elif not self._again and has_code(error, errors.THROTTLED):
-            self._silent[service] = (f"{service} throttles the calls: {said}", _LATER)
+            self._silent[service] = (f"{service} throttles the calls: {message}", _LATER)
         elif self._again or not failed.problem:
-            self.leave_out(f"{what}: {said}", self._again)
+            self.leave_out(f"{what}: {message}", self._again)
         else:
             self._silent[service] = (f"{service}: {failed.problem}", "")
 
-    def _refused(self, service: str, error: ClientError) -> NoAnswer:
+    def _judge(self, service: str, error: ClientError) -> NoAnswer:
         """What an error of a service means; after AWS has accepted the keys, no error is blamed on them."""
-        if not self._again and (role := refused_role(self._config, error)) is not None:
+        if not self._again and (role := role_error(self._config, error)) is not None:
             raise role from error
         if not is_error_of_aws(error):
             return NoAnswer(error, reason(service, error))
         if speaks_of_keys(error) and not self._are_keys_taken:
-            raise refused_keys(self._config, error) from error
+            raise keys_error(self._config, error) from error
         self._are_keys_taken = True
         return NoAnswer(error)
 
@@ -198,7 +198,7 @@ def _unknown_region(config: AwsConfig, service: str) -> str:
     return f"aws.region '{config.region}' is not a known region, and {service} does not answer{remedy}"
 
 
-def refused_role(config: AwsConfig, error: Exception) -> CloudError | None:
+def role_error(config: AwsConfig, error: Exception) -> CloudError | None:
     """The error for a role that can't be assumed; None when another call failed."""
     call = call_of(error)
     if getattr(error, "operation_name", "") != "AssumeRole" and not (call and call.action == _ASSUME):
@@ -215,7 +215,7 @@ def speaks_of_keys(error: ClientError) -> bool:
     return has_code(error, _NOT_TAKEN)
 
 
-def refused_keys(config: AwsConfig, error: ClientError) -> CloudError:
+def keys_error(config: AwsConfig, error: ClientError) -> CloudError:
     """The error for keys that AWS does not accept."""
     return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explained(error)}")
 

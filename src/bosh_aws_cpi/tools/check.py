@@ -20,10 +20,10 @@ from bosh_aws_cpi.tools.checks.account import Account
 from bosh_aws_cpi.tools.checks.bosh_models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
 from bosh_aws_cpi.tools.checks.bosh_rules import SIMILAR, likeness
 from bosh_aws_cpi.tools.checks.cloud_config import Files
-from bosh_aws_cpi.tools.checks.configuration import of_create_env, unknown_keys
+from bosh_aws_cpi.tools.checks.configuration import read_create_env, unknown_keys
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.checks.trial import Trial
-from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, ordered, status
+from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, sort_distinct, status
 
 _CLOUD_CONFIG: Final = "a cloud config"
 _CREATE_ENV: Final = "a manifest for create-env"
@@ -130,7 +130,7 @@ def _check(given: argparse.Namespace) -> int:
     account = Account(files.aws, is_offline=given.offline)
     config = config.replaced(director_uuid=given.director)
     all_found = [*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)]
-    found = ordered(in_file(each, given.config) for each in all_found)
+    found = sort_distinct(in_file(each, given.config) for each in all_found)
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     shown = command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
     return shown or status(found, is_strict=given.strict)
@@ -156,12 +156,12 @@ def findings(
         *of_sizes,
         *property_values.of_keys(files.aws),
         *contents.findings(files, is_offline=account.is_offline),
-        *things.crowded(files),
+        *things.crowded_groups(files),
         *trial.findings(),
         *(things.findings(files, account) if not account.is_offline else ()),
         *account.not_checked(),
     ]
-    yield from (contents.placed(files, each) for each in found)
+    yield from (contents.adjust(files, each) for each in found)
 
 
 def read_files(
@@ -194,7 +194,7 @@ def read_files(
     wrong: list[Finding] = []
     for each in whole:
         log.redact.learn(each.root.at("cloud_provider").value)
-        aws, wrong = of_create_env(each, section, aws)
+        aws, wrong = read_create_env(each, section, aws)
     files = Files(documents, deployed, aws, cpi, bool(whole))
     cpis = {str(az.at("cpi").value) for az in files.lists["azs"] if az.get("cpi") is not None}
     if cpi and cpi not in cpis and "azs" not in files.open_lists:

@@ -25,7 +25,7 @@ Each command accepts --help.
 """
 
 
-def carried_out(arguments: list[str]) -> int | None:
+def run_command(arguments: list[str]) -> int | None:
     """Carry out a command, or refuse what is none.
 
     Args:
@@ -39,37 +39,37 @@ def carried_out(arguments: list[str]) -> int | None:
     if word in COMMANDS:
         return int(import_module(f"bosh_aws_cpi.tools.{word}").main(others))
     if word in {"-h", "--help", "help"}:
-        return written(_USAGE)
+        return write_stdout(_USAGE)
     if word in {"--version", "version"}:
-        return written(f"bosh-aws-cpi {VERSION}\n")
+        return write_stdout(f"bosh-aws-cpi {VERSION}\n")
     if not arguments and os.isatty(_STDIN):
         sys.stderr.write(_USAGE)
         return FAILED
     is_path = not word or "/" in word or "." in word or (not others and os.access(word, os.F_OK))
     if word.startswith("-") or not is_path or not set(COMMANDS).isdisjoint(others):
-        return failed(f"'{word}' is not a command: the command comes first, and `cpi help` lists all")
+        return fail(f"'{word}' is not a command: the command comes first, and `cpi help` lists all")
     return None
 
 
-def failed(message: str) -> int:
+def fail(message: str) -> int:
     """Say why a command failed, and return its exit status."""
     log.start()
     log.logger.say(f"cpi: {message}")
     return FAILED
 
 
-def written(text: str) -> int:
+def write_stdout(text: str) -> int:
     """Write to stdout at once, and return the exit status.
 
     A reader that is gone, as with `| head`, is no error.
     """
     if sys.stdout is None:
-        return failed("can't write to stdout: it is closed")
+        return fail("can't write to stdout: it is closed")
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
     except BrokenPipeError:
         pass
     except OSError as error:
-        return failed(f"can't write to stdout: {error.strerror}")
+        return fail(f"can't write to stdout: {error.strerror}")
     return 0

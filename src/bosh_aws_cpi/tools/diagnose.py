@@ -16,10 +16,9 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.tools import command, findings
 from bosh_aws_cpi.tools.asking import Asker
-from bosh_aws_cpi.tools.diagnosis import causes, console
-from bosh_aws_cpi.tools.diagnosis import settings as agent_settings
+from bosh_aws_cpi.tools.diagnosis import agent_settings, causes, console
+from bosh_aws_cpi.tools.diagnosis.agent_settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_in_vpc, own_interface, peer_interface, side
-from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
 
 if TYPE_CHECKING:
@@ -72,14 +71,14 @@ def _diagnose(given: argparse.Namespace) -> int:
     except VMNotFound as error:
         raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN}") from error
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
-    facts = _gathered(without_retries, config, instance, given.director_address or "")
+    facts = _gather(without_retries, config, instance, given.director_address or "")
     found = causes.find(facts)
     told = findings.document(found, document(facts))
     shown = command.show(told, lines(facts, found), as_json=given.json)
     return shown or findings.status(found)
 
 
-def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:
+def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:
     """Look at a VM; nothing is changed.
 
     Args:
@@ -117,7 +116,7 @@ def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, direct
     return Facts(
         instance,
         health.get(vm_cid),
-        None if text is None else console.masked(text, log.redact),
+        None if text is None else console.mask(text, log.redact),
         settings,
         mbus,
         remote,
@@ -134,7 +133,7 @@ def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, direct
 
 def _settings(user_data: bytes) -> AgentSettings:
     """The agent settings in user data; from then on, their secrets are masked in all output."""
-    parsed = agent_settings.parsed(user_data)
+    parsed = agent_settings.decode(user_data)
     log.redact.learn([parsed, {"secret": agent_settings.secret_lines(parsed)}])
     return agent_settings.read(user_data)
 

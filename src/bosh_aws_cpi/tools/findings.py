@@ -110,7 +110,7 @@ def in_file(finding: Finding, name: str) -> Finding:
 _ORDER: Final = list(Severity)
 
 
-def ordered(findings: Iterable[Finding]) -> list[Finding]:
+def sort_distinct(findings: Iterable[Finding]) -> list[Finding]:
     """The findings without duplicates: the worst first, else in the order in which they were found."""
     distinct: dict[tuple[object, ...], Finding] = {}
     for each in sorted(findings, key=lambda each: _ORDER.index(each.severity)):

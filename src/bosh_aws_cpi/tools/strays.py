@@ -45,7 +45,7 @@ _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
 _DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
 
 
-def mark(resource: Resource, now: datetime) -> dict[str, str]:
+def seen_tags(resource: Resource, now: datetime) -> dict[str, str]:
     """The tag for a resource that is first seen now."""
     return {SEEN_TAG: f"{written_time(now)} {resource.resource_id}"}
 
@@ -280,7 +280,7 @@ _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], _Verdict]]] = {
 }
 
 
-class Wish(Record):
+class SweepOptions(Record):
     """The operator's options."""
 
     older_than: float = 24.0
@@ -299,16 +299,16 @@ _LEFT: Final = {
 }
 
 
-def wanted(stray: Stray, wish: Wish, now: datetime) -> StrayOutcome:
+def decide_outcome(stray: Stray, options: SweepOptions, now: datetime) -> StrayOutcome:
     """Decide what happens to a stray."""
     age, resource_id = stray.age(now), stray.resource.resource_id
-    if stray.removal is Removal.INSTANCE and resource_id in wish.instances:
+    if stray.removal is Removal.INSTANCE and resource_id in options.instances:
         return StrayOutcome.REMOVED
     if age is None:
-        return StrayOutcome.MARKED if stray.is_marked and wish.delete else StrayOutcome.UNKNOWN
-    if age < wish.older_than:  # it may belong to a call that is still running
+        return StrayOutcome.MARKED if stray.is_marked and options.delete else StrayOutcome.UNKNOWN
+    if age < options.older_than:  # it may belong to a call that is still running
         return StrayOutcome.YOUNG
     if stray.removal is Removal.DELETE:
-        return StrayOutcome.REMOVED if wish.delete else StrayOutcome.STRAY
-    is_named = stray.removal is Removal.DISK and resource_id in wish.disks
+        return StrayOutcome.REMOVED if options.delete else StrayOutcome.STRAY
+    is_named = stray.removal is Removal.DISK and resource_id in options.disks
     return StrayOutcome.REMOVED if is_named else _LEFT[stray.removal]

@@ -30,7 +30,15 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan.tags import of_origin
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray, StrayOutcome, Wish, mark, wanted
+from bosh_aws_cpi.tools.strays import (
+    Inventory,
+    Removal,
+    Stray,
+    StrayOutcome,
+    SweepOptions,
+    decide_outcome,
+    seen_tags,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -39,7 +47,7 @@ _NO_STRAY: Final = (
     "not a stray of this Director: it must exist, have the Director's UUID as a tag, be unused, and lack the "
     "tags of set_disk_metadata and set_vm_metadata"
 )
-_WENT: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
+_DELETED: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
 _DESCRIPTION: Final = """\
 List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
 _OPTIONAL: Final[tuple[Kind, ...]] = ("snapshot", "placement group")
@@ -50,8 +58,8 @@ _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
 _LONGEST_WAIT: Final = max(each.seconds for each in vars(timing).values() if isinstance(each, timing.Policy))
 """Seconds: a call may create something so long before it uses it."""
-_LEAVE_NOTHING: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
-_ASK_NOBODY: Final = _LEAVE_NOTHING | {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
+_NO_LEFTOVER: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
+_NO_ACTION: Final = _NO_LEFTOVER | {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
 
 
 class Report(Record):
@@ -60,7 +68,7 @@ class Report(Record):
     Attributes:
         there: What is there.
         region: The region.
-        wish: What the operator asked for.
+        options: What the operator asked for.
         now: The time by AWS's clock.
         not_listed: The kinds that could not be listed.
         strays: The strays so far, with their outcomes, which are right even after an interruption.
@@ -68,7 +76,7 @@ class Report(Record):
 
     there: Inventory
     region: str
-    wish: Wish
+    options: SweepOptions
     now: datetime
     not_listed: Sequence[Kind]
     strays: list[Stray]
@@ -80,7 +88,7 @@ class Report(Record):
         A Director without spread placement groups needs no permission to list placement groups.
         """
         return int(
-            "snapshot" in self.not_listed or any(each.outcome not in _ASK_NOBODY for each in self.strays)
+            "snapshot" in self.not_listed or any(each.outcome not in _NO_ACTION for each in self.strays)
         )
 
     def lines(self, *, is_complete: bool) -> list[str]:
@@ -101,10 +109,10 @@ class Report(Record):
         return {
             "director": self.there.director,
             "region": self.region,
-            "older_than_hours": self.wish.older_than,
-            "delete": self.wish.delete,
-            "disks": sorted(self.wish.disks),
-            "instances": sorted(self.wish.instances),
+            "older_than_hours": self.options.older_than,
+            "delete": self.options.delete,
+            "disks": sorted(self.options.disks),
+            "instances": sorted(self.options.instances),
             "looked_at": {kind: len(found) for kind, found in own if kind not in self.not_listed},
             "not_listed": list(self.not_listed),
             "is_complete": is_complete,
@@ -114,7 +122,7 @@ class Report(Record):
     def _table(self) -> list[str]:
         rows = [("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME"), *map(self._cells, self.strays)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        left = [each for each in self.strays if each.outcome not in _LEAVE_NOTHING]
+        left = [each for each in self.strays if each.outcome not in _NO_LEFTOVER]
         return [
             *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
             "",
@@ -122,7 +130,7 @@ class Report(Record):
         ]
 
     def _cells(self, stray: Stray) -> tuple[str, ...]:
-        resource, price = stray.resource, monthly(stray.resource)
+        resource, price = stray.resource, monthly_cost(stray.resource)
         size = f"{resource.size_gib} GiB" if resource.size_gib else ""
         bound = "at most " if resource.kind == "snapshot" else ""
         cost = [
@@ -148,7 +156,7 @@ class Report(Record):
         return f"seen {text} ago" if stray.is_marked else text
 
     def _entry(self, stray: Stray) -> Json:
-        resource, age, price = stray.resource, stray.age(self.now), monthly(stray.resource)
+        resource, age, price = stray.resource, stray.age(self.now), monthly_cost(stray.resource)
         return {
             "kind": resource.kind,
             "id": resource.resource_id,
@@ -164,7 +172,7 @@ class Report(Record):
         }
 
 
-def monthly(resource: Resource) -> float | None:
+def monthly_cost(resource: Resource) -> float | None:
     """A resource's approximate cost in US dollars per month; None when its size does not determine it.
 
     A snapshot's cost depends on the size of its data, which is at most the size of its volume.
@@ -225,18 +233,18 @@ def _sweep(given: argparse.Namespace) -> int:
         )
     config = load(given.config, {}).aws
     clients = Clients(config, CallStatistics())
-    there, not_listed = _look(clients.ec2, given.director)
+    there, not_listed = _list_resources(clients.ec2, given.director)
     if not any(there.own.values()):
         log.logger.warning(
             "No resource has the tag of director '%s': the UUID, region (%s) or account may be wrong",
             given.director,
             config.region,
         )
-    wish = Wish(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
-    report = Report(there, config.region, wish, clock.began(), not_listed, [])
+    options = SweepOptions(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
+    report = Report(there, config.region, options, clock.began(), not_listed, [])
     is_complete = False
     try:
-        _carry_out(clients, report)
+        _handle_all(clients, report)
         is_complete = True
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
@@ -246,7 +254,7 @@ def _sweep(given: argparse.Namespace) -> int:
     return shown or report.status
 
 
-def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
+def _list_resources(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     """The Director's resources, and the kinds that the credentials have no permission to list.
 
     The instances come last. So an instance that is launched in the meantime is listed, and its interfaces and
@@ -265,52 +273,52 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     return Inventory(director, found), not_listed
 
 
-def _carry_out(clients: Clients, report: Report) -> None:
+def _handle_all(clients: Clients, report: Report) -> None:
     """Do with each stray what the operator wishes, and add it to the report."""
-    strays, wish = report.strays, report.wish
+    strays, options = report.strays, report.options
     for stray in report.there.strays():
         strays.append(stray)
-        strays[-1] = _treated(clients, report, stray)
+        strays[-1] = _handle(clients, report, stray)
     listed = {stray.resource.resource_id for stray in strays}
-    for each in sorted((wish.disks | wish.instances) - listed):
-        is_disk = each in wish.disks
+    for each in sorted((options.disks | options.instances) - listed):
+        is_disk = each in options.disks
         resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
         removal = Removal.DISK if is_disk else Removal.INSTANCE
         strays.append(Stray(resource, "named by you", removal, None, StrayOutcome.FAILED, _NO_STRAY))
 
 
-def _treated(clients: Clients, report: Report, stray: Stray) -> Stray:
+def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
     """Carry out what is wanted; an error becomes the stray's, and the run continues."""
-    outcome = wanted(stray, report.wish, report.now)
+    outcome = decide_outcome(stray, report.options, report.now)
     try:
         if outcome is StrayOutcome.MARKED:
-            tags.require(clients.ec2, stray.resource.resource_id, mark(stray.resource, report.now))
+            tags.require(clients.ec2, stray.resource.resource_id, seen_tags(stray.resource, report.now))
         elif outcome is StrayOutcome.REMOVED:
-            outcome = _delete(clients, report, stray)
+            outcome = _delete_if_stray(clients, report, stray)
     except (*FAILURES, BoshError) as error:
-        said = error.message if isinstance(error, BoshError) else described(error)
-        return stray.replaced(outcome=StrayOutcome.FAILED, error=said)
+        message = error.message if isinstance(error, BoshError) else described(error)
+        return stray.replaced(outcome=StrayOutcome.FAILED, error=message)
     return stray.replaced(outcome=outcome)
 
 
-def _delete(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:
+def _delete_if_stray(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:
     """Delete a stray if it still is one, and after the AMIs that use it."""
     users = {image.resource_id for image in report.there.users.get(stray.resource.resource_id, ())}
-    deleted = {each.resource.resource_id for each in report.strays if each.outcome in _WENT}
+    deleted = {each.resource.resource_id for each in report.strays if each.outcome in _DELETED}
     if not users <= deleted:
         return StrayOutcome.SPARED
     fresh = inventory.reload(clients.ec2, stray.resource)
     if fresh is None:
         return StrayOutcome.GONE
     judged = report.there.judge(fresh)
-    if judged is None or wanted(judged, report.wish, report.now) is not StrayOutcome.REMOVED:
+    if judged is None or decide_outcome(judged, report.options, report.now) is not StrayOutcome.REMOVED:
         return StrayOutcome.SPARED
     log.logger.info("Deleting %s '%s'", fresh.kind, fresh.resource_id)
-    is_deleted = _is_deleted(clients, fresh, next(iter(users), None))
+    is_deleted = _delete_resource(clients, fresh, next(iter(users), None))
     return StrayOutcome.REMOVED if is_deleted else StrayOutcome.SPARED
 
 
-def _is_deleted(clients: Clients, resource: Resource, ami_id: str | None) -> bool:
+def _delete_resource(clients: Clients, resource: Resource, ami_id: str | None) -> bool:
     """Delete a resource; False when it has come into use. A subnet is left to a person, and never gets here.
 
     Args:

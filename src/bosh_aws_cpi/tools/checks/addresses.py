@@ -25,11 +25,11 @@ def ranges_of(node: Node | None) -> list[tuple[Node, tuple[AnyNetwork, ...]]]:
     """The readable ranges of a list, which may be nested, or of a single text: each with its blocks."""
     if node is not None and isinstance(node.value, list):
         return [each for entry in node.entries() for each in ranges_of(entry)]
-    networks = parsed(node.value) if node is not None and isinstance(node.value, str) else None
+    networks = parse_blocks(node.value) if node is not None and isinstance(node.value, str) else None
     return [(node, networks)] if node is not None and networks is not None else []
 
 
-def parsed(text: str) -> tuple[AnyNetwork, ...] | None:
+def parse_blocks(text: str) -> tuple[AnyNetwork, ...] | None:
     """An address, "FIRST-LAST" or a range in CIDR notation, as blocks; None when it is none of them.
 
     FIRST and LAST may have their full prefix, such as /32 (BOSH: string_to_range in ip_util.rb).
@@ -61,7 +61,7 @@ def address_of(text: object) -> AnyAddress | None:
     return network.network_address if network is not None and network.num_addresses == 1 else None
 
 
-def within(part: AnyNetwork, whole: AnyNetwork) -> bool:
+def is_within(part: AnyNetwork, whole: AnyNetwork) -> bool:
     """Whether all addresses of a range are in another."""
     return whole.version == part.version and part.subnet_of(whole)  # type: ignore[arg-type]  # of one version
 

@@ -91,7 +91,7 @@ def hashes_in(around: Hashes, others: Sequence[Node] = ()) -> Iterator[Hashes]:
                 yield from hashes_in((*around, (each, found)), others)
 
 
-def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
+def refusal(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
     """What BOSH refuses."""
     return Finding(Severity.ERROR, what, remedy, node.place, source)
 
@@ -113,7 +113,7 @@ def likeness(name: str, key: str) -> float:
     return max(letters, related + letters / 30)
 
 
-def _alike(entry: Node, model: type[Properties], least: float) -> tuple[float, str]:
+def _most_alike(entry: Node, model: type[Properties], least: float) -> tuple[float, str]:
     """How likely an unknown key means one that takes its value, and the most likely one."""
     name = str(entry.route[-1])
     found = ((likeness(name, key), key) for key in keys_in(model))
@@ -139,12 +139,12 @@ def _takes(model: type[Properties], key: str, entry: Node) -> bool:
 def _proposals(around: Hashes, entry: Node) -> Iterator[tuple[float, str, str]]:
     """What an unknown key may mean: how likely, the key, and where it belongs; empty for its own hash."""
     *outward, (node, own) = around
-    yield *_alike(entry, own, _ALIKE), ""
+    yield *_most_alike(entry, own, _ALIKE), ""
     for path, model in models_in(own):
-        likely, key = _alike(entry, model, _BY_MORE_WORDS)
+        likely, key = _most_alike(entry, model, _BY_MORE_WORDS)
         yield likely * (_ELSEWHERE - path.count(" of ") / 1000), key, f"into {path}"
     for outer, model in outward:
-        likely, key = _alike(entry, model, _BY_WORDS)
+        likely, key = _most_alike(entry, model, _BY_WORDS)
         if outer.get(key) is None:
             yield likely * _ELSEWHERE, key, f"beside {node.route[len(outer.route)]}"
         for path, each in models_in(model):
@@ -153,7 +153,7 @@ def _proposals(around: Hashes, entry: Node) -> Iterator[tuple[float, str, str]]:
                 yield _FAR, str(entry.route[-1]), f"into {path}"
 
 
-def _meant(around: Hashes, entry: Node) -> tuple[float, str, str]:
+def _best_match(around: Hashes, entry: Node) -> tuple[float, str, str]:
     """How likely an unknown key means a known one, this key, and the remedy; the last two may be empty."""
     found: dict[tuple[float, str], list[str]] = {}
     for likely, key, place in _proposals(around, entry):
@@ -165,7 +165,7 @@ def _meant(around: Hashes, entry: Node) -> tuple[float, str, str]:
     return likely, key, where if key else ""
 
 
-def rewritten(node: Node, what: str, inner: type[Properties] | None = None) -> str:
+def how_to_write(node: Node, what: str, inner: type[Properties] | None = None) -> str:
     """How to write a value that stands in place of another type; empty if that is not known.
 
     Args:
@@ -208,7 +208,7 @@ def keys_of(
     if not isinstance(node.value, dict):
         what = "is empty" if node.value is None else "is not a hash"
         keys = ", ".join(list(keys_in(model))[:3])
-        yield refused(node, f"{what}: it must be a hash with {keys} and others", "", source)
+        yield refusal(node, f"{what}: it must be a hash with {keys} and others", "", source)
         return
     found = {around[-1][0].route: around for around in hashes_in(((node, model),), others)}
     for around in found.values():
@@ -216,7 +216,7 @@ def keys_of(
         if inner is node or reader is MetadataOptions:
             yield from _wrong_values(inner, reader, found, source, others)
         if not inner.is_unknown:
-            yield from unknown(around, source if issubclass(reader, BoshHash) else CPI)
+            yield from unknown_keys_in(around, source if issubclass(reader, BoshHash) else CPI)
 
 
 def _wrong_values(
@@ -232,25 +232,25 @@ def _wrong_values(
             own = CPI if is_options or "cloud_properties" in route[:-1] else source
             if place.is_unknown or (own == CPI and any(map(place.is_within, others))):
                 continue
-            if text.startswith(UNKNOWN):  # see `unknown`
+            if text.startswith(UNKNOWN):  # see `unknown_keys_in`
                 continue
             name, keys = str(route[-1]) if route else "", keys_in(around[-1][1]) if around is not None else {}
             if text != MISSING:
-                yield refused(place, text, rewritten(place, text, keys.get(name)), own)
+                yield refusal(place, text, how_to_write(place, text, keys.get(name)), own)
             elif around is not None:
-                yield refused(place, f"has no {name}", f"Add {name}", own)
+                yield refusal(place, f"has no {name}", f"Add {name}", own)
 
 
-def unknown(around: Hashes, source: str) -> Iterator[Finding]:
+def unknown_keys_in(around: Hashes, source: str) -> Iterator[Finding]:
     """Keys that are refused or ignored; in a hash that may have more, only what is like a known one."""
     node, model = around[-1]
     for entry in node.entries():
         key = str(entry.route[-1])
         if key in keys_in(model) or (len(around) == 1 and key.startswith(EXTRA)):
             continue
-        likely, meant, remedy = _meant(around, entry)
+        likely, meant, remedy = _best_match(around, entry)
         if model.refuses(key):
-            yield refused(entry, f"'{key}' {UNKNOWN}", remedy or "Remove it", source)
+            yield refusal(entry, f"'{key}' {UNKNOWN}", remedy or "Remove it", source)
         elif likely >= SIMILAR or model not in _OPEN:
             what = f"'{key}' is unknown and ignored" + (f": {COSTS[meant]}" if meant in COSTS else "")
             yield Finding(Severity.WARNING, what, remedy or "Remove it", entry.place, source)

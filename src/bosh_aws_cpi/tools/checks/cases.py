@@ -211,7 +211,7 @@ def of_deployment(files: Files) -> Iterator[Case]:
         shown = f"instance group '{name_of(group)}'" if files.manifest is not None else ""
         yield from _of_user(files, group, shown, _networks_of(files, group))
     if (node := files.compilation) is not None:
-        network = files.named("networks", node.get("network"))
+        network = files.find("networks", node.get("network"))
         networks = [(node.at("network"), network)] if network is not None else []
         yield from _of_user(files, node, "compilation", networks)
 
@@ -219,26 +219,26 @@ def of_deployment(files: Files) -> Iterator[Case]:
 def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
     """A group's entries for networks, with the networks that they name; none if one is not known."""
     entries = group.at("networks").entries() if group.get("networks") is not None else []
-    found = [(each, files.named("networks", each.get("name"))) for each in entries]
+    found = [(each, files.find("networks", each.get("name"))) for each in entries]
     known = [(each, network) for each, network in found if network is not None]
     return known if len(known) == len(entries) else []
 
 
 def _of_user(files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]]) -> Iterator[Case]:
-    own = files.named("vm_types", node.get("resource_pool") or node.get("vm_type"))
+    own = files.find("vm_types", node.get("resource_pool") or node.get("vm_type"))
     sized = sized_properties(files, node)[0] if node.get("vm_resources") is not None else {}
     if own is None and not sized:
         own = node if node.get("cloud_properties") is not None else None
     if own is None and not sized:
         return
     names = node.get("vm_extensions")
-    found = [files.named("vm_extensions", each) for each in names.entries()] if names is not None else []
+    found = [files.find("vm_extensions", each) for each in names.entries()] if names is not None else []
     extensions = [each for each in found if each is not None]
     if shown and extensions:
         shown += " with vm_extensions " + ", ".join(f"'{name_of(each)}'" for each in extensions)
     for az in _azs(files, node):
         entries = [each for each in (az, own, *extensions) if each is not None] or [node]
-        for documents in _together(files, networks, az):
+        for documents in _networks_in(files, networks, az):
             yield Case(entries, node, shown, documents, files.tags, sized)
 
 
@@ -247,11 +247,11 @@ def _azs(files: Files, node: Node) -> Sequence[Node | None]:
     azs = node.get("az" if node is files.compilation else "azs")
     if azs is None:
         return [None]
-    named = [files.named("azs", each) for each in (azs.entries() if isinstance(azs.value, list) else [azs])]
+    named = [files.find("azs", each) for each in (azs.entries() if isinstance(azs.value, list) else [azs])]
     return [each for each in named if each is not None and each not in files.azs_of_others]
 
 
-def _together(files: Files, networks: Sequence[tuple[Node, Node]], az: Node | None) -> Iterator[Networks]:
+def _networks_in(files: Files, networks: Sequence[tuple[Node, Node]], az: Node | None) -> Iterator[Networks]:
     """The networks of a VM, with each subnet that one of them has in an az."""
     choices = []
     for index, (entry, network) in enumerate(networks):
@@ -327,14 +327,17 @@ def _of_entries(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterato
         az: [each for subnet, each in alone if _serves(subnet, az)] or [EMPTY] for az in azs
     }
     for entry in (each for each in types if each not in used):
-        yield entry, _asked(files, entry, [[entry]], unknown, places)
+        yield entry, _by_az(files, entry, [[entry]], unknown, places)
     needed = {partner for _, partner in NEEDS}
     for entry in (each for each in extensions if each not in used):
-        yield entry, _asked(files, entry, [[*kind, entry] for kind in kinds], unknown | needed, places)
+        yield (
+            entry,
+            _by_az(files, entry, [[*kind, entry] for kind in kinds], unknown | needed, places),
+        )
     for entry, networks in alone if types else ():
         serving = {az: [networks] for az in azs if _serves(entry, az)}
         if entry not in used:
-            yield entry, _asked(files, entry, kinds, unknown, serving)
+            yield entry, _by_az(files, entry, kinds, unknown, serving)
 
 
 def _kinds(types: Iterable[Node], facts: Mapping[str, InstanceTypeFacts]) -> list[Node]:
@@ -356,7 +359,7 @@ def _is_alone(subnet: Node) -> bool:
     return text_of(subnet.get("prefix")) in {"", "32", "128"} and is_first
 
 
-def _asked(
+def _by_az(
     files: Files,
     entry: Node,
     vms: Sequence[Sequence[Node]],

@@ -115,7 +115,7 @@ class Files(Entity):
     def _named(self) -> dict[str, dict[str, Node]]:
         return {key: {name_of(each): each for each in reversed(nodes)} for key, nodes in self.lists.items()}
 
-    def named(self, key: str, node: Node | None) -> Node | None:
+    def find(self, key: str, node: Node | None) -> Node | None:
         """The entry of a list that a value names; the first one, if there are several."""
         name = text_of(node)
         return self._named[key].get(name) if name else None

@@ -113,14 +113,14 @@ def _variables(documents: list[Document]) -> Iterator[Finding]:
         yield Finding(Severity.NOT_CHECKED, what, configuration.INTERPOLATE, found[0])
 
 
-def placed(files: Files, finding: Finding) -> Finding:
+def adjust(files: Files, finding: Finding) -> Finding:
     """A finding about the configuration, at its place in a manifest for create-env.
 
     What the CPI or AWS refuses of entries that the manifest does not use is a warning at most. So it is of
     types if some azs have another CPI, which they may be for.
     """
     if files.is_for_create_env:
-        return configuration.placed(finding, files.documents[0])
+        return configuration.move_to_manifest(finding, files.documents[0])
     place = finding.place
     is_unused = place is not None and (place.file, *place.route[:_OF_ENTRY]) in _unused(files)
     return as_warning(finding) if is_unused and finding.source != DIRECTOR else finding

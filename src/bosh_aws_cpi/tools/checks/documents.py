@@ -92,7 +92,7 @@ class _NativeLoader(_Loader):
             setattr(self, name, getattr(events, name))
 
 
-def loaded(name: str, content: bytes) -> tuple[Any, Places, list[Route]]:
+def load_yaml(name: str, content: bytes) -> tuple[Any, Places, list[Route]]:
     """The value of a YAML file, the places in it, and what leads to keys that a hash has twice.
 
     Args:
@@ -204,7 +204,7 @@ class Document(Record):
             raw = content(name, _LARGEST)
         except ValueError as error:
             raise CloudError(f"'{name}' can't be read: {error}") from error
-        return cls(name, *loaded(name, raw))
+        return cls(name, *load_yaml(name, raw))
 
     @property
     def root(self) -> "Node":

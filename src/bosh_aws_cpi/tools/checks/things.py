@@ -26,7 +26,7 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.tools.checks import cases
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.checks.addresses import range_of, within
+from bosh_aws_cpi.tools.checks.addresses import is_within, range_of
 from bosh_aws_cpi.tools.checks.bosh_rules import hashes, text_of
 from bosh_aws_cpi.tools.checks.cases import ZONE
 from bosh_aws_cpi.tools.checks.cloud_config import Files
@@ -164,7 +164,7 @@ _DIVIDE: Final = (
 )
 
 
-def crowded(files: Files) -> Iterator[Finding]:
+def crowded_groups(files: Files) -> Iterator[Finding]:
     """Find groups with `spread` that have more VMs than EC2 runs in a spread placement group.
 
     Some zone has too many if all of them together do, however the Director distributes the instances.
@@ -216,7 +216,7 @@ def _of_subnet(entry: Node, node: Node, facts: Subnet) -> Iterator[Finding]:
     wanted = range_of(entry.value.get("range"))
     there = [each for text in facts.ranges if (each := range_of(text)) is not None]
     if wanted is not None and there and wanted not in there:
-        is_part, ranges = any(within(wanted, whole) for whole in there), ", ".join(facts.ranges)
+        is_part, ranges = any(is_within(wanted, whole) for whole in there), ", ".join(facts.ranges)
         relation = "only a part of" if is_part else "not within"
         what = f"{wanted} is {relation} subnet '{facts.subnet_id}', which has {ranges}"
         remedy, place = f"Use {ranges}, and reserve what VMs must not get", entry.at("range").place

@@ -6,10 +6,10 @@ from typing import Final
 from bosh_aws_cpi.cpi.vms.create import launch_outcomes
 from bosh_aws_cpi.plan.placement import SETTINGS_BY_IPV4
 from bosh_aws_cpi.tools.diagnosis import console
+from bosh_aws_cpi.tools.diagnosis.agent_settings import is_ip
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Traffic, is_in_vpc, is_of_amazon
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, is_meant, outbound
-from bosh_aws_cpi.tools.diagnosis.settings import is_ip
-from bosh_aws_cpi.tools.findings import Finding, Severity, ordered
+from bosh_aws_cpi.tools.findings import Finding, Severity, sort_distinct
 
 _RECREATE: Final = "Recreate the VM with `bosh cck`"
 _START: Final = "Start it with `bosh cck` (reboot the VM)"
@@ -271,4 +271,4 @@ def find(facts: Facts) -> list[Finding]:
     found = list(_state(facts))
     if not facts.instance.is_ending:
         found += [finding for cause in _CAUSES for finding in cause(facts)]
-    return ordered([*found, *facts.not_checked])
+    return sort_distinct([*found, *facts.not_checked])

@@ -103,7 +103,7 @@ of bosh-agent (its `bootstrap.go`, `http_metadata_service.go`, `mapped_device_pa
 TLS, for images that send the agent's log to the console."""
 
 
-def masked(text: str, redact: Callable[[str], str]) -> str:
+def mask(text: str, redact: Callable[[str], str]) -> str:
     """The console's text without secrets, and without characters that could hide one.
 
     Args:
@@ -120,7 +120,7 @@ def lines(text: str) -> list[str]:
     """The lines of the console without empty ones; long lines are cut.
 
     Args:
-        text: The console's text, from `masked`.
+        text: The console's text, from `mask`.
     """
     stripped = (line.expandtabs().strip() for line in text.split("\n"))
     return [line[:_LONGEST] for line in stripped if line]

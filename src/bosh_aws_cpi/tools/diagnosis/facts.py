@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
+from bosh_aws_cpi.tools.diagnosis.agent_settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
 
 EPHEMERAL: Final = (32768, 60999)

@@ -253,13 +253,13 @@ def test_azs_of_others(check: Check, azs: list[str | None], cpi: str, severity: 
     assert [each.severity for each in found if "another CPI" in each.text] == [severity]
 
 
-@pytest.mark.parametrize(("named", "said"), [(True, "their CPIs are vsphere"), (False, "leave --cpi out")])
-def test_unknown_cpi(check: Check, *, named: bool, said: str) -> None:
+@pytest.mark.parametrize(("named", "words"), [(True, "their CPIs are vsphere"), (False, "leave --cpi out")])
+def test_unknown_cpi(check: Check, *, named: bool, words: str) -> None:
     """A CPI that no az names is refused, with those that are named: nothing would be checked."""
     whole = yaml.safe_load(OWN)
     with pytest.raises(CloudError) as caught:
         check({**whole, "azs": [*whole["azs"], *([OTHER] if named else [])]}, cpi="vspere")
-    assert said in caught.value.message
+    assert words in caught.value.message
 
 
 def test_types_of_other_cpi(check: Check) -> None:

@@ -74,7 +74,7 @@ def read(user_data: bytes) -> AgentSettings:
     size = len(user_data)
     if not size:
         return AgentSettings(size, "The instance has no user data, so the agent gets no settings")
-    document = parsed(user_data)
+    document = decode(user_data)
     if not isinstance(document, dict):
         return AgentSettings(size, f"The user data ({size} bytes) is not a JSON object of agent settings")
     return _of_document(size, document)
@@ -91,7 +91,7 @@ def secret_lines(document: object) -> list[str]:
     return [line for line in document.split() if len(line) >= _SHORTEST and "-----" not in line]
 
 
-def parsed(user_data: bytes) -> object:
+def decode(user_data: bytes) -> object:
     """The document in user data, with its secrets; None when there is none."""
     try:
         return jsontext.decode(user_data)
