@@ -1,4 +1,4 @@
-"""Asks AWS for operators' commands: what it answers, and what to do when it does not.
+"""Calls AWS for operators' commands, and explains what to do when a call fails.
 
 AWS may refuse a call, refuse the keys, throttle, or not answer; or something else than AWS may answer.
 """
@@ -22,14 +22,14 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Answer = TypeVar("Answer")
 RETRIES: Final = 1
-"""So few that an unreachable service costs little time; throttled calls have a limit of their own."""
+"""A low number: an unreachable service costs little time. Throttled calls have their own limit."""
 _READS: Final = ("Describe", "Get", "List", "Assume")
-"""What the names of the operations begin with that change nothing."""
+"""The prefixes of the operations that change nothing."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
 _OF_ACCOUNT: Final = errors.codes("AuthFailure Blocked OptInRequired PendingVerification")
 _NOT_TAKEN: Final = errors.SESSION_ENDED | errors.BAD_SIGNATURE | _OF_ACCOUNT
-"""Codes about keys, clock or account rather than one permission: every call fails with them."""
+"""Error codes about the keys, the clock or the account: with them every call fails."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
     "env_or_profile": "the environment or the instance profile",
@@ -37,7 +37,7 @@ _SOURCES: Final = {
 
 
 class ReadingClients(CommandClients):
-    """Clients that make equal calls once, and none that changes anything.
+    """Clients that send equal calls once, and refuse calls that change anything.
 
     Args:
         config: The configuration.
@@ -71,7 +71,7 @@ class ReadingClients(CommandClients):
 
 
 class NoAnswer(Record):
-    """Why AWS gave no answer that can be used.
+    """A call without a usable answer, and the reason.
 
     Attributes:
         error: What the call raised.
@@ -161,7 +161,7 @@ class Asker:
         self.not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
 
     def _note(self, service: str, what: str, failed: NoAnswer) -> None:
-        """Leave out what got no answer, or the whole service from now on."""
+        """Note that a call failed; if the service does not answer, call it no more."""
         error, message = failed.error, described(failed.error)
         if has_code(error, errors.UNAUTHORIZED):
             self.leave_out(f"{what}: {message}", policy_remedy(error))
@@ -173,7 +173,7 @@ class Asker:
             self._silent[service] = (f"{service}: {failed.problem}", "")
 
     def _judge(self, service: str, error: ClientError) -> NoAnswer:
-        """What an error of a service means; after AWS has accepted the keys, no error is blamed on them."""
+        """Explain an error of a service; once AWS has accepted the keys, no error is blamed on them."""
         if not self._again and (role := role_error(self._config, error)) is not None:
             raise role from error
         if not is_error_of_aws(error):
@@ -225,5 +225,5 @@ def _keys(config: AwsConfig) -> str:
 
 
 def other_keys(service: str, error: ClientError) -> str:
-    """The problem of a service that refuses keys that other services accept: its endpoint must be wrong."""
+    """Describe a service that refuses keys that other services accept: its endpoint must be wrong."""
     return f"it refuses the keys that other services accept ({code_of(error)}): check {endpoint(service)}"

@@ -43,7 +43,7 @@ _KINDS: Final = {
     "a resurrection config": ["rules"],
     "operations, for bosh interpolate -o": ["path type"],
 }
-"""What a file is, if it has all keys of one entry; spaces separate keys. The first kind counts."""
+"""The kinds of files: the first one counts of which a file has all keys of an entry, separated by spaces."""
 
 
 _DESCRIPTION: Final = """\
@@ -139,7 +139,7 @@ def _check(given: argparse.Namespace) -> int:
 def findings(
     files: Files, config: CpiConfig, account: Account, stemcells: Sequence[str] = ()
 ) -> Iterator[Finding]:
-    """All that is wrong with files.
+    """Find all that is wrong with files.
 
     Args:
         files: The files.
@@ -204,7 +204,7 @@ def read_files(
 
 
 def _kind(document: Document, model: type[BoshHash], *wanted: str) -> str:
-    """What a file is, by its keys.
+    """Tell the kind of a file by its keys.
 
     Args:
         document: The file.
@@ -227,7 +227,7 @@ def _kind(document: Document, model: type[BoshHash], *wanted: str) -> str:
 
 
 def _sizes(files: Files, account: Account) -> tuple[Sequence[VmSize], list[Finding]]:
-    """What the CPI chooses from for ``vm_resources``; nothing, and why, if the families are wrong."""
+    """The sizes from which the CPI chooses for ``vm_resources``; if the families are wrong, a finding."""
     try:
         known = vm_sizes.of_families(files.aws.vm_resources_families)
         if not account.is_offline and files.aws.vm_resources_by_region:

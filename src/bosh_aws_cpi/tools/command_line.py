@@ -1,4 +1,4 @@
-"""What the executable does with other arguments than one path: commands, help, and what is neither."""
+"""Runs the executable's commands and help, and refuses unknown commands."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from bosh_aws_cpi import VERSION, log
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
 COMMANDS: Final = ("check", "diagnose", "preflight", "sweep")
-"""Modules beside this one."""
+"""The commands: each is a module of this package."""
 _STDIN: Final = 0
 _USAGE: Final = """\
 Usage: cpi check CONFIG_PATH FILE ...   finds the mistakes of a cloud config
@@ -26,7 +26,7 @@ Each command accepts --help.
 
 
 def run_command(arguments: list[str]) -> int | None:
-    """Carry out a command, or refuse what is none.
+    """Run a command, or refuse an unknown one.
 
     Args:
         arguments: Those of the executable, but for the path of a configuration alone.

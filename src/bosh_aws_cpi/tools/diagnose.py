@@ -132,7 +132,7 @@ def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director
 
 
 def _settings(user_data: bytes) -> AgentSettings:
-    """The agent settings in user data; from then on, their secrets are masked in all output."""
+    """Read the agent settings in user data, and mask their secrets in all further output."""
     parsed = agent_settings.decode(user_data)
     log.redact.learn([parsed, {"secret": agent_settings.secret_lines(parsed)}])
     return agent_settings.read(user_data)
@@ -154,14 +154,14 @@ def _sides(
 
 
 def _host_of(mbus: Address | None) -> str:
-    """The host of a message bus to which the agent connects, if it is another one's address; else empty."""
+    """The host of the message bus if it is the address of another machine; else empty."""
     if mbus is None or mbus.is_of_agent or mbus.is_on_vm or not is_ip(mbus.host):
         return ""
     return mbus.host
 
 
 def document(facts: Facts) -> Json:
-    """What the report tells apart from the findings; unknown values are null."""
+    """The report for scripts without the findings; unknown values are null."""
     instance, settings = facts.instance, facts.settings
     return {
         "vm": {

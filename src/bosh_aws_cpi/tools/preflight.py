@@ -34,9 +34,9 @@ State = Literal["allowed", "missing", "not checkable", "no verdict"]
 """Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
 
 _NO_SUCH_ID: Final = ("NotFound", "Malformed", "InvalidID", "InvalidAMIID.Unavailable")
-"""How the codes for an id that does not exist end."""
+"""Endings of the error codes for an id that does not exist."""
 _ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
-"""Partition and account."""
+"""An ARN; its groups are partition and account."""
 SERVICES: Final = {
     "ec2": ("ec2",),
     "elasticloadbalancing": ("elb", "elbv2"),
@@ -192,7 +192,7 @@ def _feature(name: str, results: Results, *, is_needed: bool) -> Json:
 
 
 def _actions_under(features: list[Json], key: str) -> set[str]:
-    """The actions of several features under this key, without duplicates."""
+    """The actions that features have under a key, without duplicates."""
     return {action for each in features for action in each[key]}
 
 
@@ -298,7 +298,7 @@ def _fill(value: Any, words: Mapping[str, str]) -> Any:  # noqa: ANN401 - parame
 
 
 class _Examination:
-    """The calls, one after the other; a service that fails to answer once is not called again."""
+    """Makes the calls one by one; a service that does not answer is not called again."""
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config

@@ -57,7 +57,7 @@ def _first_seen(resource: Resource) -> datetime | None:
 
 
 class Removal(Enum):
-    """What it takes to delete a stray: options, or a person. The values appear in the report's JSON."""
+    """How a stray may be deleted: with which options, or by a person. The values are in the report's JSON."""
 
     DELETE = "--delete"
     DISK = "--delete --disk"
@@ -108,7 +108,7 @@ class Stray(Record):
 
 
 _Verdict = tuple[str, Removal] | None
-"""Why a resource is a stray, and what it takes to delete it; None unless it certainly is one."""
+"""Why a resource is a stray, and how it may be deleted; None if it is not certainly a stray."""
 
 
 class Inventory(Record):
@@ -135,7 +135,7 @@ class Inventory(Record):
         return [stray for stray in judged if stray is not None]
 
     def judge(self, resource: Resource) -> Stray | None:
-        """Judge a resource: return it as a stray, or None unless it certainly is one."""
+        """Return a resource as a stray; None if it is not certainly one."""
         if resource.tags.get(DIRECTOR_TAG) != self.director or resource.state in _PASSING:
             return None
         verdict = _JUDGES[resource.kind](resource, self)
@@ -203,7 +203,7 @@ _LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bo
 
 
 def _volume(volume: Resource, there: Inventory) -> _Verdict:
-    """Judge a volume; only its tags say what it is for."""
+    """Judge a volume by its tags: nothing else says what it is for."""
     tags = volume.tags
     if volume.state != "available":
         return None

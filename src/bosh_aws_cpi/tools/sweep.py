@@ -57,7 +57,7 @@ _PER_GIB: Final = {"gp2": 0.10, "gp3": 0.08, "sc1": 0.015, "st1": 0.045, "standa
 _PER_SNAPSHOT_GIB: Final = 0.05
 _SHOWN_IN_HOURS: Final = 48
 _LONGEST_WAIT: Final = max(each.seconds for each in vars(timing).values() if isinstance(each, timing.Policy))
-"""Seconds: a call may create something so long before it uses it."""
+"""The longest time in seconds between a call's creation of a resource and its use."""
 _NO_LEFTOVER: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
 _NO_ACTION: Final = _NO_LEFTOVER | {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
 
@@ -92,7 +92,7 @@ class Report(Record):
         )
 
     def lines(self, *, is_complete: bool) -> list[str]:
-        """The table for people, and its summary; whether it is complete depends on the run's end."""
+        """The table for people, and its summary; a run that was interrupted is not complete."""
         counts = [
             f"{kind}s not permitted" if kind in self.not_listed else log.counted(len(own), kind)
             for kind, own in self.there.own.items()
@@ -104,7 +104,7 @@ class Report(Record):
         ]
 
     def document(self, *, is_complete: bool) -> Json:
-        """The report for scripts; whether it is complete depends on the run's end."""
+        """The report for scripts; a run that was interrupted is not complete."""
         own = self.there.own.items()
         return {
             "director": self.there.director,
@@ -274,7 +274,7 @@ def _list_resources(client: "EC2Client", director: str) -> tuple[Inventory, list
 
 
 def _handle_all(clients: Clients, report: Report) -> None:
-    """Do with each stray what the operator wishes, and add it to the report."""
+    """Handle each stray as the operator's options say, and add it to the report."""
     strays, options = report.strays, report.options
     for stray in report.there.strays():
         strays.append(stray)
@@ -288,7 +288,7 @@ def _handle_all(clients: Clients, report: Report) -> None:
 
 
 def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
-    """Carry out what is wanted; an error becomes the stray's, and the run continues."""
+    """Mark or delete a stray, or leave it; an error is noted in the stray, and the run continues."""
     outcome = decide_outcome(stray, report.options, report.now)
     try:
         if outcome is StrayOutcome.MARKED:
@@ -302,7 +302,7 @@ def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
 
 
 def _delete_if_stray(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:
-    """Delete a stray if it still is one, and after the AMIs that use it."""
+    """Delete a stray, if it still is one and the AMIs that use it are deleted."""
     users = {image.resource_id for image in report.there.users.get(stray.resource.resource_id, ())}
     deleted = {each.resource.resource_id for each in report.strays if each.outcome in _DELETED}
     if not users <= deleted:

@@ -1,4 +1,4 @@
-"""What follows from the answers of AWS, and from errors."""
+"""What operators' commands make of AWS's answers and errors."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The addresses of subnets: ranges as BOSH reads them, and what AWS keeps of them. Pure.
+"""The addresses of subnets: ranges as BOSH reads them, and the addresses that AWS reserves. Pure.
 
 What can't be read, BOSH refuses.
 """
@@ -30,7 +30,7 @@ def ranges_of(node: Node | None) -> list[tuple[Node, tuple[AnyNetwork, ...]]]:
 
 
 def parse_blocks(text: str) -> tuple[AnyNetwork, ...] | None:
-    """An address, "FIRST-LAST" or a range in CIDR notation, as blocks; None when it is none of them.
+    """Parse an address, "FIRST-LAST" or a range in CIDR notation into blocks; None for another text.
 
     FIRST and LAST may have their full prefix, such as /32 (BOSH: string_to_range in ip_util.rb).
     """
@@ -45,7 +45,7 @@ def parse_blocks(text: str) -> tuple[AnyNetwork, ...] | None:
 
 
 def range_of(text: object) -> AnyNetwork | None:
-    """A range in CIDR notation, read; None for anything else."""
+    """Parse a range in CIDR notation; None for anything else."""
     try:
         return ip_network(text, strict=False) if isinstance(text, str) and "/" in text else None
     except ValueError:
@@ -53,7 +53,7 @@ def range_of(text: object) -> AnyNetwork | None:
 
 
 def address_of(text: object) -> AnyAddress | None:
-    """An address, read; None for anything else. The Director also takes one with its full prefix, "/32"."""
+    """Parse an address; None for anything else. The Director also accepts its full prefix, "/32"."""
     try:
         network = ip_network(text, strict=False) if isinstance(text, str) else None
     except ValueError:
@@ -67,7 +67,7 @@ def is_within(part: AnyNetwork, whole: AnyNetwork) -> bool:
 
 
 def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
-    """Whether a range has an address in common with one of others."""
+    """Whether a range has an address in common with any of the others."""
     return any(map(first.overlaps, others))
 
 
@@ -91,7 +91,7 @@ def findings(files: Files) -> Iterator[Finding]:
 
 
 def _router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
-    """A gateway that is not AWS's router, although BOSH takes it."""
+    """Find a gateway that BOSH accepts, but that is not AWS's router."""
     address = address_of(subnet.value.get("gateway"))
     if address is None or address not in whole or address in {whole[0], whole[-1], whole[_ROUTER]}:
         return
@@ -113,7 +113,7 @@ def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator
 
 
 def _kept(addresses: Node | None, whole: AnyNetwork, severity: Severity, remedy: str) -> Iterator[Finding]:
-    """Static addresses that AWS keeps."""
+    """Find static addresses that AWS reserves."""
     for node, blocks in ranges_of(addresses):
         if any(overlaps(one, kept_by_aws(whole)) for one in blocks):
             kept = f"{whole[0]}-{whole[KEPT_FIRST - 1]} and {whole[-1]}"

@@ -26,13 +26,13 @@ from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Networks = Mapping[str, tuple[Json, Node]]
-"""By name: what create_vm gets, and what has the cloud properties."""
+"""By name: the network that create_vm gets, and the entry with its cloud properties."""
 ZONE: Final = "availability_zone"
 _OF_NETWORKS: Final = frozenset(
     {"networks", "primary_ipv6", "security_groups", "zone_fallback", "aws.default_security_groups"}
     | {"advertised_routes", "elbs", "lb_target_groups"}
 )
-"""What can be wrong only with networks that are known: these must be in their VPC."""
+"""Properties that can be judged only with known networks: the things must be in the networks' VPC."""
 
 
 class Case(Entity):
@@ -75,7 +75,7 @@ class Case(Entity):
         return {name: document for name, (document, _) in self.networks.items()}
 
     def is_known(self, problem: Problem) -> bool:
-        """Whether all that has a part in a problem is known: no variable, and nothing else may set it."""
+        """Whether all properties in a problem are known: none is a variable, and nothing else sets them."""
         networks = [entry for _, entry in self.networks.values()]
         is_open = not networks or any(entry.has_variables or entry.is_open for entry in networks)
         for key in _parts(problem):
@@ -92,14 +92,14 @@ class Case(Entity):
         return any(entry.is_open for entry in self.entries)
 
     def is_local(self, problem: Problem, entry: Node) -> bool:
-        """Whether an entry's problem may be absent in another subnet or az."""
+        """Whether a problem of an entry may not occur in another subnet or az."""
         of_az = {key for key, node in self.properties.items() if node.route[0] == "azs"}
         networks = [network for key in _parts(problem) for network, _ in filter(None, [self._network(key)])]
         tops = {*map(_top, _parts(problem))}
         return not tops.isdisjoint(_OF_NETWORKS | of_az | {ZONE}) or any(each != entry for each in networks)
 
     def is_within(self, problem: Problem, entry: Node) -> bool:
-        """Whether all that has a part in a problem stands in an entry."""
+        """Whether all properties in a problem are in an entry."""
         nodes = [self.node_of(key) for key in _parts(problem)]
         is_all = all(node is not None and node.is_within(entry) for node in nodes)
         return is_all and not self.is_local(problem, entry)
@@ -141,7 +141,7 @@ class Case(Entity):
         return (named[0] if len(named) == 1 else node if node is not None else self._absent(key)).place
 
     def _absent(self, key: str) -> Node:
-        """What lacks a property that nothing has."""
+        """The entry that lacks a property."""
         networks = self.user.get("networks") or self.user.get("network")
         if key in _OF_NETWORKS and (networks is not None or key == "networks"):
             return networks or self.user

@@ -25,12 +25,12 @@ _CREDENTIALS: Final = frozenset(
     {"credentials_source", "access_key_id", "secret_access_key", "session_token"}
     | {"role_arn", "external_id", "session_tags"}
 )
-"""Taken from one place together: one file's keys with the other file's role are no credentials."""
+"""Keys that are taken from one file together: keys and role of two files are no credentials."""
 _WAYS: Final = frozenset({"connection_options", *(key.name for key in aws_config.ENDPOINTS.values())})
-"""How AWS is reached from here."""
+"""Keys that say how this machine reaches AWS."""
 _GROUPS: Final = "default_security_groups"
 _ANY_GROUPS: Final = ["((default_security_groups))"]
-"""Some groups, which only the one who interpolates the manifest knows."""
+"""Stands for groups that only the interpolated manifest names."""
 _ROWS: Final = AwsConfig.rows
 
 
@@ -64,7 +64,7 @@ def unknown_keys(properties: Json) -> Iterator[Finding]:
 
 
 def read_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsConfig, list[Finding]]:
-    """The configuration of create-env, and what is wrong with it.
+    """Read the configuration of create-env, and find what is wrong with it.
 
     Args:
         document: The manifest.
@@ -122,7 +122,7 @@ def _enter_key(key: str, node: Node, given: Json, section: Json) -> Iterator[Fin
 
 
 def move_to_manifest(finding: Finding, document: Document) -> Finding:
-    """A finding about the configuration, at its place in the manifest."""
+    """Give a finding about the configuration its place in the manifest."""
     place, remedy = finding.place, finding.remedy.replace("in cpi.json", f"in {_SHOWN}")
     if place is None or place.file or not place.path.startswith(_AWS):
         return finding.replaced(remedy=remedy)

@@ -23,7 +23,7 @@ _UNREAD: Final = frozenset(
 )
 """Keys of manifests whose values are not checked."""
 _DEPTH: Final = 3
-"""They stand at the top, or in an instance group or a resource pool."""
+"""The depth of these keys: at the top, or in an instance group or a resource pool."""
 _DEFAULTS: Final[dict[type[Properties], str]] = {
     RootDisk: "default_root_disk",
     EphemeralDisk: "default_ephemeral_disk",
@@ -60,7 +60,7 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
 
 
 def _of_document(files: Files, document: Document, *, is_offline: bool) -> Iterator[Finding]:
-    """What is wrong with its form, and with values."""
+    """Find what is wrong with a document's form and values."""
     source = BOSH_CLI if files.is_for_create_env else DIRECTOR
     model: type[BoshHash] = CreateEnv if files.is_for_create_env else BoshCloudConfig
     model = Manifest if document is files.manifest else model
@@ -70,7 +70,7 @@ def _of_document(files: Files, document: Document, *, is_offline: bool) -> Itera
 
 
 def _repeated(document: Document) -> Iterator[Finding]:
-    """The bosh CLI, as most programs, keeps only the last of several equal keys."""
+    """Find repeated keys: the bosh CLI, as most programs, keeps only the last one."""
     for route in document.repeated:
         what = f"key '{route[-1]}' occurs twice in this hash, and only the last one counts"
         place = document.root.at(*route).place
@@ -114,7 +114,7 @@ def _variables(documents: list[Document]) -> Iterator[Finding]:
 
 
 def adjust(files: Files, finding: Finding) -> Finding:
-    """A finding about the configuration, at its place in a manifest for create-env.
+    """Adjust a finding to its place: give it the place in a manifest for create-env, or make it a warning.
 
     What the CPI or AWS refuses of entries that the manifest does not use is a warning at most. So it is of
     types if some azs have another CPI, which they may be for.

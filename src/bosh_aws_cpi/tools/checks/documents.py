@@ -80,7 +80,7 @@ for _kind in _FORMLESS:
 
 
 class _NativeLoader(_Loader):
-    """The loader with the events of libyaml, with which BOSH reads YAML, in a tenth of the time.
+    """Reads with libyaml, which BOSH uses too, in a tenth of the time.
 
     The values are composed and counted in Python.
     """
@@ -93,7 +93,7 @@ class _NativeLoader(_Loader):
 
 
 def load_yaml(name: str, content: bytes) -> tuple[Any, Places, list[Route]]:
-    """The value of a YAML file, the places in it, and what leads to keys that a hash has twice.
+    """Load a YAML file: its value, the places in it, and the routes of repeated keys.
 
     Args:
         name: Its name, for messages.
@@ -149,7 +149,7 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError
 
 
 def _places(node: yaml.Node, route: Route) -> Iterator[tuple[Route, tuple[int, int]]]:
-    """The place of each value; that of a hash's entry is its key's."""
+    """The place of each value; an entry of a hash has the place of its key."""
     yield route, _place(node)
     if isinstance(node, yaml.MappingNode):  # the constructor has resolved its merge keys
         for key, value in node.value:
@@ -235,7 +235,7 @@ class Node(Record):
 
     @property
     def place(self) -> Place:
-        """Where it is; what is absent is at the nearest value around it."""
+        """Its place; an absent value has the place of the nearest value around it."""
         for end in range(len(self.route), -1, -1):
             if (found := self.document.places.get(self.route[:end])) is not None:
                 position = (*found, *self.route[-1:])

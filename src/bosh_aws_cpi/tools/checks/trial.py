@@ -38,16 +38,16 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 Found = list[tuple[Severity, Problem, str]]
 """Severity, problem, and who refuses it."""
 Failure = tuple[str, list[Finding]]
-"""Whose request fails, for messages, and why."""
+"""The name of the failed request for messages, and the findings."""
 _DIRECTOR: Final = "director"
 """Stands for the Director's UUID."""
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
 _LEAST_VMS, _TRIALS = 5, 2000
-"""With how many VM types an extension or a subnet is tried: so many, or more within so many trials."""
+"""The least VM types that an extension or subnet is tried with, and the trials that allow more."""
 _PLACE: Final = re.compile(r"'(subnet|availability_zone)': '[^']*'")
 _OF_CALL: Final = " (request id"
-"""Begins what differs between equal refusals of EC2."""
+"""Begins the part of EC2's messages that differs from call to call."""
 _NOT_TRIED: Final = Finding(
     Severity.NOTE, "EC2 was not asked whether it would launch the VMs", "Name a stemcell: --stemcell CID"
 )
@@ -76,7 +76,7 @@ class Trial:
             self._cloud.clients = account.clients
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong with the cases; what several of them have at one place is one finding.
+        """Find what is wrong with the cases; equal problems at one place are one finding.
 
         A finding keeps its severity if the request will certainly be made, if the entry fails in all azs, or
         if an az is to blame; otherwise it is a warning.
@@ -130,7 +130,7 @@ class Trial:
         return max(_LEAST_VMS, _TRIALS // max(entries, 1))
 
     def _wrong_with(self, case: Case) -> Found:
-        """What is wrong with a request; equal ones are tried once."""
+        """Find what is wrong with a request; equal requests are tried once."""
         if case.is_open:
             return []
         asked = repr((case.method, case.cloud_properties, case.documents))
@@ -170,7 +170,7 @@ class Trial:
         return found or (self._try_launch(plan) if plan is not None and image is not UNKNOWN_IMAGE else [])
 
     def _ask_in(self, review: Review, known: Mapping[str, object] = {}) -> Ask:
-        """How the stages of a method look things up.
+        """Return the function with which the stages of a method look things up.
 
         Args:
             review: Collects the problems.
@@ -291,7 +291,7 @@ def _by_place(case: Case, found: Found, fixed: Sequence[Node]) -> dict[object, F
 
 
 def _place_to_blame(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None:
-    """The place of a problem; with fixed entries None if none of these is to blame.
+    """The place of a problem; None if there are fixed entries, and none of them is to blame.
 
     Of the properties that have a part in it, the first that is in one of these is blamed.
     """

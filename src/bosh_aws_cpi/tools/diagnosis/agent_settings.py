@@ -10,7 +10,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import Record
 
 _BUSES: Final = frozenset({"nats", "https"})
-"""What bosh-agent connects to, or serves (`handler_provider.go`)."""
+"""The schemes of message buses that bosh-agent knows (`handler_provider.go`)."""
 _S3: Final = "s3.amazonaws.com"
 _PORTS: Final = {"nats": 4222, "https": 443, "http": 80}
 """The default port of an address, by its scheme."""

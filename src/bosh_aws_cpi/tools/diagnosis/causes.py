@@ -42,7 +42,7 @@ of reasons for which a launch fails."""
 
 
 def _state(facts: Facts) -> Iterator[Finding]:
-    """An instance that does not run, with EC2's reason."""
+    """Report an instance that does not run, with EC2's reason."""
     instance = facts.instance
     if instance.state not in _STATES:
         return
@@ -56,7 +56,7 @@ def _state(facts: Facts) -> Iterator[Finding]:
 
 
 def _status_checks(facts: Facts) -> Iterator[Finding]:
-    """EC2's status checks (user guide, "Status checks for your instances")."""
+    """Report failed status checks of EC2 (user guide, "Status checks for your instances")."""
     health = facts.health
     if health is None:
         return
@@ -101,7 +101,7 @@ def _metadata(facts: Facts) -> Iterator[Finding]:
 
 
 def _user_data(facts: Facts) -> Iterator[Finding]:
-    """User data that the agent can't use."""
+    """Report user data that the agent can't use."""
     if facts.settings is not None and facts.settings.problem:
         yield Finding(
             Severity.ERROR,
@@ -111,7 +111,7 @@ def _user_data(facts: Facts) -> Iterator[Finding]:
 
 
 def _director(facts: Facts) -> Iterator[Finding]:
-    """The connection between the agent and the Director, or the operator's machine."""
+    """Check the connection between the agent and the Director, or the operator's machine."""
     if facts.vm is None or facts.mbus is None:
         return
     traffic = Traffic("tcp", facts.mbus.port)
@@ -157,7 +157,7 @@ def _servers(facts: Facts) -> Iterator[Finding]:
 
 
 def _holder(facts: Facts) -> Iterator[Finding]:
-    """The Director's address, if no interface is known to have it; EC2 does not show other accounts'."""
+    """Report that no known interface has the Director's address; EC2 does not show other accounts'."""
     vpc, vm = facts.vpc, facts.vm
     if facts.holders is None or facts.peer is not None or vm is None:
         return
@@ -192,7 +192,7 @@ def _source(facts: Facts) -> str:
 
 
 def _peer(facts: Facts) -> Iterator[Finding]:
-    """The Director's interface and instance, if they are known for certain."""
+    """Check the Director's interface and instance, if they are certain."""
     vm, peer, health = facts.vm, facts.peer, facts.peer_health
     if vm is None or peer is None or not is_meant(vm, facts.remote, peer):
         return
@@ -215,7 +215,7 @@ def _peer(facts: Facts) -> Iterator[Finding]:
 
 
 def _addressee(facts: Facts) -> Iterator[Finding]:
-    """The other side of the agent's connections, if its address is not known."""
+    """Report that the other side's address is not known."""
     mbus = facts.mbus
     if facts.vm is None or mbus is None:
         return
@@ -235,7 +235,7 @@ def _addressee(facts: Facts) -> Iterator[Finding]:
 
 
 def _dns(facts: Facts) -> Iterator[Finding]:
-    """DNS that is disabled in the VPC: a VM that asks Amazon's DNS server gets no answer."""
+    """Report disabled DNS in the VPC: Amazon's DNS server does not answer the VM."""
     if facts.has_dns is not False:
         return
     given = facts.settings.dns if facts.settings else ()

@@ -98,7 +98,7 @@ def _names(rule: GroupRule, remote: Remote) -> bool:
 
 
 def acl_share(acl: Acl, *, egress: bool, protocol: str, ports: tuple[int, int], address: str) -> Share:
-    """For which of some ports a network ACL lets packets through.
+    """Whether a network ACL lets packets through to all, some or none of the ports.
 
     An ACL is stateless: the answers need a rule of their own. For each packet the matching rule with the
     lowest number decides; without one, the packet is dropped.
@@ -142,7 +142,7 @@ _RESOLVER: Final = 2
 
 
 class Side(Record):
-    """One end of a connection within AWS, with what filters and routes its traffic; None if not known."""
+    """One end of a connection, with its filters and routes; None for what is not known."""
 
     interface: Nic
     groups: tuple[Group, ...] | None
@@ -160,7 +160,7 @@ class Side(Record):
         return self.groups is None or groups_allow(rules, traffic, remote)
 
     def address_like(self, other: str) -> str:
-        """Its first address of the IP version that another address has; empty when it has none."""
+        """Its first address of the same IP version as another address; empty when it has none."""
         version = ip_address(other).version if other else 4
         return next((each for each in self.interface.addresses if ip_address(each).version == version), "")
 
@@ -246,7 +246,7 @@ def own_interface(interfaces: Sequence[Nic], gateway: str, peer: Nic | None) -> 
 
 
 def peer_interface(holders: Iterable[Nic], vpc_ids: set[str], *, is_local: bool) -> Nic | None:
-    """The interface that a VM means by an address: the one in its own VPC, or else the only one.
+    """Choose the interface that an address belongs to: the one in the VM's own VPC, or else the only one.
 
     Args:
         holders: All interfaces with the address.

@@ -85,7 +85,7 @@ def test_other_files(check: Check, files: list[str], words: str) -> None:
     ],
 )
 def test_other_manifests(check: Check, manifest: str, words: str) -> None:
-    """What is named as a manifest, and is something else, is refused."""
+    """A file that --manifest names, and that is no manifest, is refused."""
     with pytest.raises(CloudError) as caught:
         check(OWN, manifest)
     assert f"manifest.yml' {words}" in caught.value.message

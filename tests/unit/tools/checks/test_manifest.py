@@ -119,7 +119,7 @@ def test_swapped(
 
 @pytest.mark.parametrize(("value", "path"), [({"web": {}}, ""), (["web"], "/0")])
 def test_no_list(check: Check, value: Any, path: str) -> None:
-    """What is no list of instance groups is an error of the Director."""
+    """Instance groups that are no list are an error of the Director."""
     found = errors(check(CONFIG, {"name": "a", "instance_groups": value}))
     assert [(each.path, each.source) for each in found] == [(f"instance_groups{path}", "Director")]
 

@@ -310,7 +310,7 @@ def test_configuration(check: Check, severity: str, section: str, key: str, valu
     ],
 )
 def test_keys(check: Check, key: str, value: Any, words: str) -> None:
-    """What a key of cpi.json names, and can't be that, is named with the key."""
+    """A value of cpi.json of another kind than its key needs is an error that names the key."""
     found = check(OWN, **{key: value})
     assert {each.path.startswith(f"aws.{key}") for each in found} == {True}
     assert words in found[0].text

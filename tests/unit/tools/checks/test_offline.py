@@ -1,4 +1,4 @@
-"""The rules of `cpi check` that need no AWS: warnings, and what is no mistake."""
+"""The rules of `cpi check` that need no AWS: mistakes, warnings, and right values."""
 
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ IN_VM, IN_DISK = "vm_types/default/cloud_properties", "disk_types/default/cloud_
 
 
 def resources(**sizes: int) -> dict[str, Any]:
-    """Return what compiles in VMs of these sizes."""
+    """Return a compilation section whose VMs have these sizes."""
     whole = {"cpu": 0, "ram": 0, "ephemeral_disk_size": 1024, **sizes}
     return {"workers": 1, "network": "default", "az": "z1", "vm_resources": whole}
 
@@ -65,7 +65,7 @@ def resources(**sizes: int) -> dict[str, Any]:
     ],
 )
 def test_rule(check: Check, severity: str, route: Route, value: Any, path: str) -> None:
-    """What breaks a rule has one finding, at its place."""
+    """A broken rule is one finding, at its place."""
     assert [each[:2] for each in check(changed(yaml.safe_load(OWN), route, value))] == [(severity, path)]
 
 
@@ -164,7 +164,7 @@ def test_tags_of_the_manifest(check: Check) -> None:
 
 
 def test_default_that_does_not_fit(check: Check) -> None:
-    """What contradicts a default of cpi.json is at the VM's own property; the message names the default."""
+    """A contradiction to a default of cpi.json is at the VM's own property; the message names the default."""
     config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 2048})
     (found,) = check(config, default_root_disk={"type": "io1", "iops": 100})
     assert found[:2] == ("error", f"{IN_VM}/root_disk/size")
@@ -466,7 +466,7 @@ def test_extension_alone(check: Check) -> None:
 
 
 def test_wrong_default(check: Check) -> None:
-    """A default that no VM can have is one error, and none of what is used with it."""
+    """A default that no VM can have is one error, not one for each VM."""
     whole = {**yaml.safe_load(OWN), "vm_extensions": [FALLBACK]}
     types = [{"name": "spot", "cloud_properties": {"instance_type": "m5.large", "spot": True}}]
     found = check(

@@ -65,7 +65,7 @@ BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "pee
     ],
 )
 def test_cause(changes: dict[str, Any], severity: str, words: str) -> None:
-    """What is wrong comes first, as bad as it is."""
+    """The cause is the first finding, with its severity."""
     first, *_ = causes_of(healthy(**changes))
     assert (first[0], words in first[1]) == (severity, True)
 

@@ -52,7 +52,7 @@ def test_lines() -> None:
 
 
 def test_earlier_start() -> None:
-    """What an earlier start of the VM left on the console is no finding."""
+    """Errors of an earlier start of the VM are no findings."""
     panic = "[    1.2] Kernel panic - not syncing: Attempted to kill init!"
     begin = "[    0.000000] Linux version 6.8.0-1021-aws (buildd@lcy02-amd64-071)"
     assert console.findings(f"{begin}\n{panic}\n{begin}\nbosh-stemcell login:\n") == []
