@@ -56,10 +56,6 @@ does not do what the file says. warning: it may do something else than expected.
 
 def main(arguments: list[str]) -> int:
     """Check, and print a report."""
-    return command.run(_parser(), arguments, _check)
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = command.parser(
         "check",
         _DESCRIPTION,
@@ -100,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         "--strict", action="store_true", help="fail (status 1) on warnings and on what is not checked, too"
     )
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
-    return parser
+    return command.run(parser, arguments, _check)
 
 
 def _stemcell(text: str) -> str:

@@ -40,10 +40,6 @@ _UNKNOWN: Final = (
 
 def main(arguments: list[str]) -> int:
     """Look at a VM, and print what is wrong."""
-    return command.run(_parser(), arguments, _diagnose)
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = command.parser("diagnose", _DESCRIPTION, "no cause was found", "a cause was found")
     parser.add_argument("vm", metavar="VM_CID", help="the instance's id, which `bosh vms` shows: i-…")
     parser.add_argument(
@@ -53,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the Director's address, by default the one in the agent's mbus; for a VM of bosh create-env "
         "the address of the machine that runs it",
     )
-    return parser
+    return command.run(parser, arguments, _diagnose)
 
 
 def _address(text: str) -> str:

@@ -113,10 +113,6 @@ class Results(Record):
 
 def main(arguments: list[str]) -> int:
     """Check, and print a report."""
-    return command.run(_parser(), arguments, _check)
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = command.parser(
         "preflight",
         _DESCRIPTION,
@@ -131,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=list(FEATURES),
         help=f"a feature that you need; may be repeated; one of {', '.join(FEATURES)}",
     )
-    return parser
+    return command.run(parser, arguments, _check)
 
 
 def _check(given: argparse.Namespace) -> int:

@@ -183,10 +183,6 @@ def monthly_cost(resource: Resource) -> float | None:
 
 def main(arguments: list[str]) -> int:
     """List the strays of one Director, and delete them with ``--delete``."""
-    return command.run(_parser(), arguments, _sweep)
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = command.parser(
         "sweep", _DESCRIPTION, "nothing is left to do", "something is left to do, or could not be listed"
     )
@@ -215,7 +211,7 @@ def _parser() -> argparse.ArgumentParser:
             metavar="ID",
             help=f"with --delete: delete this {what} too, if it is a stray; may be repeated",
         )
-    return parser
+    return command.run(parser, arguments, _sweep)
 
 
 def _sweep(given: argparse.Namespace) -> int:
