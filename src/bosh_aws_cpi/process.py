@@ -99,16 +99,16 @@ def main() -> int:
         For a request: 0 when the response, which may be an error, was written, and 1 when it could not be
         written. For a command: its exit status.
     """
-    status = _carried_out(sys.argv[1:])
+    status = _run_command(sys.argv[1:])
     log.logger.end()
     _flush_logs()
     return status
 
 
-def _carried_out(arguments: list[str]) -> int:
+def _run_command(arguments: list[str]) -> int:
     if len(arguments) == 1 and _is_configuration(arguments[0]):
         return _answer(arguments)
-    status = command_line.carried_out(arguments)
+    status = command_line.run_command(arguments)
     return _answer(arguments) if status is None else status
 
 

@@ -16,7 +16,7 @@ from bosh_aws_cpi.config.values import external_id, https_url, region, role_arn
 from bosh_aws_cpi.errors import BoshError
 from bosh_aws_cpi.redact import MASK, Redactor
 from bosh_aws_cpi.tag_names import TARGET_TAG
-from bosh_aws_cpi.tools.checks.yaml_loading import loaded
+from bosh_aws_cpi.tools.checks.documents import load_yaml
 from bosh_aws_cpi.tools.diagnosis import console
 
 LENGTH = 1 << 20
@@ -63,11 +63,11 @@ def refused(read: Callable[[], object]) -> bool:
 
 
 READ: dict[str, Callable[[], bool]] = {
-    "console-word": lambda: console.masked(long("_"), str) == long("_"),
-    "console-words": lambda: console.masked(long("a_"), str) == long("a_"),
-    "console-token": lambda: console.masked(long("eyJ-"), str) == long("eyJ-"),
-    "console-key": lambda: console.masked(long("-----END A"), str) == long("-----END A"),
-    "console-name": lambda: console.masked(long(f"{'token' * 8}: ;"), str) == long(f"{'token' * 8}: ;"),
+    "console-word": lambda: console.mask(long("_"), str) == long("_"),
+    "console-words": lambda: console.mask(long("a_"), str) == long("a_"),
+    "console-token": lambda: console.mask(long("eyJ-"), str) == long("eyJ-"),
+    "console-key": lambda: console.mask(long("-----END A"), str) == long("-----END A"),
+    "console-name": lambda: console.mask(long(f"{'token' * 8}: ;"), str) == long(f"{'token' * 8}: ;"),
     "console-finding": lambda: console.findings(long("persistent disk ")) == [],
     "tag": lambda: not list(recorded({f"{TARGET_TAG}a_1": f"arn:a {long(':')}x"})),
     "code": lambda: is_shortage(of_aws(f"Insufficient{long('Capacity')}.", "")),
@@ -76,7 +76,7 @@ READ: dict[str, Callable[[], bool]] = {
     "region": lambda: refused(lambda: region(f"{long('a-')}1a", AwsConfig.region)),
     "role": lambda: refused(lambda: role_arn(long("arn:aws-"), AwsConfig.role_arn)),
     "external-id": lambda: refused(lambda: external_id(long("a"), AwsConfig.external_id)),
-    "tag-of-yaml": lambda: refused(lambda: loaded("cloud.yml", f"a: !%27%22{long('%20')} b".encode())),
+    "tag-of-yaml": lambda: refused(lambda: load_yaml("cloud.yml", f"a: !%27%22{long('%20')} b".encode())),
 }
 
 

@@ -1,4 +1,4 @@
-"""Asks AWS for operators' commands: what it answers, and what to do when it does not.
+"""Calls AWS for operators' commands, and explains what to do when a call fails.
 
 AWS may refuse a call, refuse the keys, throttle, or not answer; or something else than AWS may answer.
 """
@@ -22,14 +22,14 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 
 Answer = TypeVar("Answer")
 RETRIES: Final = 1
-"""So few that an unreachable service costs little time; throttled calls have a limit of their own."""
+"""A low number: an unreachable service costs little time. Throttled calls have their own limit."""
 _READS: Final = ("Describe", "Get", "List", "Assume")
-"""What the names of the operations begin with that change nothing."""
+"""The prefixes of the operations that change nothing."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
 _OF_ACCOUNT: Final = errors.codes("AuthFailure Blocked OptInRequired PendingVerification")
 _NOT_TAKEN: Final = errors.SESSION_ENDED | errors.BAD_SIGNATURE | _OF_ACCOUNT
-"""Codes about keys, clock or account rather than one permission: every call fails with them."""
+"""Error codes about the keys, the clock or the account: with them every call fails."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
     "env_or_profile": "the environment or the instance profile",
@@ -37,7 +37,7 @@ _SOURCES: Final = {
 
 
 class ReadingClients(CommandClients):
-    """Clients that make equal calls once, and none that changes anything.
+    """Clients that send equal calls once, and refuse calls that change anything.
 
     Args:
         config: The configuration.
@@ -71,7 +71,7 @@ class ReadingClients(CommandClients):
 
 
 class NoAnswer(Record):
-    """Why AWS gave no answer that can be used.
+    """A call without a usable answer, and the reason.
 
     Attributes:
         error: What the call raised.
@@ -123,9 +123,9 @@ class Asker:
         except translation.NO_KEYS:
             raise
         except ClientError as error:
-            return self._refused(service, error)
+            return self._judge(service, error)
         except (*translation.OUT_OF_REACH, BotoCoreError) as error:
-            if not self._again and (role := refused_role(self._config, error)) is not None:
+            if not self._again and (role := role_error(self._config, error)) is not None:
                 raise role from error
             if not self._are_keys_taken and (wrong := _unknown_region(self._config, service)):
                 raise CloudError(wrong) from error
@@ -161,25 +161,25 @@ class Asker:
         self.not_checked.append(Finding(Severity.NOT_CHECKED, what, remedy, source="AWS"))
 
     def _note(self, service: str, what: str, failed: NoAnswer) -> None:
-        """Leave out what got no answer, or the whole service from now on."""
-        error, said = failed.error, described(failed.error)
+        """Note that a call failed; if the service does not answer, call it no more."""
+        error, message = failed.error, described(failed.error)
         if has_code(error, errors.UNAUTHORIZED):
-            self.leave_out(f"{what}: {said}", policy_remedy(error))
+            self.leave_out(f"{what}: {message}", policy_remedy(error))
         elif not self._again and has_code(error, errors.THROTTLED):
-            self._silent[service] = (f"{service} throttles the calls: {said}", _LATER)
+            self._silent[service] = (f"{service} throttles the calls: {message}", _LATER)
         elif self._again or not failed.problem:
-            self.leave_out(f"{what}: {said}", self._again)
+            self.leave_out(f"{what}: {message}", self._again)
         else:
             self._silent[service] = (f"{service}: {failed.problem}", "")
 
-    def _refused(self, service: str, error: ClientError) -> NoAnswer:
-        """What an error of a service means; after AWS has accepted the keys, no error is blamed on them."""
-        if not self._again and (role := refused_role(self._config, error)) is not None:
+    def _judge(self, service: str, error: ClientError) -> NoAnswer:
+        """Explain an error of a service; once AWS has accepted the keys, no error is blamed on them."""
+        if not self._again and (role := role_error(self._config, error)) is not None:
             raise role from error
         if not is_error_of_aws(error):
             return NoAnswer(error, reason(service, error))
         if speaks_of_keys(error) and not self._are_keys_taken:
-            raise refused_keys(self._config, error) from error
+            raise keys_error(self._config, error) from error
         self._are_keys_taken = True
         return NoAnswer(error)
 
@@ -198,7 +198,7 @@ def _unknown_region(config: AwsConfig, service: str) -> str:
     return f"aws.region '{config.region}' is not a known region, and {service} does not answer{remedy}"
 
 
-def refused_role(config: AwsConfig, error: Exception) -> CloudError | None:
+def role_error(config: AwsConfig, error: Exception) -> CloudError | None:
     """The error for a role that can't be assumed; None when another call failed."""
     call = call_of(error)
     if getattr(error, "operation_name", "") != "AssumeRole" and not (call and call.action == _ASSUME):
@@ -215,7 +215,7 @@ def speaks_of_keys(error: ClientError) -> bool:
     return has_code(error, _NOT_TAKEN)
 
 
-def refused_keys(config: AwsConfig, error: ClientError) -> CloudError:
+def keys_error(config: AwsConfig, error: ClientError) -> CloudError:
     """The error for keys that AWS does not accept."""
     return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explained(error)}")
 
@@ -225,5 +225,5 @@ def _keys(config: AwsConfig) -> str:
 
 
 def other_keys(service: str, error: ClientError) -> str:
-    """The problem of a service that refuses keys that other services accept: its endpoint must be wrong."""
+    """Describe a service that refuses keys that other services accept: its endpoint must be wrong."""
     return f"it refuses the keys that other services accept ({code_of(error)}): check {endpoint(service)}"

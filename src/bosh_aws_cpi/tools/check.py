@@ -15,15 +15,15 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.checks import contents, property_values, room
+from bosh_aws_cpi.tools.checks import contents, property_values, things
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.checks.bosh.models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
-from bosh_aws_cpi.tools.checks.bosh.rules import SIMILAR, likeness
+from bosh_aws_cpi.tools.checks.bosh_models import LISTS, BoshCloudConfig, BoshHash, Manifest, keys_in
+from bosh_aws_cpi.tools.checks.bosh_rules import SIMILAR, likeness
 from bosh_aws_cpi.tools.checks.cloud_config import Files
-from bosh_aws_cpi.tools.checks.configuration import of_create_env, unknown_keys
+from bosh_aws_cpi.tools.checks.configuration import read_create_env, unknown_keys
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.checks.trial import Trial
-from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, ordered, status
+from bosh_aws_cpi.tools.findings import Finding, Severity, document, in_file, lines, sort_distinct, status
 
 _CLOUD_CONFIG: Final = "a cloud config"
 _CREATE_ENV: Final = "a manifest for create-env"
@@ -43,7 +43,7 @@ _KINDS: Final = {
     "a resurrection config": ["rules"],
     "operations, for bosh interpolate -o": ["path type"],
 }
-"""What a file is, if it has all keys of one entry; spaces separate keys. The first kind counts."""
+"""The kinds of files: the first one counts of which a file has all keys of an entry, separated by spaces."""
 
 
 _DESCRIPTION: Final = """\
@@ -56,10 +56,6 @@ does not do what the file says. warning: it may do something else than expected.
 
 def main(arguments: list[str]) -> int:
     """Check, and print a report."""
-    return command.run(_parser(), arguments, _check)
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = command.parser(
         "check",
         _DESCRIPTION,
@@ -100,7 +96,7 @@ def _parser() -> argparse.ArgumentParser:
         "--strict", action="store_true", help="fail (status 1) on warnings and on what is not checked, too"
     )
     parser.add_argument("--offline", action="store_true", help="don't call AWS")
-    return parser
+    return command.run(parser, arguments, _check)
 
 
 def _stemcell(text: str) -> str:
@@ -130,7 +126,7 @@ def _check(given: argparse.Namespace) -> int:
     account = Account(files.aws, is_offline=given.offline)
     config = config.replaced(director_uuid=given.director)
     all_found = [*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)]
-    found = ordered(in_file(each, given.config) for each in all_found)
+    found = sort_distinct(in_file(each, given.config) for each in all_found)
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
     shown = command.show(document(found, {"files": names}), lines(found, closing), as_json=given.json)
     return shown or status(found, is_strict=given.strict)
@@ -139,7 +135,7 @@ def _check(given: argparse.Namespace) -> int:
 def findings(
     files: Files, config: CpiConfig, account: Account, stemcells: Sequence[str] = ()
 ) -> Iterator[Finding]:
-    """All that is wrong with files.
+    """Find all that is wrong with files.
 
     Args:
         files: The files.
@@ -156,12 +152,12 @@ def findings(
         *of_sizes,
         *property_values.of_keys(files.aws),
         *contents.findings(files, is_offline=account.is_offline),
-        *room.crowded(files),
+        *things.crowded_groups(files),
         *trial.findings(),
-        *(room.findings(files, account) if not account.is_offline else ()),
+        *(things.findings(files, account) if not account.is_offline else ()),
         *account.not_checked(),
     ]
-    yield from (contents.placed(files, each) for each in found)
+    yield from (contents.adjust(files, each) for each in found)
 
 
 def read_files(
@@ -194,7 +190,7 @@ def read_files(
     wrong: list[Finding] = []
     for each in whole:
         log.redact.learn(each.root.at("cloud_provider").value)
-        aws, wrong = of_create_env(each, section, aws)
+        aws, wrong = read_create_env(each, section, aws)
     files = Files(documents, deployed, aws, cpi, bool(whole))
     cpis = {str(az.at("cpi").value) for az in files.lists["azs"] if az.get("cpi") is not None}
     if cpi and cpi not in cpis and "azs" not in files.open_lists:
@@ -204,7 +200,7 @@ def read_files(
 
 
 def _kind(document: Document, model: type[BoshHash], *wanted: str) -> str:
-    """What a file is, by its keys.
+    """Tell the kind of a file by its keys.
 
     Args:
         document: The file.
@@ -227,7 +223,7 @@ def _kind(document: Document, model: type[BoshHash], *wanted: str) -> str:
 
 
 def _sizes(files: Files, account: Account) -> tuple[Sequence[VmSize], list[Finding]]:
-    """What the CPI chooses from for ``vm_resources``; nothing, and why, if the families are wrong."""
+    """The sizes from which the CPI chooses for ``vm_resources``; if the families are wrong, a finding."""
     try:
         known = vm_sizes.of_families(files.aws.vm_resources_families)
         if not account.is_offline and files.aws.vm_resources_by_region:

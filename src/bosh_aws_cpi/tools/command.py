@@ -11,7 +11,7 @@ from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError, InvalidCall, reason
 from bosh_aws_cpi.jsontext import Json, encode
-from bosh_aws_cpi.tools.command_line import failed, written
+from bosh_aws_cpi.tools.command_line import fail, write_stdout
 
 _FAILED: Final = "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept"
 
@@ -73,7 +73,7 @@ def run(
         status = body(given)
         interrupts.close()
     except interrupts.Interrupted as interruption:
-        return failed(str(interruption))
+        return fail(str(interruption))
     except Exception as error:  # noqa: BLE001 - every error is reported, with its secrets masked
         typed = error if isinstance(error, BoshError) else translate(error, "")
         if typed is None:
@@ -84,7 +84,7 @@ def run(
             message = f"{given.config}: {reason(typed)}" if isinstance(typed, InvalidCall) else typed.message
         if given.json:
             show({"error": message}, (), as_json=True)
-        return failed(message)
+        return fail(message)
     return status
 
 
@@ -113,4 +113,4 @@ def show(document: Json, lines: Iterable[str], *, as_json: bool) -> int:
     if is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         for colour, words in _COLOURED.items():
             shown = [re.sub(words, rf"\033[{colour}m\g<0>\033[0m", line) for line in shown]
-    return written("".join(f"{line}\n" for line in shown))
+    return write_stdout("".join(f"{line}\n" for line in shown))

@@ -1,4 +1,4 @@
-"""What the executable does with other arguments than one path: commands, help, and what is neither."""
+"""Runs the executable's commands and help, and refuses unknown commands."""
 
 import io
 import os
@@ -11,7 +11,7 @@ from bosh_aws_cpi import VERSION, log
 FAILED: Final = 2
 """The exit status of a command that failed; argparse uses it too, for bad arguments."""
 COMMANDS: Final = ("check", "diagnose", "preflight", "sweep")
-"""Modules beside this one."""
+"""The commands: each is a module of this package."""
 _STDIN: Final = 0
 _USAGE: Final = """\
 Usage: cpi check CONFIG_PATH FILE ...   finds the mistakes of a cloud config
@@ -26,8 +26,8 @@ Each command accepts --help.
 """
 
 
-def carried_out(arguments: list[str]) -> int | None:
-    """Carry out a command, or refuse what is none.
+def run_command(arguments: list[str]) -> int | None:
+    """Run a command, or refuse an unknown one.
 
     Args:
         arguments: Those of the executable, but for the path of a configuration alone.
@@ -40,13 +40,13 @@ def carried_out(arguments: list[str]) -> int | None:
     if word in {"-h", "--help", "help"}:
         topics = [each for each in others if "/" not in each]  # the job adds the path of cpi.json
         if not topics:
-            return written(_USAGE)
+            return write_stdout(_USAGE)
         word, others = topics[0], ["--help"]
     if word in COMMANDS:
         return int(import_module(f"bosh_aws_cpi.tools.{word}").main(others))
     if word in {"--version", "version"}:
         text = f'{{"version": "{VERSION}"}}' if "--json" in others else f"bosh-aws-cpi {VERSION}"
-        return written(f"{text}\n")
+        return write_stdout(f"{text}\n")
     if not arguments and os.isatty(_STDIN):
         sys.stderr.write(_USAGE)
         return FAILED
@@ -54,24 +54,24 @@ def carried_out(arguments: list[str]) -> int | None:
     if word.startswith("-") or not is_path or not set(COMMANDS).isdisjoint(others):
         near = log.nearest(word, (*COMMANDS, "help", "version"))
         hint = f". Did you mean {near}?" if near else ""
-        return failed(f"'{word}' is not a command: the command comes first, and `cpi help` lists all{hint}")
+        return fail(f"'{word}' is not a command: the command comes first, and `cpi help` lists all{hint}")
     return None
 
 
-def failed(message: str) -> int:
+def fail(message: str) -> int:
     """Say why a command failed, and return its exit status."""
     log.start()
     log.logger.say(f"cpi: {message}")
     return FAILED
 
 
-def written(text: str) -> int:
+def write_stdout(text: str) -> int:
     """Write to stdout at once, and return the exit status.
 
     A reader that is gone, as with `| head`, is no error.
     """
     if sys.stdout is None:
-        return failed("can't write to stdout: it is closed")
+        return fail("can't write to stdout: it is closed")
     try:
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # the terminal's encoding may lack characters
@@ -80,5 +80,5 @@ def written(text: str) -> int:
     except BrokenPipeError:
         pass
     except OSError as error:
-        return failed(f"can't write to stdout: {error.strerror}")
+        return fail(f"can't write to stdout: {error.strerror}")
     return 0

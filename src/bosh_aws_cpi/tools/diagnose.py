@@ -1,7 +1,7 @@
 """`cpi diagnose CONFIG_PATH VM_CID`: says why a VM does not answer, the likeliest cause first; read-only."""
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Final
 
@@ -16,10 +16,9 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.tools import command, findings
 from bosh_aws_cpi.tools.asking import Asker
-from bosh_aws_cpi.tools.diagnosis import console, network_causes, vm_causes
-from bosh_aws_cpi.tools.diagnosis import settings as agent_settings
+from bosh_aws_cpi.tools.diagnosis import agent_settings, causes, console
+from bosh_aws_cpi.tools.diagnosis.agent_settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, is_in_vpc, own_interface, peer_interface, side
-from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings, is_ip
 from bosh_aws_cpi.tools.findings import Finding
 
 if TYPE_CHECKING:
@@ -28,16 +27,6 @@ if TYPE_CHECKING:
 _DESCRIPTION: Final = """\
 Say why a VM does not answer ("Timed out pinging VM"), the likeliest cause first: its state, user data,
 console, and the routes and firewalls between it and the Director. Nothing is created or changed."""
-_CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
-    vm_causes.status_checks,
-    vm_causes.on_console,
-    vm_causes.metadata,
-    vm_causes.user_data,
-    network_causes.director,
-    network_causes.servers,
-    network_causes.notes,
-)
-"""The VM itself, its settings, the network from near to far, notes."""
 _NEXT: Final = (
     "No error was found from outside. The agent's log is on the VM: /var/vcap/bosh/log/current "
     '(docs/diagnose.md, "Look into the VM")'
@@ -51,10 +40,6 @@ _UNKNOWN: Final = (
 
 def main(arguments: list[str]) -> int:
     """Look at a VM, and print what is wrong."""
-    return command.run(_parser(), arguments, _diagnose)
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = command.parser("diagnose", _DESCRIPTION, "no cause was found", "a cause was found")
     parser.add_argument("vm", metavar="VM_CID", help="the instance's id, which `bosh vms` shows: i-…")
     parser.add_argument(
@@ -64,7 +49,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the Director's address, by default the one in the agent's mbus; for a VM of bosh create-env "
         "the address of the machine that runs it",
     )
-    return parser
+    return command.run(parser, arguments, _diagnose)
 
 
 def _address(text: str) -> str:
@@ -77,30 +62,19 @@ def _address(text: str) -> str:
 def _diagnose(given: argparse.Namespace) -> int:
     config = load(given.config, {})
     statistics = CallStatistics()
-    instance = _described(CommandClients(config.aws, statistics).ec2, config, given.vm)
-    # Only the first call must succeed; all others are left out if AWS does not answer at once.
+    try:  # only this call must succeed: all others are left out if AWS does not answer at once
+        instance = instances.find(CommandClients(config.aws, statistics).ec2, given.vm)
+    except VMNotFound as error:
+        raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN}") from error
     without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
-    facts = _gathered(without_retries, config, instance, given.director_address or "")
-    found = causes(facts)
+    facts = _gather(without_retries, config, instance, given.director_address or "")
+    found = causes.find(facts)
     told = findings.document(found, document(facts))
     shown = command.show(told, lines(facts, found), as_json=given.json)
     return shown or findings.status(found)
 
 
-def _described(client: "EC2Client", config: CpiConfig, vm_cid: str) -> Instance:
-    """Describe a VM; this call must succeed.
-
-    Raises:
-        CloudError: EC2 does not know the instance.
-        ClientError: EC2 refuses to describe it.
-    """
-    try:
-        return instances.find(client, vm_cid)
-    except VMNotFound as error:
-        raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN}") from error
-
-
-def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:
+def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director: str) -> Facts:
     """Look at a VM; nothing is changed.
 
     Args:
@@ -138,7 +112,7 @@ def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, direct
     return Facts(
         instance,
         health.get(vm_cid),
-        None if text is None else console.masked(text, log.redact),
+        None if text is None else console.mask(text, log.redact),
         settings,
         mbus,
         remote,
@@ -154,8 +128,8 @@ def _gathered(client: "EC2Client", config: CpiConfig, instance: Instance, direct
 
 
 def _settings(user_data: bytes) -> AgentSettings:
-    """The agent settings in user data; from then on, their secrets are masked in all output."""
-    parsed = agent_settings.parsed(user_data)
+    """Read the agent settings in user data, and mask their secrets in all further output."""
+    parsed = agent_settings.decode(user_data)
     log.redact.learn([parsed, {"secret": agent_settings.secret_lines(parsed)}])
     return agent_settings.read(user_data)
 
@@ -176,25 +150,14 @@ def _sides(
 
 
 def _host_of(mbus: Address | None) -> str:
-    """The host of a message bus to which the agent connects, if it is another one's address; else empty."""
+    """The host of the message bus if it is the address of another machine; else empty."""
     if mbus is None or mbus.is_of_agent or mbus.is_on_vm or not is_ip(mbus.host):
         return ""
     return mbus.host
 
 
-def causes(facts: Facts) -> list[Finding]:
-    """The causes that apply: errors first, else in the order of likelihood.
-
-    Nothing else is said of an instance that is gone: it has neither network nor user data.
-    """
-    found = list(vm_causes.state(facts))
-    if not facts.instance.is_ending:
-        found += [finding for cause in _CAUSES for finding in cause(facts)]
-    return findings.ordered([*found, *facts.not_checked])
-
-
 def document(facts: Facts) -> Json:
-    """What the report tells apart from the findings; unknown values are null."""
+    """The report for scripts without the findings; unknown values are null."""
     instance, settings = facts.instance, facts.settings
     return {
         "vm": {

@@ -17,7 +17,7 @@ class Severity(Enum):
     WARNING = "warning"
     """It may do something else than the operator expects."""
     NOTE = "note"
-    """Good to know."""
+    """It needs no action."""
     NOT_CHECKED = "not checked"
     """It could not be looked at; the remedy says how it can be."""
 
@@ -42,7 +42,7 @@ class Place(Record):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What places of one value have in common."""
+        """Equal for all places of one value."""
         return (self.file, self.position or self.path)
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Finding(Record):
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What findings of one value by different paths have in common, however bad they are."""
+        """Equal for findings that differ only in their path and severity."""
         return (self.what, self.remedy, self.source, self.place.identity if self.place else ())
 
     def __str__(self) -> str:
@@ -97,7 +97,7 @@ class Finding(Record):
 
 
 def as_warning(finding: Finding) -> Finding:
-    """The finding of something that may not be deployed: what would be an error is a warning."""
+    """The finding with a warning in place of an error, for something that may not be deployed."""
     return finding.replaced(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
 
 
@@ -110,8 +110,8 @@ def in_file(finding: Finding, name: str) -> Finding:
 _ORDER: Final = list(Severity)
 
 
-def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings without duplicates: the worst first, else in the order in which they were found."""
+def sort_distinct(findings: Iterable[Finding]) -> list[Finding]:
+    """Sort findings, the worst first, and drop duplicates; equally bad ones keep their order."""
     distinct: dict[tuple[object, ...], Finding] = {}
     for each in sorted(findings, key=lambda each: _ORDER.index(each.severity)):
         distinct.setdefault(each.identity, each)

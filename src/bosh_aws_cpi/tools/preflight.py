@@ -34,9 +34,9 @@ State = Literal["allowed", "missing", "not checkable", "no verdict"]
 """Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
 
 _NO_SUCH_ID: Final = ("NotFound", "Malformed", "InvalidID", "InvalidAMIID.Unavailable")
-"""How the codes for an id that does not exist end."""
+"""Endings of the error codes for an id that does not exist."""
 _ARN: Final = re.compile(r"arn:([\w-]+):[^:]*:[^:]*:(\d+):")
-"""Partition and account."""
+"""An ARN; its groups are partition and account."""
 SERVICES: Final = {
     "ec2": ("ec2",),
     "elasticloadbalancing": ("elb", "elbv2"),
@@ -89,7 +89,7 @@ _ALLOWED: Final = Verdict("allowed")
 _FAILS: Final = Verdict("not checkable", "its endpoint fails")
 
 
-class Examined(Record):
+class Results(Record):
     """The results of all calls.
 
     Attributes:
@@ -113,10 +113,6 @@ class Examined(Record):
 
 def main(arguments: list[str]) -> int:
     """Check, and print a report."""
-    return command.run(_parser(), arguments, _check)
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = command.parser(
         "preflight",
         _DESCRIPTION,
@@ -131,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=list(FEATURES),
         help=f"a feature that you need; may be repeated; one of {', '.join(FEATURES)}",
     )
-    return parser
+    return command.run(parser, arguments, _check)
 
 
 def _check(given: argparse.Namespace) -> int:
@@ -141,11 +137,11 @@ def _check(given: argparse.Namespace) -> int:
     return shown or int(not report["is_ready"])
 
 
-def document(examined: Examined, chosen: Collection[str], role_arn: str | None) -> Json:
+def document(results: Results, chosen: Collection[str], role_arn: str | None) -> Json:
     """The report as a JSON document.
 
     Args:
-        examined: The results of the calls to AWS.
+        results: The results of the calls to AWS.
         chosen: The features that are needed in addition to Baseline.
         role_arn: The configured role.
 
@@ -153,30 +149,30 @@ def document(examined: Examined, chosen: Collection[str], role_arn: str | None) 
         ``is_ready`` is true when the needed features lack no permission and AWS answers for the services
         that they call; ``unverified`` counts the needed actions that are not known to be allowed.
     """
-    features = [_feature(name, examined, is_needed=name == BASELINE or name in chosen) for name in FEATURES]
+    features = [_feature(name, results, is_needed=name == BASELINE or name in chosen) for name in FEATURES]
     needed = [each for each in features if each["is_needed"]]
     prefixes = {action.partition(":")[0] for each in needed for action in FEATURES[each["name"]].actions}
     asked = {service for prefix in prefixes for service in SERVICES.get(prefix, ())}
     return {
-        "is_ready": asked.isdisjoint(examined.problems)
+        "is_ready": asked.isdisjoint(results.problems)
         and not any(each["missing"] or each["no_verdict"] for each in needed),
-        "unverified": len(_together(needed, "not_checkable") | _together(needed, "no_verdict")),
+        "unverified": len(_actions_under(needed, "not_checkable") | _actions_under(needed, "no_verdict")),
         "credentials": {
-            "account": examined.account or None,
-            "arn": examined.caller or None,
+            "account": results.account or None,
+            "arn": results.caller or None,
             "role_arn": role_arn,
         },
-        "region": {"name": examined.region, "zones": list(examined.zones)},
+        "region": {"name": results.region, "zones": list(results.zones)},
         "endpoints": [
-            {"service": name, "url": url, "is_needed": name in asked, "problem": examined.problems.get(name)}
-            for name, url in examined.endpoints.items()
+            {"service": name, "url": url, "is_needed": name in asked, "problem": results.problems.get(name)}
+            for name, url in results.endpoints.items()
         ],
         "features": features,
     }
 
 
-def _feature(name: str, examined: Examined, *, is_needed: bool) -> Json:
-    verdicts = {action: examined.verdicts[action] for action in FEATURES[name].actions}
+def _feature(name: str, results: Results, *, is_needed: bool) -> Json:
+    verdicts = {action: results.verdicts[action] for action in FEATURES[name].actions}
 
     def reasons(state: State) -> dict[str, str]:
         return {action: verdict.why for action, verdict in verdicts.items() if verdict.state == state}
@@ -191,8 +187,8 @@ def _feature(name: str, examined: Examined, *, is_needed: bool) -> Json:
     }
 
 
-def _together(features: list[Json], key: str) -> set[str]:
-    """The actions of several features under this key, without duplicates."""
+def _actions_under(features: list[Json], key: str) -> set[str]:
+    """The actions that features have under a key, without duplicates."""
     return {action for each in features for action in each[key]}
 
 
@@ -239,8 +235,8 @@ def _state(each: Json) -> str:
 def _summary(report: Json) -> str:
     needed = [each for each in report["features"] if each["is_needed"]]
     wrong = {
-        "missing": sorted(_together(needed, "missing")),
-        "no verdict": sorted(_together(needed, "no_verdict")),
+        "missing": sorted(_actions_under(needed, "missing")),
+        "no verdict": sorted(_actions_under(needed, "no_verdict")),
         "endpoints that fail": [
             each["service"] for each in report["endpoints"] if each["is_needed"] and each["problem"]
         ],
@@ -268,10 +264,10 @@ def probes(region: str, zone: str, caller: str) -> dict[str, Probe]:
         The probes by the action's name in IAM, "ec2:RunInstances".
     """
     words = {"region": region, "zone": zone}
-    if (said := _ARN.match(caller)) is not None:
-        words |= {"partition": said[1], "account": said[2]}
+    if (match := _ARN.match(caller)) is not None:
+        words |= {"partition": match[1], "account": match[2]}
     return {
-        action: _probe(action, _filled(row.probe, words))
+        action: _probe(action, _fill(row.probe, words))
         for action, row in ACTIONS.items()
         if action not in NOT_CHECKABLE
         and action not in FIRST_CALLS
@@ -284,24 +280,21 @@ def _probe(action: str, parameters: Mapping[str, Any]) -> Probe:
     service, *others = SERVICES[prefix]
     if others and "Target" in operation:
         (service,) = others
-    more = _block() if operation == "PutSnapshotBlock" else {}
-    return Probe(service, operation, {**parameters, **more}, _PERMITTED.get(service, frozenset()))
+    if operation == "PutSnapshotBlock":
+        block = bytes(BLOCK_SIZE)
+        digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
+        parameters = {**parameters, "BlockData": block, "DataLength": len(block), **digest}
+    return Probe(service, operation, parameters, _PERMITTED.get(service, frozenset()))
 
 
-def _filled(value: Any, words: Mapping[str, str]) -> Any:  # noqa: ANN401 - parameters of a call
+def _fill(value: Any, words: Mapping[str, str]) -> Any:  # noqa: ANN401 - parameters of a call
     if isinstance(value, Mapping):
-        return {key: _filled(each, words) for key, each in value.items()}
+        return {key: _fill(each, words) for key, each in value.items()}
     return value.format_map(words) if isinstance(value, str) else value
 
 
-def _block() -> dict[str, Any]:
-    block = bytes(BLOCK_SIZE)
-    digest = {"Checksum": b64encode(sha256(block).digest()).decode(), "ChecksumAlgorithm": "SHA256"}
-    return {"BlockData": block, "DataLength": len(block), **digest}
-
-
 class _Examination:
-    """The calls, one after the other; a service that fails to answer once is not called again."""
+    """Makes the calls one by one; a service that does not answer is not called again."""
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
@@ -309,7 +302,7 @@ class _Examination:
         self._problems: dict[str, str] = {}
         self._asker = Asker(config)
 
-    def results(self) -> Examined:
+    def results(self) -> Results:
         """Call AWS once for each action that can be checked; nothing is created or changed.
 
         Raises:
@@ -335,7 +328,7 @@ class _Examination:
         verdicts = {action: known.get(action) or self._verdict(found.get(action)) for action in actions}
         services = [service for names in SERVICES.values() for service in names]
         endpoints = {service: self._client(service).meta.endpoint_url for service in services}
-        return Examined(account, caller, config.region, tuple(zones), endpoints, self._problems, verdicts)
+        return Results(account, caller, config.region, tuple(zones), endpoints, self._problems, verdicts)
 
     def _zones(self) -> tuple[list[str], Verdict]:
         """The zones. This call is not a dry run, because its answer is needed."""

@@ -45,7 +45,7 @@ _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
 _DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
 
 
-def mark(resource: Resource, now: datetime) -> dict[str, str]:
+def seen_tags(resource: Resource, now: datetime) -> dict[str, str]:
     """The tag for a resource that is first seen now."""
     return {SEEN_TAG: f"{written_time(now)} {resource.resource_id}"}
 
@@ -57,7 +57,7 @@ def _first_seen(resource: Resource) -> datetime | None:
 
 
 class Removal(Enum):
-    """What it takes to delete a stray: options, or a person. The values appear in the report's JSON."""
+    """How a stray may be deleted: with which options, or by a person. The values are in the report's JSON."""
 
     DELETE = "--delete"
     DISK = "--delete --disk"
@@ -108,7 +108,7 @@ class Stray(Record):
 
 
 _Verdict = tuple[str, Removal] | None
-"""Why a resource is a stray, and what it takes to delete it; None unless it certainly is one."""
+"""Why a resource is a stray, and how it may be deleted; None if it is not certainly a stray."""
 
 
 class Inventory(Record):
@@ -135,7 +135,7 @@ class Inventory(Record):
         return [stray for stray in judged if stray is not None]
 
     def judge(self, resource: Resource) -> Stray | None:
-        """Judge a resource: return it as a stray, or None unless it certainly is one."""
+        """Return a resource as a stray; None if it is not certainly one."""
         if resource.tags.get(DIRECTOR_TAG) != self.director or resource.state in _PASSING:
             return None
         verdict = _JUDGES[resource.kind](resource, self)
@@ -158,11 +158,6 @@ class Inventory(Record):
         return users
 
     @cached_property
-    def snapshots_without_ami(self) -> frozenset[str]:
-        """The snapshots that no AMI is recorded for."""
-        return frozenset(each.resource_id for each in self.own["snapshot"] if AMI_TAG not in each.tags)
-
-    @cached_property
     def sources_being_copied(self) -> frozenset[str | None]:
         """The AMIs of which a copy is pending: EC2 does not list a pending copy's snapshots."""
         pending = (each.tags.get(SOURCE_TAG) for each in self.own["AMI"] if each.state == "pending")
@@ -179,7 +174,8 @@ def _image(image: Resource, there: Inventory) -> _Verdict:
         return None
     if image.state in _UNUSABLE:
         return f"a stemcell that EC2 could not create: {image.state}", Removal.DELETE
-    if image.state != "available" or there.snapshots_without_ami.isdisjoint(image.snapshot_ids):
+    without_ami = {each.resource_id for each in there.own["snapshot"] if AMI_TAG not in each.tags}
+    if image.state != "available" or without_ami.isdisjoint(image.snapshot_ids):
         return None
     return "perhaps of an interrupted create_stemcell", Removal.HAND
 
@@ -207,7 +203,7 @@ _LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bo
 
 
 def _volume(volume: Resource, there: Inventory) -> _Verdict:
-    """Judge a volume; only its tags say what it is for."""
+    """Judge a volume by its tags: nothing else says what it is for."""
     tags = volume.tags
     if volume.state != "available":
         return None
@@ -284,7 +280,7 @@ _JUDGES: Final[Mapping[Kind, Callable[[Resource, Inventory], _Verdict]]] = {
 }
 
 
-class Wish(Record):
+class SweepOptions(Record):
     """The operator's options."""
 
     older_than: float = 24.0
@@ -303,16 +299,16 @@ _LEFT: Final = {
 }
 
 
-def wanted(stray: Stray, wish: Wish, now: datetime) -> StrayOutcome:
+def decide_outcome(stray: Stray, options: SweepOptions, now: datetime) -> StrayOutcome:
     """Decide what happens to a stray."""
     age, resource_id = stray.age(now), stray.resource.resource_id
-    if stray.removal is Removal.INSTANCE and resource_id in wish.instances:
+    if stray.removal is Removal.INSTANCE and resource_id in options.instances:
         return StrayOutcome.REMOVED
     if age is None:
-        return StrayOutcome.MARKED if stray.is_marked and wish.delete else StrayOutcome.UNKNOWN
-    if age < wish.older_than:  # it may belong to a call that is still running
+        return StrayOutcome.MARKED if stray.is_marked and options.delete else StrayOutcome.UNKNOWN
+    if age < options.older_than:  # it may belong to a call that is still running
         return StrayOutcome.YOUNG
     if stray.removal is Removal.DELETE:
-        return StrayOutcome.REMOVED if wish.delete else StrayOutcome.STRAY
-    is_named = stray.removal is Removal.DISK and resource_id in wish.disks
+        return StrayOutcome.REMOVED if options.delete else StrayOutcome.STRAY
+    is_named = stray.removal is Removal.DISK and resource_id in options.disks
     return StrayOutcome.REMOVED if is_named else _LEFT[stray.removal]

@@ -35,7 +35,15 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan.tags import of_origin
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
-from bosh_aws_cpi.tools.strays import Inventory, Removal, Stray, StrayOutcome, Wish, mark, wanted
+from bosh_aws_cpi.tools.strays import (
+    Inventory,
+    Removal,
+    Stray,
+    StrayOutcome,
+    SweepOptions,
+    decide_outcome,
+    seen_tags,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -44,7 +52,7 @@ _NO_STRAY: Final = (
     "not a stray of this Director: it must exist, have the Director's UUID as a tag, be unused, and lack the "
     "tags of set_disk_metadata and set_vm_metadata"
 )
-_WENT: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
+_DELETED: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
 _DESCRIPTION: Final = """\
 List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
 _OPTIONAL: Final[tuple[Kind, ...]] = ("snapshot", "placement group")
@@ -56,9 +64,9 @@ _SHOWN_IN_HOURS: Final = 48
 _WIDEST: Final = 50
 """Characters to which a column is aligned: a longer text moves only its own row."""
 _LONGEST_WAIT: Final = max(each.seconds for each in vars(timing).values() if isinstance(each, timing.Policy))
-"""Seconds: a call may create something so long before it uses it."""
-_LEAVE_NOTHING: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
-_ASK_NOBODY: Final = _LEAVE_NOTHING | {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
+"""The longest time in seconds between a call's creation of a resource and its use."""
+_NO_LEFTOVER: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE, StrayOutcome.SPARED})
+_NO_ACTION: Final = _NO_LEFTOVER | {StrayOutcome.MARKED, StrayOutcome.UNKNOWN, StrayOutcome.YOUNG}
 
 
 class Report(Record):
@@ -67,7 +75,7 @@ class Report(Record):
     Attributes:
         there: What is there.
         region: The region.
-        wish: What the operator asked for.
+        options: What the operator asked for.
         now: The time by AWS's clock.
         not_listed: The kinds that could not be listed.
         strays: The strays so far, with their outcomes, which are right even after an interruption.
@@ -75,7 +83,7 @@ class Report(Record):
 
     there: Inventory
     region: str
-    wish: Wish
+    options: SweepOptions
     now: datetime
     not_listed: Sequence[Kind]
     strays: list[Stray]
@@ -87,11 +95,11 @@ class Report(Record):
         A Director without spread placement groups needs no permission to list placement groups.
         """
         return int(
-            "snapshot" in self.not_listed or any(each.outcome not in _ASK_NOBODY for each in self.strays)
+            "snapshot" in self.not_listed or any(each.outcome not in _NO_ACTION for each in self.strays)
         )
 
     def lines(self, *, is_complete: bool) -> list[str]:
-        """The table for people, and its summary; whether it is complete depends on the run's end."""
+        """The table for people, and its summary; a run that was interrupted is not complete."""
         counts = [
             f"{kind}s not permitted" if kind in self.not_listed else log.counted(len(own), kind)
             for kind, own in self.there.own.items()
@@ -103,15 +111,15 @@ class Report(Record):
         ]
 
     def document(self, *, is_complete: bool) -> Json:
-        """The report for scripts; whether it is complete depends on the run's end."""
+        """The report for scripts; a run that was interrupted is not complete."""
         own = self.there.own.items()
         return {
             "director": self.there.director,
             "region": self.region,
-            "older_than_hours": self.wish.older_than,
-            "delete": self.wish.delete,
-            "disks": sorted(self.wish.disks),
-            "instances": sorted(self.wish.instances),
+            "older_than_hours": self.options.older_than,
+            "delete": self.options.delete,
+            "disks": sorted(self.options.disks),
+            "instances": sorted(self.options.instances),
             "looked_at": {kind: len(found) for kind, found in own if kind not in self.not_listed},
             "not_listed": list(self.not_listed),
             "is_complete": is_complete,
@@ -121,7 +129,7 @@ class Report(Record):
     def _table(self) -> list[str]:
         rows = [("KIND", "ID", "AGE", "COST", "WHAT", "OUTCOME"), *map(self._cells, self.strays)]
         widths = [min(max(map(len, column)), _WIDEST) for column in zip(*rows, strict=True)]
-        left = [each for each in self.strays if each.outcome not in _LEAVE_NOTHING]
+        left = [each for each in self.strays if each.outcome not in _NO_LEFTOVER]
         return [
             *("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows),
             "",
@@ -129,7 +137,7 @@ class Report(Record):
         ]
 
     def _cells(self, stray: Stray) -> tuple[str, ...]:
-        resource, price = stray.resource, monthly(stray.resource)
+        resource, price = stray.resource, monthly_cost(stray.resource)
         size = f"{resource.size_gib} GiB" if resource.size_gib else ""
         bound = "at most " if resource.kind == "snapshot" else ""
         cost = [
@@ -155,7 +163,7 @@ class Report(Record):
         return f"seen {text} ago" if stray.is_marked else text
 
     def _entry(self, stray: Stray) -> Json:
-        resource, age, price = stray.resource, stray.age(self.now), monthly(stray.resource)
+        resource, age, price = stray.resource, stray.age(self.now), monthly_cost(stray.resource)
         return {
             "kind": resource.kind,
             "id": resource.resource_id,
@@ -171,7 +179,7 @@ class Report(Record):
         }
 
 
-def monthly(resource: Resource) -> float | None:
+def monthly_cost(resource: Resource) -> float | None:
     """A resource's approximate cost in US dollars per month; None when its size does not determine it.
 
     A snapshot's cost depends on the size of its data, which is at most the size of its volume.
@@ -182,10 +190,6 @@ def monthly(resource: Resource) -> float | None:
 
 def main(arguments: list[str]) -> int:
     """List the strays of one Director, and delete them with ``--delete``."""
-    return command.run(_parser(), arguments, _sweep)
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = command.parser(
         "sweep", _DESCRIPTION, "nothing is left to do", "something is left to do, or could not be listed"
     )
@@ -215,7 +219,7 @@ def _parser() -> argparse.ArgumentParser:
             metavar="ID",
             help=f"with --delete: delete this {what} too, if it is a stray; may be repeated",
         )
-    return parser
+    return command.run(parser, arguments, _sweep)
 
 
 def _uuid(text: str) -> str:
@@ -252,18 +256,18 @@ def _sweep(given: argparse.Namespace) -> int:
         )
     config = load(given.config, {}).aws
     clients = Clients(config, CallStatistics())
-    there, not_listed = _look(clients.ec2, given.director)
+    there, not_listed = _list_resources(clients.ec2, given.director)
     if not any(there.own.values()):
         log.logger.warning(
             "No resource has the tag of director '%s': the UUID, region (%s) or account may be wrong",
             given.director,
             config.region,
         )
-    wish = Wish(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
-    report = Report(there, config.region, wish, clock.began(), not_listed, [])
+    options = SweepOptions(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
+    report = Report(there, config.region, options, clock.began(), not_listed, [])
     is_complete = False
     try:
-        _carry_out(clients, report)
+        _handle_all(clients, report)
         is_complete = True
     finally:  # deletions are always reported, and no signal interrupts the report
         interrupts.close()
@@ -273,7 +277,7 @@ def _sweep(given: argparse.Namespace) -> int:
     return shown or report.status
 
 
-def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
+def _list_resources(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     """The Director's resources, and the kinds that the credentials have no permission to list.
 
     The instances come last. So an instance that is launched in the meantime is listed, and its interfaces and
@@ -292,52 +296,52 @@ def _look(client: "EC2Client", director: str) -> tuple[Inventory, list[Kind]]:
     return Inventory(director, found), not_listed
 
 
-def _carry_out(clients: Clients, report: Report) -> None:
-    """Do with each stray what the operator wishes, and add it to the report."""
-    strays, wish = report.strays, report.wish
+def _handle_all(clients: Clients, report: Report) -> None:
+    """Handle each stray as the operator's options say, and add it to the report."""
+    strays, options = report.strays, report.options
     for stray in report.there.strays():
         strays.append(stray)
-        strays[-1] = _treated(clients, report, stray)
+        strays[-1] = _handle(clients, report, stray)
     listed = {stray.resource.resource_id for stray in strays}
-    for each in sorted((wish.disks | wish.instances) - listed):
-        is_disk = each in wish.disks
+    for each in sorted((options.disks | options.instances) - listed):
+        is_disk = each in options.disks
         resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
         removal = Removal.DISK if is_disk else Removal.INSTANCE
         strays.append(Stray(resource, "named by you", removal, None, StrayOutcome.FAILED, _NO_STRAY))
 
 
-def _treated(clients: Clients, report: Report, stray: Stray) -> Stray:
-    """Carry out what is wanted; an error becomes the stray's, and the run continues."""
-    outcome = wanted(stray, report.wish, report.now)
+def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
+    """Mark or delete a stray, or leave it; an error is noted in the stray, and the run continues."""
+    outcome = decide_outcome(stray, report.options, report.now)
     try:
         if outcome is StrayOutcome.MARKED:
-            tags.require(clients.ec2, stray.resource.resource_id, mark(stray.resource, report.now))
+            tags.require(clients.ec2, stray.resource.resource_id, seen_tags(stray.resource, report.now))
         elif outcome is StrayOutcome.REMOVED:
-            outcome = _delete(clients, report, stray)
+            outcome = _delete_if_stray(clients, report, stray)
     except (*FAILURES, BoshError) as error:
         said = error.message if isinstance(error, BoshError) else explained(error)
         return stray.replaced(outcome=StrayOutcome.FAILED, error=said)
     return stray.replaced(outcome=outcome)
 
 
-def _delete(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:
-    """Delete a stray if it still is one, and after the AMIs that use it."""
+def _delete_if_stray(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:
+    """Delete a stray, if it still is one and the AMIs that use it are deleted."""
     users = {image.resource_id for image in report.there.users.get(stray.resource.resource_id, ())}
-    deleted = {each.resource.resource_id for each in report.strays if each.outcome in _WENT}
+    deleted = {each.resource.resource_id for each in report.strays if each.outcome in _DELETED}
     if not users <= deleted:
         return StrayOutcome.SPARED
     fresh = inventory.reload(clients.ec2, stray.resource)
     if fresh is None:
         return StrayOutcome.GONE
     judged = report.there.judge(fresh)
-    if judged is None or wanted(judged, report.wish, report.now) is not StrayOutcome.REMOVED:
+    if judged is None or decide_outcome(judged, report.options, report.now) is not StrayOutcome.REMOVED:
         return StrayOutcome.SPARED
     log.logger.info("Deleting %s '%s'", fresh.kind, fresh.resource_id)
-    is_deleted = _is_deleted(clients, fresh, next(iter(users), None))
+    is_deleted = _delete_resource(clients, fresh, next(iter(users), None))
     return StrayOutcome.REMOVED if is_deleted else StrayOutcome.SPARED
 
 
-def _is_deleted(clients: Clients, resource: Resource, ami_id: str | None) -> bool:
+def _delete_resource(clients: Clients, resource: Resource, ami_id: str | None) -> bool:
     """Delete a resource; False when it has come into use. A subnet is left to a person, and never gets here.
 
     Args:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.tools.strays import Inventory, Stray, Wish
+from bosh_aws_cpi.tools.strays import Inventory, Stray, SweepOptions
 from bosh_aws_cpi.tools.sweep import Report
 
 DIRECTOR = "5c6a4f0e-0000-4000-8000-000000000001"
@@ -38,10 +38,12 @@ def thing(
 
 def report(
     *strays: Stray,
-    wish: Wish | None = None,
+    options: SweepOptions | None = None,
     there: Sequence[Resource] = (),
     not_listed: Sequence[Kind] = (),
     region: str = "eu-west-1",
 ) -> Report:
     """Return the report of a run."""
-    return Report(Inventory(DIRECTOR, there), region, wish or Wish(), NOW, not_listed, list(strays))
+    return Report(
+        Inventory(DIRECTOR, there), region, options or SweepOptions(), NOW, not_listed, list(strays)
+    )

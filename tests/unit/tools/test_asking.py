@@ -1,4 +1,4 @@
-"""What follows from the answers of AWS, and from errors."""
+"""What operators' commands make of AWS's answers and errors."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ParamValidationError
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.tools.asking import Asker, ReadingClients, refused_keys, speaks_of_keys
+from bosh_aws_cpi.tools.asking import Asker, ReadingClients, keys_error, speaks_of_keys
 from bosh_aws_cpi.tools.findings import Severity
 from bosh_aws_cpi.tools.preflight import verdict_of
 
@@ -63,7 +63,7 @@ def test_keys_are_not_taken(cloud: Cloud, source: str) -> None:
     code = "SignatureDoesNotMatch"
     config = cloud.config.aws.replaced(credentials_source=source)
     assert speaks_of_keys(answered(code))
-    error = refused_keys(config, answered(code))
+    error = keys_error(config, answered(code))
     where = {"static": "aws.access_key_id", "env_or_profile": "the instance profile"}[source]
     assert where in error.message
     assert f"{code}: m" in error.message

@@ -25,7 +25,7 @@ def test_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdout", screen)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    said = {
+    lines = {
         "\033[1;31merror\033[0m: an error: no": str(Finding(Severity.ERROR, "an error: no")),
         "\033[33mwarning\033[0m: x": str(Finding(Severity.WARNING, "x")),
         "\033[35mnot checked\033[0m: x": str(Finding(Severity.NOT_CHECKED, "x")),
@@ -34,5 +34,5 @@ def test_colours(monkeypatch: pytest.MonkeyPatch) -> None:
         "x  \033[1;31mfailed\033[0m: no": f"x  {StrayOutcome.FAILED.value}: no",
         "\033[1;31mNOT READY\033[0m for Baseline": "NOT READY for Baseline",
     }
-    assert command.show({}, said.values(), as_json=False) == 0
-    assert screen.getvalue().splitlines() == list(said)
+    assert command.show({}, lines.values(), as_json=False) == 0
+    assert screen.getvalue().splitlines() == list(lines)

@@ -6,13 +6,13 @@ import pytest
 
 from bosh_aws_cpi.aws.sdk.permissions import BASELINE, FEATURES
 from bosh_aws_cpi.tools import preflight
-from bosh_aws_cpi.tools.preflight import Examined, Verdict
+from bosh_aws_cpi.tools.preflight import Results, Verdict
 
 NEEDED = len(FEATURES[BASELINE].actions)
 SERVICES = ("ec2", "elb", "elbv2", "ebs", "sts", "iam", "service-quotas")
 
 
-def found(problems: dict[str, str], **states: Verdict) -> Examined:
+def found(problems: dict[str, str], **states: Verdict) -> Results:
     """Return results in which all actions are allowed except these, named without their prefix."""
     verdicts = {
         action: states.get(action.partition(":")[2], Verdict("allowed"))
@@ -20,7 +20,7 @@ def found(problems: dict[str, str], **states: Verdict) -> Examined:
         for action in feature.actions
     }
     endpoints = dict.fromkeys(SERVICES, "https://example.test")
-    return Examined(
+    return Results(
         "1", "arn:aws:iam::1:user/cpi", "us-east-1", ("us-east-1a",), endpoints, problems, verdicts
     )
 
@@ -30,7 +30,7 @@ NO_VERDICT = Verdict("no verdict", "why")
 
 
 @pytest.mark.parametrize(
-    ("problems", "states", "chosen", "said"),
+    ("problems", "states", "chosen", "words"),
     [
         ({}, {}, [], "Ready for Baseline: nothing is missing"),
         ({}, {"ModifyVolume": MISSING}, ["Routes"], "Ready for Baseline, Routes: nothing is missing"),
@@ -42,11 +42,11 @@ NO_VERDICT = Verdict("no verdict", "why")
         ({"elb": "p"}, {}, ["LoadBalancers"], "NOT READY .* LoadBalancers: endpoints that fail: elb"),
     ],
 )
-def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: list[str], said: str) -> None:
+def test_ready(problems: dict[str, str], states: dict[str, Verdict], chosen: list[str], words: str) -> None:
     """The report says "ready" if no needed permission is missing and the needed endpoints answer."""
     report = preflight.document(found(problems, **states), chosen, None)
-    assert re.match(said, preflight.lines(report)[-1])
-    assert report["is_ready"] is said.startswith("Ready")
+    assert re.match(words, preflight.lines(report)[-1])
+    assert report["is_ready"] is words.startswith("Ready")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_features(capsys: pytest.CaptureFixture[str], arguments: list[str], stat
     """The help lists all features, and so does the refusal of an unknown one."""
     with pytest.raises(SystemExit) as ended:
         preflight.main(arguments)
-    said = capsys.readouterr()
+    printed = capsys.readouterr()
     assert ended.value.code == status
-    assert all(name in said.out + said.err for name in FEATURES)
+    assert all(name in printed.out + printed.err for name in FEATURES)

@@ -18,32 +18,32 @@ def test_fault_of_the_program(
 
     monkeypatch.setattr(sweep, "load", fail)
     assert sweep.main(["cpi.json", "--director", DIRECTOR]) == 2
-    said = capfd.readouterr()
-    assert said.out == ""
-    assert "Unexpected error: a bug in the CPI, please report it" in said.err
-    assert said.err.splitlines()[-1].startswith("cpi: ValueError: ")
-    assert "hunter2" not in said.err
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert "Unexpected error: a bug in the CPI, please report it" in printed.err
+    assert printed.err.splitlines()[-1].startswith("cpi: ValueError: ")
+    assert "hunter2" not in printed.err
 
 
 @pytest.mark.usefixtures("signals")
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "words"),
     [
         (["--disk", "vol-1"], "without --delete"),
         (["--instance", "i-1"], "without --delete"),
         (["--delete", "--older-than", "3.9"], "must be 0, or at least 4,"),
     ],
 )
-def test_arguments(arguments: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_arguments(arguments: list[str], words: str, capfd: pytest.CaptureFixture[str]) -> None:
     """Options that contradict each other are refused with the reason, before anything is read."""
     assert sweep.main(["cpi.json", "--director", DIRECTOR, *arguments]) == 2
     printed = capfd.readouterr()
     assert printed.out == ""
-    assert said in printed.err
+    assert words in printed.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "words"),
     [
         *((["--director", text], "the UUID that `bosh env` shows") for text in (" ", "abc")),
         *((["--older-than", text], "a number of hours") for text in ("24h", "-1", "nan")),
@@ -52,10 +52,10 @@ def test_arguments(arguments: list[str], said: str, capfd: pytest.CaptureFixture
         (["--del"], "unrecognized arguments: --del (did you mean --delete?)"),
     ],
 )
-def test_unreadable_arguments(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unreadable_arguments(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Wrong arguments are refused; options can't be abbreviated."""
     with pytest.raises(SystemExit) as ended:
         sweep.main(["cpi.json", "--director", DIRECTOR, *arguments])
     printed = capsys.readouterr()
     assert (ended.value.code, printed.out) == (2, "")
-    assert said in printed.err
+    assert words in printed.err

@@ -30,8 +30,8 @@ def test_document() -> None:
     """The page names all keys of the JSON document."""
     stray = Stray(thing("volume"), "why", Removal.DELETE, hours_ago(1))
     document = report(stray).document(is_complete=True)
-    told = set(re.findall(r"`(\w+)`", PAGE.partition("`--json` writes")[2].partition("## ")[0]))
-    assert told == document.keys() | document["strays"][0].keys()
+    documented = set(re.findall(r"`(\w+)`", PAGE.partition("`--json` writes")[2].partition("## ")[0]))
+    assert documented == document.keys() | document["strays"][0].keys()
 
 
 def test_tags() -> None:
@@ -46,8 +46,8 @@ def test_tags() -> None:
 
 def test_metadata() -> None:
     """The page names the tags by which a disk or a VM counts as known."""
-    told = PAGE.partition("with one of these tags:")[2].partition("\n\n")[0]
-    of_disks, of_vms = (set(re.findall(r"`([a-z_]+)`", part)) for part in told.split(";"))
+    documented = PAGE.partition("with one of these tags:")[2].partition("\n\n")[0]
+    of_disks, of_vms = (set(re.findall(r"`([a-z_]+)`", part)) for part in documented.split(";"))
     assert of_disks == DISK_METADATA
     assert of_vms == VM_METADATA
 

@@ -4,15 +4,15 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.tools.strays import Removal, Stray, StrayOutcome, Wish, wanted
-from bosh_aws_cpi.tools.sweep import monthly
+from bosh_aws_cpi.tools.strays import Removal, Stray, StrayOutcome, SweepOptions, decide_outcome
+from bosh_aws_cpi.tools.sweep import monthly_cost
 from tests.unit.tools.sweep_things import DIRECTOR, NOW, hours_ago, report, thing
 
-NAMED = Wish(24, delete=True, disks=frozenset({"volume-1"}))
-NAMED_INSTANCE = Wish(24, delete=True, instances=frozenset({"volume-1"}))
-OTHER_NAMED = Wish(24, delete=True, disks=frozenset({"volume-2"}))
-LISTING = Wish(24)
-DELETING = Wish(24, delete=True)
+NAMED = SweepOptions(24, delete=True, disks=frozenset({"volume-1"}))
+NAMED_INSTANCE = SweepOptions(24, delete=True, instances=frozenset({"volume-1"}))
+OTHER_NAMED = SweepOptions(24, delete=True, disks=frozenset({"volume-2"}))
+LISTING = SweepOptions(24)
+DELETING = SweepOptions(24, delete=True)
 VOLUME = Stray(thing("volume", size_gib=10, type="gp3"), "lost", Removal.DELETE, hours_ago(100))
 INTERFACE = Stray(thing("interface", hours=None), "lost", Removal.DELETE, None)
 
@@ -23,7 +23,7 @@ def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Str
 
 
 @pytest.mark.parametrize(
-    ("hours", "removal", "wish", "expected"),
+    ("hours", "removal", "options", "expected"),
     [
         (100, Removal.DELETE, LISTING, StrayOutcome.STRAY),
         (100, Removal.DISK, LISTING, StrayOutcome.LEFT_DISK),
@@ -33,8 +33,8 @@ def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Str
         (24, Removal.DELETE, DELETING, StrayOutcome.REMOVED),
         (23.9, Removal.DELETE, DELETING, StrayOutcome.YOUNG),
         (23.9, Removal.DISK, NAMED, StrayOutcome.YOUNG),
-        (-1, Removal.DELETE, Wish(0, delete=True), StrayOutcome.REMOVED),
-        (-1, Removal.DELETE, Wish(0.001, delete=True), StrayOutcome.YOUNG),
+        (-1, Removal.DELETE, SweepOptions(0, delete=True), StrayOutcome.REMOVED),
+        (-1, Removal.DELETE, SweepOptions(0.001, delete=True), StrayOutcome.YOUNG),
         (100, Removal.HAND, NAMED, StrayOutcome.LEFT),
         (100, Removal.INSTANCE, NAMED, StrayOutcome.LEFT_INSTANCE),
         (1, Removal.INSTANCE, NAMED, StrayOutcome.YOUNG),
@@ -42,23 +42,23 @@ def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Str
         (100, Removal.DISK, NAMED_INSTANCE, StrayOutcome.LEFT_DISK),
     ],
 )
-def test_actions(hours: float, removal: Removal, wish: Wish, expected: StrayOutcome) -> None:
+def test_actions(hours: float, removal: Removal, options: SweepOptions, expected: StrayOutcome) -> None:
     """A stray that is old enough is deleted on request; one from the future has the age 0."""
-    assert wanted(VOLUME.replaced(removal=removal, since=hours_ago(hours)), wish, NOW) is expected
+    assert decide_outcome(VOLUME.replaced(removal=removal, since=hours_ago(hours)), options, NOW) is expected
 
 
 @pytest.mark.parametrize(
-    ("stray", "wish", "expected"),
+    ("stray", "options", "expected"),
     [
         (INTERFACE, LISTING, StrayOutcome.UNKNOWN),
         (INTERFACE, DELETING, StrayOutcome.MARKED),
-        (INTERFACE, Wish(0, delete=True), StrayOutcome.MARKED),
+        (INTERFACE, SweepOptions(0, delete=True), StrayOutcome.MARKED),
         (VOLUME.replaced(since=None), DELETING, StrayOutcome.UNKNOWN),
     ],
 )
-def test_unknown_age(stray: Stray, wish: Wish, expected: StrayOutcome) -> None:
+def test_unknown_age(stray: Stray, options: SweepOptions, expected: StrayOutcome) -> None:
     """With --delete, a stray whose age only a mark can tell is marked; without an age, nothing is deleted."""
-    assert wanted(stray, wish, NOW) is expected
+    assert decide_outcome(stray, options, NOW) is expected
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_unknown_age(stray: Stray, wish: Wish, expected: StrayOutcome) -> None:
 )
 def test_prices(kind: Any, more: dict[str, Any], price: float | None) -> None:
     """Volumes and snapshots have a monthly price; other kinds and unknown volume types have none."""
-    assert monthly(thing(kind, **more)) == (None if price is None else pytest.approx(price))
+    assert monthly_cost(thing(kind, **more)) == (None if price is None else pytest.approx(price))
 
 
 def test_status() -> None:
@@ -96,8 +96,10 @@ def test_not_complete() -> None:
 def test_document() -> None:
     """The JSON document says what the report says; unknown values are null."""
     strays = [became(VOLUME, StrayOutcome.STRAY), became(INTERFACE, StrayOutcome.FAILED, "no")]
-    wish = Wish(1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}), instances=frozenset({"i-1"}))
-    document = report(*strays, wish=wish, not_listed=["snapshot"]).document(is_complete=True)
+    options = SweepOptions(
+        1.5, delete=True, disks=frozenset({"vol-2", "vol-1"}), instances=frozenset({"i-1"})
+    )
+    document = report(*strays, options=options, not_listed=["snapshot"]).document(is_complete=True)
     assert (document["director"], document["older_than_hours"], document["disks"]) == (
         DIRECTOR,
         1.5,

@@ -1,4 +1,4 @@
-"""The account that `cpi check` looks at: it is asked once for each thing, and nothing is created in it."""
+"""The AWS account of `cpi check`: each thing is looked up once, and nothing is created."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -24,11 +24,11 @@ _SERVICES: Final = {
     "lb_target_groups": "elbv2",
     "quotas": "service-quotas",
 }
-"""The SDK's names of the services that know what these properties name; EC2 knows all others."""
+"""The service that looks up what a property names, by the SDK's name; EC2 looks up all others."""
 
 
 class _UnknownError(Exception):
-    """A call names something that is a variable."""
+    """A parameter of a call is a variable."""
 
 
 def _refuse_variables(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
@@ -56,7 +56,7 @@ class Account:
         return ReadingClients(self._aws.replaced(max_retries=RETRIES), CallStatistics(), _refuse_variables)
 
     def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
-        """Make a lookup; without an answer if AWS does not allow it, or does not answer.
+        """Look something up; the answer is None if AWS refuses the call, or does not answer.
 
         Args:
             key: The property that names what is looked up.
@@ -89,14 +89,14 @@ class Account:
         return found or (None, [])
 
     def listing(self, what: str, look_up: Callable[[], Answer]) -> Answer | None:
-        """What AWS says of all things of a kind; None without an answer."""
+        """List all things of a kind, once; None without an answer."""
         if what not in self._listings:
             self._listings[what] = self.ask(what, look_up)[0]
         found: Answer | None = self._listings[what]
         return found
 
     def not_checked(self) -> list[Finding]:
-        """What AWS did not answer.
+        """Return a finding for each lookup without an answer.
 
         Raises:
             CloudError: It has answered nothing.

@@ -1,4 +1,4 @@
-"""The addresses of subnets: ranges as BOSH reads them, and what AWS keeps of them. Pure.
+"""The addresses of subnets: ranges as BOSH reads them, and the addresses that AWS reserves. Pure.
 
 What can't be read, BOSH refuses.
 """
@@ -9,7 +9,7 @@ from typing import Final
 
 from bosh_aws_cpi.plan.subnets import KEPT_FIRST
 from bosh_aws_cpi.properties.network import DELEGATED_LENGTHS
-from bosh_aws_cpi.tools.checks.bosh.rules import DIRECTOR, hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import DIRECTOR, hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of
 from bosh_aws_cpi.tools.checks.documents import Node
 from bosh_aws_cpi.tools.findings import Finding, Severity
@@ -25,12 +25,12 @@ def ranges_of(node: Node | None) -> list[tuple[Node, tuple[AnyNetwork, ...]]]:
     """The readable ranges of a list, which may be nested, or of a single text: each with its blocks."""
     if node is not None and isinstance(node.value, list):
         return [each for entry in node.entries() for each in ranges_of(entry)]
-    networks = parsed(node.value) if node is not None and isinstance(node.value, str) else None
+    networks = parse_blocks(node.value) if node is not None and isinstance(node.value, str) else None
     return [(node, networks)] if node is not None and networks is not None else []
 
 
-def parsed(text: str) -> tuple[AnyNetwork, ...] | None:
-    """An address, "FIRST-LAST" or a range in CIDR notation, as blocks; None when it is none of them.
+def parse_blocks(text: str) -> tuple[AnyNetwork, ...] | None:
+    """Parse an address, "FIRST-LAST" or a range in CIDR notation into blocks; None for another text.
 
     FIRST and LAST may have their full prefix, such as /32 (BOSH: string_to_range in ip_util.rb).
     """
@@ -45,7 +45,7 @@ def parsed(text: str) -> tuple[AnyNetwork, ...] | None:
 
 
 def range_of(text: object) -> AnyNetwork | None:
-    """A range in CIDR notation, read; None for anything else."""
+    """Parse a range in CIDR notation; None for anything else."""
     try:
         return ip_network(text, strict=False) if isinstance(text, str) and "/" in text else None
     except ValueError:
@@ -53,7 +53,7 @@ def range_of(text: object) -> AnyNetwork | None:
 
 
 def address_of(text: object) -> AnyAddress | None:
-    """An address, read; None for anything else. The Director also takes one with its full prefix, "/32"."""
+    """Parse an address; None for anything else. The Director also accepts its full prefix, "/32"."""
     try:
         network = ip_network(text, strict=False) if isinstance(text, str) else None
     except ValueError:
@@ -61,13 +61,13 @@ def address_of(text: object) -> AnyAddress | None:
     return network.network_address if network is not None and network.num_addresses == 1 else None
 
 
-def within(part: AnyNetwork, whole: AnyNetwork) -> bool:
+def is_within(part: AnyNetwork, whole: AnyNetwork) -> bool:
     """Whether all addresses of a range are in another."""
     return whole.version == part.version and part.subnet_of(whole)  # type: ignore[arg-type]  # of one version
 
 
 def overlaps(first: AnyNetwork, others: Iterable[AnyNetwork]) -> bool:
-    """Whether a range has an address in common with one of others."""
+    """Whether a range has an address in common with any of the others."""
     return any(map(first.overlaps, others))
 
 
@@ -91,7 +91,7 @@ def findings(files: Files) -> Iterator[Finding]:
 
 
 def _router(subnet: Node, whole: AnyNetwork) -> Iterator[Finding]:
-    """A gateway that is not AWS's router, although BOSH takes it."""
+    """Find a gateway that BOSH accepts, but that is not AWS's router."""
     address = address_of(subnet.value.get("gateway"))
     if address is None or address not in whole or address in {whole[0], whole[-1], whole[_ROUTER]}:
         return
@@ -113,7 +113,7 @@ def _of_subnet(subnet: Node, whole: AnyNetwork, *, is_managed: bool) -> Iterator
 
 
 def _kept(addresses: Node | None, whole: AnyNetwork, severity: Severity, remedy: str) -> Iterator[Finding]:
-    """Static addresses that AWS keeps."""
+    """Find static addresses that AWS reserves."""
     for node, blocks in ranges_of(addresses):
         if any(overlaps(one, kept_by_aws(whole)) for one in blocks):
             kept = f"{whole[0]}-{whole[KEPT_FIRST - 1]} and {whole[-1]}"

@@ -19,20 +19,20 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import NEEDS, REQUIRED
 from bosh_aws_cpi.records import EMPTY, Entity
 from bosh_aws_cpi.tools.checks.addresses import range_of, ranges_of
-from bosh_aws_cpi.tools.checks.bosh.models import VmResources
-from bosh_aws_cpi.tools.checks.bosh.rules import keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_models import VmResources
+from bosh_aws_cpi.tools.checks.bosh_rules import keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files, type_of, zones_of
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 Networks = Mapping[str, tuple[Json, Node]]
-"""By name: what create_vm gets, and what has the cloud properties."""
+"""By name: the network that create_vm gets, and the entry with its cloud properties."""
 ZONE: Final = "availability_zone"
 _OF_NETWORKS: Final = frozenset(
     {"networks", "primary_ipv6", "security_groups", "zone_fallback", "aws.default_security_groups"}
     | {"advertised_routes", "elbs", "lb_target_groups"}
 )
-"""What can be wrong only with networks that are known: these must be in their VPC."""
+"""Properties that can be judged only with known networks: the things must be in the networks' VPC."""
 
 
 class Case(Entity):
@@ -75,7 +75,7 @@ class Case(Entity):
         return {name: document for name, (document, _) in self.networks.items()}
 
     def is_known(self, problem: Problem) -> bool:
-        """Whether all that has a part in a problem is known: no variable, and nothing else may set it."""
+        """Whether all properties in a problem are known: none is a variable, and nothing else sets them."""
         networks = [entry for _, entry in self.networks.values()]
         is_open = not networks or any(entry.has_variables or entry.is_open for entry in networks)
         for key in _parts(problem):
@@ -92,14 +92,14 @@ class Case(Entity):
         return any(entry.is_open for entry in self.entries)
 
     def is_local(self, problem: Problem, entry: Node) -> bool:
-        """Whether an entry's problem may be absent in another subnet or az."""
+        """Whether a problem of an entry may not occur in another subnet or az."""
         of_az = {key for key, node in self.properties.items() if node.route[0] == "azs"}
         networks = [network for key in _parts(problem) for network, _ in filter(None, [self._network(key)])]
         tops = {*map(_top, _parts(problem))}
         return not tops.isdisjoint(_OF_NETWORKS | of_az | {ZONE}) or any(each != entry for each in networks)
 
     def is_within(self, problem: Problem, entry: Node) -> bool:
-        """Whether all that has a part in a problem stands in an entry."""
+        """Whether all properties in a problem are in an entry."""
         nodes = [self.node_of(key) for key in _parts(problem)]
         is_all = all(node is not None and node.is_within(entry) for node in nodes)
         return is_all and not self.is_local(problem, entry)
@@ -141,7 +141,7 @@ class Case(Entity):
         return (named[0] if len(named) == 1 else node if node is not None else self._absent(key)).place
 
     def _absent(self, key: str) -> Node:
-        """What lacks a property that nothing has."""
+        """The entry that lacks a property."""
         networks = self.user.get("networks") or self.user.get("network")
         if key in _OF_NETWORKS and (networks is not None or key == "networks"):
             return networks or self.user
@@ -199,7 +199,8 @@ def of_files(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterator[Q
         files: The files.
         facts: What is known of their instance types, by name.
     """
-    for case in (*of_deployment(files), *_of_disks(files), *_of_managed(files)):
+    disks = [Case([each], each, method="create_disk") for each in files.lists["disk_types"]]
+    for case in (*of_deployment(files), *disks, *_of_managed(files)):
         yield None, [(None, iter([[case]]))]
     yield from () if files.is_for_create_env else _of_entries(files, facts)
 
@@ -210,7 +211,7 @@ def of_deployment(files: Files) -> Iterator[Case]:
         shown = f"instance group '{name_of(group)}'" if files.manifest is not None else ""
         yield from _of_user(files, group, shown, _networks_of(files, group))
     if (node := files.compilation) is not None:
-        network = files.named("networks", node.get("network"))
+        network = files.find("networks", node.get("network"))
         networks = [(node.at("network"), network)] if network is not None else []
         yield from _of_user(files, node, "compilation", networks)
 
@@ -218,26 +219,26 @@ def of_deployment(files: Files) -> Iterator[Case]:
 def _networks_of(files: Files, group: Node) -> list[tuple[Node, Node]]:
     """A group's entries for networks, with the networks that they name; none if one is not known."""
     entries = group.at("networks").entries() if group.get("networks") is not None else []
-    found = [(each, files.named("networks", each.get("name"))) for each in entries]
+    found = [(each, files.find("networks", each.get("name"))) for each in entries]
     known = [(each, network) for each, network in found if network is not None]
     return known if len(known) == len(entries) else []
 
 
 def _of_user(files: Files, node: Node, shown: str, networks: Sequence[tuple[Node, Node]]) -> Iterator[Case]:
-    own = files.named("vm_types", node.get("resource_pool") or node.get("vm_type"))
+    own = files.find("vm_types", node.get("resource_pool") or node.get("vm_type"))
     sized = sized_properties(files, node)[0] if node.get("vm_resources") is not None else {}
     if own is None and not sized:
         own = node if node.get("cloud_properties") is not None else None
     if own is None and not sized:
         return
     names = node.get("vm_extensions")
-    found = [files.named("vm_extensions", each) for each in names.entries()] if names is not None else []
+    found = [files.find("vm_extensions", each) for each in names.entries()] if names is not None else []
     extensions = [each for each in found if each is not None]
     if shown and extensions:
         shown += " with vm_extensions " + ", ".join(f"'{name_of(each)}'" for each in extensions)
     for az in _azs(files, node):
         entries = [each for each in (az, own, *extensions) if each is not None] or [node]
-        for documents in _together(files, networks, az):
+        for documents in _networks_in(files, networks, az):
             yield Case(entries, node, shown, documents, files.tags, sized)
 
 
@@ -246,11 +247,11 @@ def _azs(files: Files, node: Node) -> Sequence[Node | None]:
     azs = node.get("az" if node is files.compilation else "azs")
     if azs is None:
         return [None]
-    named = [files.named("azs", each) for each in (azs.entries() if isinstance(azs.value, list) else [azs])]
+    named = [files.find("azs", each) for each in (azs.entries() if isinstance(azs.value, list) else [azs])]
     return [each for each in named if each is not None and each not in files.azs_of_others]
 
 
-def _together(files: Files, networks: Sequence[tuple[Node, Node]], az: Node | None) -> Iterator[Networks]:
+def _networks_in(files: Files, networks: Sequence[tuple[Node, Node]], az: Node | None) -> Iterator[Networks]:
     """The networks of a VM, with each subnet that one of them has in an az."""
     choices = []
     for index, (entry, network) in enumerate(networks):
@@ -326,14 +327,17 @@ def _of_entries(files: Files, facts: Mapping[str, InstanceTypeFacts]) -> Iterato
         az: [each for subnet, each in alone if _serves(subnet, az)] or [EMPTY] for az in azs
     }
     for entry in (each for each in types if each not in used):
-        yield entry, _asked(files, entry, [[entry]], unknown, places)
+        yield entry, _by_az(files, entry, [[entry]], unknown, places)
     needed = {partner for _, partner in NEEDS}
     for entry in (each for each in extensions if each not in used):
-        yield entry, _asked(files, entry, [[*kind, entry] for kind in kinds], unknown | needed, places)
+        yield (
+            entry,
+            _by_az(files, entry, [[*kind, entry] for kind in kinds], unknown | needed, places),
+        )
     for entry, networks in alone if types else ():
         serving = {az: [networks] for az in azs if _serves(entry, az)}
         if entry not in used:
-            yield entry, _asked(files, entry, kinds, unknown, serving)
+            yield entry, _by_az(files, entry, kinds, unknown, serving)
 
 
 def _kinds(types: Iterable[Node], facts: Mapping[str, InstanceTypeFacts]) -> list[Node]:
@@ -355,7 +359,7 @@ def _is_alone(subnet: Node) -> bool:
     return text_of(subnet.get("prefix")) in {"", "32", "128"} and is_first
 
 
-def _asked(
+def _by_az(
     files: Files,
     entry: Node,
     vms: Sequence[Sequence[Node]],
@@ -367,10 +371,6 @@ def _asked(
     for az, networks in places.items():
         merged = ([each for each in (az, *own) if each is not None] for own in vms)
         yield az, ((whole.replaced(entries=own, networks=each) for each in networks) for own in merged)
-
-
-def _of_disks(files: Files) -> Iterator[Case]:
-    yield from (Case([each], each, method="create_disk") for each in files.lists["disk_types"])
 
 
 def _of_managed(files: Files) -> Iterator[Case]:

@@ -11,8 +11,8 @@ from typing import Final
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.plan.vm_sizes import VmSize
 from bosh_aws_cpi.records import Entity
-from bosh_aws_cpi.tools.checks.bosh.models import LISTS
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_models import LISTS
+from bosh_aws_cpi.tools.checks.bosh_rules import hashes, name_of, text_of
 from bosh_aws_cpi.tools.checks.documents import Document, Node
 
 _POOLS: Final = {"vm_types": "resource_pools", "disk_types": "disk_pools"}
@@ -115,7 +115,7 @@ class Files(Entity):
     def _named(self) -> dict[str, dict[str, Node]]:
         return {key: {name_of(each): each for each in reversed(nodes)} for key, nodes in self.lists.items()}
 
-    def named(self, key: str, node: Node | None) -> Node | None:
+    def find(self, key: str, node: Node | None) -> Node | None:
         """The entry of a list that a value names; the first one, if there are several."""
         name = text_of(node)
         return self._named[key].get(name) if name else None

@@ -14,7 +14,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import BoshError, reason
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.properties.types import Properties
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, CPI, hashes_in, refused, unknown
+from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, CPI, hashes_in, refusal, unknown_keys_in
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
@@ -25,12 +25,12 @@ _CREDENTIALS: Final = frozenset(
     {"credentials_source", "access_key_id", "secret_access_key", "session_token"}
     | {"role_arn", "external_id", "session_tags"}
 )
-"""Taken from one place together: one file's keys with the other file's role are no credentials."""
+"""Keys that are taken from one file together: keys and role of two files are no credentials."""
 _WAYS: Final = frozenset({"connection_options", *(key.name for key in aws_config.ENDPOINTS.values())})
-"""How AWS is reached from here."""
+"""Keys that say how this machine reaches AWS."""
 _GROUPS: Final = "default_security_groups"
 _ANY_GROUPS: Final = ["((default_security_groups))"]
-"""Some groups, which only the one who interpolates the manifest knows."""
+"""Stands for groups that only the interpolated manifest names."""
 _ROWS: Final = AwsConfig.rows
 
 
@@ -53,7 +53,7 @@ INTERPOLATE: Final = "Interpolate the file first (bosh interpolate)"
 def unknown_keys(properties: Json) -> Iterator[Finding]:
     """A warning for each key of ``cloud.properties`` that the CPI ignores."""
     for around in hashes_in(((Document("", properties).root, _MODEL),)):
-        for each in unknown(around, CPI):
+        for each in unknown_keys_in(around, CPI):
             *section, key = map(str, each.place.route if each.place else ())
             if cpi_config.is_name(key):
                 yield each.replaced(place=Place(".".join([*section, key])))
@@ -63,8 +63,8 @@ def unknown_keys(properties: Json) -> Iterator[Finding]:
                 yield Finding(Severity.WARNING, what, remedy, Place(".".join(section) or "cloud.properties"))
 
 
-def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsConfig, list[Finding]]:
-    """The configuration of create-env, and what is wrong with it.
+def read_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsConfig, list[Finding]]:
+    """Read the configuration of create-env, and find what is wrong with it.
 
     Args:
         document: The manifest.
@@ -80,17 +80,17 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
     if whole.route[-1:] != ("aws",) or not isinstance(whole.value, dict):
         what = f"{_SHOWN}.aws must be a hash, the configuration of the CPI for create-env"
         remedy = "Add it, with region, default_security_groups and credentials"
-        return aws, [refused(whole, what, remedy, BOSH_CLI)]
+        return aws, [refusal(whole, what, remedy, BOSH_CLI)]
     entries = {str(each.route[-1]): each for each in whole.entries() if each.value is not None}
     missing = [row.name for row in _ROWS.values() if row.is_required_by_job and row.name not in entries]
     what = "has no {}, which the job aws_cpi needs"
-    found = [refused(whole, what.format(key), f"Add {key}", BOSH_CLI) for key in missing]
+    found = [refusal(whole, what.format(key), f"Add {key}", BOSH_CLI) for key in missing]
     section: Json = {"region": aws.region, **_JOB}
     if _GROUPS in entries:
         section[_GROUPS] = _ANY_GROUPS
-    found += unknown(((document.root.at(*_ROUTE), _MODEL), (whole, _model("aws."))), CPI)
+    found += unknown_keys_in(((document.root.at(*_ROUTE), _MODEL), (whole, _model("aws."))), CPI)
     for key, node in entries.items():
-        found += _entered(key, node, given, section)
+        found += _enter_key(key, node, given, section)
     section |= {key: given[key] for key in _WAYS & given.keys() - entries.keys()}
     lent = section | dict.fromkeys(_CREDENTIALS) | {key: given[key] for key in _CREDENTIALS & given.keys()}
     has_variables = any(node.has_variables for key, node in entries.items() if key in _CREDENTIALS)
@@ -102,7 +102,7 @@ def of_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[AwsC
     return other, found
 
 
-def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Finding]:
+def _enter_key(key: str, node: Node, given: Json, section: Json) -> Iterator[Finding]:
     """Enter a key of the manifest into the section; in place of a variable, the value of cpi.json."""
     if key not in _ROWS:
         return
@@ -121,8 +121,8 @@ def _entered(key: str, node: Node, given: Json, section: Json) -> Iterator[Findi
         yield Finding(Severity.NOT_CHECKED, what, remedy, node.place)
 
 
-def placed(finding: Finding, document: Document) -> Finding:
-    """A finding about the configuration, at its place in the manifest."""
+def move_to_manifest(finding: Finding, document: Document) -> Finding:
+    """Give a finding about the configuration its place in the manifest."""
     place, remedy = finding.place, finding.remedy.replace("in cpi.json", f"in {_SHOWN}")
     if place is None or place.file or not place.path.startswith(_AWS):
         return finding.replaced(remedy=remedy)

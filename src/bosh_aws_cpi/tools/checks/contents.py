@@ -10,8 +10,8 @@ from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.tools.checks import addresses, cases, configuration, property_values
-from bosh_aws_cpi.tools.checks.bosh import models
-from bosh_aws_cpi.tools.checks.bosh.rules import BOSH_CLI, DIRECTOR, hashes_in, keys_of, name_of, text_of
+from bosh_aws_cpi.tools.checks.bosh_models import BoshCloudConfig, BoshHash, CreateEnv, Manifest
+from bosh_aws_cpi.tools.checks.bosh_rules import BOSH_CLI, DIRECTOR, hashes_in, keys_of, name_of, text_of
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import Document, Node, variables_in
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
@@ -23,7 +23,7 @@ _UNREAD: Final = frozenset(
 )
 """Keys of manifests whose values are not checked."""
 _DEPTH: Final = 3
-"""They stand at the top, or in an instance group or a resource pool."""
+"""The depth of these keys: at the top, or in an instance group or a resource pool."""
 _DEFAULTS: Final[dict[type[Properties], str]] = {
     RootDisk: "default_root_disk",
     EphemeralDisk: "default_ephemeral_disk",
@@ -60,17 +60,17 @@ def findings(files: Files, *, is_offline: bool) -> Iterator[Finding]:
 
 
 def _of_document(files: Files, document: Document, *, is_offline: bool) -> Iterator[Finding]:
-    """What is wrong with its form, and with values."""
+    """Find what is wrong with a document's form and values."""
     source = BOSH_CLI if files.is_for_create_env else DIRECTOR
-    model: type[models.BoshHash] = models.CreateEnv if files.is_for_create_env else models.BoshCloudConfig
-    model = models.Manifest if document is files.manifest else model
+    model: type[BoshHash] = CreateEnv if files.is_for_create_env else BoshCloudConfig
+    model = Manifest if document is files.manifest else model
     yield from keys_of(document.root, model, source, files.others)
     around = hashes_in(((document.root, model),), files.others)
     yield from property_values.findings(around, files.aws.region, is_offline=is_offline)
 
 
 def _repeated(document: Document) -> Iterator[Finding]:
-    """The bosh CLI, as most programs, keeps only the last of several equal keys."""
+    """Find repeated keys: the bosh CLI, as most programs, keeps only the last one."""
     for route in document.repeated:
         what = f"key '{route[-1]}' occurs twice in this hash, and only the last one counts"
         place = document.root.at(*route).place
@@ -113,14 +113,14 @@ def _variables(documents: list[Document]) -> Iterator[Finding]:
         yield Finding(Severity.NOT_CHECKED, what, configuration.INTERPOLATE, found[0])
 
 
-def placed(files: Files, finding: Finding) -> Finding:
-    """A finding about the configuration, at its place in a manifest for create-env.
+def adjust(files: Files, finding: Finding) -> Finding:
+    """Adjust a finding to its place: give it the place in a manifest for create-env, or make it a warning.
 
     What the CPI or AWS refuses of entries that the manifest does not use is a warning at most. So it is of
     types if some azs have another CPI, which they may be for.
     """
     if files.is_for_create_env:
-        return configuration.placed(finding, files.documents[0])
+        return configuration.move_to_manifest(finding, files.documents[0])
     place = finding.place
     is_unused = place is not None and (place.file, *place.route[:_OF_ENTRY]) in _unused(files)
     return as_warning(finding) if is_unused and finding.source != DIRECTOR else finding

@@ -22,8 +22,8 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import AwsName, Properties, Truth
 from bosh_aws_cpi.properties.vm import VmProperties
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk
-from bosh_aws_cpi.tools.checks.bosh.models import BoshHash, parts_of
-from bosh_aws_cpi.tools.checks.bosh.rules import (
+from bosh_aws_cpi.tools.checks.bosh_models import BoshHash, parts_of
+from bosh_aws_cpi.tools.checks.bosh_rules import (
     CPI,
     DISK_SIZES,
     QUOTED,
@@ -36,7 +36,7 @@ from bosh_aws_cpi.tools.checks.documents import Document, Node
 from bosh_aws_cpi.tools.findings import Finding, Place, Severity
 
 _ALIKE: Final = 0.75
-"""How alike a mistyped name in AWS and the right one are at least."""
+"""The least likeness of a mistyped name in AWS and the right one."""
 _LEAST_MIB: Final = {**dict.fromkeys(DISK_SIZES, 512), "ram": 128}
 """A smaller number is more likely meant in GiB: EBS has no volume below 1 GiB, EC2 no VM below 512 MiB."""
 _THINGS: Final = {
@@ -102,7 +102,7 @@ def of_configuration(model: type[Properties], values: Json, path: str, region: s
 
 
 def of_keys(aws: AwsConfig) -> Iterator[Finding]:
-    """Keys of cpi.json that name something of another kind."""
+    """Find keys of cpi.json that name something of another kind."""
     for key in AwsConfig.rows:
         name = key.removeprefix("default_")
         for node in Document("", getattr(aws, key)).root.texts() if name in _NAMED else ():

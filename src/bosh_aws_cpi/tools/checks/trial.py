@@ -29,7 +29,7 @@ from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 from bosh_aws_cpi.properties.types import Problem, Review, WrongType, problem_of
 from bosh_aws_cpi.tools.checks import cases, things
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.checks.bosh.rules import text_of
+from bosh_aws_cpi.tools.checks.bosh_rules import text_of
 from bosh_aws_cpi.tools.checks.cases import ZONE, Case
 from bosh_aws_cpi.tools.checks.cloud_config import Files
 from bosh_aws_cpi.tools.checks.documents import VARIABLE, Node, variables_in
@@ -38,16 +38,16 @@ from bosh_aws_cpi.tools.findings import Finding, Place, Severity, as_warning
 Found = list[tuple[Severity, Problem, str]]
 """Severity, problem, and who refuses it."""
 Failure = tuple[str, list[Finding]]
-"""Whose request fails, for messages, and why."""
+"""The name of the failed request for messages, and the findings."""
 _DIRECTOR: Final = "director"
 """Stands for the Director's UUID."""
 _AGENT: Final = "00000000-0000-0000-0000-000000000000"
 _CPI, _AWS = "CPI", "AWS"
 _LEAST_VMS, _TRIALS = 5, 2000
-"""With how many VM types an extension or a subnet is tried: so many, or more within so many trials."""
+"""The least VM types that an extension or subnet is tried with, and the trials that allow more."""
 _PLACE: Final = re.compile(r"'(subnet|availability_zone)': '[^']*'")
 _OF_CALL: Final = " (request id"
-"""Begins what differs between equal refusals of EC2."""
+"""Begins the part of EC2's messages that differs from call to call."""
 _NOT_TRIED: Final = Finding(
     Severity.NOTE, "EC2 was not asked whether it would launch the VMs", "Name a stemcell: --stemcell CID"
 )
@@ -76,7 +76,7 @@ class Trial:
             self._cloud.clients = account.clients
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong with the cases; what several of them have at one place is one finding.
+        """Find what is wrong with the cases; equal problems at one place are one finding.
 
         A finding keeps its severity if the request will certainly be made, if the entry fails in all azs, or
         if an az is to blame; otherwise it is a warning.
@@ -95,7 +95,7 @@ class Trial:
                 certain = entry is None or is_of_az or failed[where] == len(by_az)
                 at_places.setdefault(where, []).append((certain, failure))
         for failures in at_places.values():
-            yield from _joined(failures)
+            yield from _join_failures(failures)
 
     def _failures(self, fixed: Sequence[Node], vms: Iterator[Iterable[Case]]) -> dict[object, Failure]:
         """The findings in one az, by place; none is an error if the request of some VM can succeed.
@@ -114,7 +114,7 @@ class Trial:
                 if not any(map(_has_error, _by_place(case, of_request, fixed).values())):
                     return at_places
                 first = first or at_places
-                blamed = [each for _, each, _ in found if _blamed(case, each, fixed)]
+                blamed = [each for _, each, _ in found if _place_to_blame(case, each, fixed)]
                 is_own = not fixed or any(case.is_within(each, fixed[0]) for each in blamed)
                 if is_own or not all(case.is_local(each, fixed[0]) for each in blamed):
                     break  # other subnets change nothing
@@ -130,7 +130,7 @@ class Trial:
         return max(_LEAST_VMS, _TRIALS // max(entries, 1))
 
     def _wrong_with(self, case: Case) -> Found:
-        """What is wrong with a request; equal ones are tried once."""
+        """Find what is wrong with a request; equal requests are tried once."""
         if case.is_open:
             return []
         asked = repr((case.method, case.cloud_properties, case.documents))
@@ -140,7 +140,7 @@ class Trial:
             review = Review()
             try:
                 found = getattr(self, f"_{case.method}")(case, review)
-            except WrongType:  # which is said of the file's form
+            except WrongType:  # `contents` reports it
                 found = []
             except CloudError as error:
                 found = [(Severity.ERROR, problem_of(error, "networks"), _CPI)]
@@ -154,23 +154,23 @@ class Trial:
         arguments = VmArguments(_AGENT, VARIABLE, case.cloud_properties, case.documents, [], environment)
         wanted = parse(self._config, arguments, review)
         wrong = {each.key.partition(".")[0] for each in review.problems}  # AWS need not be asked about it
-        of_images = (self._planned(wanted, image, wrong) for image in self._images)
-        return [*_refused(review), *min(of_images, key=len)]
+        of_images = (self._plan(wanted, image, wrong) for image in self._images)
+        return [*_refusals_of(review), *min(of_images, key=len)]
 
-    def _planned(self, wanted: WantedVm, image: Image, wrong: Iterable[str]) -> Found:
+    def _plan(self, wanted: WantedVm, image: Image, wrong: Iterable[str]) -> Found:
         """What gather, plan and a dry run find, if the stemcell is this AMI."""
         review, known = Review(), {"stemcell": image, "instance_type": self._facts}
         known = {**dict.fromkeys(wrong), **known, "subnets": self._subnets(wanted)}
-        facts = gather(self._cloud, wanted, self._asking(review, known))
+        facts = gather(self._cloud, wanted, self._ask_in(review, known))
         of_things = [*things.of_vm(wanted, facts, self._config.aws, self._account, self._types)]
         if any(each.key == ZONE for _, each in of_things):
             facts = facts.replaced(subnets=None)  # they are in none of that name
         plan = plan_vm(self._config, wanted, facts, review, is_registry_used=False)
-        found = [*_refused(review), *((*each, _AWS) for each in of_things)]
-        return found or (self._launched(plan) if plan is not None and image is not UNKNOWN_IMAGE else [])
+        found = [*_refusals_of(review), *((*each, _AWS) for each in of_things)]
+        return found or (self._try_launch(plan) if plan is not None and image is not UNKNOWN_IMAGE else [])
 
-    def _asking(self, review: Review, known: Mapping[str, object] = {}) -> Ask:
-        """How the stages of a method look things up.
+    def _ask_in(self, review: Review, known: Mapping[str, object] = {}) -> Ask:
+        """Return the function with which the stages of a method look things up.
 
         Args:
             review: Collects the problems.
@@ -204,7 +204,7 @@ class Trial:
             for name in self._types
         }
 
-    def _launched(self, plan: VmPlan) -> Found:
+    def _try_launch(self, plan: VmPlan) -> Found:
         """What EC2 says of the launch; each kind of VM is tried in one subnet, each subnet with one kind."""
         first = plan.nic_plans[0]
         arguments = run_instances.for_dry_run(plan.spec, plan.options[0], first, plan.group_ids)
@@ -227,10 +227,10 @@ class Trial:
         size = case.user.get("disk_size")
         mib = size.value if size is not None and isinstance(size.value, int) else 0
         wanted = disks.parse(self._config, mib, case.cloud_properties, review)
-        ask = self._asking(review, dict.fromkeys(each.key for each in review.problems))
+        ask = self._ask_in(review, dict.fromkeys(each.key for each in review.problems))
         review.problems += disks.snapshot_problems(self._cloud, wanted, ask)
         found = [
-            *_refused(review),
+            *_refusals_of(review),
             *((*each, _AWS) for each in things.of_key(wanted.encryption, self._account)),
         ]
         zones = [text_of(az.properties.get(ZONE)) for az in self._files.own_azs]
@@ -246,8 +246,8 @@ class Trial:
             self._config, {**document, "cloud_properties": case.cloud_properties}, "", review
         )
         if not review.problems:
-            networks.try_ranges(self._cloud, request, review, self._asking(review))
-        found = [] if case.user.has_variables else _refused(review)
+            networks.try_ranges(self._cloud, request, review, self._ask_in(review))
+        found = [] if case.user.has_variables else _refusals_of(review)
         return [
             (severity, each.replaced(key=f"networks.{name}.{each.key}"), by) for severity, each, by in found
         ]
@@ -261,17 +261,17 @@ class Trial:
             yield from (Finding(Severity.ERROR, each.text) for each in problems)
 
 
-def _joined(failures: Sequence[tuple[bool, Failure]]) -> Iterator[Finding]:
+def _join_failures(failures: Sequence[tuple[bool, Failure]]) -> Iterator[Finding]:
     """The findings of the first of several failures at one place, with the number of others."""
     is_certain = any(is_certain for is_certain, _ in failures)
     general = {each.what for _, (by, found) in failures for each in found if not by}
-    said = {
+    distinct = {
         ("" if each.what in general else by, each.what, each.place and each.place.identity)
         for _, (by, found) in failures
         for each in found
     }
     shown, first = failures[0][1]
-    others = len(said) - len({each.what for each in first})
+    others = len(distinct) - len({each.what for each in first})
     for each in first:
         what = each.what if each.what in general else f"for {shown}: {each.what}"
         whole = each.replaced(what=f"{what} (and {others} more)" if others else what)
@@ -282,7 +282,7 @@ def _by_place(case: Case, found: Found, fixed: Sequence[Node]) -> dict[object, F
     """The findings at each place; those that no property is to blame for, by their text without ids."""
     at_places: dict[object, Failure] = {}
     for severity, problem, source in found:
-        if place := _blamed(case, problem, fixed):
+        if place := _place_to_blame(case, problem, fixed):
             where = place.identity if problem.key else problem.text.partition(_OF_CALL)[0]
             finding = Finding(severity, problem.text, case.remedy(problem.key), place, source)
             shown = "" if case.user.holds(place) else case.shown
@@ -290,8 +290,8 @@ def _by_place(case: Case, found: Found, fixed: Sequence[Node]) -> dict[object, F
     return at_places
 
 
-def _blamed(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None:
-    """The place of a problem; with fixed entries None if none of these is to blame.
+def _place_to_blame(case: Case, problem: Problem, fixed: Sequence[Node]) -> Place | None:
+    """The place of a problem; None if there are fixed entries, and none of them is to blame.
 
     Of the properties that have a part in it, the first that is in one of these is blamed.
     """
@@ -307,7 +307,7 @@ def _has_error(failure: Failure) -> bool:
     return any(each.severity is Severity.ERROR for each in failure[1])
 
 
-def _refused(review: Review) -> Found:
+def _refusals_of(review: Review) -> Found:
     of_config = [each for each in review.ignored if each.key.startswith("aws.")]  # it is for other VMs, too
     found = [
         (Severity.ERROR, each, _CPI) for each in (*review.problems, *review.ignored) if each not in of_config

@@ -1,1 +1,1 @@
-"""The parts of `cpi diagnose`: gathering asks AWS once; all other modules are pure."""
+"""The parts of `cpi diagnose`; all are pure."""

@@ -103,7 +103,7 @@ of bosh-agent (its `bootstrap.go`, `http_metadata_service.go`, `mapped_device_pa
 TLS, for images that send the agent's log to the console."""
 
 
-def masked(text: str, redact: Callable[[str], str]) -> str:
+def mask(text: str, redact: Callable[[str], str]) -> str:
     """The console's text without secrets, and without characters that could hide one.
 
     Args:
@@ -120,7 +120,7 @@ def lines(text: str) -> list[str]:
     """The lines of the console without empty ones; long lines are cut.
 
     Args:
-        text: The console's text, from `masked`.
+        text: The console's text, from `mask`.
     """
     stripped = (line.expandtabs().strip() for line in text.split("\n"))
     return [line[:_LONGEST] for line in stripped if line]
@@ -136,14 +136,10 @@ def findings(text: str) -> list[Finding]:
     begin = max((number for number, line in enumerate(shown) if _START.search(line)), default=0)
     lines_of: dict[_Symptom, list[str]] = {kind: [] for kind in _SYMPTOMS}
     for line in shown[begin:]:
-        if (kind := _kind_of(line)) is not None:
+        for kind in [each for each in _SYMPTOMS if each.pattern.search(line)][:1]:
             lines_of[kind].append(line)
     return [
         Finding(kind.severity, f"{kind.what}: the console shows '{line}'", kind.remedy, source="AWS")
         for kind, found in lines_of.items()
         for line in found[:_MOST]
     ]
-
-
-def _kind_of(line: str) -> _Symptom | None:
-    return next((kind for kind in _SYMPTOMS if kind.pattern.search(line)), None)

@@ -6,10 +6,10 @@ from typing import Final
 
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.records import Record
-from bosh_aws_cpi.tools.diagnosis.facts import Side
-from bosh_aws_cpi.tools.diagnosis.reachability import (
+from bosh_aws_cpi.tools.diagnosis.facts import (
     EPHEMERAL,
     Remote,
+    Side,
     Traffic,
     acl_share,
     is_internet,
@@ -133,7 +133,7 @@ def _is_near(vm: Side, address: str, peer: Side | None) -> bool:
 
 
 def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) -> Iterator[Finding]:
-    """The network ACL of a side's subnet: first for the packets to the port, then for the answers."""
+    """Check the network ACL of a side's subnet, for the packets to the port and for the answers."""
     if side.acl is None:
         return
     text = f"The network ACL {side.acl.acl_id} of the {whose}'s subnet {side.interface.subnet_id}"
@@ -159,7 +159,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
 
 
 def _route(path: Path, vm: Side, table: RouteTable, address: str) -> Iterator[Finding]:
-    """The route table of the VM's subnet, and whether the VM can use its route."""
+    """Check the route table of the VM's subnet, and whether the VM can use its route."""
     route = route_to(table, address)
     text = f"Route table {table.table_id} of the VM's subnet {vm.interface.subnet_id}"
     if route is None:
@@ -182,7 +182,7 @@ def _route(path: Path, vm: Side, table: RouteTable, address: str) -> Iterator[Fi
 
 
 def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Finding]:
-    """An internet gateway serves only public addresses, on both sides."""
+    """Check a route to an internet gateway, which serves only public addresses, on both sides."""
     gateway = route.target["GatewayId"]
     if not ip_address(address).is_global:
         yield path.finding(
@@ -200,7 +200,7 @@ def _internet(path: Path, vm: Side, route: Route, address: str) -> Iterator[Find
 
 
 def _into_peer(path: Path, peer: Side, source: Remote) -> Iterator[Finding]:
-    """The security groups of the other side, the Director."""
+    """Check the Director's security groups."""
     if peer.lets(path.traffic, source, is_out=False):
         return
     yield path.finding(
@@ -212,7 +212,7 @@ def _into_peer(path: Path, peer: Side, source: Remote) -> Iterator[Finding]:
 
 
 def _way_back(path: Path, vm: Side, peer: Side, source: str) -> Iterator[Finding]:
-    """The route back, which a VPC of its own needs; within one VPC there always is one."""
+    """Check the route back, which another VPC needs; within one VPC there always is one."""
     if peer.table is None or peer.interface.vpc_id == vm.interface.vpc_id:
         return
     route = route_to(peer.table, source)

@@ -13,7 +13,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.tools.check import findings, read_files
 from bosh_aws_cpi.tools.checks.account import Account
-from bosh_aws_cpi.tools.findings import ordered
+from bosh_aws_cpi.tools.findings import sort_distinct
 from testbed.executable import config
 
 
@@ -62,7 +62,7 @@ def check(tmp_path: Path) -> Check:
                 each.source,
                 each.place.line if each.place else None,
             )
-            for each in ordered([*wrong, *findings(files, loaded, Account(files.aws, is_offline=True))])
+            for each in sort_distinct([*wrong, *findings(files, loaded, Account(files.aws, is_offline=True))])
         ]
 
     return run

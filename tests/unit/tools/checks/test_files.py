@@ -50,7 +50,7 @@ def test_no_hash(check: Check, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("files", "said"),
+    ("files", "words"),
     [
         (["instance_groups: []"], "--manifest names a deployment manifest"),
         (['{"Tables": [{"Content": "config", "Rows": []}]}'], "save the content only"),
@@ -65,16 +65,16 @@ def test_no_hash(check: Check, text: str) -> None:
         ([f"{V1}resource_pools: []\ncompilation: {{}}\n"], "is a manifest of BOSH v1"),
     ],
 )
-def test_other_files(check: Check, files: list[str], said: str) -> None:
+def test_other_files(check: Check, files: list[str], words: str) -> None:
     """A file of another kind is refused, with what it is, and what belongs there."""
     with pytest.raises(CloudError) as caught:
         check(files[0], more=files[1:])
     assert "config-0.yml" in caught.value.message
-    assert said in caught.value.message
+    assert words in caught.value.message
 
 
 @pytest.mark.parametrize(
-    ("manifest", "said"),
+    ("manifest", "words"),
     [
         (VARS, "is perhaps a file of variables"),
         (RUNTIME, "is a runtime config"),
@@ -84,11 +84,11 @@ def test_other_files(check: Check, files: list[str], said: str) -> None:
         (STATE, "is the state of create-env"),
     ],
 )
-def test_other_manifests(check: Check, manifest: str, said: str) -> None:
-    """What is named as a manifest, and is something else, is refused."""
+def test_other_manifests(check: Check, manifest: str, words: str) -> None:
+    """A file that --manifest names, and that is no manifest, is refused."""
     with pytest.raises(CloudError) as caught:
         check(OWN, manifest)
-    assert f"manifest.yml' {said}" in caught.value.message
+    assert f"manifest.yml' {words}" in caught.value.message
 
 
 @pytest.mark.parametrize(("old", "new"), [("vm_types", "resource_pools"), ("disk_types", "disk_pools")])

@@ -70,14 +70,14 @@ def test_real_combinations(check: Check) -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "instances", "said"),
+    ("other", "instances", "words"),
     [
         ("us-east-1b", 14, ""),
         ("us-east-1b", 15, "has 15 instances, but EC2 runs at most 7 in each zone, 14 in all"),
         ("us-east-1a", 8, "has 8 instances, but EC2 runs at most 7 in each zone, 7 in all"),
     ],
 )
-def test_spread(check: Check, other: str, instances: int, said: str) -> None:
+def test_spread(check: Check, other: str, instances: int, words: str) -> None:
     """A group with spread has at most the VMs that EC2 runs in its zones, of which several azs may be one.
 
     One that only prefers it may have any number.
@@ -86,8 +86,8 @@ def test_spread(check: Check, other: str, instances: int, said: str) -> None:
     config = changed(config, ("azs", 1, "cloud_properties", "availability_zone"), other)
     manifest = changed(MANIFEST, (*WORKER, "instances"), instances)
     found = [each for each in check(config, manifest) if "spread: " in each.text]
-    assert [each[:2] for each in found] == ([("error", f"{AT_WORKER}/instances")] if said else [])
-    assert said in "".join(each.text for each in found)
+    assert [each[:2] for each in found] == ([("error", f"{AT_WORKER}/instances")] if words else [])
+    assert words in "".join(each.text for each in found)
     config = changed(config, ("vm_types", 1, "cloud_properties", "spread"), "prefer")
     assert not [each for each in check(config, manifest) if "spread: " in each.text]
 
@@ -119,7 +119,7 @@ def test_swapped(
 
 @pytest.mark.parametrize(("value", "path"), [({"web": {}}, ""), (["web"], "/0")])
 def test_no_list(check: Check, value: Any, path: str) -> None:
-    """What is no list of instance groups is an error of the Director."""
+    """Instance groups that are no list are an error of the Director."""
     found = errors(check(CONFIG, {"name": "a", "instance_groups": value}))
     assert [(each.path, each.source) for each in found] == [(f"instance_groups{path}", "Director")]
 

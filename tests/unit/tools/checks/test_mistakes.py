@@ -298,7 +298,7 @@ def test_configuration(check: Check, severity: str, section: str, key: str, valu
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "words"),
     [
         ("default_key_name", "bosh.pem", "not its file"),
         ("default_key_name", f"key-{ID}", "is the id of a key pair"),
@@ -309,11 +309,11 @@ def test_configuration(check: Check, severity: str, section: str, key: str, valu
         ("metadata_options", {"http_endpoint": "disabled"}, "the agent reads its settings there"),
     ],
 )
-def test_keys(check: Check, key: str, value: Any, said: str) -> None:
-    """What a key of cpi.json names, and can't be that, is named with the key."""
+def test_keys(check: Check, key: str, value: Any, words: str) -> None:
+    """A value of cpi.json of another kind than its key needs is an error that names the key."""
     found = check(OWN, **{key: value})
     assert {each.path.startswith(f"aws.{key}") for each in found} == {True}
-    assert said in found[0].text
+    assert words in found[0].text
 
 
 @pytest.mark.parametrize(

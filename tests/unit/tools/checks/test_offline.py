@@ -1,4 +1,4 @@
-"""The rules of `cpi check` that need no AWS: warnings, and what is no mistake."""
+"""The rules of `cpi check` that need no AWS: mistakes, warnings, and right values."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.plan.vm_sizes import VM_SIZES
 from bosh_aws_cpi.tools.check import read_files
-from bosh_aws_cpi.tools.checks import room
+from bosh_aws_cpi.tools.checks import things
 from tests.stories.checked_config import GONE, Route, changed
 from tests.stories.right_configs import KINDS, OWN
 from tests.unit.tools.checks.conftest import Check
@@ -27,7 +27,7 @@ IN_VM, IN_DISK = "vm_types/default/cloud_properties", "disk_types/default/cloud_
 
 
 def resources(**sizes: int) -> dict[str, Any]:
-    """Return what compiles in VMs of these sizes."""
+    """Return a compilation section whose VMs have these sizes."""
     whole = {"cpu": 0, "ram": 0, "ephemeral_disk_size": 1024, **sizes}
     return {"workers": 1, "network": "default", "az": "z1", "vm_resources": whole}
 
@@ -65,7 +65,7 @@ def resources(**sizes: int) -> dict[str, Any]:
     ],
 )
 def test_rule(check: Check, severity: str, route: Route, value: Any, path: str) -> None:
-    """What breaks a rule has one finding, at its place."""
+    """A broken rule is one finding, at its place."""
     assert [each[:2] for each in check(changed(yaml.safe_load(OWN), route, value))] == [(severity, path)]
 
 
@@ -164,7 +164,7 @@ def test_tags_of_the_manifest(check: Check) -> None:
 
 
 def test_default_that_does_not_fit(check: Check) -> None:
-    """What contradicts a default of cpi.json is at the VM's own property; the message names the default."""
+    """A contradiction to a default of cpi.json is at the VM's own property; the message names the default."""
     config = changed(yaml.safe_load(OWN), (*OF_VM, "root_disk"), {"size": 2048})
     (found,) = check(config, default_root_disk={"type": "io1", "iops": 100})
     assert found[:2] == ("error", f"{IN_VM}/root_disk/size")
@@ -253,13 +253,13 @@ def test_azs_of_others(check: Check, azs: list[str | None], cpi: str, severity: 
     assert [each.severity for each in found if "another CPI" in each.text] == [severity]
 
 
-@pytest.mark.parametrize(("named", "said"), [(True, "their CPIs are vsphere"), (False, "leave --cpi out")])
-def test_unknown_cpi(check: Check, *, named: bool, said: str) -> None:
+@pytest.mark.parametrize(("named", "words"), [(True, "their CPIs are vsphere"), (False, "leave --cpi out")])
+def test_unknown_cpi(check: Check, *, named: bool, words: str) -> None:
     """A CPI that no az names is refused, with those that are named: nothing would be checked."""
     whole = yaml.safe_load(OWN)
     with pytest.raises(CloudError) as caught:
         check({**whole, "azs": [*whole["azs"], *([OTHER] if named else [])]}, cpi="vspere")
-    assert said in caught.value.message
+    assert words in caught.value.message
 
 
 def test_types_of_other_cpi(check: Check) -> None:
@@ -444,7 +444,7 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     large = "m5.xlarge"
     files, _ = read_files([str(config_path)], str(manifest_path), "", aws, {})
-    assert [counted for _, counted in room.demand(files.replaced(sizes=VM_SIZES))] == [
+    assert [counted for _, counted in things.demand(files.replaced(sizes=VM_SIZES))] == [
         {("m5.large", "demand"): 3, (large, "demand"): 2, ("t2.micro", "demand"): 4, (large, "spot"): 14},
         {("m5.large", "demand"): 5},
     ]
@@ -466,7 +466,7 @@ def test_extension_alone(check: Check) -> None:
 
 
 def test_wrong_default(check: Check) -> None:
-    """A default that no VM can have is one error, and none of what is used with it."""
+    """A default that no VM can have is one error, not one for each VM."""
     whole = {**yaml.safe_load(OWN), "vm_extensions": [FALLBACK]}
     types = [{"name": "spot", "cloud_properties": {"instance_type": "m5.large", "spot": True}}]
     found = check(

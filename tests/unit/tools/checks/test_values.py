@@ -11,8 +11,8 @@ from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 from bosh_aws_cpi.properties.types import Properties
 from bosh_aws_cpi.properties.vm import CapacityReservation, MetadataOptions, State
 from bosh_aws_cpi.tools.checks import property_values
-from bosh_aws_cpi.tools.checks.bosh.models import BoshCloudConfig
-from bosh_aws_cpi.tools.checks.bosh.rules import hashes_in
+from bosh_aws_cpi.tools.checks.bosh_models import BoshCloudConfig
+from bosh_aws_cpi.tools.checks.bosh_rules import hashes_in
 from bosh_aws_cpi.tools.checks.documents import Document
 from bosh_aws_cpi.tools.findings import Finding
 

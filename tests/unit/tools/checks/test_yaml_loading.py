@@ -4,7 +4,7 @@ import pytest
 import yaml
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.tools.checks.yaml_loading import loaded
+from bosh_aws_cpi.tools.checks.documents import load_yaml
 
 TABS = {
     "a:\tb\t\nc: d\n": {"a": "b", "c": "d"},
@@ -23,11 +23,11 @@ def test_tabs(monkeypatch: pytest.MonkeyPatch, text: str, *, is_there: bool) -> 
     if not is_there:
         monkeypatch.setattr(yaml, "__with_libyaml__", False)
         monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
-    assert loaded("f.yml", text.encode())[0] == TABS[text]
+    assert load_yaml("f.yml", text.encode())[0] == TABS[text]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("a: !!python/object/apply:os.system [ls]", "1 is not valid YAML"),
         ("a: .inf", "1 is not valid YAML: a number must be finite"),
@@ -49,9 +49,9 @@ def test_tabs(monkeypatch: pytest.MonkeyPatch, text: str, *, is_there: bool) -> 
         ("password: *hunter7hunter7", "1 is not valid YAML"),
     ],
 )
-def test_refused(text: str | bytes, said: str) -> None:
+def test_refused(text: str | bytes, words: str) -> None:
     """What is no YAML, or no JSON, is refused in libyaml's words, with the line; no secret is quoted."""
     with pytest.raises(CloudError) as caught:
-        loaded("f.yml", text.encode() if isinstance(text, str) else text)
-    assert caught.value.message.startswith(f"f.yml:{said}")
+        load_yaml("f.yml", text.encode() if isinstance(text, str) else text)
+    assert caught.value.message.startswith(f"f.yml:{words}")
     assert "hunter7" not in caught.value.message

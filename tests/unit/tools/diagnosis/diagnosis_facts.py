@@ -7,8 +7,8 @@ from bosh_aws_cpi.aws.instances import Health
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.model import Instance, Nic
+from bosh_aws_cpi.tools.diagnosis.agent_settings import Address, AgentSettings
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side
-from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 
 VM = "10.0.1.10"
 DIRECTOR = "10.0.2.6"

@@ -9,9 +9,10 @@ from bosh_aws_cpi.aws.firewalls import ANY_PORT, Group, GroupRule
 from bosh_aws_cpi.aws.instances import Health
 from bosh_aws_cpi.model import Instance, StateReason
 from bosh_aws_cpi.tools import diagnose
+from bosh_aws_cpi.tools.diagnosis import causes
+from bosh_aws_cpi.tools.diagnosis.agent_settings import Address, AgentSettings
 from bosh_aws_cpi.tools.diagnosis.facts import Facts, Side, own_interface, peer_interface
 from bosh_aws_cpi.tools.diagnosis.facts import side as side_of
-from bosh_aws_cpi.tools.diagnosis.settings import Address, AgentSettings
 from bosh_aws_cpi.tools.findings import Finding, Severity
 from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, VM, healthy, interface, side
 
@@ -19,9 +20,9 @@ NATS_ONLY = GroupRule("tcp", (4222, 4222), ("10.0.0.0/16",))
 PAGE = Path(__file__).parents[4] / "docs/diagnose.md"
 
 
-def told(facts: Facts) -> list[tuple[str, str]]:
+def causes_of(facts: Facts) -> list[tuple[str, str]]:
     """The severity and text of each finding."""
-    return [(finding.severity.value, finding.what) for finding in diagnose.causes(facts)]
+    return [(finding.severity.value, finding.what) for finding in causes.find(facts)]
 
 
 def tcp_only() -> Side:
@@ -64,15 +65,15 @@ BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "pee
     ],
 )
 def test_cause(changes: dict[str, Any], severity: str, words: str) -> None:
-    """What is wrong comes first, as bad as it is."""
-    first, *_ = told(healthy(**changes))
+    """The cause is the first finding, with its severity."""
+    first, *_ = causes_of(healthy(**changes))
     assert (first[0], words in first[1]) == (severity, True)
 
 
 def test_nothing_known() -> None:
     """If nothing could be looked up, the findings say only that."""
     not_checked = Finding(Severity.NOT_CHECKED, "everything")
-    assert diagnose.causes(Facts(healthy().instance, not_checked=(not_checked,))) == [not_checked]
+    assert causes.find(Facts(healthy().instance, not_checked=(not_checked,))) == [not_checked]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_address_that_nobody_has(owner: str, ranges: tuple[str, ...], severity: 
     """An unused address in the account's own VPC is an error; in a shared VPC another account may use it."""
     facts = healthy(peer=None, holders=())
     assert facts.vpc is not None
-    found = told(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, ranges=ranges)))
+    found = causes_of(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, ranges=ranges)))
     assert [each for each, _ in found] == [severity]
     assert DIRECTOR in found[0][1]
 
@@ -105,7 +106,7 @@ def test_address_that_nobody_has(owner: str, ranges: tuple[str, ...], severity: 
 def test_way_to_the_registry(host: str, *, is_minimal: bool, words: str) -> None:
     """An agent that needs the registry must reach it."""
     settings = AgentSettings(100, is_minimal=is_minimal, registry=Address("http", host, 25777))
-    found = told(healthy(settings=settings))
+    found = causes_of(healthy(settings=settings))
     errors = [what for severity, what in found if severity == "error"]
     assert len(errors) == bool(words)
     assert all(words in what for what in errors)
@@ -117,12 +118,12 @@ def test_blobstore_elsewhere() -> None:
     assert facts.settings is not None
     assert facts.vm is not None
     by_name = facts.settings.replaced(blobstore=Address("https", "s3.amazonaws.com", 443))
-    assert told(facts.replaced(settings=by_name)) == []
+    assert causes_of(facts.replaced(settings=by_name)) == []
     shut_in = facts.vm.replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), (NATS_ONLY,)),))
-    ((severity, what), *_) = told(facts.replaced(settings=by_name, vm=shut_in))
+    ((severity, what), *_) = causes_of(facts.replaced(settings=by_name, vm=shut_in))
     assert (severity, "no tcp 443 out to any address, for the blobstore" in what) == ("error", True)
     elsewhere = facts.settings.replaced(blobstore=Address("https", "10.9.0.9", 25250))
-    ((_, what),) = told(facts.replaced(settings=elsewhere))
+    ((_, what),) = causes_of(facts.replaced(settings=elsewhere))
     assert "no route to 10.9.0.9, the blobstore" in what
 
 
@@ -176,7 +177,7 @@ def test_example_of_the_documentation() -> None:
             ),
         ),
     )
-    text = "\n".join(diagnose.lines(found, diagnose.causes(found)))
+    text = "\n".join(diagnose.lines(found, causes.find(found)))
     assert f"```\n{text}\n```" in PAGE.read_text(), text
 
 
@@ -195,7 +196,7 @@ def test_example_of_the_documentation() -> None:
 def test_reason(state: str, code: str, remedy: str) -> None:
     """The remedy fits EC2's reason (API reference, StateReason)."""
     instance = Instance("i-1", state, "m5.large", "us-east-1a", {}, state_reason=StateReason(code, code))
-    (finding,) = diagnose.causes(Facts(instance))
+    (finding,) = causes.find(Facts(instance))
     assert remedy in finding.remedy
     assert ". ." not in str(finding)
 
@@ -214,8 +215,8 @@ def test_health_of_the_director(health: Health, words: str) -> None:
     assert facts.peer is not None
     nic = facts.peer.interface
     peer = facts.peer.replaced(interface=nic.replaced(vm_cid="i-director", vm_owner_id=nic.owner_id))
-    found = told(facts.replaced(peer=peer))
+    found = causes_of(facts.replaced(peer=peer))
     assert [severity for severity, _ in found] == (["error"] if words else [])
     assert all(words in what for _, what in found)
     far = peer.replaced(interface=peer.interface.replaced(vpc_id="vpc-2"))
-    assert not any("i-director" in what for _, what in told(facts.replaced(peer=far)))
+    assert not any("i-director" in what for _, what in causes_of(facts.replaced(peer=far)))

@@ -41,7 +41,7 @@ def test_most() -> None:
 def test_lines() -> None:
     """Control characters are removed, empty lines are left out, and long ones are cut."""
     text = f"\x1b[1;32mgreen\x1b[0m\r\n\n \x07bell \rprogress 1\rprogress 2\n{'x' * 300}"
-    assert console.lines(console.masked(text, str)) == [
+    assert console.lines(console.mask(text, str)) == [
         "green",
         "bell",
         "progress 1",
@@ -52,7 +52,7 @@ def test_lines() -> None:
 
 
 def test_earlier_start() -> None:
-    """What an earlier start of the VM left on the console is no finding."""
+    """Errors of an earlier start of the VM are no findings."""
     panic = "[    1.2] Kernel panic - not syncing: Attempted to kill init!"
     begin = "[    0.000000] Linux version 6.8.0-1021-aws (buildd@lcy02-amd64-071)"
     assert console.findings(f"{begin}\n{panic}\n{begin}\nbosh-stemcell login:\n") == []
@@ -85,7 +85,7 @@ def test_earlier_start() -> None:
 )
 def test_masked(text: str, secret: str) -> None:
     """Unknown secrets are masked by their form, even if control characters or EC2 cut them."""
-    assert secret not in console.masked(text, log.redact)
+    assert secret not in console.mask(text, log.redact)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_masked(text: str, secret: str) -> None:
 )
 def test_not_masked(text: str) -> None:
     """Text that is no secret is shown."""
-    assert console.masked(text, log.redact) == text
+    assert console.mask(text, log.redact) == text
 
 
 EXIT = "[main] 2026/05/01 10:00:00 ERROR - Agent exited with error: "

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.firewalls import GroupRule
-from bosh_aws_cpi.tools.diagnosis.facts import Side
+from bosh_aws_cpi.tools.diagnosis.facts import Side, Traffic
 from bosh_aws_cpi.tools.diagnosis.paths import Path, inbound, outbound
-from bosh_aws_cpi.tools.diagnosis.reachability import Traffic
 from bosh_aws_cpi.tools.findings import Severity
 from tests.unit.tools.diagnosis.diagnosis_facts import DIRECTOR, LOCAL, VM, routed, side
 

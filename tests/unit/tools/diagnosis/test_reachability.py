@@ -6,7 +6,7 @@ import pytest
 
 from bosh_aws_cpi.aws.firewalls import ALL, ANY_PORT, Acl, AclRule, GroupRule
 from bosh_aws_cpi.aws.routes import Route, RouteTable
-from bosh_aws_cpi.tools.diagnosis.reachability import (
+from bosh_aws_cpi.tools.diagnosis.facts import (
     EPHEMERAL,
     Remote,
     Traffic,

@@ -15,7 +15,7 @@ from bosh_aws_cpi.log import nearest
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
 from bosh_aws_cpi.properties.types import MISSING, UNKNOWN, Properties, Route, Truth, mistakes
 from bosh_aws_cpi.properties.vm import MetadataOptions
-from bosh_aws_cpi.tools.checks.bosh.models import (
+from bosh_aws_cpi.tools.checks.bosh_models import (
     COSTS,
     BoshHash,
     BoshNetwork,
@@ -31,9 +31,9 @@ from bosh_aws_cpi.tools.findings import Finding, Severity
 Hashes = tuple[tuple[Node, type[Properties]], ...]
 """A hash and the model that reads it, behind those around it, from the outermost on."""
 _FEW: Final = 2
-"""With more places for a key, none is proposed."""
+"""If a key may belong in more places than this, none is proposed."""
 _OPEN: Final = (BoshNetwork, Manifest, CreateEnv)
-"""Hashes in which more keys may be right, if they are like none that is known."""
+"""Hashes that may have other keys; only a key that resembles a known one is a mistake."""
 _ONE_MEANING: Final = (
     {"vm_types", "resource_pools"},
     {"vm_type", "resource_pool", "instance_type", "flavor", "machine_type"},
@@ -52,7 +52,7 @@ CPI: Final = "CPI"
 EXTRA: Final = ("x-", "_", ".", "anchors", "meta")
 """Beginnings of top-level keys that people use for YAML anchors; the Director ignores them."""
 _ALIKE: Final = 0.6
-"""How alike an unknown key and the one that is meant are at least."""
+"""The least likeness of an unknown key and the key that is meant."""
 SIMILAR: Final = 0.79
 """How alike "az" and "azs" are at least; newer versions of BOSH may have keys that are less alike."""
 _BY_WORDS: Final = 0.75
@@ -60,9 +60,9 @@ _BY_WORDS: Final = 0.75
 _BY_MORE_WORDS: Final = 0.7
 """How alike "volume_type" and "type" are at least."""
 _ELSEWHERE: Final = 0.9
-"""How likely a key of the same name at another level is meant, in place of one here."""
+"""The factor for a key that belongs at another level."""
 _FAR: Final = 0.89
-"""The same for one in another part of the file."""
+"""The likeness of a key that belongs in another part of the file."""
 QUOTED: Final = "Remove the quotation marks"
 """The remedy for a quoted number or boolean."""
 _NUMBER: Final = re.compile(r"[0-9]{1,18}")
@@ -91,8 +91,8 @@ def hashes_in(around: Hashes, others: Sequence[Node] = ()) -> Iterator[Hashes]:
                 yield from hashes_in((*around, (each, found)), others)
 
 
-def refused(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
-    """What BOSH refuses."""
+def refusal(node: Node, what: str, remedy: str = "", source: str = DIRECTOR) -> Finding:
+    """Return an error of BOSH."""
     return Finding(Severity.ERROR, what, remedy, node.place, source)
 
 
@@ -104,7 +104,7 @@ def did_you_mean(name: str, known: Collection[str], cutoff: float = _ALIKE) -> s
 
 @cache
 def likeness(name: str, key: str) -> float:
-    """How likely a key is meant by an unknown one, from 0 to 1: it has its meaning, letters or words."""
+    """How well an unknown key fits a known one, from 0 to 1, by its meaning, letters or words."""
     if name == key or any({name, key} <= each for each in _ONE_MEANING):
         return 1.0
     letters = SequenceMatcher(None, name.lower(), key.lower()).ratio()
@@ -113,8 +113,8 @@ def likeness(name: str, key: str) -> float:
     return max(letters, related + letters / 30)
 
 
-def _alike(entry: Node, model: type[Properties], least: float) -> tuple[float, str]:
-    """How likely an unknown key means one that takes its value, and the most likely one."""
+def _most_alike(entry: Node, model: type[Properties], least: float) -> tuple[float, str]:
+    """The likeness of an unknown key and the best known one that accepts its value, and that key."""
     name = str(entry.route[-1])
     found = ((likeness(name, key), key) for key in keys_in(model))
     fit = (each for each in found if each[0] >= least and (each[0] == 1.0 or _takes(model, each[1], entry)))
@@ -122,7 +122,7 @@ def _alike(entry: Node, model: type[Properties], least: float) -> tuple[float, s
 
 
 def _takes(model: type[Properties], key: str, entry: Node) -> bool:
-    """Whether a key may have a value as a whole, alone or in a list; a variable may be any."""
+    """Whether a key accepts a value, alone or in a list; a variable may be any value."""
     is_truth = key in model.model_fields and model.model_fields[key].annotation in {bool, Truth | None}
     if is_truth and not entry.is_unknown:  # which takes any value
         return isinstance(entry.value, bool)
@@ -137,14 +137,14 @@ def _takes(model: type[Properties], key: str, entry: Node) -> bool:
 
 
 def _proposals(around: Hashes, entry: Node) -> Iterator[tuple[float, str, str]]:
-    """What an unknown key may mean: how likely, the key, and where it belongs; empty for its own hash."""
+    """What an unknown key may mean: likeness, key, and where it belongs (empty for its own hash)."""
     *outward, (node, own) = around
-    yield *_alike(entry, own, _ALIKE), ""
+    yield *_most_alike(entry, own, _ALIKE), ""
     for path, model in models_in(own):
-        likely, key = _alike(entry, model, _BY_MORE_WORDS)
+        likely, key = _most_alike(entry, model, _BY_MORE_WORDS)
         yield likely * (_ELSEWHERE - path.count(" of ") / 1000), key, f"into {path}"
     for outer, model in outward:
-        likely, key = _alike(entry, model, _BY_WORDS)
+        likely, key = _most_alike(entry, model, _BY_WORDS)
         if outer.get(key) is None:
             yield likely * _ELSEWHERE, key, f"beside {node.route[len(outer.route)]}"
         for path, each in models_in(model):
@@ -153,8 +153,8 @@ def _proposals(around: Hashes, entry: Node) -> Iterator[tuple[float, str, str]]:
                 yield _FAR, str(entry.route[-1]), f"into {path}"
 
 
-def _meant(around: Hashes, entry: Node) -> tuple[float, str, str]:
-    """How likely an unknown key means a known one, this key, and the remedy; the last two may be empty."""
+def _best_match(around: Hashes, entry: Node) -> tuple[float, str, str]:
+    """The best match for an unknown key: likeness, key and remedy; the last two may be empty."""
     found: dict[tuple[float, str], list[str]] = {}
     for likely, key, place in _proposals(around, entry):
         found.setdefault((likely, key), []).append(place)
@@ -165,7 +165,7 @@ def _meant(around: Hashes, entry: Node) -> tuple[float, str, str]:
     return likely, key, where if key else ""
 
 
-def rewritten(node: Node, what: str, inner: type[Properties] | None = None) -> str:
+def how_to_write(node: Node, what: str, inner: type[Properties] | None = None) -> str:
     """How to write a value that stands in place of another type; empty if that is not known.
 
     Args:
@@ -208,7 +208,7 @@ def keys_of(
     if not isinstance(node.value, dict):
         what = "is empty" if node.value is None else "is not a hash"
         keys = ", ".join(list(keys_in(model))[:3])
-        yield refused(node, f"{what}: it must be a hash with {keys} and others", "", source)
+        yield refusal(node, f"{what}: it must be a hash with {keys} and others", "", source)
         return
     found = {around[-1][0].route: around for around in hashes_in(((node, model),), others)}
     for around in found.values():
@@ -216,7 +216,7 @@ def keys_of(
         if inner is node or reader is MetadataOptions:
             yield from _wrong_values(inner, reader, found, source, others)
         if not inner.is_unknown:
-            yield from unknown(around, source if issubclass(reader, BoshHash) else CPI)
+            yield from unknown_keys_in(around, source if issubclass(reader, BoshHash) else CPI)
 
 
 def _wrong_values(
@@ -232,25 +232,25 @@ def _wrong_values(
             own = CPI if is_options or "cloud_properties" in route[:-1] else source
             if place.is_unknown or (own == CPI and any(map(place.is_within, others))):
                 continue
-            if text.startswith(UNKNOWN):  # see `unknown`
+            if text.startswith(UNKNOWN):  # see `unknown_keys_in`
                 continue
             name, keys = str(route[-1]) if route else "", keys_in(around[-1][1]) if around is not None else {}
             if text != MISSING:
-                yield refused(place, text, rewritten(place, text, keys.get(name)), own)
+                yield refusal(place, text, how_to_write(place, text, keys.get(name)), own)
             elif around is not None:
-                yield refused(place, f"has no {name}", f"Add {name}", own)
+                yield refusal(place, f"has no {name}", f"Add {name}", own)
 
 
-def unknown(around: Hashes, source: str) -> Iterator[Finding]:
-    """Keys that are refused or ignored; in a hash that may have more, only what is like a known one."""
+def unknown_keys_in(around: Hashes, source: str) -> Iterator[Finding]:
+    """Find keys that are refused or ignored; in a hash of `_OPEN`, only those like a known one."""
     node, model = around[-1]
     for entry in node.entries():
         key = str(entry.route[-1])
         if key in keys_in(model) or (len(around) == 1 and key.startswith(EXTRA)):
             continue
-        likely, meant, remedy = _meant(around, entry)
+        likely, meant, remedy = _best_match(around, entry)
         if model.refuses(key):
-            yield refused(entry, f"'{key}' {UNKNOWN}", remedy or "Remove it", source)
+            yield refusal(entry, f"'{key}' {UNKNOWN}", remedy or "Remove it", source)
         elif likely >= SIMILAR or model not in _OPEN:
             what = f"'{key}' is unknown and ignored" + (f": {COSTS[meant]}" if meant in COSTS else "")
             yield Finding(Severity.WARNING, what, remedy or "Remove it", entry.place, source)

@@ -10,7 +10,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import Record
 
 _BUSES: Final = frozenset({"nats", "https"})
-"""What bosh-agent connects to, or serves (`handler_provider.go`)."""
+"""The schemes of message buses that bosh-agent knows (`handler_provider.go`)."""
 _S3: Final = "s3.amazonaws.com"
 _PORTS: Final = {"nats": 4222, "https": 443, "http": 80}
 """The default port of an address, by its scheme."""
@@ -74,7 +74,7 @@ def read(user_data: bytes) -> AgentSettings:
     size = len(user_data)
     if not size:
         return AgentSettings(size, "The instance has no user data, so the agent gets no settings")
-    document = parsed(user_data)
+    document = decode(user_data)
     if not isinstance(document, dict):
         return AgentSettings(size, f"The user data ({size} bytes) is not a JSON object of agent settings")
     return _of_document(size, document)
@@ -91,7 +91,7 @@ def secret_lines(document: object) -> list[str]:
     return [line for line in document.split() if len(line) >= _SHORTEST and "-----" not in line]
 
 
-def parsed(user_data: bytes) -> object:
+def decode(user_data: bytes) -> object:
     """The document in user data, with its secrets; None when there is none."""
     try:
         return jsontext.decode(user_data)

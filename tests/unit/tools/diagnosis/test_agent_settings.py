@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.tools.diagnosis import settings
-from bosh_aws_cpi.tools.diagnosis.settings import Address
+from bosh_aws_cpi.tools.diagnosis import agent_settings
+from bosh_aws_cpi.tools.diagnosis.agent_settings import Address
 
 NATS = Address("nats", "10.0.2.6", 4222)
 FULL = {"agent_id": "a", "networks": {"a": {}}, "mbus": "nats://nats:secret@10.0.2.6:4222"}
 
 
-def read(document: Any) -> settings.AgentSettings:
+def read(document: Any) -> agent_settings.AgentSettings:
     """Read a document."""
-    return settings.read(json.dumps(document).encode())
+    return agent_settings.read(json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def read(document: Any) -> settings.AgentSettings:
 )
 def test_address(url: object, expected: Address | None) -> None:
     """An address has a host and a port, without user and password."""
-    assert settings.address(url) == expected
+    assert agent_settings.address(url) == expected
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_address(url: object, expected: Address | None) -> None:
 )
 def test_is_of_agent(url: str, *, expected: bool) -> None:
     """The agent serves a message bus with https itself; it connects to one with nats."""
-    address = settings.address(url)
+    address = agent_settings.address(url)
     assert address is not None
     assert address.is_of_agent is expected
 
@@ -151,7 +151,7 @@ def test_secret_lines() -> None:
     """Each line of a key is a secret: on a console it may stand between others."""
     pem = "-----BEGIN PRIVATE KEY-----\nMIIkeyfirstline\nMIIkeysecondline\nshort\n-----END PRIVATE KEY-----"
     document = {"env": [{"key": pem}], "agent_id": "a", "n": 1}
-    assert settings.secret_lines(document) == ["MIIkeyfirstline", "MIIkeysecondline"]
+    assert agent_settings.secret_lines(document) == ["MIIkeyfirstline", "MIIkeysecondline"]
 
 
 def test_dns() -> None:
@@ -161,7 +161,7 @@ def test_dns() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"#!/bin/sh", b"\xff\x00"])
-def test_parsed(data: bytes) -> None:
+def test_decode(data: bytes) -> None:
     """User data that is not JSON has no document."""
-    assert settings.parsed(data) is None
-    assert settings.read(data).problem != ""
+    assert agent_settings.decode(data) is None
+    assert agent_settings.read(data).problem != ""
