@@ -18,7 +18,7 @@ from moto.ec2.models import ec2_backends
 from moto.iam.models import iam_backends
 
 from bosh_aws_cpi.aws.sdk.permissions import NEEDS_NO_PERMISSION
-from bosh_aws_cpi.plan.tags import DIRECTOR_TAG
+from bosh_aws_cpi.plan.tag_plan import DIRECTOR_TAG
 from testbed.protocols import Call
 from testbed.tag_policy import created_tags
 

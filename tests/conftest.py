@@ -133,7 +133,7 @@ def loaded() -> Iterator[Warm]:
 
 
 @pytest.fixture(scope="session")
-def hastily_loaded() -> Iterator[Warm]:
+def loaded_with_fast_clock() -> Iterator[Warm]:
     """Run what the executable is forked from, with a clock that runs faster."""
     with Warm(SPEED) as warm:
         yield warm
@@ -155,7 +155,7 @@ def cold(warm: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def hasty(warm: None, hastily_loaded: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
+def fast_clock(warm: None, loaded_with_fast_clock: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork the executable with a clock that runs faster."""
     del warm  # comes first, and this over it
-    monkeypatch.setenv(FORK_FROM, hastily_loaded.path)
+    monkeypatch.setenv(FORK_FROM, loaded_with_fast_clock.path)

@@ -43,17 +43,17 @@ class CallStatistics:
         self.throttled: Counter[str] = Counter()
         self.failures: deque[tuple[str, str, str]] = deque(maxlen=MOST_FAILURES)
 
-    def called(self, name: str) -> None:
+    def count_call(self, name: str) -> None:
         """Count a call, "ec2.DescribeInstances"."""
         with self._lock:
             self.calls[name] += 1
 
-    def retried(self, name: str) -> None:
+    def count_retry(self, name: str) -> None:
         """Count an attempt at a call after the first one."""
         with self._lock:
             self.retries[name] += 1
 
-    def failed(self, name: str, code: str, request_id: str, *, is_throttled: bool) -> None:
+    def count_failure(self, name: str, code: str, request_id: str, *, is_throttled: bool) -> None:
         """Remember a failed attempt, which AWS may have throttled."""
         with self._lock:
             self.failures.append((name, code, request_id))

@@ -182,5 +182,5 @@ def _is_unread(descriptor: int, seconds: float) -> bool:
     """
     poller = select.poll()
     poller.register(descriptor, select.POLLHUP)
-    found = poller.poll(seconds * _MILLISECONDS)
-    return any(events & (select.POLLHUP | select.POLLERR) for _, events in found)
+    ready = poller.poll(seconds * _MILLISECONDS)
+    return any(events & (select.POLLHUP | select.POLLERR) for _, events in ready)

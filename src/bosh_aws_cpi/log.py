@@ -139,19 +139,19 @@ class Log:
 
     def _put(self, line: str) -> None:
         """Write a line, or count it as dropped."""
-        if not (self._tell_dropped() and self._is_written(line)):
+        if not (self._tell_dropped() and self._write(line)):
             self._dropped += 1
 
     def _tell_dropped(self) -> bool:
         """Write how many lines were dropped, if any; False if stderr is still full."""
         lines = counted(self._dropped, "log line")
         text = f"{lines} dropped here, because stderr was full and nobody read it"
-        if self._dropped and not self._is_written(self._line(WARNING, text)):
+        if self._dropped and not self._write(self._line(WARNING, text)):
             return False
         self._dropped = 0
         return True
 
-    def _is_written(self, line: str) -> bool:
+    def _write(self, line: str) -> bool:
         """Write a line; False if stderr stays full. What can't be written for another reason is lost.
 
         A pipe that is ready takes PIPE_BUF bytes without blocking (Python's documentation of `select`). The

@@ -193,9 +193,9 @@ class Instance(Record):
     """Volume id by device name."""
     volume_cards: Sequence[int] = ()
     """The EBS card of each volume."""
-    leaving: frozenset[str] = frozenset()
+    detaching_volumes: frozenset[str] = frozenset()
     """The ids of the volumes that are being detached."""
-    outliving: frozenset[str] = frozenset()
+    kept_volumes: frozenset[str] = frozenset()
     """The ids of the volumes that stay when it is terminated."""
     nics: Sequence[Nic] = ()
     """Its network interfaces, by network card and device index."""

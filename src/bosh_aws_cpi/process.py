@@ -129,7 +129,7 @@ def _answer(arguments: list[str]) -> int:
         log.logger.say(_WAITING)
     host = _AwsHost(arguments)
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
-    is_delivered = _is_delivered(output, response)
+    is_delivered = _write_response(output, response)
     if is_delivered:
         os.close(output)  # a caller may read to its end before it reads the log
     else:
@@ -176,19 +176,19 @@ def _read_all() -> bytes:
     Raises:
         InvalidCall: It is far larger than anything that EC2 accepts.
     """
-    found = bytearray()
+    content = bytearray()
     try:
         while chunk := os.read(_STDIN, _CHUNK):
-            found += chunk
-            if len(found) > _LARGEST_REQUEST:
+            content += chunk
+            if len(content) > _LARGEST_REQUEST:
                 message = f"Request cannot be deserialized, details: more than {_LARGEST_REQUEST >> 20} MiB"
                 raise InvalidCall(message)
     except OSError as error:
         log.logger.warning("Reading the request failed: %s", error.strerror)
-    return bytes(found)
+    return bytes(content)
 
 
-def _is_delivered(output: int, response: bytes) -> bool:
+def _write_response(output: int, response: bytes) -> bool:
     """Write the response; False when it can't be written, because the caller is gone."""
     try:
         rest = memoryview(response)

@@ -57,7 +57,7 @@ class Record:
             fields, required = ", ".join(self._fields), ", ".join(sorted(self._required))
             raise TypeError(f"{type(self).__name__} has the fields {fields}, and needs {required}")
 
-    def replaced(self, **named: object) -> Self:
+    def replace(self, **named: object) -> Self:
         """Return a copy with other values in these fields."""
         return type(self)(**{**{name: getattr(self, name) for name in self._fields}, **named})
 

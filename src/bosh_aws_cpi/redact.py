@@ -78,8 +78,8 @@ def _without_named(text: str) -> str:
     for key in _KEY.finditer(text):
         if key.start() < end or key["name"] in _OF_AWS or not _is_secret_name(key["name"]):
             continue
-        if (found := _value(text, key)) is not None:
-            quote_mark, after = found
+        if (span := _value(text, key)) is not None:
+            quote_mark, after = span
             parts += [text[end : key.end()], quote_mark, MASK, quote_mark]
             end = after
     return "".join([*parts, text[end:]])
@@ -90,10 +90,10 @@ def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
     if opening := _QUOTE.match(text, key.end()):
         return opening[0], _end_of_quoted(text, opening)
     is_in_query = key["mark"] == "=" and key[0].endswith("=") and not key["quote"]
-    found = _NUMBER.match(text, key.end()) if key["quote"] else None
-    found = found or (_WORD.match(text, key.end()) if is_in_query else None)
-    if found:
-        return "", found.end()
+    match = _NUMBER.match(text, key.end()) if key["quote"] else None
+    match = match or (_WORD.match(text, key.end()) if is_in_query else None)
+    if match:
+        return "", match.end()
     if key["quote"] and key["name"] not in _OBJECTS and text[key.end() : key.end() + 1] in {"{", "["}:
         return "", _end_of_brackets(text, key.end())
     return None

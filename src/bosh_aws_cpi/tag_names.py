@@ -41,7 +41,7 @@ def records_target(key: str) -> bool:
     return re.fullmatch(rf"{TARGET_TAG}[0-9a-f]+_[0-9]+", key) is not None
 
 
-def folded(key: str) -> str:
+def fold(key: str) -> str:
     """A key without what a reader may overlook: case, spaces, invisible characters, forms of letters."""
     if not key.isascii():
         key = normalize("NFKC", normalize("NFKC", key).casefold())

@@ -66,7 +66,7 @@ def main() -> int:
     excess = table.beyond(rows)
     print(text)
     if set(arguments.rows) == set(ROWS):
-        PAGE.write_text(table.replaced(PAGE.read_text(), text))
+        PAGE.write_text(table.replace(PAGE.read_text(), text))
     if VALGRIND is None:
         print("Instructions: not counted and not judged, because valgrind is not installed")
     print("More than it may be:", *(excess or ["nothing"]), sep="\n  ")

@@ -16,7 +16,7 @@ HEAD = [
 ]
 
 
-def replaced(page: str, text: str) -> str:
+def replace(page: str, text: str) -> str:
     """Return a page with this text between its markers, which it must have."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)

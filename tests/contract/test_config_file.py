@@ -48,7 +48,7 @@ def test_pipe(fifo: Cpi) -> None:
         written.result()
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_pipe_without_writer(fifo: Cpi) -> None:
     """A pipe without a writer is an error after a minute."""
     refused(fifo.call("info"), "it is a pipe, and its writer did not close it within 60 seconds")

@@ -14,7 +14,7 @@ ENDED = "The call was interrupted by the loss of its caller before it was comple
 GONE = "The caller is gone and did not read the response"
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_waiting(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
     """A call that waits for its new resource ends when its caller is gone, however long the wait would be."""
     fake_aws.rule(action="DescribeVolumes", replace=[["available", "creating"]])
@@ -24,7 +24,7 @@ def test_waiting(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
     assert world.state() == world.empty
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_throttled(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
     """A throttled call is not retried once the caller is gone, and nothing more is created."""
     error = {"code": "RequestLimitExceeded", "message": "Request limit exceeded.", "status": 503}
@@ -48,7 +48,7 @@ def test_answer_refused(fake_aws: FakeAws, world: World) -> None:
     assert world.state() == world.empty
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_deletion(fake_aws: FakeAws, world: World, cpi: Cpi) -> None:
     """A deletion continues without its caller, and waits until it is complete."""
     launched = world.ec2.run_instances(

@@ -16,7 +16,7 @@ from testbed.replay import Replay, director_names
 from testbed.world import World
 from tests.contract.recorded import NVME, attached, check, persistent, read, shortened, tags
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from testbed.imds import Imds
 from testbed.loopback import LoopbackServer, Reply, Request, endlessly
 from testbed.registry import PASSWORD, USER
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 VM, DISK = "i-00000000000000001", "vol-00000000000000001"
 

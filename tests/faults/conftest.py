@@ -19,7 +19,7 @@ def registry() -> Iterator[Registry]:
 
 
 @pytest.fixture
-def stage(fake_aws: FakeAws, world: World, registry: Registry, tmp_path: Path, hasty: None) -> Stage:
+def stage(fake_aws: FakeAws, world: World, registry: Registry, tmp_path: Path, fast_clock: None) -> Stage:
     """Return a laid world in which the executable's time goes faster."""
-    del hasty
+    del fast_clock
     return Stage(fake_aws, world, registry, tmp_path)

@@ -9,7 +9,7 @@ from testbed.world import World
 from tests.faults.scenarios_disk import UPDATE
 from tests.stories.disk_copies import REQUEST, Copied
 
-pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("hasty")]
+pytestmark = [pytest.mark.faults, pytest.mark.usefixtures("fast_clock")]
 
 
 @pytest.fixture

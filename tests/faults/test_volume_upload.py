@@ -11,7 +11,7 @@ from tests.stories.own_vm import OwnVm, works_apart
 
 pytestmark = [
     pytest.mark.faults,
-    pytest.mark.usefixtures("hasty"),
+    pytest.mark.usefixtures("fast_clock"),
     pytest.mark.skipif(not works_apart(), reason="no program can have a /dev of its own here"),
 ]
 

@@ -23,6 +23,7 @@ from tests.protocols import (
     RunInstance,
     WriteError,
 )
+from tests.stories.aws_message import AwsMessage
 from tests.stories.disk_copies import Copied
 from tests.stories.launches import (
     create_vm,
@@ -31,15 +32,14 @@ from tests.stories.launches import (
     inline,
     ipv6,
     network,
+    refuse_launch,
     settings,
-    short,
     start_vm,
     traffic,
     vm_arguments,
 )
-from tests.stories.operators import Sweep, Yard
+from tests.stories.operators import Sweep, TaggedResources
 from tests.stories.own_vm import OwnVm, works_apart
-from tests.stories.said import Said
 from tests.stories.stemcell_images import Heavy
 from tests.stories.vm_and_director import pair
 from tests.stories.volumes import Volumes
@@ -52,8 +52,8 @@ __all__ = [
     "ipv6",
     "network",
     "pair",
+    "refuse_launch",
     "settings",
-    "short",
     "start_vm",
     "traffic",
     "vm_arguments",
@@ -84,13 +84,13 @@ def deny(fake_aws: FakeAws) -> Refuse:
         code, message = "UnauthorizedOperation", "You are not authorized to do this."
         error = {"code": code, "message": message, "status": 403}
         fake_aws.rule(action=action, nth=nth, times=None, error=error)
-        return Said(f"{action} failed with {code}: {message} (request id {REQUEST_ID})")
+        return AwsMessage(f"{action} failed with {code}: {message} (request id {REQUEST_ID})")
 
     return refuse
 
 
 @pytest.fixture
-def left(fake_aws: FakeAws, world: World) -> ListResources:
+def leftovers(fake_aws: FakeAws, world: World) -> ListResources:
     """Return a function that drops all rules and lists what is there beyond what was laid, by kind."""
 
     def read() -> dict[str, list[str]]:
@@ -127,7 +127,7 @@ def failure() -> WriteError:
     """Return a function that writes an error as it goes over the wire."""
 
     def write(kind: str, message: str, *, ok_to_retry: bool = False) -> dict[str, Any]:
-        return {"type": f"Bosh::Clouds::{kind}", "message": Said(message), "ok_to_retry": ok_to_retry}
+        return {"type": f"Bosh::Clouds::{kind}", "message": AwsMessage(message), "ok_to_retry": ok_to_retry}
 
     return write
 
@@ -238,9 +238,9 @@ def made(world: World, own_vm: OwnVm, fake_aws: FakeAws) -> ListResources:
 
 
 @pytest.fixture
-def yard(fake_aws: FakeAws, world: World) -> Yard:
+def tagged(fake_aws: FakeAws, world: World) -> TaggedResources:
     """Return what makes things that are left behind."""
-    return Yard(fake_aws, world)
+    return TaggedResources(fake_aws, world)
 
 
 @pytest.fixture

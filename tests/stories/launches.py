@@ -127,7 +127,7 @@ def exposed(traffic: Traffic, network: WriteNetwork) -> dict[str, Any]:
 
 
 @pytest.fixture
-def short(fake_aws: FakeAws) -> RefuseLaunch:
+def refuse_launch(fake_aws: FakeAws) -> RefuseLaunch:
     """Return a function that has launches refused, or only those with some parameters; it returns why."""
 
     def refuse(code: str, where: dict[str, str] | None = None, status: int = 400) -> str:

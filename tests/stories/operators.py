@@ -89,7 +89,7 @@ def failed(answer: Answer, *words: str) -> None:
         assert word in line
 
 
-class Yard:
+class TaggedResources:
     """Makes what has a director's tags; each function returns an id."""
 
     def __init__(self, fake_aws: FakeAws, world: World) -> None:

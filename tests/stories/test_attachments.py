@@ -73,7 +73,7 @@ def test_names(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World) -> N
     )
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_patience(cpi: Cpi, vm: RunInstance, disk: CreateVolume, world: World, fake_aws: FakeAws) -> None:
     """A VM that is not ready, a disk that is held, and states on the way are waited for."""
     vm_cid, disk_cid = vm("m9g.metal-24xl"), disk()

@@ -10,7 +10,7 @@ from testbed.executable import DIRECTOR_UUID, Cpi
 from testbed.killing import kill_at
 from testbed.world import World
 from tests.protocols import ReadTags, ReadWarnings
-from tests.stories.operators import ANY_AGE, GONE, LONG_AGO, METADATA, Sweep, Yard
+from tests.stories.operators import ANY_AGE, GONE, LONG_AGO, METADATA, Sweep, TaggedResources
 from tests.stories.stemcell_images import Heavy
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
@@ -52,7 +52,7 @@ def forge(world: World) -> Callable[[str, dict[str, str]], str]:
 
 
 def test_every_tag(
-    cpi: Cpi, yard: Yard, world: World, sweep: Sweep, forge: Callable[[str, dict[str, str]], str]
+    cpi: Cpi, tagged: TaggedResources, world: World, sweep: Sweep, forge: Callable[[str, dict[str, str]], str]
 ) -> None:
     """All tags together don't make `cpi sweep --delete` or delete_stemcell delete somebody's resource."""
     known = cpi.call("create_disk", 1024, {}, None).ok()
@@ -61,14 +61,14 @@ def test_every_tag(
     somebodys = {
         "snapshot of a disk": cpi.call("snapshot_disk", known, taken).ok(),
         "disk": known,
-        "disk of the Ruby release": yard.volume(**{**METADATA, **DISK}),
-        "volume": yard.volume(),
-        "snapshot of a disk of the Ruby release": yard.snapshot_of_volume(**DISK),
-        "its copy by a backup tool": yard.snapshot(**DISK),
-        "snapshot": yard.snapshot_of_volume(NAMED_COPY),
-        "interface": yard.interface(""),
-        "AMI": yard.image(yard.snapshot(bosh_director_uuid="")),
-        "placement group": yard.group("somebody's"),
+        "disk of the Ruby release": tagged.volume(**{**METADATA, **DISK}),
+        "volume": tagged.volume(),
+        "snapshot of a disk of the Ruby release": tagged.snapshot_of_volume(**DISK),
+        "its copy by a backup tool": tagged.snapshot(**DISK),
+        "snapshot": tagged.snapshot_of_volume(NAMED_COPY),
+        "interface": tagged.interface(""),
+        "AMI": tagged.image(tagged.snapshot(bosh_director_uuid="")),
+        "placement group": tagged.group("somebody's"),
     }
     kinds = {forge(resource_id, FORGED): kind for kind, resource_id in somebodys.items()}
     before = world.state()
@@ -80,12 +80,16 @@ def test_every_tag(
 
 
 def test_forged_mark(
-    yard: Yard, world: World, sweep: Sweep, forge: Callable[[str, dict[str, str]], str], tags_of: ReadTags
+    tagged: TaggedResources,
+    world: World,
+    sweep: Sweep,
+    forge: Callable[[str, dict[str, str]], str],
+    tags_of: ReadTags,
 ) -> None:
     """A mark counts only for the resource that it names: otherwise the age begins with this sweep."""
-    marks = [LONG_AGO, f"{LONG_AGO} {yard.interface()}", f"{LONG_AGO} ", ""]
-    ids = [forge(yard.interface(**GONE), {"bosh_sweep_seen": mark}) for mark in marks]
-    groups = [forge(yard.group(bosh_spread_group=f"g{mark}"), {"bosh_sweep_seen": mark}) for mark in marks]
+    marks = [LONG_AGO, f"{LONG_AGO} {tagged.interface()}", f"{LONG_AGO} ", ""]
+    ids = [forge(tagged.interface(**GONE), {"bosh_sweep_seen": mark}) for mark in marks]
+    groups = [forge(tagged.group(bosh_spread_group=f"g{mark}"), {"bosh_sweep_seen": mark}) for mark in marks]
     assert sweep.outcomes("--delete", status=0) == dict.fromkeys([*ids, *groups], "marked")
     assert {tags_of(nic)["bosh_sweep_seen"].partition(" ")[2] for nic in ids} == set(ids)
     assert sweep.outcomes("--delete", status=0) == dict.fromkeys([*ids, *groups], "too young")
@@ -94,10 +98,10 @@ def test_forged_mark(
 
 @pytest.mark.parametrize("description", ["", NAMED_COPY])
 def test_snapshot_that_names_an_ami(
-    cpi: Cpi, yard: Yard, world: World, sweep: Sweep, description: str
+    cpi: Cpi, tagged: TaggedResources, world: World, sweep: Sweep, description: str
 ) -> None:
     """A snapshot of a volume that names an AMI that is gone stays; the log names it, and a person decides."""
-    snapshot_id = yard.snapshot_of_volume(description, bosh_stemcell="call-1", bosh_ami=NO_AMI)
+    snapshot_id = tagged.snapshot_of_volume(description, bosh_stemcell="call-1", bosh_ami=NO_AMI)
     answer = cpi.call("delete_stemcell", NO_AMI)
     assert answer.ok() is None
     assert f"Perhaps left behind: {snapshot_id}" in answer.stderr
@@ -119,7 +123,7 @@ def light(cpi: Cpi, world: World) -> Callable[..., Any]:
 @pytest.mark.parametrize("kind", ["heavy", "copy of another AMI", "without encryption", "with another key"])
 def test_image_that_is_no_copy(
     light: Callable[..., Any],
-    yard: Yard,
+    tagged: TaggedResources,
     world: World,
     forge: Callable[[str, dict[str, str]], str],
     warnings: ReadWarnings,
@@ -127,7 +131,7 @@ def test_image_that_is_no_copy(
 ) -> None:
     """An AMI with all tags of a stemcell's copy is not used unless EC2 shows its source and encryption."""
     wanted = {"kms_key_arn": KEY} if kind == "with another key" else {}
-    heavy = yard.image(yard.snapshot(bosh_stemcell="call-1"))
+    heavy = tagged.image(tagged.snapshot(bosh_stemcell="call-1"))
     source = heavy if kind == "copy of another AMI" else world.image_id
     copied = {"Name": "a copy", "SourceImageId": source, "SourceRegion": "us-east-1"}
     encrypted = {"Encrypted": kind != "without encryption"}
@@ -147,13 +151,13 @@ def test_image_that_is_no_copy(
 
 
 def test_image_of_another_snapshot(
-    cpi: Cpi, heavy: Heavy, yard: Yard, world: World, fake_aws: FakeAws, tags_of: ReadTags
+    cpi: Cpi, heavy: Heavy, tagged: TaggedResources, world: World, fake_aws: FakeAws, tags_of: ReadTags
 ) -> None:
     """A retry of a heavy stemcell does not answer an AMI of another snapshot, whatever its tags say."""
     call = ("create_stemcell", *heavy.arguments)
     context = {"director_uuid": DIRECTOR_UUID, "request_id": "cpi-1"}
     kill_at(fake_aws, lambda: cpi.start(*call, context=context), action="CompleteSnapshot", when="after")
     (snapshot_id,) = world.state()["snapshots"]
-    forged = yard.image(yard.snapshot(), bosh_stemcell=tags_of(snapshot_id)["bosh_stemcell"])
+    forged = tagged.image(tagged.snapshot(), bosh_stemcell=tags_of(snapshot_id)["bosh_stemcell"])
     assert cpi.call(*call, context=context).ok() != forged
     assert forged in world.state()["images"]

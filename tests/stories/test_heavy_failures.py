@@ -7,7 +7,7 @@ from testbed.rules import REQUEST_ID
 from tests.protocols import CpiWith, ListResources, WriteError
 from tests.stories.stemcell_images import FULL_BLOCKS, Heavy, read_back
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 
 UNREAD = {
@@ -20,35 +20,35 @@ UNREAD = {
 OFF_EC2 = "The VM's own id can't be read: AWS_EC2_METADATA_DISABLED is set"
 
 
-def test_blocks_are_repeated(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
+def test_blocks_are_repeated(heavy: Heavy, fake_aws: FakeAws, leftovers: ListResources) -> None:
     """A block that EBS can't accept now is sent again, more often than by the SDK."""
     fake_aws.rule(action="PutSnapshotBlock", nth=1, times=10, error=UNREAD)
     ami_id = heavy.create().ok()
     assert fake_aws.actions().count("PutSnapshotBlock") == len(FULL_BLOCKS) + 10
-    found = left()
+    found = leftovers()
     (snapshot_id,) = found["snapshots"]
     assert found == {"images": [ami_id], "snapshots": [snapshot_id]}
     assert read_back(fake_aws, snapshot_id) == FULL_BLOCKS
 
 
-def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
+def test_block_that_is_refused(heavy: Heavy, fake_aws: FakeAws, leftovers: ListResources) -> None:
     """A block that EBS refuses for another reason is not sent again, and nothing is left."""
     refusal = {**UNREAD, "message": "Not this block.", "reason": "INVALID_BLOCK"}
     fake_aws.rule(action="PutSnapshotBlock", nth=2, error=refusal)
     error = heavy.create().error
     assert error["message"].startswith("PutSnapshotBlock failed with ValidationException: Not this block.")
     assert "A heavy stemcell needs" not in error["message"]
-    assert left() == {}
+    assert leftovers() == {}
 
 
-def test_other_call_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
+def test_other_call_that_is_refused(heavy: Heavy, fake_aws: FakeAws, leftovers: ListResources) -> None:
     """The refusal of a call outside the EBS direct APIs is the error."""
     denied = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
     fake_aws.rule(action="DescribeSnapshots", error=denied)
     error = heavy.create().error
     assert error["message"].startswith("DescribeSnapshots failed with UnauthorizedOperation: You may not.")
     assert "A heavy stemcell needs" not in error["message"]
-    assert left() == {}
+    assert leftovers() == {}
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_other_call_that_is_refused(heavy: Heavy, fake_aws: FakeAws, left: ListR
 def test_failed(
     heavy: Heavy,
     fake_aws: FakeAws,
-    left: ListResources,
+    leftovers: ListResources,
     action: str,
     states: list[str],
     message: str,
@@ -81,12 +81,12 @@ def test_failed(
     head, _, tail = message.partition("{id}")
     assert error["message"].startswith(head)
     assert error["message"].endswith(tail)
-    assert left() == {}
+    assert leftovers() == {}
 
 
 @pytest.mark.parametrize("action", ["StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"])
 def test_not_permitted(
-    heavy: Heavy, fake_aws: FakeAws, failure: WriteError, left: ListResources, action: str
+    heavy: Heavy, fake_aws: FakeAws, failure: WriteError, leftovers: ListResources, action: str
 ) -> None:
     """Outside EC2, the error names the permissions, and the light stemcell, which needs none."""
     denied = {"code": "AccessDeniedException", "message": "You may not.", "status": 403}
@@ -98,7 +98,7 @@ def test_not_permitted(
         f"The upload through a volume also failed: {OFF_EC2}"
     )
     assert heavy.create().error == failure("CloudError", message)
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_by_volume_off_ec2(heavy: Heavy, cpi_with: CpiWith, fake_aws: FakeAws, failure: WriteError) -> None:
@@ -108,7 +108,7 @@ def test_by_volume_off_ec2(heavy: Heavy, cpi_with: CpiWith, fake_aws: FakeAws, f
     assert fake_aws.actions() == []
 
 
-def test_endpoint_that_is_not_reached(heavy: Heavy, cpi_with: CpiWith, left: ListResources) -> None:
+def test_endpoint_that_is_not_reached(heavy: Heavy, cpi_with: CpiWith, leftovers: ListResources) -> None:
     """If the EBS direct APIs can't be reached, the error has the remedies."""
     error = heavy.create(cpi=cpi_with(ebs_endpoint="http://127.0.0.1:9", max_retries=0)).error
     assert error["type"] == "Bosh::Clouds::CloudError"
@@ -116,4 +116,4 @@ def test_endpoint_that_is_not_reached(heavy: Heavy, cpi_with: CpiWith, left: Lis
     assert error["message"].endswith(
         "Correct aws.ebs_endpoint, give the VPC an endpoint for them, or set aws.stemcell_upload to volume"
     )
-    assert left() == {}
+    assert leftovers() == {}

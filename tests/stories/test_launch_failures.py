@@ -16,17 +16,21 @@ from tests.protocols import (
 )
 from tests.stories.launches import below
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 
 def test_quota(
-    create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, fake_aws: FakeAws, left: ListResources
+    create_vm: CreateVm,
+    refuse_launch: RefuseLaunch,
+    failure: WriteError,
+    fake_aws: FakeAws,
+    leftovers: ListResources,
 ) -> None:
     """A quota does not rise when the Director asks again."""
-    message = short("VcpuLimitExceeded")
+    message = refuse_launch("VcpuLimitExceeded")
     assert create_vm().error == failure("VMCreationFailed", message)
     assert fake_aws.actions().count("RunInstances") == 1
-    assert left() == {}
+    assert leftovers() == {}
 
 
 @pytest.fixture
@@ -77,22 +81,22 @@ def test_full_subnet(
 def test_aws_at_fault(
     create_vm: CreateVm,
     cpi_with: CpiWith,
-    short: RefuseLaunch,
+    refuse_launch: RefuseLaunch,
     failure: WriteError,
     fake_aws: FakeAws,
-    left: ListResources,
+    leftovers: ListResources,
     fault: tuple[str, int, int],
 ) -> None:
     """AWS's own trouble is waited out as often as is configured, with one client token; it may pass later."""
     code, status, max_retries = fault
-    message = short(code, status=status)
+    message = refuse_launch(code, status=status)
     answer = create_vm(executable=cpi_with(max_retries=max_retries))
     assert answer.error == failure("VMCreationFailed", message, ok_to_retry=True)
     launches = [call["parameters"] for call in fake_aws.calls() if call["action"] == "RunInstances"]
     assert len(launches) == max_retries + 1
     assert "DescribeSpotInstanceRequests" not in fake_aws.actions()
     assert len({launch["ClientToken"] for launch in launches}) == 1
-    assert left() == {}
+    assert leftovers() == {}
 
 
 @pytest.mark.parametrize("action", ["RunInstances", "CreateNetworkInterface"])
@@ -100,14 +104,14 @@ def test_answer_that_never_comes(
     create_vm: CreateVm,
     network: WriteNetwork,
     fake_aws: FakeAws,
-    left: ListResources,
+    leftovers: ListResources,
     action: str,
 ) -> None:
     """What was made by a call whose answers are lost for good is found, and is the VM's."""
     fake_aws.rule(action=action, times=None, drop="after")
     networks = {"one": network("10.0.1.10"), "two": network("10.0.2.10", 1)}
     answer = create_vm(networks=networks if action == "CreateNetworkInterface" else None)
-    found = left()
+    found = leftovers()
     assert answer.error is None
     assert found.get("instances", []) == [answer.result[0]]
     assert len(found["interfaces"]) == len(answer.result[1])
@@ -118,9 +122,11 @@ FALLBACK = {"instance_type": FIRST, "instance_type_fallbacks": [SECOND]}
 OF_FIRST, OF_SECOND = {"InstanceType": FIRST}, {"InstanceType": SECOND}
 
 
-def test_first_type_short(create_vm: CreateVm, short: RefuseLaunch, sent: ReadCalls, world: World) -> None:
+def test_first_type_short(
+    create_vm: CreateVm, refuse_launch: RefuseLaunch, sent: ReadCalls, world: World
+) -> None:
     """Each type is tried once, also when EC2 says HTTP 500; all the rest of the launch stays the same."""
-    message = short("InsufficientInstanceCapacity", OF_FIRST, 500)
+    message = refuse_launch("InsufficientInstanceCapacity", OF_FIRST, 500)
     answer = create_vm(FALLBACK)
     instance = world.instance(answer.ok()[0])
     assert (instance["InstanceType"], instance["PrivateIpAddress"]) == (SECOND, "10.0.1.10")
@@ -133,13 +139,13 @@ def test_first_type_short(create_vm: CreateVm, short: RefuseLaunch, sent: ReadCa
 
 def test_two_networks(
     create_vm: CreateVm,
-    short: RefuseLaunch,
+    refuse_launch: RefuseLaunch,
     network: WriteNetwork,
     sent: ReadCalls,
     world: World,
 ) -> None:
     """Interfaces that were made first serve the next type."""
-    short("InsufficientInstanceCapacity", OF_FIRST, 500)
+    refuse_launch("InsufficientInstanceCapacity", OF_FIRST, 500)
     vm_cid = create_vm(FALLBACK, {"one": network("10.0.1.10"), "two": network("10.0.2.10", 1)}).ok()[0]
     first, second = sent("RunInstances")
     assert below(first, "NetworkInterface") == below(second, "NetworkInterface") != {}
@@ -149,10 +155,10 @@ def test_two_networks(
 
 
 def test_devices_follow_the_type(
-    create_vm: CreateVm, short: RefuseLaunch, sent: ReadCalls, settings: ReadSettings
+    create_vm: CreateVm, refuse_launch: RefuseLaunch, sent: ReadCalls, settings: ReadSettings
 ) -> None:
     """The instance store is that of the type that was launched: for EC2, and for the agent."""
-    short("InsufficientInstanceCapacity", {"InstanceType": "m3.xlarge"}, 500)
+    refuse_launch("InsufficientInstanceCapacity", {"InstanceType": "m3.xlarge"}, 500)
     properties = {"instance_type": "m3.xlarge", "instance_type_fallbacks": ["m5d.large"]}
     vm_cid = create_vm({**properties, "raw_instance_storage": True}).ok()[0]
     assert settings(vm_cid)["disks"]["raw_ephemeral"] == [{"path": "/dev/nvme0n1"}]
@@ -164,10 +170,17 @@ def test_devices_follow_the_type(
 
 
 def test_all_exhausted(
-    create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, left: ListResources, fake_aws: FakeAws
+    create_vm: CreateVm,
+    refuse_launch: RefuseLaunch,
+    failure: WriteError,
+    leftovers: ListResources,
+    fake_aws: FakeAws,
 ) -> None:
     """When no type has capacity the error lists what each one answered, and what helps."""
-    first, second = short("InsufficientInstanceCapacity", OF_FIRST), short("InstanceLimitExceeded", OF_SECOND)
+    first, second = (
+        refuse_launch("InsufficientInstanceCapacity", OF_FIRST),
+        refuse_launch("InstanceLimitExceeded", OF_SECOND),
+    )
     message = (
         "EC2 could launch none of the VM's options. "
         f"{FIRST} (on demand): {first}; {SECOND} (on demand): {second}. "
@@ -176,4 +189,4 @@ def test_all_exhausted(
     )
     assert create_vm(FALLBACK).error == failure("VMCreationFailed", message, ok_to_retry=True)
     assert fake_aws.actions().count("RunInstances") == 2
-    assert left() == {}
+    assert leftovers() == {}

@@ -11,7 +11,7 @@ from testbed.executable import finish
 from testbed.world import World
 from tests.protocols import CpiWith, CreateVm, RunInstance, StartVm, WriteNetwork
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 OWN, OTHER, EARLIER = "10.0.1.10", "10.0.1.11", "10.0.1.99"
 

@@ -148,33 +148,33 @@ def test_every_range_taken(cpi: Cpi, wish: Any, fake_aws: FakeAws, sent: ReadCal
     assert len(tried) == len(set(tried)) == 21
 
 
-def test_undo(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, left: ListResources) -> None:
+def test_undo(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws, leftovers: ListResources) -> None:
     """If the last step fails, the subnet is deleted, and the first error is returned."""
     fake_aws.rule(action="ModifySubnetAttribute", times=None, error=DENIED)
     given = wish(route_table=world.route_table_id, auto_assign_public_ip=True)
     error = cpi.call("create_network", given).error
     assert "ModifySubnetAttribute failed with UnauthorizedOperation" in error["message"]
-    assert left() == {}
+    assert leftovers() == {}
 
 
-@pytest.mark.usefixtures("hasty")
-def test_undo_with_faults(cpi: Cpi, wish: Any, fake_aws: FakeAws, left: ListResources) -> None:
+@pytest.mark.usefixtures("fast_clock")
+def test_undo_with_faults(cpi: Cpi, wish: Any, fake_aws: FakeAws, leftovers: ListResources) -> None:
     """Faults of EC2 while the undo deletes the subnet are waited out, also more than the SDK retries."""
     fake_aws.rule(action="ModifySubnetAttribute", times=None, error=DENIED)
     fault = {"code": "InternalError", "message": "An internal error.", "status": 500}
     fake_aws.rule(action="DeleteSubnet", times=12, error=fault)
     error = cpi.call("create_network", wish(auto_assign_public_ip=True)).error
     assert "ModifySubnetAttribute failed with UnauthorizedOperation" in error["message"]
-    assert left() == {}
+    assert leftovers() == {}
 
 
-def test_failed(cpi: Cpi, wish: Any, fake_aws: FakeAws, left: ListResources) -> None:
+def test_failed(cpi: Cpi, wish: Any, fake_aws: FakeAws, leftovers: ListResources) -> None:
     """A subnet that EC2 could not create is deleted, and the error names its state."""
     fake_aws.rule(action="CreateSubnet", states=["pending", "failed-insufficient-capacity"])
     error = cpi.call("create_network", wish()).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert error["message"].endswith("it is in state failed-insufficient-capacity")
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_same_request(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
@@ -225,7 +225,7 @@ def test_leftover_in_the_way(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAw
     assert f"`aws ec2 delete-subnet --subnet-id {left}`" in error["message"]
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_lost_and_shown_late(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """A subnet whose creation was not answered is used, even if EC2 shows it only after the next attempt."""
     fake_aws.rule(action="CreateSubnet", nth=1, drop="after")
@@ -236,8 +236,10 @@ def test_lost_and_shown_late(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAw
     assert fake_aws.actions().count("CreateSubnet") == 2
 
 
-@pytest.mark.usefixtures("hasty")
-def test_lost_and_undone(cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, left: ListResources) -> None:
+@pytest.mark.usefixtures("fast_clock")
+def test_lost_and_undone(
+    cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, leftovers: ListResources
+) -> None:
     """A subnet whose creation was not answered, and that EC2 shows late, is deleted if the call fails."""
     fake_aws.rule(action="CreateSubnet", nth=1, drop="after")
     fake_aws.rule(**UNSHOWN)
@@ -247,7 +249,7 @@ def test_lost_and_undone(cpi: Cpi, wish: Any, world: World, fake_aws: FakeAws, l
     assert "Perhaps left behind, because an attempt was not answered: the subnet with the tag bosh_call=" in (
         answer.stderr
     )
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_same_request_that_fails(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
@@ -376,7 +378,7 @@ def test_delete_in_use(cpi: Cpi, world: World, wish: Any, create_vm: CreateVm, f
     assert world.state()["subnets"] == [subnet_id]
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_delete_in_use_by_unknown(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """If the interfaces can't be looked up, the deletion goes on waiting for their release."""
     subnet_id, _, _ = cpi.call("create_network", wish()).ok()
@@ -388,7 +390,7 @@ def test_delete_in_use_by_unknown(cpi: Cpi, world: World, wish: Any, fake_aws: F
     assert world.state() == world.empty
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_delete_after_vms(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """delete_network waits until EC2 has deleted the VMs' interfaces."""
     subnet_id, _, _ = cpi.call("create_network", wish()).ok()
@@ -399,7 +401,7 @@ def test_delete_after_vms(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) 
     assert world.state() == world.empty
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_delete_not_found_yet(cpi: Cpi, world: World, wish: Any, fake_aws: FakeAws) -> None:
     """A new subnet that DeleteSubnet does not find yet, but that EC2 shows, is deleted."""
     subnet_id, _, _ = cpi.call("create_network", wish()).ok()

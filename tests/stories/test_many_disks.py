@@ -100,7 +100,7 @@ def test_name_that_this_very_disk_has(
     assert len(sent("AttachVolume")) == 1
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_name_that_is_released(
     cpi: Cpi, vm: RunInstance, disk: CreateVolume, sent: ReadCalls, fake_aws: FakeAws
 ) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from bosh_aws_cpi.plan.tags import MAX_KEY
+from bosh_aws_cpi.plan.tag_plan import MAX_KEY
 from bosh_aws_cpi.tag_names import OWN
 from testbed.executable import DIRECTOR_UUID, Answer, Cpi
 from testbed.traffic import Traffic

@@ -49,7 +49,7 @@ def test_third_launch(
 def test_given_up(
     create_vm: CreateVm,
     fake_aws: FakeAws,
-    left: ListResources,
+    leftovers: ListResources,
     answered: dict[str, Any],
 ) -> None:
     """After the third such launch the Director is told EC2's reason, and may ask again."""
@@ -58,12 +58,12 @@ def test_given_up(
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert error["message"].endswith(f" before it ran: {OWN_FAULT}")
     assert fake_aws.actions().count("RunInstances") == 3
-    assert left() == {}
+    assert leftovers() == {}
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_interface_that_is_gone(
-    create_vm: CreateVm, network: WriteNetwork, fake_aws: FakeAws, left: ListResources
+    create_vm: CreateVm, network: WriteNetwork, fake_aws: FakeAws, leftovers: ListResources
 ) -> None:
     """If an interface was deleted with the ended instance, the Director may ask again."""
     fake_aws.rule(action="RunInstances", ends=OWN_FAULT)
@@ -72,7 +72,7 @@ def test_interface_that_is_gone(
     error = create_vm(networks={"one": network(ADDRESS), "two": network("10.0.2.10", 1)}).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert "is gone" in error["message"]
-    assert left() == {}
+    assert leftovers() == {}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_ended_for_lack_of_capacity(
     create_vm: CreateVm,
     sent: ReadCalls,
     fake_aws: FakeAws,
-    left: ListResources,
+    leftovers: ListResources,
     properties: dict[str, Any],
     reason: str,
     expected: list[tuple[str, bool]],
@@ -103,7 +103,7 @@ def test_ended_for_lack_of_capacity(
         (call["InstanceType"], "InstanceMarketOptions.MarketType" in call) for call in sent("RunInstances")
     ]
     assert tried == expected
-    assert left()["instances"] == [vm_cid]
+    assert leftovers()["instances"] == [vm_cid]
 
 
 def test_address_not_released_yet(start_vm: StartVm, fake_aws: FakeAws, world: World) -> None:

@@ -22,7 +22,7 @@ from tests.protocols import (
     WriteNetwork,
 )
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 
 BY_US, FULL = (
@@ -105,11 +105,16 @@ def test_deleted_meanwhile(
 
 
 def test_type_that_was_launched(
-    create_vm: CreateVm, short: RefuseLaunch, cpi: Cpi, fake_aws: FakeAws, world: World, sent: ReadCalls
+    create_vm: CreateVm,
+    refuse_launch: RefuseLaunch,
+    cpi: Cpi,
+    fake_aws: FakeAws,
+    world: World,
+    sent: ReadCalls,
 ) -> None:
     """The type of an instance that is alive comes first; that of one that has ended does not."""
     types = {"instance_type_fallbacks": ["m5.large"]}
-    short("InsufficientInstanceCapacity", {"InstanceType": "t3.micro"})
+    refuse_launch("InsufficientInstanceCapacity", {"InstanceType": "t3.micro"})
     cpi.call("delete_vm", create_vm(types).ok()[0]).ok()
     found = create_vm(types).ok()[0]
     fake_aws.clear_rules()
@@ -130,9 +135,9 @@ def test_instance_that_is_never_shown(create_vm: CreateVm, fake_aws: FakeAws, wo
     assert world.state()["instances"] == [made] != [first]
 
 
-def test_no_end(create_vm: CreateVm, short: RefuseLaunch, fake_aws: FakeAws) -> None:
+def test_no_end(create_vm: CreateVm, refuse_launch: RefuseLaunch, fake_aws: FakeAws) -> None:
     """The number of client tokens is limited."""
-    short("IdempotentParameterMismatch")
+    refuse_launch("IdempotentParameterMismatch")
     error = create_vm().error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", False)
     assert f"{MAX_GENERATIONS} instances were already launched for this VM" in error["message"]
@@ -260,7 +265,7 @@ def test_after_an_undo(
     create_vm: CreateVm,
     network: WriteNetwork,
     deny: Refuse,
-    left: ListResources,
+    leftovers: ListResources,
     world: World,
 ) -> None:
     """After a call that failed and took its interface back the same call makes another one."""
@@ -269,7 +274,7 @@ def test_after_an_undo(
     }
     message = deny("RunInstances")
     assert create_vm(networks=networks).error["message"] == message
-    assert left() == {}
+    assert leftovers() == {}
     vm_cid = create_vm(networks=networks).ok()[0]
     (nic,) = world.instance(vm_cid)["NetworkInterfaces"]
     state = world.state()

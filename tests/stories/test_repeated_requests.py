@@ -11,7 +11,7 @@ from testbed.world import World
 from tests.protocols import CreateVolume, ListResources, Refuse, RunInstance
 from tests.stories.stemcell_images import Heavy
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 REQUEST = {"request_id": "cpi-1"}
 FAILED = ["<status>available<", "<status>error<"]
@@ -50,12 +50,12 @@ def test_disk_of_another_request(
 
 
 @pytest.mark.parametrize("times", [1, None])
-def test_disk_that_fails(cpi: Cpi, fake_aws: FakeAws, left: ListResources, times: int | None) -> None:
+def test_disk_that_fails(cpi: Cpi, fake_aws: FakeAws, leftovers: ListResources, times: int | None) -> None:
     """A disk that fails is removed, and one more is created, but no third."""
     fake_aws.rule(action="DescribeVolumes", nth=1, times=times, replace=[FAILED])
     answer = cpi.call("create_disk", 1024, {}, None, context=REQUEST)
     assert fake_aws.actions().count("CreateVolume") == 2
-    assert left() == ({"volumes": [answer.ok()]} if times else {})
+    assert leftovers() == ({"volumes": [answer.ok()]} if times else {})
     if times is None:
         assert "EBS could not create volume" in answer.error["message"]
 
@@ -69,7 +69,9 @@ def test_zones(disk_of: Callable[..., str], world: World) -> None:
     assert len({each["AvailabilityZone"] for each in shown}) > 1
 
 
-def test_snapshot(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, deny: Refuse, left: ListResources) -> None:
+def test_snapshot(
+    cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, deny: Refuse, leftovers: ListResources
+) -> None:
     """If an earlier attempt's snapshot can't be waited for, it stays: the Director may have its id."""
     disk_cid = disk()
     kill_at(
@@ -81,14 +83,16 @@ def test_snapshot(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, deny: Refuse,
     fake_aws.forget_calls()
     message = deny("DescribeSnapshots", nth=2)
     assert cpi.call("snapshot_disk", disk_cid, {}, context=REQUEST).error["message"] == message
-    assert list(left()) == ["volumes", "snapshots"]
+    assert list(leftovers()) == ["volumes", "snapshots"]
 
 
-def test_heavy_stemcell_that_failed(heavy: Heavy, cpi: Cpi, fake_aws: FakeAws, left: ListResources) -> None:
+def test_heavy_stemcell_that_failed(
+    heavy: Heavy, cpi: Cpi, fake_aws: FakeAws, leftovers: ListResources
+) -> None:
     """An earlier attempt's AMI that EC2 could not create is deleted with its snapshot, and is the error."""
     start = lambda: cpi.start("create_stemcell", *heavy.arguments, context=REQUEST)  # noqa: E731
     fake_aws.rule(action="RegisterImage", nth=1, states=["pending", "failed: no such kernel"])
     kill_at(fake_aws, start, action="RegisterImage", when="after")
     error = cpi.call("create_stemcell", *heavy.arguments, context=REQUEST).error
     assert error["message"].startswith("EC2 could not create AMI 'ami-")
-    assert left() == {}
+    assert leftovers() == {}

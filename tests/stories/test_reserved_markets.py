@@ -60,11 +60,11 @@ def test_full(create_vm: CreateVm, sent: ReadCalls, network: WriteNetwork, block
 
 def test_fallback_in_a_group(
     create_vm: CreateVm,
-    short: RefuseLaunch,
+    refuse_launch: RefuseLaunch,
     sent: ReadCalls,
 ) -> None:
     """A group may hold reservations of several types, so the fallback types use it too."""
-    short("ReservationCapacityExceeded", {"InstanceType": FIRST})
+    refuse_launch("ReservationCapacityExceeded", {"InstanceType": FIRST})
     create_vm(
         {
             "instance_type": FIRST,
@@ -78,35 +78,39 @@ def test_fallback_in_a_group(
 
 
 def test_refused_on_the_market(
-    create_vm: CreateVm, short: RefuseLaunch, sent: ReadCalls, left: ListResources, block: str
+    create_vm: CreateVm, refuse_launch: RefuseLaunch, sent: ReadCalls, leftovers: ListResources, block: str
 ) -> None:
     """A wrong id is the call's error: the fallback costs the on-demand price."""
-    said = short("InvalidCapacityReservationId.NotFound", {f"{MARKET}.MarketType": "capacity-block"})
+    said = refuse_launch("InvalidCapacityReservationId.NotFound", {f"{MARKET}.MarketType": "capacity-block"})
     error = create_vm(wanted(block, instance_type_fallbacks=[SECOND])).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", False)
     assert error["message"].startswith(said.removesuffix(")"))
     assert len(sent("RunInstances")) == 1
-    assert left() == {}
+    assert leftovers() == {}
 
 
-def test_closed(create_vm: CreateVm, short: RefuseLaunch, world: World) -> None:
+def test_closed(create_vm: CreateVm, refuse_launch: RefuseLaunch, world: World) -> None:
     """If EC2 takes the reservation back, the fallback is launched; the log has EC2's words."""
     market = "interruptible-capacity-reservation"
     reservation_id = reserved(world.ec2, FIRST, world.zone, market=market)
-    said = short("InvalidCapacityReservationState.Unavailable", {f"{MARKET}.MarketType": market})
+    said = refuse_launch("InvalidCapacityReservationState.Unavailable", {f"{MARKET}.MarketType": market})
     answer = create_vm(wanted(reservation_id, market, instance_type_fallbacks=[SECOND]))
     assert world.instance(answer.ok()[0])["InstanceType"] == SECOND
     assert f"EC2 can't launch {FIRST} ({market}): {said.removesuffix(')')}" in answer.stderr
 
 
 def test_no_way_out(
-    create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, left: ListResources, block: str
+    create_vm: CreateVm,
+    refuse_launch: RefuseLaunch,
+    failure: WriteError,
+    leftovers: ListResources,
+    block: str,
 ) -> None:
     """Without a fallback, the error of a capacity block that has not begun has the remedy."""
-    pending = short(PENDING, {f"{MARKET}.MarketType": "capacity-block"})
+    pending = refuse_launch(PENDING, {f"{MARKET}.MarketType": "capacity-block"})
     remedy = "Wait until the capacity block begins, or add instance_type_fallbacks"
     assert create_vm(wanted(block)).error == failure("CloudError", f"{pending}. {remedy}")
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_refused(create_vm: CreateVm, refused: CheckRefused) -> None:

@@ -68,7 +68,7 @@ def test_nothing_known(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, world: W
     assert world.state() == {**world.empty, "volumes": [disk_cid], "snapshots": [snapshot_cid]}
 
 
-def test_failed(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, left: ListResources) -> None:
+def test_failed(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, leftovers: ListResources) -> None:
     """A snapshot that EBS could not create is an error with its reason, and is deleted."""
     fake_aws.rule(action="CreateSnapshot", states=["pending", "error: the key is disabled"])
     disk_cid = disk()
@@ -77,7 +77,7 @@ def test_failed(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, left: ListResou
     said, _, reason = error["message"].partition("': ")
     assert said.startswith("EBS could not create snapshot 'snap-")
     assert reason == "the key is disabled"
-    assert left() == {"volumes": [disk_cid]}
+    assert leftovers() == {"volumes": [disk_cid]}
 
 
 def test_unknown_disk(cpi: Cpi, failure: WriteError) -> None:

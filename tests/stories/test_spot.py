@@ -47,24 +47,28 @@ def test_spot(
 
 
 def test_failed(
-    create_vm: CreateVm, short: RefuseLaunch, failure: WriteError, fake_aws: FakeAws, left: ListResources
+    create_vm: CreateVm,
+    refuse_launch: RefuseLaunch,
+    failure: WriteError,
+    fake_aws: FakeAws,
+    leftovers: ListResources,
 ) -> None:
     """Without the fallback a spot launch that fails, for whatever reason, is not retriable."""
-    said = short("InsufficientInstanceCapacity")
+    said = refuse_launch("InsufficientInstanceCapacity")
     message = f"Spot instance creation failed, and spot_ondemand_fallback is not set: {said}"
     assert create_vm(ANY_PRICE).error == failure("VMCreationFailed", message)
     assert fake_aws.actions().count("RunInstances") == 1
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_on_demand(
     create_vm: CreateVm,
-    short: RefuseLaunch,
+    refuse_launch: RefuseLaunch,
     sent: ReadCalls,
     world: World,
 ) -> None:
     """With the fallback it is launched on demand, and is the same VM otherwise."""
-    short("InvalidParameterCombination", SPOT)
+    refuse_launch("InvalidParameterCombination", SPOT)
     vm_cid = create_vm({**PRICE, **WITH_FALLBACK}).ok()[0]
     first, second = sent("RunInstances")
     assert below(first, MARKET) == OPTIONS

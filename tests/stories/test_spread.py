@@ -135,7 +135,7 @@ def test_two_vms(
     assert world.instance(other)["Placement"]["GroupName"] == NAME
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 @pytest.mark.parametrize(
     ("strategy", "tags", "problem"),
     [
@@ -179,7 +179,7 @@ def test_foreign_group_meanwhile(
     assert world.state()["instances"] == []
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_tags_shown_late(spread_vm: SpreadVm, have_group: HaveGroup, fake_aws: FakeAws, world: World) -> None:
     """A placement group whose tags EC2 does not show yet is waited for, and used."""
     have_group()
@@ -198,7 +198,7 @@ def test_bare_answer(spread_vm: SpreadVm, fake_aws: FakeAws, world: World) -> No
     assert fake_aws.actions().count("DescribePlacementGroups") == 1
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_deleting(spread_vm: SpreadVm, have_group: HaveGroup, fake_aws: FakeAws) -> None:
     """A placement group that EC2 is deleting is not used; while its name is taken, the CPI waits."""
     have_group()
@@ -227,7 +227,7 @@ def test_deleted_before_the_launch(
     assert {tag["Key"]: tag["Value"] for tag in group["Tags"]} == OWN
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_never_known(spread_vm: SpreadVm, world: World, fake_aws: FakeAws) -> None:
     """If EC2 never accepts the group, the error says so, and may be retried; the tagged group stays."""
     fake_aws.rule(action="RunInstances", times=None, error={**UNKNOWN, "status": 400})
@@ -326,7 +326,7 @@ def test_without_room(spread_vm: SpreadVm, fake_aws: FakeAws, disk: CreateVolume
     assert "spread: prefer" not in spread_vm().error["message"]
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_preferred_group_never_known(
     spread_vm: SpreadVm, warnings: ReadWarnings, world: World, fake_aws: FakeAws
 ) -> None:
@@ -342,7 +342,7 @@ def test_preferred_group_never_known(
     assert [each for each in warnings(answer) if "EC2 to accept placement group" in each]
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_preferred_group_after_a_lost_answer(
     spread_vm: SpreadVm, launched: Launches, fake_aws: FakeAws
 ) -> None:

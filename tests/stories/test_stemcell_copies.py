@@ -166,7 +166,7 @@ def test_earlier_copy_that_fails(
 
 
 def test_copy_that_may_not_be_waited_for(
-    cpi: Cpi, world: World, fake_aws: FakeAws, deny: Refuse, left: ListResources
+    cpi: Cpi, world: World, fake_aws: FakeAws, deny: Refuse, leftovers: ListResources
 ) -> None:
     """A copy that can't be waited for is deleted with its snapshots, which are found by their tag."""
     fake_aws.rule(action="CopyImage", nth=1, states=["pending"])
@@ -179,7 +179,7 @@ def test_copy_that_may_not_be_waited_for(
     )
     properties = {"ami": {"us-east-1": world.image_id}, "encrypted": True}
     assert cpi.call("create_stemcell", "/x/image", properties).error["message"].startswith(said[:40])
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_copy_whose_snapshots_may_not_be_listed(

@@ -164,13 +164,13 @@ def test_light(
     assert refused(answer, f"{named} {EXISTS}") == []
 
 
-def test_unknown_account(heavy: Heavy, fake_aws: FakeAws, left: ListResources) -> None:
+def test_unknown_account(heavy: Heavy, fake_aws: FakeAws, leftovers: ListResources) -> None:
     """If EC2 does not know an account, the error names the property that has it, and the AMI is deleted."""
     error = {"code": "InvalidAMIAttributeItemValue", "message": "Invalid attribute item value"}
     fake_aws.rule(action="ModifyImageAttribute", error=error)
     message = heavy.create(share_with=[OTHER]).error["message"]
     assert message.endswith(". Correct share_with in the stemcell's cloud properties or in aws.stemcell")
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_misspelt_configuration(heavy: Heavy, cpi_with: CpiWith, warnings: ReadWarnings) -> None:

@@ -139,12 +139,12 @@ def test_types_and_subnets(
     networks: dict[str, Any],
     subnets: list[str],
     fill: Fill,
-    short: RefuseLaunch,
+    refuse_launch: RefuseLaunch,
     tried: Tried,
 ) -> None:
     """Without capacity the next type is tried, in no subnet that was full, nor in others of the zone."""
     fill(subnets[0])
-    short("InsufficientInstanceCapacity", {SUBNET: subnets[1], "InstanceType": FIRST}, 500)
+    refuse_launch("InsufficientInstanceCapacity", {SUBNET: subnets[1], "InstanceType": FIRST}, 500)
     create_vm(TYPES, networks=networks).ok()
     assert tried() == [(FIRST, subnets[0]), (FIRST, subnets[1]), (SECOND, subnets[1])]
 

@@ -12,7 +12,7 @@ from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
 from testbed.world import World
-from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SPREAD, Sweep, Yard
+from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SPREAD, Sweep, TaggedResources
 from tests.stories.stemcell_images import Heavy
 
 READS = {
@@ -29,10 +29,10 @@ PAGE = Path(__file__).parents[2] / "docs/sweep.md"
 REFUSED = {"code": "UnauthorizedOperation", "message": "You may not.", "status": 403}
 
 
-def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+def test_listed(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """Each stray is listed, nothing that only looks like one is, and nothing is changed."""
-    yard.disguise()
-    ids = yard.fill()
+    tagged.disguise()
+    ids = tagged.fill()
     before = world.state()
     answer = sweep(*ANY_AGE)
     lines = [line.split()[:2] for line in answer.stdout.decode().splitlines()]
@@ -60,11 +60,11 @@ def test_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> No
     assert world.state() == before
 
 
-def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+def test_removed(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """Certain strays are deleted: volumes by name, interfaces in the second run; all else is kept."""
-    yard.disguise()
+    tagged.disguise()
     spared = world.state()
-    ids = yard.fill()
+    ids = tagged.fill()
     doubtful = (ids["image"], ids["snapshot of a volume"])
     gone = ("failed image", "snapshot of the failed image", "snapshot", "snapshot of a copy")
     marked = [ids[name] for name in ("interface", "placement group")]
@@ -91,9 +91,9 @@ def test_removed(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
     assert world.state() == spared
 
 
-def test_too_young(yard: Yard, sweep: Sweep, world: World) -> None:
+def test_too_young(tagged: TaggedResources, sweep: Sweep, world: World) -> None:
     """A stray of any kind that is younger than a day, or was marked in the last one, is listed and kept."""
-    ids = yard.fill()
+    ids = tagged.fill()
     before = world.state()
     young = dict.fromkeys(ids.values(), "too young")
     unmarked = {ids["interface"], ids["somebody's interface"], ids["placement group"]}
@@ -117,21 +117,21 @@ def test_beside_create_stemcell(heavy: Heavy, sweep: Sweep, fake_aws: FakeAws) -
     answer.ok()
 
 
-def test_nothing(yard: Yard, sweep: Sweep) -> None:
+def test_nothing(tagged: TaggedResources, sweep: Sweep) -> None:
     """Without strays, the report says where it looked; a warning says if no resource has the tag."""
     answer = sweep("--json")
     assert "No resource has the tag of director" in answer.stderr
     assert "UUID, region (us-east-1) or account may be wrong" in answer.stderr
-    yard.instance(**ALIVE, **METADATA)
+    tagged.instance(**ALIVE, **METADATA)
     answer = sweep("--delete")
     looked = "0 AMIs, 0 snapshots, 1 volume, 1 interface, 0 subnets, 0 placement groups, 1 instance"
     said = f"No strays of director {DIRECTOR_UUID}\nLooked at in us-east-1: {looked}\n"
     assert (answer.returncode, answer.stdout.decode(), answer.stderr) == (0, said, "")
 
 
-def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+def test_refused(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """If AWS refuses to delete a stray, the report has its message, and the others are deleted."""
-    refused, other = (yard.seen(yard.interface(**GONE)) for _ in range(2))
+    refused, other = (tagged.seen(tagged.interface(**GONE)) for _ in range(2))
     where = {"NetworkInterfaceId": refused}
     fake_aws.rule(action="DeleteNetworkInterface", where=where, error=REFUSED)
     answer = sweep("--delete", "--json")
@@ -153,10 +153,10 @@ def test_refused(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> N
     ids=["attached", "another Director's", "gone"],
 )
 def test_changed_before_the_second_look(
-    yard: Yard, sweep: Sweep, fake_aws: FakeAws, shown: str, changed: str, outcome: str
+    tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, shown: str, changed: str, outcome: str
 ) -> None:
     """Each stray is looked up again right before it is deleted."""
-    volume_id = yard.volume(bosh_call="call-1")
+    volume_id = tagged.volume(bosh_call="call-1")
     fake_aws.rule(action="DescribeVolumes", nth=2, replace=[[shown, changed]])
     named = ("--disk", volume_id, *ANY_AGE)
     assert sweep.outcomes("--delete", *named, status=0) == {volume_id: outcome}
@@ -174,11 +174,11 @@ AVAILABLE = [["<imageState>failed<", "<imageState>available<"]]
     ],
 )
 def test_image_that_stays(
-    yard: Yard, sweep: Sweep, fake_aws: FakeAws, rule: dict[str, Any], outcome: str, status: int
+    tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, rule: dict[str, Any], outcome: str, status: int
 ) -> None:
     """The snapshot of an AMI that AWS refuses to deregister, or that has become available, is kept."""
-    snapshot_id = yard.snapshot(bosh_stemcell="call-1")
-    ami_id = yard.image(snapshot_id, "failed: no such key", bosh_stemcell="call-1")
+    snapshot_id = tagged.snapshot(bosh_stemcell="call-1")
+    ami_id = tagged.image(snapshot_id, "failed: no such key", bosh_stemcell="call-1")
     fake_aws.rule(**rule)
     expected = {ami_id: outcome, snapshot_id: "spared"}
     assert sweep.outcomes("--delete", *ANY_AGE, status=status) == expected
@@ -186,10 +186,12 @@ def test_image_that_stays(
 
 
 @pytest.mark.parametrize(("user", "outcome"), [("", "removed"), ("ami-2", "spared")])
-def test_snapshot_in_use(yard: Yard, sweep: Sweep, fake_aws: FakeAws, user: str, outcome: str) -> None:
+def test_snapshot_in_use(
+    tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, user: str, outcome: str
+) -> None:
     """A snapshot whose AMI EC2 has just forgotten is deleted at last; one that another AMI uses is kept."""
-    snapshot_id = yard.snapshot(bosh_stemcell="call-1")
-    ami_id = yard.image(snapshot_id, "failed: no such key", bosh_stemcell="call-1")
+    snapshot_id = tagged.snapshot(bosh_stemcell="call-1")
+    ami_id = tagged.image(snapshot_id, "failed: no such key", bosh_stemcell="call-1")
     message = f"The snapshot {snapshot_id} is currently in use by {user or ami_id}"
     error = {"code": "InvalidSnapshot.InUse", "message": message}
     fake_aws.rule(action="DeleteSnapshot", times=1, error=error)
@@ -217,52 +219,56 @@ def swept_while(sweep: Sweep, fake_aws: FakeAws) -> Callable[..., tuple[int, Any
 
 
 def test_interface_that_is_attached(
-    yard: Yard, swept_while: Callable[..., Any], fake_aws: FakeAws, world: World
+    tagged: TaggedResources, swept_while: Callable[..., Any], fake_aws: FakeAws, world: World
 ) -> None:
     """An interface that is attached right before its deletion is kept, without a wait for its release."""
-    nic_id, vm = yard.seen(yard.interface(**GONE)), yard.instance(**ALIVE, **METADATA)
+    nic_id, vm = tagged.seen(tagged.interface(**GONE)), tagged.instance(**ALIVE, **METADATA)
     action = "DeleteNetworkInterface"
-    assert swept_while(lambda: yard.attach(nic_id, vm), action) == (0, [(nic_id, "spared")])
+    assert swept_while(lambda: tagged.attach(nic_id, vm), action) == (0, [(nic_id, "spared")])
     assert fake_aws.actions().count(action) == 1
     assert nic_id in world.state()["interfaces"]
 
 
 def test_disk_that_is_attached(
-    yard: Yard, swept_while: Callable[..., Any], fake_aws: FakeAws, world: World
+    tagged: TaggedResources, swept_while: Callable[..., Any], fake_aws: FakeAws, world: World
 ) -> None:
     """A disk that is attached right before its deletion is kept, too."""
-    disk, vm = yard.volume(bosh_call="call-1"), yard.instance(**ALIVE, **METADATA)
-    outcome = swept_while(lambda: yard.attach(disk, vm), "DeleteVolume", "--disk", disk, *ANY_AGE)
+    disk, vm = tagged.volume(bosh_call="call-1"), tagged.instance(**ALIVE, **METADATA)
+    outcome = swept_while(lambda: tagged.attach(disk, vm), "DeleteVolume", "--disk", disk, *ANY_AGE)
     assert outcome == (0, [(disk, "spared")])
     assert fake_aws.actions().count("DeleteVolume") == 1
     assert disk in world.state()["volumes"]
 
 
-def test_group_that_is_used_again(yard: Yard, swept_while: Callable[..., Any], world: World) -> None:
+def test_group_that_is_used_again(
+    tagged: TaggedResources, swept_while: Callable[..., Any], world: World
+) -> None:
     """A placement group into which a VM is launched right before its deletion is kept, whosever it is."""
-    group_id = yard.seen(yard.group(**SPREAD))
-    outcome = swept_while(lambda: yard.instance_in(GROUP, bosh_director_uuid=""), "DeletePlacementGroup")
+    group_id = tagged.seen(tagged.group(**SPREAD))
+    outcome = swept_while(lambda: tagged.instance_in(GROUP, bosh_director_uuid=""), "DeletePlacementGroup")
     assert outcome == (0, [(group_id, "spared")])
     assert world.state()["placement groups"] == [GROUP]
 
 
-def test_group_that_was_created_again(yard: Yard, swept_while: Callable[..., Any], world: World) -> None:
+def test_group_that_was_created_again(
+    tagged: TaggedResources, swept_while: Callable[..., Any], world: World
+) -> None:
     """A placement group that create_vm has created again under the same name lacks the mark, and is kept."""
-    group_id = yard.seen(yard.group(**SPREAD))
+    group_id = tagged.seen(tagged.group(**SPREAD))
 
     def create_again() -> None:
         world.ec2.delete_placement_group(GroupName=GROUP)
-        yard.group(**SPREAD)
+        tagged.group(**SPREAD)
 
     outcome = swept_while(create_again, "DescribePlacementGroups", nth=2)
     assert outcome == (0, [(group_id, "spared")])
     assert world.state()["placement groups"] == [GROUP]
 
 
-def test_group_of_ended_vms(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
+def test_group_of_ended_vms(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, world: World) -> None:
     """A placement group is a stray only once all of its VMs are terminated."""
-    group_id = yard.seen(yard.group(**SPREAD))
-    vm_cid = yard.instance_in(GROUP, **ALIVE, **METADATA)
+    group_id = tagged.seen(tagged.group(**SPREAD))
+    vm_cid = tagged.instance_in(GROUP, **ALIVE, **METADATA)
     fake_aws.rule(action="DescribeInstances", nth=1, replace=[["<name>running<", "<name>shutting-down<"]])
     assert sweep.outcomes("--delete", status=0) == {}
     world.ec2.terminate_instances(InstanceIds=[vm_cid])
@@ -270,9 +276,9 @@ def test_group_of_ended_vms(yard: Yard, sweep: Sweep, fake_aws: FakeAws, world: 
     assert world.state()["placement groups"] == []
 
 
-def test_interrupted(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
+def test_interrupted(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
     """The report of an interrupted run says what was deleted, and which deletion is not certain."""
-    ids = [yard.seen(yard.interface(**GONE)) for _ in range(3)]
+    ids = [tagged.seen(tagged.interface(**GONE)) for _ in range(3)]
     action = "DeleteNetworkInterface"
     answer = interrupt_at(fake_aws, lambda: sweep.start("--delete", "--json"), 2, action=action)
     assert answer.returncode == 2
@@ -301,10 +307,10 @@ def test_disk_whose_metadata_ec2_refused(cpi: Cpi, world: World, sweep: Sweep, f
     assert "DeleteVolume" not in fake_aws.actions()
 
 
-def test_snapshots_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
+def test_snapshots_that_may_not_be_listed(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
     """Without the permission DescribeSnapshots, all other kinds are listed; the exit status is 1."""
-    yard.snapshot(bosh_stemcell="call-1")
-    volume_id = yard.volume(**GONE)
+    tagged.snapshot(bosh_stemcell="call-1")
+    volume_id = tagged.volume(**GONE)
     fake_aws.rule(action="DescribeSnapshots", error=REFUSED)
     answer = sweep("--json")
     assert [stray["id"] for stray in answer.document["strays"]] == [volume_id]
@@ -312,9 +318,9 @@ def test_snapshots_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: Fa
     assert "Snapshots are left out" in answer.stderr
 
 
-def test_groups_that_may_not_be_listed(yard: Yard, sweep: Sweep, fake_aws: FakeAws) -> None:
+def test_groups_that_may_not_be_listed(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:
     """Without DescribePlacementGroups, as in a policy without spread, the report says so; the status is 0."""
-    yard.instance(**ALIVE, **METADATA)
+    tagged.instance(**ALIVE, **METADATA)
     fake_aws.rule(action="DescribePlacementGroups", error=REFUSED)
     answer = sweep()
     assert answer.returncode == 0

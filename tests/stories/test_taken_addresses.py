@@ -19,7 +19,7 @@ from tests.protocols import (
     WriteNetwork,
 )
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 
 ADDRESS = "10.0.1.10"

@@ -123,7 +123,7 @@ def test_ipv6(
     traffic: Traffic,
     network: WriteNetwork,
     targets: Targets,
-    left: ListResources,
+    leftovers: ListResources,
     failure: WriteError,
 ) -> None:
     """A group of IPv6 addresses gets the VM's IPv6 address; a VM without one is undone."""
@@ -140,7 +140,7 @@ def test_ipv6(
         "give it one, or use a target group of the other type"
     )
     assert answer.error == failure("CloudError", message)
-    assert len(left()["instances"]) == 1
+    assert len(leftovers()["instances"]) == 1
 
 
 @pytest.mark.usefixtures("group")
@@ -150,7 +150,7 @@ def test_undone(
     exposed: dict[str, Any],
     traffic: Traffic,
     deny: Refuse,
-    left: ListResources,
+    leftovers: ListResources,
     failure: WriteError,
     action: str,
 ) -> None:
@@ -158,7 +158,7 @@ def test_undone(
     exposed["properties"]["lb_target_groups"] = ["ips"]
     message = deny(action)
     assert create_vm(**exposed).error == failure("CloudError", message)
-    assert left() == {}
+    assert leftovers() == {}
     assert traffic.state() == traffic.empty
 
 
@@ -272,7 +272,7 @@ def test_seen_late(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -
     assert traffic.state() == traffic.empty
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_never_seen(cpi: Cpi, vm_cid: str, fake_aws: FakeAws, warnings: ReadWarnings) -> None:
     """If EC2 never shows the VM, it counts as deleted, and the log says that its groups are not known."""
     missing = {"code": "InvalidInstanceID.NotFound", "message": "No such instance", "status": 400}

@@ -13,7 +13,7 @@ from testbed import terminal
 from testbed.cloud import FakeAws
 from testbed.executable import EXECUTABLE, Answer, Cpi, least_environment
 from testbed.world import World
-from tests.stories.operators import ANY_AGE, GONE, Sweep, Yard
+from tests.stories.operators import ANY_AGE, GONE, Sweep, TaggedResources
 from tests.stories.right_configs import OWN
 from tests.stories.vm_and_director import VmAndDirector
 
@@ -45,9 +45,9 @@ class Scene:
         return Sweep(self.cpi, self.fake_aws)(*ANY_AGE, *options)
 
     @property
-    def yard(self) -> Yard:
+    def tagged(self) -> TaggedResources:
         """What makes strays."""
-        return Yard(self.fake_aws, self.world)
+        return TaggedResources(self.fake_aws, self.world)
 
     def refuse(self, action: str, message: str) -> None:
         """Have AWS refuse an action in these words."""
@@ -57,13 +57,13 @@ class Scene:
 
 def replaced_by(scene: Scene, text: str) -> Answer:
     """A volume's tag."""
-    scene.yard.volume(bosh_call="call", bosh_replaced_by=text)
+    scene.tagged.volume(bosh_call="call", bosh_replaced_by=text)
     return scene.sweep()
 
 
 def error_of_deletion(scene: Scene, text: str) -> Answer:
     """AWS's words in the table, as it refuses a deletion."""
-    scene.yard.seen(scene.yard.interface(**GONE))
+    scene.tagged.seen(scene.tagged.interface(**GONE))
     scene.refuse("DeleteNetworkInterface", text)
     return scene.sweep("--delete")
 

@@ -13,7 +13,7 @@ from testbed.world import World
 from tests.conftest import SPEED
 from tests.protocols import CreateVm, ListResources, Refuse, VmArguments, WriteError, WriteNetwork
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 
 LEFT = "Perhaps left behind"
@@ -29,14 +29,14 @@ def test_end_that_can_not_be_seen(
     create_vm: CreateVm,
     failure: WriteError,
     deny: Refuse,
-    left: ListResources,
+    leftovers: ListResources,
 ) -> None:
     """If DescribeInstances fails, the instance may still run: it is named."""
     message = deny("DescribeInstances")
     answer = create_vm()
     assert answer.error == failure("CloudError", message)
     assert LEFT in answer.stderr
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_settings_that_stay(vm_arguments: VmArguments, world: World, fake_aws: FakeAws) -> None:
@@ -52,7 +52,9 @@ def test_settings_that_stay(vm_arguments: VmArguments, world: World, fake_aws: F
     assert left.startswith(f"{LEFT}, because its undo failed: the settings of '{vm_cid}' in the registry: ")
 
 
-def test_instance_that_ended_by_itself(create_vm: CreateVm, fake_aws: FakeAws, left: ListResources) -> None:
+def test_instance_that_ended_by_itself(
+    create_vm: CreateVm, fake_aws: FakeAws, leftovers: ListResources
+) -> None:
     """An instance that EC2 ended is not left behind, even if its termination is refused."""
     denied = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
     fake_aws.rule(action="RunInstances", times=None, ends="Client.VolumeLimitExceeded: Volume limit exceeded")
@@ -60,7 +62,7 @@ def test_instance_that_ended_by_itself(create_vm: CreateVm, fake_aws: FakeAws, l
     answer = create_vm()
     assert "Volume limit exceeded" in answer.error["message"]
     assert LEFT not in answer.stderr
-    assert left() == {}
+    assert leftovers() == {}
 
 
 def test_undo_that_fails(
@@ -93,7 +95,7 @@ def test_interface_that_is_unknown(
     two_networks: dict[str, Any],
     deny: Refuse,
     fake_aws: FakeAws,
-    left: ListResources,
+    leftovers: ListResources,
     call: tuple[str, int],
     deletions: int,
 ) -> None:
@@ -103,12 +105,12 @@ def test_interface_that_is_unknown(
     fake_aws.rule(action="DeleteNetworkInterface", nth=1, error=unknown)
     assert message[:-1] in create_vm(networks=two_networks).error["message"]
     assert fake_aws.actions().count("DeleteNetworkInterface") == deletions
-    assert len(left().get("interfaces", [])) == 3 - deletions
+    assert len(leftovers().get("interfaces", [])) == 3 - deletions
 
 
-@pytest.mark.usefixtures("hasty")
+@pytest.mark.usefixtures("fast_clock")
 def test_instance_that_ec2_does_not_know_yet(
-    create_vm: CreateVm, fake_aws: FakeAws, left: ListResources
+    create_vm: CreateVm, fake_aws: FakeAws, leftovers: ListResources
 ) -> None:
     """A new instance that EC2 does not know for two minutes is not given up: it is terminated then."""
     denied = {"code": "UnauthorizedOperation", "message": "no", "status": 403}
@@ -117,7 +119,7 @@ def test_instance_that_ec2_does_not_know_yet(
     fake_aws.rule(action="TerminateInstances", seconds=125 / SPEED, error=unknown)
     error = create_vm({"source_dest_check": False}).error
     assert "ModifyInstanceAttribute failed with UnauthorizedOperation" in error["message"]
-    assert left() == {}
+    assert leftovers() == {}
 
 
 class LateRefusal(Registry):
@@ -138,7 +140,7 @@ def test_registry_refuses(
     failure: WriteError,
     fake_aws: FakeAws,
     world: World,
-    left: ListResources,
+    leftovers: ListResources,
     traffic: Traffic,
 ) -> None:
     """The registry comes last: when it answers an error, all the rest is taken back, and what it kept."""
@@ -153,7 +155,7 @@ def test_registry_refuses(
     where = f"registry at http://{registry.endpoint.rpartition('@')[2]}"
     message = f"Cannot update settings for '{vm_cid}', got HTTP 500 ({where})"
     assert answer.error == failure("CloudError", message)
-    assert left() == {}
+    assert leftovers() == {}
     assert traffic.state() == traffic.empty
     assert world.ec2.describe_route_tables(RouteTableIds=[world.route_table_id])["RouteTables"] == routes
 
@@ -171,7 +173,7 @@ def test_removals_that_fail(
     exposed: dict[str, Any],
     traffic: Traffic,
     deny: Refuse,
-    left: ListResources,
+    leftovers: ListResources,
     kind: str,
     actions: dict[str, int],
 ) -> None:
@@ -184,7 +186,7 @@ def test_removals_that_fail(
         deny(action, number)
     answer = create_vm(**exposed)
     assert answer.error["message"] == message
-    assert left() == {}
+    assert leftovers() == {}
     state = traffic.state()
     assert [name for name, found in state.items() if found] == [kind]
     errors = [line for line in answer.stderr.splitlines() if LEFT in line]

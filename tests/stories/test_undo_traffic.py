@@ -10,7 +10,7 @@ from testbed.traffic import Traffic
 from testbed.world import World
 from tests.protocols import CpiWith, CreateVm, ReadCalls, RunInstance, StartVm
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 NEW, OLD = "10.9.0.0/16", "0.0.0.0/0"
 """The destinations of the VM's routes: one that has none so far, and one that leads elsewhere."""

@@ -12,7 +12,7 @@ from tests.protocols import CreateVm, CreateVolume, ListResources
 SECRET = "hunter2-hunter2"
 UNREADABLE = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 
 def garble(fake_aws: FakeAws, action: str) -> None:
@@ -150,11 +150,11 @@ def test_status(cpi: Cpi, fake_aws: FakeAws, status: int) -> None:
 @pytest.mark.parametrize(
     ("element", "text"), [("size", "<size>x</size>"), ("createTime", "<createTime/>"), ("volumeId", "")]
 )
-def test_created_disk(cpi: Cpi, left: ListResources, fake_aws: FakeAws, element: str, text: str) -> None:
+def test_created_disk(cpi: Cpi, leftovers: ListResources, fake_aws: FakeAws, element: str, text: str) -> None:
     """What was created with such an answer is looked for, and found."""
     fake_aws.rule(action="CreateVolume", replace=[[rf"<{element}>.*?</{element}>", text]])
     disk_cid = cpi.call("create_disk", 1024, {}, None).ok()
-    assert left() == {"volumes": [disk_cid]}
+    assert leftovers() == {"volumes": [disk_cid]}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.protocols import ListResources, ReadCalls, ReadTags, ReadWarnings, Wr
 from tests.stories.own_vm import DISK_SIZE, OwnVm, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import PROPERTIES, SMALL
 
-pytestmark = pytest.mark.usefixtures("hasty")
+pytestmark = pytest.mark.usefixtures("fast_clock")
 
 KEY = "arn:aws:kms:us-east-1:123456789012:key/own"
 TITLE = f"{PROPERTIES['name']} {PROPERTIES['version']}"

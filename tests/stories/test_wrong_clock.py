@@ -12,7 +12,7 @@ from testbed.killing import kill_at
 from testbed.shifted import COMMAND
 from testbed.world import World
 from tests.protocols import CreateVolume
-from tests.stories.operators import Sweep, Yard
+from tests.stories.operators import Sweep, TaggedResources
 
 MINUTES = 60
 HOURS = 60 * MINUTES
@@ -117,7 +117,7 @@ def test_sweep(clock: Clock, fake_aws: FakeAws, world: World, new: Any) -> None:
     """A disk that was just created stays too young for a sweep, and a mark has the time by AWS's clock."""
     assert new("volumes") == set()
     disk_cid = clock.cpi.call("create_disk", 1024, {}, None).ok()
-    unused = Yard(fake_aws, world).interface(bosh_agent_id="gone")
+    unused = TaggedResources(fake_aws, world).interface(bosh_agent_id="gone")
     sweep = Sweep(clock.cpi, fake_aws)
     clock.set(25 * HOURS)
     assert sweep.outcomes("--delete", "--disk", disk_cid, status=0) == {

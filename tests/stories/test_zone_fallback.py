@@ -40,9 +40,9 @@ def networks(subnets: list[str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def own_zone_short(short: RefuseLaunch, world: World) -> str:
+def own_zone_short(refuse_launch: RefuseLaunch, world: World) -> str:
     """Have EC2 lack all types in the VM's zone; returns its words."""
-    return short(SHORT, {ZONE: world.zone}, 500).removesuffix(")")
+    return refuse_launch(SHORT, {ZONE: world.zone}, 500).removesuffix(")")
 
 
 @pytest.fixture
@@ -99,13 +99,13 @@ def test_full_subnets(
 def test_spot(
     create_vm: CreateVm,
     networks: dict[str, Any],
-    short: RefuseLaunch,
+    refuse_launch: RefuseLaunch,
     tried: Callable[[], Any],
     world: World,
 ) -> None:
     """On demand in the VM's zone comes before spot in another one."""
     market = "InstanceMarketOptions.MarketType"
-    short(SHORT, {ZONE: world.zone, market: "spot"})
+    refuse_launch(SHORT, {ZONE: world.zone, market: "spot"})
     spot = {**ANYWHERE, "spot_bid_price": 0.05}
     assert world.instance(create_vm(spot, networks=networks).ok()[0])["InstanceLifecycle"] == "spot"
     assert [zone for _, zone, _ in tried()] == [world.zone, world.other_zone]
@@ -155,13 +155,13 @@ def test_full_zone_of_the_disks(
     create_vm: CreateVm,
     networks: dict[str, Any],
     disk: CreateVolume,
-    short: RefuseLaunch,
+    refuse_launch: RefuseLaunch,
     tried: Callable[[], Any],
     world: World,
 ) -> None:
     """A VM with disks tries all types in their zone, and no other zone; the error says why."""
     zone = world.other_zone
-    short(SHORT, {ZONE: zone}, 500)
+    refuse_launch(SHORT, {ZONE: zone}, 500)
     error = create_vm(TYPES, networks=networks, disks=[disk(zone), disk(zone)]).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::VMCreationFailed", True)
     assert [(kind, zone) for kind, zone, _ in tried()] == [(FIRST, zone), (SECOND, zone)]

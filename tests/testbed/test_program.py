@@ -17,8 +17,8 @@ from testbed.world import World
 
 WITHOUT_TAGS = """
 from bosh_aws_cpi import __main__
-from bosh_aws_cpi.plan import tags
-tags.of_origin = lambda *_: {}
+from bosh_aws_cpi.plan import tag_plan
+tag_plan.of_origin = lambda *_: {}
 __main__.run()
 """
 """The executable, whose resources lack the tags of their Director."""

@@ -135,7 +135,7 @@ def _lose(parsed: dict[str, Any], **_: Any) -> None:
 @pytest.fixture(autouse=True)
 def aws_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin each test without AWS's time."""
-    monkeypatch.setattr(aws_clock, "heard", aws_clock.Heard())
+    monkeypatch.setattr(aws_clock, "heard", aws_clock.ServerTime())
 
 
 @pytest.fixture(autouse=True)
@@ -218,7 +218,7 @@ def signals() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Said:
+class LogLine:
     """A message of the program's log."""
 
     level: str
@@ -234,12 +234,12 @@ class ProgramLog:
 
     def __init__(self) -> None:
         """Begin without messages."""
-        self.records: list[Said] = []
+        self.records: list[LogLine] = []
 
     def log(self, level: int, text: str, *arguments: object, is_whole: bool = False) -> None:
         """Keep a message in place of writing it; of how it is written it shows nothing."""
         assert is_whole in {True, False}
-        self.records.append(Said(log.NAMES[level], text % arguments if arguments else text))
+        self.records.append(LogLine(log.NAMES[level], text % arguments if arguments else text))
 
     @property
     def text(self) -> str:

@@ -20,12 +20,12 @@ def test_summary(calls: list[tuple[str, list[bool]]], expected: str) -> None:
     """The summary names each call once with its count, and counts all attempts after the first ones."""
     statistics = CallStatistics()
     for name, attempts in calls:
-        statistics.called(name)
+        statistics.count_call(name)
         for number, is_throttled in enumerate(attempts):
             if number:
-                statistics.retried(name)
+                statistics.count_retry(name)
             if is_throttled:
-                statistics.failed(name, "Throttling", "", is_throttled=True)
+                statistics.count_failure(name, "Throttling", "", is_throttled=True)
     assert statistics.summary() == expected
 
 
@@ -33,5 +33,5 @@ def test_failures() -> None:
     """Of many failures the last ten are remembered."""
     statistics = CallStatistics()
     for number in range(12):
-        statistics.failed("a.B", f"Code{number}", "", is_throttled=False)
+        statistics.count_failure("a.B", f"Code{number}", "", is_throttled=False)
     assert [code for _, code, _ in statistics.failures] == [f"Code{number}" for number in range(2, 12)]

@@ -5,7 +5,7 @@ import re
 import yaml
 
 from bosh_aws_cpi.aws.sdk.errors import NO_CAPACITY
-from bosh_aws_cpi.plan.tags import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SHUTDOWN_TAG
+from bosh_aws_cpi.plan.tag_plan import AGENT_TAG, CALL_TAG, DIRECTOR_TAG, SHUTDOWN_TAG
 from testbed.cloud import ROOT
 from tests.listing import check_listed
 from tests.unit.property_hashes import HASHES

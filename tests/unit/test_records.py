@@ -27,7 +27,7 @@ class Named(Point):
     name: str = ""
 
 
-@pytest.mark.parametrize("point", [Point(1, 0), Point(y=0, x=1), Point(7).replaced(x=1)])
+@pytest.mark.parametrize("point", [Point(1, 0), Point(y=0, x=1), Point(7).replace(x=1)])
 def test_same_fields(point: Point) -> None:
     """Values of one kind with the same fields are equal, however they were given."""
     assert (point.x, point.y) == (1, 0)
@@ -43,7 +43,7 @@ def test_same_fields(point: Point) -> None:
         lambda: POINT(1, x=2),
         lambda: POINT(1, z=2),
         lambda: POINT(y=1),
-        lambda: Point(1).replaced(z=1),
+        lambda: Point(1).replace(z=1),
     ],
     ids=["too many", "twice", "unknown", "missing", "unknown in a copy"],
 )
@@ -56,7 +56,7 @@ def test_wrong_fields(make: Callable[[], Point]) -> None:
 def test_frozen() -> None:
     """A field can't be changed, except in a copy."""
     point = Point(1)
-    assert point.replaced(y=3) == Point(1, 3)
+    assert point.replace(y=3) == Point(1, 3)
     with pytest.raises(AttributeError, match=r"Point\.x can't be changed"):
         setattr(point, "x", 2)  # noqa: B010 - type checkers refuse the assignment
     with pytest.raises(AttributeError, match=r"Point\.x can't be changed"):

@@ -10,13 +10,13 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
     VOLUME_IN_USE,
+    call_unless_missing,
     code_of,
-    described,
+    describe_error,
     has_code,
     may_be_done,
     naming_disk,
     naming_vm,
-    unless_missing,
 )
 from bosh_aws_cpi.aws.volumes import find
 from bosh_aws_cpi.errors import CloudError, DiskNotAttached, DiskNotFound, VMNotFound
@@ -92,7 +92,7 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
         try:
             client.attach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Device=device_name, **on_card)
         except client.exceptions.ClientError as error:
-            is_name_taken = says_name_taken(error)
+            is_name_taken = is_device_name_taken(error)
             if not (is_name_taken or has_code(error, VOLUME_IN_USE)):
                 raise
             volume = find(client, disk_cid)
@@ -108,14 +108,14 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
     def once_ready() -> str:
         what = f"instance '{vm_cid}' to accept volume '{disk_cid}'"
-        return timing.patiently(timing.INSTANCE_READY_TO_ATTACH, what, _NOT_READY, call)
+        return timing.retry_on_codes(timing.INSTANCE_READY_TO_ATTACH, what, _NOT_READY, call)
 
     with naming_disk(disk_cid), naming_vm(vm_cid):
         what = f"volume '{disk_cid}' to be released"
-        return timing.patiently(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_ready)
+        return timing.retry_on_codes(timing.VOLUME_RELEASED, what, VOLUME_IN_USE, once_ready)
 
 
-def says_name_taken(error: BaseException) -> bool:
+def is_device_name_taken(error: BaseException) -> bool:
     """Whether EC2 refuses a device name because it is in use; this has no specific error code."""
     return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
 
@@ -145,7 +145,7 @@ class _Holder:
         state = self._state(vm_cid)
         where = f"Volume '{volume.disk_cid}' is attached to instance '{vm_cid}' ({state}), as {name}"
         if is_last and state in _KEEPING:
-            raise CloudError(f"{described(error)}. {where}. Detach it from there first") from error
+            raise CloudError(f"{describe_error(error)}. {where}. Detach it from there first") from error
         if self._looks == 1:
             logger.info("%s: waiting for its release", where)
 
@@ -156,7 +156,7 @@ class _Holder:
         except VMNotFound:
             return "unknown to EC2"
         except FAILURES as error:
-            logger.info("Could not look at instance '%s': %s", vm_cid, described(error))
+            logger.info("Could not look at instance '%s': %s", vm_cid, describe_error(error))
             return "not known"
 
 
@@ -182,7 +182,7 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
             raise timing.NotYet(attachment[0])
 
     what = f"volume '{disk_cid}' to be attached to instance '{vm_cid}'"
-    timing.until(timing.VOLUME_ATTACHED, what, probe)
+    timing.poll(timing.VOLUME_ATTACHED, what, probe)
 
 
 def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
@@ -208,7 +208,7 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
 def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
     """DetachVolume with Force, and wait; no error if the volume is not attached."""
     with naming_disk(disk_cid), naming_vm(vm_cid):
-        detaching = unless_missing(
+        detaching = call_unless_missing(
             _NOT_ATTACHED, lambda: client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
         )
     if detaching is not None:
@@ -231,4 +231,4 @@ def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
             raise timing.NotYet(volume.attachments[vm_cid][0])
 
     what = f"volume '{disk_cid}' to be detached from instance '{vm_cid}'"
-    timing.until(timing.VOLUME_DETACHED, what, probe)
+    timing.poll(timing.VOLUME_DETACHED, what, probe)

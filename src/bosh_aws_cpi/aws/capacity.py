@@ -123,8 +123,8 @@ def quotas(client: "ServiceQuotasClient") -> dict[str, float]:
 
     Those of instances are in vCPUs.
     """
-    found = entries(client, "list_service_quotas", "Quotas", page=_PAGE_OF_QUOTAS, ServiceCode="ec2")
-    return {each["QuotaName"]: each["Value"] for each in found if "Value" in each}
+    listing = entries(client, "list_service_quotas", "Quotas", page=_PAGE_OF_QUOTAS, ServiceCode="ec2")
+    return {each["QuotaName"]: each["Value"] for each in listing if "Value" in each}
 
 
 def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY, code_of, is_shortage, is_subnet_full, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.jsontext import Json
 
 _WOULD_SUCCEED = "DryRunOperation"
@@ -40,5 +40,5 @@ def refusal(call: Callable[..., object], arguments: Json) -> str:
             return ""
         if is_transient(error):
             raise
-        return explained(error)
+        return explain(error)
     return ""

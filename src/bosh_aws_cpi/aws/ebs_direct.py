@@ -108,22 +108,22 @@ def put(
                 ChecksumAlgorithm="SHA256",
             )
         except ClientError as error:
-            if has_code(error, _NOT_THERE_YET) or _passes(error):
+            if has_code(error, _NOT_THERE_YET) or _is_transient(error):
                 raise timing.NotYet(str(error)) from error
             raise
         if written["Checksum"] != checksum:  # a header that a proxy's answer lacks
             raise timing.NotYet("EBS answered with the checksum of other data")
 
-    timing.until(timing.BLOCK_WRITTEN, f"block {index} of snapshot '{snapshot_id}' to be written", attempt)
+    timing.poll(timing.BLOCK_WRITTEN, f"block {index} of snapshot '{snapshot_id}' to be written", attempt)
     return digest
 
 
-def _passes(error: ClientError) -> bool:
+def _is_transient(error: ClientError) -> bool:
     """Whether EBS refuses a block for a transient reason."""
     if not has_code(error, _INVALID):
         return False
-    said = str(detail_of(error).get("Message", ""))
-    return error.response.get("Reason") in _TRANSIENT_REASONS or _UNREAD in said
+    message = str(detail_of(error).get("Message", ""))
+    return error.response.get("Reason") in _TRANSIENT_REASONS or _UNREAD in message
 
 
 def complete(client: "EBSClient", snapshot_id: str, digests: Mapping[int, bytes]) -> None:

@@ -54,7 +54,7 @@ def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: 
         private_ip: The interface's private address to use; the primary one when it is None.
     """
     which: Any = {"PrivateIpAddress": private_ip} if private_ip else {}
-    timing.patiently(
+    timing.retry_on_codes(
         timing.ADDRESS_ASSOCIATED,
         f"network interface '{nic_id}' to accept an elastic IP",
         _NOT_READY,

@@ -6,7 +6,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.listings import listed
+from bosh_aws_cpi.aws.listings import list_by_values
 from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
@@ -83,11 +83,11 @@ def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -
     pages = client.get_paginator("describe_security_groups").paginate(
         Filters=[exactly("vpc-id", vpc_id), exactly("group-name", *sorted(set(names)))]
     )
-    found = [(group["GroupName"], group["GroupId"]) for page in pages for group in page["SecurityGroups"]]
-    return {name: [group_id for known, group_id in found if known == name] for name in names}
+    groups = [(group["GroupName"], group["GroupId"]) for page in pages for group in page["SecurityGroups"]]
+    return {name: [group_id for known, group_id in groups if known == name] for name in names}
 
 
-def only(name: str, group_ids: Sequence[str], vpc_id: str) -> str:
+def require_one(name: str, group_ids: Sequence[str], vpc_id: str) -> str:
     """The id of a name's group.
 
     Raises:
@@ -114,8 +114,8 @@ def groups_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Group]:
 def group_associations(client: "EC2Client", ids: Iterable[str]) -> dict[tuple[str, str], str]:
     """DescribeSecurityGroupVpcAssociations: the states of these groups' associations, by group and VPC."""
     operation = "describe_security_group_vpc_associations"
-    found = listed(client, operation, "SecurityGroupVpcAssociations", "group-id", ids)
-    return {(each["GroupId"], each["VpcId"]): each["State"] for each in found}
+    associations = list_by_values(client, operation, "SecurityGroupVpcAssociations", "group-id", ids)
+    return {(each["GroupId"], each["VpcId"]): each["State"] for each in associations}
 
 
 def acls_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Acl]:
@@ -137,7 +137,7 @@ def _groups(client: "EC2Client", name: str, values: Iterable[str]) -> list[Group
             tuple(map(_group_rule, entry.get("IpPermissions", []))),
             tuple(map(_group_rule, entry.get("IpPermissionsEgress", []))),
         )
-        for entry in listed(client, "describe_security_groups", "SecurityGroups", name, values)
+        for entry in list_by_values(client, "describe_security_groups", "SecurityGroups", name, values)
     ]
 
 
@@ -163,7 +163,7 @@ def _acls(client: "EC2Client", name: str, values: Iterable[str]) -> list[Acl]:
             frozenset(each["SubnetId"] for each in entry.get("Associations", [])),
             tuple(map(_acl_rule, entry.get("Entries", []))),
         )
-        for entry in listed(client, "describe_network_acls", "NetworkAcls", name, values)
+        for entry in list_by_values(client, "describe_network_acls", "NetworkAcls", name, values)
     ]
 
 

@@ -11,16 +11,16 @@ from bosh_aws_cpi.aws.sdk.errors import (
     FAILURES,
     IMAGE_MISSING,
     UNAUTHORIZED,
+    ask_or_warn,
+    call_unless_missing,
     code_of,
-    described,
+    describe_error,
     has_code,
-    in_turn,
-    looked_up,
-    unless_missing,
+    run_all,
 )
 from bosh_aws_cpi.aws.sdk.filters import beginning, by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, parsed_time, tags_of
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
@@ -38,11 +38,11 @@ AMI_TAG = "bosh_ami"
 LIGHT_SUFFIX = " light"
 """Marks the id of a stemcell whose AMI belongs to someone else and must not be deleted."""
 _AMI_ID = re.compile(r"ami-[0-9a-f]+")
-_SETTLED = frozenset({"success", "skipped"})
+_STATE_KNOWN = frozenset({"success", "skipped"})
 """EC2's return codes for a snapshot that it deleted with its AMI, or kept because another AMI uses it."""
 
 
-class NotCreated(CloudError):
+class AmiNotCreated(CloudError):
     """EC2 reports that it could not create an AMI."""
 
 
@@ -63,8 +63,8 @@ def find_first(client: "EC2Client", ami_ids: Sequence[str]) -> str | None:
     The ids are given as a filter: in ImageIds, a single id of another region would fail the whole call.
     """
     answer = client.describe_images(Filters=[exactly("image-id", *ami_ids)], IncludeDeprecated=True)
-    found = {entry["ImageId"] for entry in answer["Images"]}
-    return next((ami_id for ami_id in ami_ids if ami_id in found), None)
+    known_ids = {entry["ImageId"] for entry in answer["Images"]}
+    return next((ami_id for ami_id in ami_ids if ami_id in known_ids), None)
 
 
 def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
@@ -79,7 +79,7 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
     return create_once(
         f"a copy of AMI '{arguments['SourceImageId']}'",
         lambda: client.copy_image(**arguments)["ImageId"],
-        lambda: next((image.ami_id for image in marked(client, marks)), None),
+        lambda: next((image.ami_id for image in find_marked(client, marks)), None),
     )
 
 
@@ -112,12 +112,12 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
     return [(entry["ImageId"], entry.get("ImageLocation", "")) for entry in answer["Images"]]
 
 
-def marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Image]:
+def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Image]:
     """DescribeImages: the account's AMIs with all of these tags, available ones before pending ones."""
     states = exactly("state", "available", "pending")
     answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
-    found = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
-    return [_image(entry) for entry in found if has_tags(entry, marks)]
+    newest_last = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
+    return [_image(entry) for entry in newest_last if has_tags(entry, marks)]
 
 
 def wait_until_available(
@@ -134,11 +134,11 @@ def wait_until_available(
     window = timing.VisibilityWindow()
 
     def probe() -> Image:
-        entry = window.shown(describe(client, ami_id), NotCreated(f"AMI '{ami_id}' is gone"))
+        entry = window.check(describe(client, ami_id), AmiNotCreated(f"AMI '{ami_id}' is gone"))
         state = entry["State"]
         if state in _FAILED:
             reason = entry.get("StateReason", {}).get("Message", "no reason given")
-            raise NotCreated(f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}")
+            raise AmiNotCreated(f"EC2 could not create AMI '{ami_id}', its state is {state}: {reason}")
         if state != "available":
             nonlocal notice
             if notice:
@@ -147,7 +147,7 @@ def wait_until_available(
             raise timing.NotYet(state)
         return _image(entry)
 
-    return timing.until(patience, f"AMI '{ami_id}' to be available", probe)
+    return timing.poll(patience, f"AMI '{ami_id}' to be available", probe)
 
 
 def finish(
@@ -180,8 +180,8 @@ def note_snapshots(client: "EC2Client", image: Image) -> None:
 def describe(client: "EC2Client", ami_id: str) -> "ImageTypeDef | None":
     """DescribeImages' entry for an AMI, even a deprecated or disabled one; None when EC2 does not know it."""
     which: Any = {"ImageIds": [ami_id], "IncludeDeprecated": True, "IncludeDisabled": True}
-    found = unless_missing(IMAGE_MISSING, lambda: client.describe_images(**which)["Images"])
-    return found[0] if found else None
+    amis = call_unless_missing(IMAGE_MISSING, lambda: client.describe_images(**which)["Images"])
+    return amis[0] if amis else None
 
 
 def _image(entry: "ImageTypeDef") -> Image:
@@ -212,7 +212,7 @@ def _image(entry: "ImageTypeDef") -> Image:
 
 def deprecate(client: "EC2Client", ami_id: str, at: str) -> None:
     """EnableImageDeprecation: from that time on, in ISO 8601, EC2 marks an AMI as deprecated."""
-    timing.once_visible(
+    timing.retry_until_visible(
         f"AMI '{ami_id}'", lambda: client.enable_image_deprecation(ImageId=ami_id, DeprecateAt=at)
     )
 
@@ -220,7 +220,7 @@ def deprecate(client: "EC2Client", ami_id: str, at: str) -> None:
 def share(client: "EC2Client", ami_id: str, others: Sequence[str]) -> None:
     """ModifyImageAttribute: let others launch an AMI; it is no error if they already may."""
     permission: Any = {"Add": [{_kind_of(each): each} for each in dict.fromkeys(others)]}
-    timing.once_visible(
+    timing.retry_until_visible(
         f"AMI '{ami_id}'",
         lambda: client.modify_image_attribute(ImageId=ami_id, LaunchPermission=permission),
     )
@@ -242,7 +242,7 @@ def allowed_images_hint(client: "EC2Client") -> str:
     Returns:
         A sentence for the end of an error; empty when the setting is not enabled, or can't be read.
     """
-    settings = looked_up("the Allowed AMIs setting", client.get_allowed_images_settings)
+    settings = ask_or_warn("the Allowed AMIs setting", client.get_allowed_images_settings)
     if settings is None or settings.get("State") != "enabled":
         return ""
     owner = "an organisation's policy" if settings.get("ManagedBy") == "declarative-policy" else "the account"
@@ -280,11 +280,11 @@ def delete(client: "EC2Client", ami_id: str) -> None:
         return
     logger.info("AMI '%s' is already gone", ami_id)
     try:
-        left = _left_snapshots(client, ami_id)
+        left = _remaining_snapshots(client, ami_id)
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        logger.warning("Could not look for snapshots of AMI '%s': %s", ami_id, described(error))
+        logger.warning("Could not look for snapshots of AMI '%s': %s", ami_id, describe_error(error))
         return
     _delete_snapshots(client, ami_id, left)
 
@@ -303,23 +303,25 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
         CloudError: The deletion is not certain. The deletion of every snapshot that was found was tried.
         ClientError: The same.
     """
-    image = looked_up(f"the snapshots of AMI '{ami_id}'", lambda: find(client, ami_id))
+    image = ask_or_warn(f"the snapshots of AMI '{ami_id}'", lambda: find(client, ami_id))
     if image and any(image.tags.get(key, value) != value for key, value in own_tags.items()):
         logger.warning("AMI '%s' is not deleted: another call has adopted it", ami_id)
         return
     logger.info("Deleting AMI '%s'", ami_id)
     shown = image.snapshot_ids if image else []
-    _delete(client, ami_id, timing.VISIBLE, lambda: shown, lambda: _left_by_copy(client, ami_id, own_tags))
+    _delete(
+        client, ami_id, timing.VISIBLE, lambda: shown, lambda: _snapshots_of_copy(client, ami_id, own_tags)
+    )
 
 
-def _left_by_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> list[str]:
+def _snapshots_of_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> list[str]:
     try:
-        return _left_snapshots(client, ami_id, own_tags)
+        return _remaining_snapshots(client, ami_id, own_tags)
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
         marks = ", ".join(f"{key}={value}" for key, value in own_tags.items())
-        message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left behind: {explained(error)}"
+        message = f"Snapshots of AMI '{ami_id}' with the tag {marks} may be left behind: {explain(error)}"
         raise CloudError(message) from error
 
 
@@ -339,17 +341,17 @@ def _delete(
 
     def deregister() -> None:
         results = _deregister(client, ami_id).get("DeleteSnapshotResults", [])
-        settled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _SETTLED)
+        settled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _STATE_KNOWN)
 
     what = f"AMI '{ami_id}'"
     timing.discard(what, lambda error: has_code(error, IMAGE_MISSING), deregister, patience)
 
-    def delete(found: Callable[[], Sequence[str]]) -> None:
-        unsettled = [each for each in dict.fromkeys(found()) if each not in settled]
+    def delete(find_snapshots: Callable[[], Sequence[str]]) -> None:
+        unsettled = [each for each in dict.fromkeys(find_snapshots()) if each not in settled]
         settled.update(unsettled)
         _delete_snapshots(client, ami_id, unsettled)
 
-    in_turn(lambda: _wait_until_gone(client, ami_id), *(partial(delete, each) for each in lists))
+    run_all(lambda: _wait_until_gone(client, ami_id), *(partial(delete, each) for each in lists))
 
 
 def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict
@@ -362,7 +364,9 @@ def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the 
         return client.deregister_image(ImageId=ami_id)
 
 
-def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None) -> list[str]:
+def _remaining_snapshots(
+    client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None
+) -> list[str]:
     """Snapshots of a deregistered AMI: found by our tags, and by EC2's description of a copy's snapshot.
 
     A snapshot is listed only if EC2 shows that it was made for this AMI, or for an AMI without naming it:
@@ -374,25 +378,25 @@ def _left_snapshots(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str
         return []
     named, marks = f"Copied for DestinationAmi {ami_id} ", {AMI_TAG: ami_id, **(own_tags or {})}
     paginator = client.get_paginator("describe_snapshots")
-    found = {
+    certainty_by_id = {
         snapshot["SnapshotId"]: snapshots.is_for_image(snapshot, ami_id)
         for each in [beginning("description", named), *by_tags(marks)]
         for page in paginator.paginate(OwnerIds=["self"], Filters=[each])
         for snapshot in page["Snapshots"]
         if snapshot.get("Description", "").startswith(named) or marks.items() & tags_of(snapshot).items()
     }
-    if kept := [snapshot_id for snapshot_id, is_certain in found.items() if not is_certain]:
+    if kept := [snapshot_id for snapshot_id, is_certain in certainty_by_id.items() if not is_certain]:
         logger.error(
             "Perhaps left behind: %s. A tag or description names AMI '%s', which is gone, but EC2 does not "
             "show that the snapshot was made for it: it may be a disk's",
             ", ".join(kept),
             ami_id,
         )
-    return [snapshot_id for snapshot_id, is_certain in found.items() if is_certain]
+    return [snapshot_id for snapshot_id, is_certain in certainty_by_id.items() if is_certain]
 
 
 def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[str]) -> None:
-    in_turn(*(partial(_delete_or_tag, client, ami_id, snapshot_id) for snapshot_id in snapshot_ids))
+    run_all(*(partial(_delete_or_tag, client, ami_id, snapshot_id) for snapshot_id in snapshot_ids))
 
 
 def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
@@ -401,8 +405,8 @@ def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
         if not snapshots.delete(client, snapshot_id, ami_id):
             logger.warning("Snapshot '%s' of AMI '%s' is kept: another AMI uses it", snapshot_id, ami_id)
     except (*FAILURES, CloudError) as error:
-        said = described(error)
-        logger.warning("Could not delete snapshot '%s' of AMI '%s': %s", snapshot_id, ami_id, said)
+        refusal = describe_error(error)
+        logger.warning("Could not delete snapshot '%s' of AMI '%s': %s", snapshot_id, ami_id, refusal)
         tags.try_to_create(client, snapshot_id, {AMI_TAG: ami_id})
         raise
 
@@ -413,4 +417,4 @@ def _wait_until_gone(client: "EC2Client", ami_id: str) -> None:
         if entry is not None and entry["State"] != "deregistered":
             raise timing.NotYet(entry["State"])
 
-    timing.until(timing.IMAGE_GONE, f"AMI '{ami_id}' to be gone", probe)
+    timing.poll(timing.IMAGE_GONE, f"AMI '{ami_id}' to be gone", probe)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.listings import listed
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, has_code, looked_up
+from bosh_aws_cpi.aws.listings import list_by_values
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, ask_or_warn, code_of, has_code
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts, TypeOption
@@ -44,14 +44,14 @@ def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFa
 def _ask(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
     """The types that EC2 knows. If one is unknown, the whole call fails, and each is looked up separately."""
     try:
-        found = client.describe_instance_types(InstanceTypes=list(names))["InstanceTypes"]  # type: ignore[arg-type]
+        entries = client.describe_instance_types(InstanceTypes=list(names))["InstanceTypes"]  # type: ignore[arg-type]
     except client.exceptions.ClientError as error:
         if code_of(error) not in _UNKNOWN_TYPE:
             raise
         if len(names) == 1:
             return {}
         return {name: facts for single in names for name, facts in _ask(client, [single]).items()}
-    return {str(entry["InstanceType"]): read(entry) for entry in found}
+    return {str(entry["InstanceType"]): read(entry) for entry in entries}
 
 
 def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dict, of which much may be missing
@@ -82,11 +82,11 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
         card_interfaces=frozenset(
             f"{index} {kind}" for index, card in cards.items() for kind in card.get("InterfaceTypes", [])
         ),
-        lacks=frozenset(_lacking(entry)),
+        lacks=frozenset(_unsupported_options(entry)),
     )
 
 
-def _lacking(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's typed dict
+def _unsupported_options(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's typed dict
     """The launch options that EC2 says a type does not support.
 
     A processor's features and the bandwidth weightings count as unsupported if EC2 describes the processor
@@ -112,7 +112,9 @@ def _lacking(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's ty
     return (name for name, is_lacking in lacking.items() if is_lacking)
 
 
-def offered(aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[str]) -> frozenset[str] | None:
+def offered_names(
+    aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[str]
+) -> frozenset[str] | None:
     """DescribeInstanceTypeOfferings: which of these types a zone of the region offers.
 
     Args:
@@ -126,10 +128,10 @@ def offered(aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[st
 
     def ask() -> frozenset[str]:
         operation, key = "describe_instance_type_offerings", "InstanceTypeOfferings"
-        found = listed(ec2(), operation, key, "instance-type", names, LocationType="region")
-        return frozenset(each["InstanceType"] for each in found)
+        offerings = list_by_values(ec2(), operation, key, "instance-type", names, LocationType="region")
+        return frozenset(each["InstanceType"] for each in offerings)
 
-    return looked_up(f"the instance types that {aws.region} offers", ask)
+    return ask_or_warn(f"the instance types that {aws.region} offers", ask)
 
 
 class TypeDetails(Record):
@@ -141,7 +143,7 @@ class TypeDetails(Record):
 
 def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
     """DescribeInstanceTypeOfferings: which zones of the region offer these types, as (type, zone)."""
-    found = listed(
+    offerings = list_by_values(
         client,
         "describe_instance_type_offerings",
         "InstanceTypeOfferings",
@@ -149,15 +151,15 @@ def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
         names,
         LocationType="availability-zone",
     )
-    return {(each["InstanceType"], each["Location"]) for each in found}
+    return {(each["InstanceType"], each["Location"]) for each in offerings}
 
 
 def types(client: "EC2Client", names: Collection[str]) -> dict[str, TypeDetails]:
     """DescribeInstanceTypes, by name."""
-    found = listed(
+    entries = list_by_values(
         client, "describe_instance_types", "InstanceTypes", "instance-type", names, page=_PAGE_OF_TYPES
     )
     return {
         each["InstanceType"]: TypeDetails(read(each), each.get("VCpuInfo", {}).get("DefaultVCpus", 0))
-        for each in found
+        for each in entries
     }

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import clock, errors, timing
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, naming_vm
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, describe_error, has_code, naming_vm
 from bosh_aws_cpi.aws.sdk.filters import by_tags
 from bosh_aws_cpi.aws.sdk.idempotency import has_tags, tags_of
 from bosh_aws_cpi.errors import VMNotFound
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
 
 
-def tagged(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
+def find_by_tags(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
     """DescribeInstances for the instances with all of these tags, including terminated ones.
 
     Args:
@@ -49,10 +49,10 @@ def find(client: "EC2Client", vm_cid: str) -> Instance:
     """
     with naming_vm(vm_cid):
         answer = client.describe_instances(InstanceIds=[vm_cid])
-    found = [entry for reservation in answer["Reservations"] for entry in reservation["Instances"]]
-    if not found:
+    shown = [entry for reservation in answer["Reservations"] for entry in reservation["Instances"]]
+    if not shown:
         raise VMNotFound(vm_cid)
-    return from_entry(found[0], answer)
+    return from_entry(shown[0], answer)
 
 
 def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
@@ -92,7 +92,7 @@ def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False)
             if not (skips_shutdown and has_code(error, errors.SHUTDOWN_NOT_SKIPPED)):
                 raise
             why = "EC2 refused to skip the shutdown of instance '%s'; its termination takes longer: %s"
-            logger.warning(why, vm_cid, described(error))
+            logger.warning(why, vm_cid, describe_error(error))
             client.terminate_instances(InstanceIds=[vm_cid])
 
 
@@ -124,7 +124,7 @@ def wait_until_terminated(
         if not instance.is_gone:
             raise timing.NotYet(instance.state)
 
-    timing.until(timing.INSTANCE_TERMINATED, f"instance '{vm_cid}' to be terminated", probe)
+    timing.poll(timing.INSTANCE_TERMINATED, f"instance '{vm_cid}' to be terminated", probe)
 
 
 def reboot(client: "EC2Client", vm_cid: str) -> None:
@@ -147,7 +147,7 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
 
 def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
     """Switch off an instance's source/destination check; EC2 accepts this only for a single interface."""
-    timing.once_visible(
+    timing.retry_until_visible(
         f"instance '{vm_cid}'",
         lambda: client.modify_instance_attribute(InstanceId=vm_cid, SourceDestCheck={"Value": False}),
     )
@@ -168,10 +168,10 @@ def discard(client: "EC2Client", vm_cid: str) -> None:
             timing.INSTANCE_SEEN,
         )
     except Exception as error:
-        seen = looked_up(f"instance '{vm_cid}'", lambda: find(client, vm_cid))
+        seen = ask_or_warn(f"instance '{vm_cid}'", lambda: find(client, vm_cid))
         if seen is None or not seen.is_ending:
             raise
-        logger.info("Instance '%s' was ending before: %s", vm_cid, described(error))
+        logger.info("Instance '%s' was ending before: %s", vm_cid, describe_error(error))
     wait_until_terminated(client, vm_cid)
 
 
@@ -181,7 +181,7 @@ def _wait_until_stopped(client: "EC2Client", vm_cid: str) -> None:
         if state != "stopped":
             raise timing.NotYet(state)
 
-    timing.until(timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be stopped", probe)
+    timing.poll(timing.INSTANCE_STOPPED, f"instance '{vm_cid}' to be stopped", probe)
 
 
 def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN401 - any of the SDK's answers
@@ -204,12 +204,12 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         availability_zone=entry.get("Placement", {}).get("AvailabilityZone", ""),
         devices={name: volume["VolumeId"] for name, volume in volumes.items()},
         volume_cards=[volume.get("EbsCardIndex", 0) for volume in volumes.values()],
-        leaving=frozenset(
+        detaching_volumes=frozenset(
             volume["VolumeId"]
             for volume in volumes.values()
             if volume.get("Status") in {"detaching", "detached"}
         ),
-        outliving=frozenset(
+        kept_volumes=frozenset(
             volume["VolumeId"] for volume in volumes.values() if not volume.get("DeleteOnTermination")
         ),
         nics=sorted(
@@ -239,8 +239,8 @@ def _reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK
     terminates immediately").
     """
     code, message = (reason or {}).get("Code", ""), (reason or {}).get("Message", "")
-    if said := _SAID.match(message):
-        return StateReason(said[1], message)
+    if match := _SAID.match(message):
+        return StateReason(match[1], message)
     return StateReason(code, f"{code}: {message}") if code else None
 
 
@@ -250,7 +250,7 @@ def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401
     launched = entry.get("LaunchTime")
     if launched is None:
         return None
-    return ((clock.date_of(headers) or clock.now()) - launched).total_seconds()
+    return ((clock.parse_date(headers) or clock.now()) - launched).total_seconds()
 
 
 class Health(Record):
@@ -312,5 +312,5 @@ def key_pairs(client: "EC2Client") -> set[str]:
 
 def instance_profiles(client: "IAMClient") -> set[str]:
     """ListInstanceProfiles: the names of the account's instance profiles."""
-    found = entries(client, "list_instance_profiles", "InstanceProfiles")
-    return {each["InstanceProfileName"] for each in found}
+    profiles = entries(client, "list_instance_profiles", "InstanceProfiles")
+    return {each["InstanceProfileName"] for each in profiles}

@@ -46,7 +46,7 @@ class Resource(Record):
     """The name of a placement group, or of the one that an instance is in."""
 
 
-def listed(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
+def list_resources(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
     """List the resources with these tags; all AMIs of the account, since any of them may use a snapshot."""
     return _list(client, kind) if kind == "AMI" else _list(client, kind, Filters=by_tags(tags))
 
@@ -58,7 +58,7 @@ def reload(client: "EC2Client", resource: Resource) -> Resource | None:
     return next(iter(_list(client, resource.kind, Filters=[exactly(way.id_filter, value)])), None)
 
 
-class _Way(Record):
+class _Listing(Record):
     """How a kind is listed.
 
     Attributes:
@@ -80,10 +80,12 @@ class _Way(Record):
 
 def _list(client: "EC2Client", kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - parameters
     way = _KINDS[kind]
-    found = entries(client, way.operation, way.key, page=way.page, **way.arguments, **more)
+    listing_entries = entries(client, way.operation, way.key, page=way.page, **way.arguments, **more)
     if kind == "instance":
-        found = (instance for reservation in found for instance in reservation["Instances"])
-    return [_resource(kind, way.id_key, entry) for entry in found]
+        listing_entries = (
+            instance for reservation in listing_entries for instance in reservation["Instances"]
+        )
+    return [_resource(kind, way.id_key, entry) for entry in listing_entries]
 
 
 def _resource(kind: Kind, id_key: str, entry: Any) -> Resource:  # noqa: ANN401 - one of the SDK's typed dicts
@@ -117,18 +119,20 @@ def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
 
 _HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 """Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
-_KINDS: Final[Mapping[Kind, _Way]] = {
-    "snapshot": _Way(
+_KINDS: Final[Mapping[Kind, _Listing]] = {
+    "snapshot": _Listing(
         "describe_snapshots", "Snapshots", "SnapshotId", "snapshot-id", arguments={"OwnerIds": ["self"]}
     ),
-    "placement group": _Way("describe_placement_groups", "PlacementGroups", "GroupId", "group-name", None),
-    "AMI": _Way("describe_images", "Images", "ImageId", "image-id", arguments=_HIDDEN_TOO),
-    "volume": _Way("describe_volumes", "Volumes", "VolumeId", "volume-id", 500),
-    "interface": _Way(
+    "placement group": _Listing(
+        "describe_placement_groups", "PlacementGroups", "GroupId", "group-name", None
+    ),
+    "AMI": _Listing("describe_images", "Images", "ImageId", "image-id", arguments=_HIDDEN_TOO),
+    "volume": _Listing("describe_volumes", "Volumes", "VolumeId", "volume-id", 500),
+    "interface": _Listing(
         "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId", "network-interface-id"
     ),
-    "subnet": _Way("describe_subnets", "Subnets", "SubnetId", "subnet-id"),
-    "instance": _Way("describe_instances", "Reservations", "InstanceId", "instance-id"),
+    "subnet": _Listing("describe_subnets", "Subnets", "SubnetId", "subnet-id"),
+    "instance": _Listing("describe_instances", "Reservations", "InstanceId", "instance-id"),
 }
 KINDS: Final = tuple(_KINDS)
 """The kinds in the order in which they are listed: what uses others comes after them."""

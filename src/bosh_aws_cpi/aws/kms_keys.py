@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, unless_missing
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_unless_missing, describe_error
 from bosh_aws_cpi.errors import CloudError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def arn(key: str, region: str, clients: Clients) -> str:
     except FAILURES as error:
         raise CloudError(
             f"kms_key_arn '{key}' is a key's id, and its ARN can't be completed because STS did not name the "
-            f"account: {described(error)}. Set kms_key_arn to the key's ARN"
+            f"account: {describe_error(error)}. Set kms_key_arn to the key's ARN"
         ) from error
     _, partition, _, _, account, _ = caller.split(":", 5)
     return f"arn:{partition}:kms:{region}:{account}:key/{key}"
@@ -64,8 +64,8 @@ def state(client: "KMSClient", key: str) -> str | None:
     Args:
         key: An ARN, an id, an alias or an alias's ARN.
     """
-    found = unless_missing(_MISSING, lambda: client.describe_key(KeyId=key)["KeyMetadata"])
-    if found is None:
+    metadata = call_unless_missing(_MISSING, lambda: client.describe_key(KeyId=key)["KeyMetadata"])
+    if metadata is None:
         return None
-    spec = found.get("KeySpec", _SYMMETRIC)
-    return str(spec if spec != _SYMMETRIC else found.get("KeyState", ENABLED))
+    spec = metadata.get("KeySpec", _SYMMETRIC)
+    return str(spec if spec != _SYMMETRIC else metadata.get("KeyState", ENABLED))

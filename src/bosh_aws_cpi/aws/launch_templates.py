@@ -17,7 +17,7 @@ _DEFAULTS: Final = {
 """EC2's defaults, which consoles write into templates."""
 
 
-def version(client: "EC2Client", given: LaunchTemplate) -> TemplateVersion:
+def describe_version(client: "EC2Client", given: LaunchTemplate) -> TemplateVersion:
     """DescribeLaunchTemplateVersions for the version that a VM's properties name.
 
     Its parameters are without those that are empty, false or `_DEFAULTS`. Their values stay here: user data
@@ -28,8 +28,8 @@ def version(client: "EC2Client", given: LaunchTemplate) -> TemplateVersion:
     """
     named = {"LaunchTemplateName": given.name} if given.id is None else {"LaunchTemplateId": given.id}
     answer = client.describe_launch_template_versions(Versions=[given.version], **named)
-    found = answer["LaunchTemplateVersions"][0]
+    version = answer["LaunchTemplateVersions"][0]
     held = {
-        key for key, value in found["LaunchTemplateData"].items() if value and value != _DEFAULTS.get(key)
+        key for key, value in version["LaunchTemplateData"].items() if value and value != _DEFAULTS.get(key)
     }
-    return TemplateVersion(found["LaunchTemplateId"], found["VersionNumber"], frozenset(held))
+    return TemplateVersion(version["LaunchTemplateId"], version["VersionNumber"], frozenset(held))

@@ -96,10 +96,10 @@ def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
     filters = [*by_tags(tags), exactly("state", "open")]
     pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
     requests = [each for page in pages for each in page["SpotInstanceRequests"]]
-    found = [each["SpotInstanceRequestId"] for each in requests if has_tags(each, tags)]
-    if found:
-        logger.info("Cancelling the open spot requests %s", ", ".join(found))
-        client.cancel_spot_instance_requests(SpotInstanceRequestIds=found)
+    request_ids = [each["SpotInstanceRequestId"] for each in requests if has_tags(each, tags)]
+    if request_ids:
+        logger.info("Cancelling the open spot requests %s", ", ".join(request_ids))
+        client.cancel_spot_instance_requests(SpotInstanceRequestIds=request_ids)
 
 
 def wait_until_running(
@@ -134,4 +134,4 @@ def wait_until_running(
         return instance
 
     timed_out = partial(VMCreationFailed, ok_to_retry=True)
-    return timing.until(timing.INSTANCE_RUNNING, f"instance '{vm_cid}' to run", probe, timed_out)
+    return timing.poll(timing.INSTANCE_RUNNING, f"instance '{vm_cid}' to run", probe, timed_out)

@@ -40,7 +40,7 @@ def entries(
         yield from each[key]
 
 
-def listed(
+def list_by_values(
     client: Any,  # noqa: ANN401 - the operation is data here
     operation: str,
     key: str,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import unless_missing
+from bosh_aws_cpi.aws.sdk.errors import call_unless_missing
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.vm import TargetGroup as Wanted
 from bosh_aws_cpi.records import Record
@@ -31,7 +31,7 @@ _RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f.]*:[0-
 """A tag that records a target, and nothing else: messages contain both parts in a shell command."""
 
 
-class TargetGroup(Record):
+class ResolvedTargetGroup(Record):
     """A target group that a VM will be registered with."""
 
     arn: str
@@ -89,7 +89,7 @@ def misfit(group: "TargetGroupTypeDef") -> Misfit | None:
     return None
 
 
-def record_of(targets: Iterable[Target]) -> dict[str, str]:
+def record_tags(targets: Iterable[Target]) -> dict[str, str]:
     """The tags that record targets on the instance; a target that ELB finds by the instance's id needs none.
 
     ELB deregisters a terminated instance that is registered by its id. It neither deregisters an address,
@@ -102,16 +102,16 @@ def record_of(targets: Iterable[Target]) -> dict[str, str]:
     }
 
 
-def recorded(tags: Mapping[str, str]) -> Iterator[Target]:
+def recorded_targets(tags: Mapping[str, str]) -> Iterator[Target]:
     """The targets that an instance's tags record, whoever wrote them; tags of another form don't count."""
     for key, value in tags.items():
-        if records_target(key) and (found := _RECORD.fullmatch(value)):
-            yield Target(found[1], found[2], int(key.rpartition("_")[2]))
+        if records_target(key) and (match := _RECORD.fullmatch(value)):
+            yield Target(match[1], match[2], int(key.rpartition("_")[2]))
 
 
 def target_groups(
     client: "ElasticLoadBalancingv2Client", wanted: Sequence[Wanted], vpc_id: str, region: str
-) -> list[TargetGroup]:
+) -> list[ResolvedTargetGroup]:
     """DescribeTargetGroups: the target groups that a VM can be registered with.
 
     Args:
@@ -132,14 +132,14 @@ def target_groups(
                 f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'. "
                 "Correct lb_target_groups, or the network's subnet"
             )
-    return list(dict.fromkeys(_joined(entries[str(each)], each.port) for each in wanted))
+    return list(dict.fromkeys(_as_joined(entries[str(each)], each.port) for each in wanted))
 
 
-def _joined(group: "TargetGroupTypeDef", port: int | None) -> TargetGroup:
+def _as_joined(group: "TargetGroupTypeDef", port: int | None) -> ResolvedTargetGroup:
     own = group.get("Port")
     if group.get("TargetType") == "ip":
-        return TargetGroup(group["TargetGroupArn"], port or own, group.get("IpAddressType", "ipv4"))
-    return TargetGroup(group["TargetGroupArn"], port if port != own else None)
+        return ResolvedTargetGroup(group["TargetGroupArn"], port or own, group.get("IpAddressType", "ipv4"))
+    return ResolvedTargetGroup(group["TargetGroupArn"], port if port != own else None)
 
 
 def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: str) -> None:
@@ -150,13 +150,13 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
     """
     for name in dict.fromkeys(names):
         describe = partial(client.describe_load_balancers, LoadBalancerNames=[name])
-        found = unless_missing(_NO_BALANCER, describe)
-        if found is None:
+        description = call_unless_missing(_NO_BALANCER, describe)
+        if description is None:
             raise CloudError(
                 f"Could not find classic load balancer `{name}'. Region {client.meta.region_name} has none "
                 "of that name: correct elbs, or use lb_target_groups if it is not a classic load balancer"
             )
-        balancer = found["LoadBalancerDescriptions"][0]
+        balancer = description["LoadBalancerDescriptions"][0]
         if balancer.get("VPCId", vpc_id) != vpc_id:
             raise CloudError(
                 f"Load balancer '{name}' is in VPC '{balancer['VPCId']}', but the VM is in '{vpc_id}'. "
@@ -166,13 +166,15 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
 
 def vpc_of(client: "ElasticLoadBalancingv2Client", group_arn: str) -> str | None:
     """DescribeTargetGroups: the VPC of a target group; None if the account and region lack the group."""
-    found = unless_missing(_NO_GROUP, lambda: client.describe_target_groups(TargetGroupArns=[group_arn]))
-    return found["TargetGroups"][0].get("VpcId") if found else None
+    answer = call_unless_missing(
+        _NO_GROUP, lambda: client.describe_target_groups(TargetGroupArns=[group_arn])
+    )
+    return answer["TargetGroups"][0].get("VpcId") if answer else None
 
 
 def add_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:
     """RegisterTargets; no error if the target is already registered."""
-    timing.patiently(
+    timing.retry_on_codes(
         timing.TARGET_KNOWN,
         f"target group '{target.group_arn}' to accept {target}",
         frozenset({"InvalidTarget"}),
@@ -185,7 +187,7 @@ def remove_target(client: "ElasticLoadBalancingv2Client", target: Target) -> Non
 
     Its connections drain for a while.
     """
-    unless_missing(
+    call_unless_missing(
         _NO_TARGET,
         lambda: client.deregister_targets(TargetGroupArn=target.group_arn, Targets=[_description(target)]),
     )
@@ -198,7 +200,7 @@ def _description(target: Target) -> "TargetDescriptionTypeDef":
 
 def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
     """RegisterInstancesWithLoadBalancer; no error if the instance is already registered."""
-    timing.patiently(
+    timing.retry_on_codes(
         timing.TARGET_KNOWN,
         f"load balancer '{name}' to accept '{vm_cid}'",
         _UNKNOWN_INSTANCE,
@@ -210,7 +212,7 @@ def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
 
 def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
     """DeregisterInstancesFromLoadBalancer; no error if the instance is not registered."""
-    unless_missing(
+    call_unless_missing(
         _UNKNOWN_INSTANCE,
         lambda: client.deregister_instances_from_load_balancer(
             LoadBalancerName=name, Instances=[{"InstanceId": vm_cid}]
@@ -256,7 +258,7 @@ def wait_until_drained(client: "ElasticLoadBalancingv2Client", targets: Sequence
             draining.pop(0)
 
     shown = ", ".join(dict.fromkeys(map(str, targets)))
-    timing.until(timing.TARGETS_DRAINED, f"{shown} to be drained", probe)
+    timing.poll(timing.TARGETS_DRAINED, f"{shown} to be drained", probe)
 
 
 def _target_group(
@@ -268,24 +270,24 @@ def _target_group(
             "Correct lb_target_groups"
         )
     which: Any = {"TargetGroupArns": [wanted.arn]} if wanted.arn else {"Names": [str(wanted)]}
-    found = unless_missing(_GROUP_UNKNOWN, lambda: client.describe_target_groups(**which))
-    if found is None:
+    answer = call_unless_missing(_GROUP_UNKNOWN, lambda: client.describe_target_groups(**which))
+    if answer is None:
         raise CloudError(
             f"Could not find ALB target group `{wanted}'. Region {region} has none of that name or ARN: "
             "correct lb_target_groups: it needs the ARN of the target group, and not of the load balancer"
         )
-    return found["TargetGroups"][0]
+    return answer["TargetGroups"][0]
 
 
 def _state(client: "ElasticLoadBalancingv2Client", target: Target) -> str | None:
     """The state of a target's health; None when it is not, or no longer, registered."""
-    found = unless_missing(
+    answer = call_unless_missing(
         _NO_TARGET,
         lambda: client.describe_target_health(
             TargetGroupArn=target.group_arn, Targets=[_description(target)]
         ),
     )
-    for entry in found["TargetHealthDescriptions"] if found else ():
+    for entry in answer["TargetHealthDescriptions"] if answer else ():
         health = entry.get("TargetHealth", {})
         if health.get("Reason") != "Target.NotRegistered":
             return str(health.get("State"))

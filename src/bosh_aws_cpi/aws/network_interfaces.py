@@ -5,7 +5,7 @@ from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import has_code, is_deleted, looked_up, unless_missing
+from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing, has_code, try_delete
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.errors import CloudError
@@ -46,7 +46,7 @@ def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None])
     )
 
 
-def of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> list[Nic]:
+def find_of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> list[Nic]:
     """DescribeNetworkInterfaces for the interfaces in a subnet that were created for one agent.
 
     Args:
@@ -54,13 +54,13 @@ def of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> li
         tags: The tags that identify them.
         subnet_id: The subnet.
     """
-    found = in_subnet(client, subnet_id, *by_tags(tags))
-    return [nic for nic in found if tags.items() <= nic.tags.items()]
+    nics = find_in_subnet(client, subnet_id, *by_tags(tags))
+    return [nic for nic in nics if tags.items() <= nic.tags.items()]
 
 
 def find(client: "EC2Client", nic_id: str) -> Nic | None:
     """DescribeNetworkInterfaces for one interface; None when EC2 does not know it."""
-    answer = unless_missing(
+    answer = call_unless_missing(
         errors.NIC_MISSING, lambda: client.describe_network_interfaces(NetworkInterfaceIds=[nic_id])
     )
     return from_entry(answer["NetworkInterfaces"][0]) if answer else None
@@ -82,15 +82,15 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
     window = timing.VisibilityWindow(timing.NIC_SEEN)
 
     def usable() -> Nic:
-        nic = window.shown(find(client, nic_id), NicGone(nic_id, was_seen=window.was_seen))
+        nic = window.check(find(client, nic_id), NicGone(nic_id, was_seen=window.was_seen))
         if nic.status == "available" or (nic.vm_cid is not None and is_launched(nic.vm_cid)):
             return nic
         raise timing.NotYet(nic.status)
 
-    return timing.until(timing.NIC_AVAILABLE, f"network interface '{nic_id}' to be available", usable)
+    return timing.poll(timing.NIC_AVAILABLE, f"network interface '{nic_id}' to be available", usable)
 
 
-def holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:
+def find_holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:
     """The interface that holds an address, or a part of a prefix, in a subnet; None when EC2 shows none.
 
     Args:
@@ -99,12 +99,12 @@ def holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:
         address: An IPv4 or IPv6 address or prefix.
     """
     if "/" not in address and (
-        nic := next(in_subnet(client, subnet_id, exactly(_filter_of(address), address)), None)
+        nic := next(find_in_subnet(client, subnet_id, exactly(_filter_of(address), address)), None)
     ):
         return nic
     # EC2 has no filter for prefixes, and an address may lie within one.
     wanted = ip_network(address)
-    for nic in in_subnet(client, subnet_id):
+    for nic in find_in_subnet(client, subnet_id):
         held = map(ip_network, (*nic.addresses, *nic.prefixes))
         if any(wanted.version == other.version and wanted.overlaps(other) for other in held):
             return nic
@@ -129,9 +129,9 @@ def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
 
     what = f"network interface '{nic.nic_id}'"
     try:
-        timing.once_visible(what, assign)
+        timing.retry_until_visible(what, assign)
     except client.exceptions.ClientError:
-        now = looked_up(what, lambda: find(client, nic.nic_id))
+        now = ask_or_warn(what, lambda: find(client, nic.nic_id))
         if now is None or prefix not in now.prefixes:  # otherwise an unanswered attempt has succeeded
             raise
 
@@ -158,7 +158,7 @@ def delete_unattached(client: "EC2Client", nic_id: str) -> bool:
 
     It is no error if the interface is already gone.
     """
-    return is_deleted(
+    return try_delete(
         errors.NIC_IN_USE,
         errors.NIC_MISSING,
         lambda: client.delete_network_interface(NetworkInterfaceId=nic_id),
@@ -179,7 +179,7 @@ def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
     logger.info("Deleting network interface '%s'", nic_id)
 
     def delete() -> None:
-        timing.patiently(
+        timing.retry_on_codes(
             timing.NIC_RELEASED,
             f"network interface '{nic_id}' to be released",
             errors.NIC_IN_USE,
@@ -196,33 +196,33 @@ def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
 
 def _modify(client: "EC2Client", nic_id: str, **attribute: Any) -> None:  # noqa: ANN401 - one of EC2's
     """ModifyNetworkInterfaceAttribute, which accepts one attribute per call."""
-    timing.once_visible(
+    timing.retry_until_visible(
         f"network interface '{nic_id}'",
         lambda: client.modify_network_interface_attribute(NetworkInterfaceId=nic_id, **attribute),
     )
 
 
-def in_subnet(client: "EC2Client", subnet_id: str, *filters: "FilterTypeDef") -> Iterator[Nic]:
+def find_in_subnet(client: "EC2Client", subnet_id: str, *filters: "FilterTypeDef") -> Iterator[Nic]:
     """DescribeNetworkInterfaces: the interfaces in a subnet, page after page."""
-    return _matching(client, exactly("subnet-id", subnet_id), *filters)
+    return _describe(client, exactly("subnet-id", subnet_id), *filters)
 
 
-def _matching(client: "EC2Client", *filters: "FilterTypeDef") -> Iterator[Nic]:
+def _describe(client: "EC2Client", *filters: "FilterTypeDef") -> Iterator[Nic]:
     pages = client.get_paginator("describe_network_interfaces").paginate(Filters=list(filters))
     return (from_entry(entry) for page in pages for entry in page["NetworkInterfaces"])
 
 
-def with_address(client: "EC2Client", address: str) -> list[Nic]:
+def find_by_address(client: "EC2Client", address: str) -> list[Nic]:
     """DescribeNetworkInterfaces: the interfaces with an address; several VPCs may have the same private one.
 
     Args:
         client: The EC2 client.
         address: A private or public IPv4 address, or an IPv6 address.
     """
-    found = list(_matching(client, exactly(_filter_of(address), address)))
-    if not found and ip_address(address).is_global and ":" not in address:
-        found = list(_matching(client, exactly("association.public-ip", address)))
-    return found
+    nics = list(_describe(client, exactly(_filter_of(address), address)))
+    if not nics and ip_address(address).is_global and ":" not in address:
+        nics = list(_describe(client, exactly("association.public-ip", address)))
+    return nics
 
 
 def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's types; not every key is always there
@@ -237,16 +237,16 @@ def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's typ
         device_index=attachment.get("DeviceIndex", 0),
         card_index=attachment.get("NetworkCardIndex", 0),
         attachment_id=attachment.get("AttachmentId", ""),
-        addresses=_present(
+        addresses=_distinct(
             [entry.get("PrivateIpAddress")],
             (each.get("PrivateIpAddress") for each in private),
             (each.get("Ipv6Address") for each in entry.get("Ipv6Addresses", [])),
         ),
-        public=_present(
+        public=_distinct(
             [entry.get("Association", {}).get("PublicIp")],
             (each.get("Association", {}).get("PublicIp") for each in private),
         ),
-        prefixes=_present(
+        prefixes=_distinct(
             (each.get("Ipv4Prefix") for each in entry.get("Ipv4Prefixes", [])),
             (each.get("Ipv6Prefix") for each in entry.get("Ipv6Prefixes", [])),
         ),
@@ -260,6 +260,6 @@ def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's typ
     )
 
 
-def _present(*groups: Iterable[str | None]) -> Sequence[str]:
+def _distinct(*groups: Iterable[str | None]) -> Sequence[str]:
     """The values of all groups that are not empty, each once, in this order."""
     return tuple(dict.fromkeys(value for group in groups for value in group if value))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING, has_code, is_deleted
+from bosh_aws_cpi.aws.sdk.errors import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING, has_code, try_delete
 from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.log import counted, logger
@@ -46,15 +46,15 @@ class PlacementGroup(Record):
 
 def find(client: "EC2Client", name: str) -> PlacementGroup | None:
     """DescribePlacementGroups for one group; None if there is none, or if EC2 is deleting it."""
-    found = client.describe_placement_groups(Filters=[exactly("group-name", name)])["PlacementGroups"]
-    named = (each for each in found if each["GroupName"] == name)
+    groups = client.describe_placement_groups(Filters=[exactly("group-name", name)])["PlacementGroups"]
+    named = (each for each in groups if each["GroupName"] == name)
     return next((read(each) for each in named if each.get("State") not in _ENDING), None)
 
 
 def by_name(client: "EC2Client") -> dict[str, PlacementGroup]:
     """DescribePlacementGroups: all placement groups, by name."""
-    found = entries(client, "describe_placement_groups", "PlacementGroups", page=None)
-    return {each["GroupName"]: read(each) for each in found}
+    groups = entries(client, "describe_placement_groups", "PlacementGroups", page=None)
+    return {each["GroupName"]: read(each) for each in groups}
 
 
 def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> PlacementGroup | None:
@@ -84,9 +84,9 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
     except client.exceptions.ClientError as error:
         if not has_code(error, GROUP_EXISTS):
             raise
-    if (found := find(client, name)) is None:
+    if (group := find(client, name)) is None:
         raise timing.NotYet("exists, but EC2 does not show it, or is deleting it")
-    return found
+    return group
 
 
 def delete_unused(client: "EC2Client", name: str) -> bool:
@@ -94,7 +94,7 @@ def delete_unused(client: "EC2Client", name: str) -> bool:
 
     It is no error if the group is already gone.
     """
-    return is_deleted(GROUP_IN_USE, GROUP_MISSING, lambda: client.delete_placement_group(GroupName=name))
+    return try_delete(GROUP_IN_USE, GROUP_MISSING, lambda: client.delete_placement_group(GroupName=name))
 
 
 def read(entry: Any) -> PlacementGroup:  # noqa: ANN401 - the SDK's typed dict

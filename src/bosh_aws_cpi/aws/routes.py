@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.sdk.errors import code_of, has_code, unless_missing
+from bosh_aws_cpi.aws.sdk.errors import call_unless_missing, code_of, has_code
 from bosh_aws_cpi.aws.sdk.filters import exactly
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -112,7 +112,7 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
 
 def delete(client: "EC2Client", table_id: str, destination: str) -> None:
     """DeleteRoute; no error if the route is already gone."""
-    unless_missing(_NO_ROUTE, lambda: client.delete_route(RouteTableId=table_id, **_to(destination)))
+    call_unless_missing(_NO_ROUTE, lambda: client.delete_route(RouteTableId=table_id, **_to(destination)))
 
 
 def find(client: "EC2Client", table_id: str, destination: str) -> Route | None:
@@ -121,10 +121,10 @@ def find(client: "EC2Client", table_id: str, destination: str) -> Route | None:
     Raises:
         CloudError: The table is gone.
     """
-    found = tables(client, [table_id])
-    if table_id not in found:
+    matching = tables(client, [table_id])
+    if table_id not in matching:
         raise CloudError(f"Route table '{table_id}' is gone")
-    return found[table_id].route(destination)
+    return matching[table_id].route(destination)
 
 
 def _to(destination: str) -> Any:  # noqa: ANN401 - keyword arguments of the SDK's

@@ -53,8 +53,8 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
     filters = by_tags(tags)
     if disk_cid is not None:
         filters.append(exactly("volume-id", disk_cid))
-    found = client.describe_snapshots(OwnerIds=["self"], Filters=filters)["Snapshots"]
-    whole = (entry for entry in found if has_tags(entry, tags) and entry.get("State") not in _FAILED)
+    entries = client.describe_snapshots(OwnerIds=["self"], Filters=filters)["Snapshots"]
+    whole = (entry for entry in entries if has_tags(entry, tags) and entry.get("State") not in _FAILED)
     return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
 
 
@@ -107,14 +107,14 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        entry = window.shown(find(client, snapshot_id), CloudError(f"Snapshot '{snapshot_id}' is gone"))
+        entry = window.check(find(client, snapshot_id), CloudError(f"Snapshot '{snapshot_id}' is gone"))
         if entry["State"] in _FAILED:
             reason = entry.get("StateMessage") or "no reason given"
             raise CloudError(f"EBS could not create snapshot '{snapshot_id}': {reason}")
         if entry["State"] != "completed":
             raise timing.NotYet(f"{entry['State']} {entry.get('Progress', '')}".strip())
 
-    timing.until(timing.SNAPSHOT_COMPLETED, f"snapshot '{snapshot_id}' to be completed", probe)
+    timing.poll(timing.SNAPSHOT_COMPLETED, f"snapshot '{snapshot_id}' to be completed", probe)
 
 
 def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> bool:
@@ -144,7 +144,7 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
         return True
 
     what = f"snapshot '{snapshot_id}' to be released"
-    return timing.until(timing.SNAPSHOT_RELEASED, what, attempt, needs_answer=True)
+    return timing.poll(timing.SNAPSHOT_RELEASED, what, attempt, needs_answer=True)
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:
@@ -153,7 +153,7 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
     timing.discard(
         f"snapshot '{snapshot_id}'",
         lambda error: has_code(error, SNAPSHOT_MISSING),
-        lambda: timing.patiently(  # EC2 may still count the AMI that was just deregistered as its user
+        lambda: timing.retry_on_codes(  # EC2 may still count the AMI that was just deregistered as its user
             timing.SNAPSHOT_RELEASED,
             f"snapshot '{snapshot_id}' to be released",
             _IN_USE,

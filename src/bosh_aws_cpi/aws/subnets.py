@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import network_interfaces, tags
-from bosh_aws_cpi.aws.listings import listed
+from bosh_aws_cpi.aws.listings import list_by_values
 from bosh_aws_cpi.aws.sdk import clock, errors, timing
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, looked_up, may_be_done, unless_missing
+from bosh_aws_cpi.aws.sdk.errors import (
+    ask_or_warn,
+    call_unless_missing,
+    describe_error,
+    has_code,
+    may_be_done,
+)
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
@@ -64,11 +70,11 @@ class Vpc(Record):
 def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
     """DescribeVpcs for one VPC; None when EC2 does not show it."""
     for entry in client.describe_vpcs(Filters=[exactly("vpc-id", vpc_id)])["Vpcs"]:
-        ipv4 = [entry.get("CidrBlock"), *_associated(entry, "CidrBlock")]
+        ipv4 = [entry.get("CidrBlock"), *_associated_ranges(entry, "CidrBlock")]
         return Vpc(
             entry["VpcId"],
             list(dict.fromkeys(filter(None, ipv4))),
-            _associated(entry, "Ipv6CidrBlock"),
+            _associated_ranges(entry, "Ipv6CidrBlock"),
             entry.get("OwnerId", ""),
         )
     return None
@@ -106,13 +112,13 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
 
 def by_id(client: "EC2Client", subnet_ids: Iterable[str]) -> dict[str, Subnet]:
     """DescribeSubnets: those of these subnets that exist, by id."""
-    found = listed(client, "describe_subnets", "Subnets", "subnet-id", subnet_ids, page=None)
-    return {entry["SubnetId"]: _subnet(entry) for entry in found}
+    entries = list_by_values(client, "describe_subnets", "Subnets", "subnet-id", subnet_ids, page=None)
+    return {entry["SubnetId"]: _subnet(entry) for entry in entries}
 
 
 def of_vpc(client: "EC2Client", vpc_id: str) -> list[Subnet]:
     """DescribeSubnets: all subnets of a VPC, including those that the CPI did not create."""
-    return _matching(client, exactly("vpc-id", vpc_id))
+    return _describe(client, exactly("vpc-id", vpc_id))
 
 
 def is_marked(subnet: Subnet, mark: tuple[str, str]) -> bool:
@@ -136,7 +142,7 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Subne
         f"the subnet with the tag {mark[0]}={mark[1]}",
         lambda: _subnet(client.create_subnet(**arguments)["Subnet"]),
         lambda: next(
-            (each for each in _matching(client, *by_tags(dict([mark]))) if is_marked(each, mark)), None
+            (each for each in _describe(client, *by_tags(dict([mark]))) if is_marked(each, mark)), None
         ),
         WITHOUT_TOKEN,
     )
@@ -151,8 +157,10 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
     window = timing.VisibilityWindow()
 
     def probe() -> None:
-        answer = unless_missing(errors.SUBNET_MISSING, lambda: client.describe_subnets(SubnetIds=[subnet_id]))
-        entry = window.shown(answer, CloudError(f"Subnet '{subnet_id}' is gone"))["Subnets"][0]
+        answer = call_unless_missing(
+            errors.SUBNET_MISSING, lambda: client.describe_subnets(SubnetIds=[subnet_id])
+        )
+        entry = window.check(answer, CloudError(f"Subnet '{subnet_id}' is gone"))["Subnets"][0]
         associations = entry.get("Ipv6CidrBlockAssociationSet", [])
         states = [entry["State"], *(each["Ipv6CidrBlockState"]["State"] for each in associations)]
         if failed := [state for state in states if state in _FAILED]:
@@ -160,7 +168,7 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
         if waiting := [state for state in states if state not in _USABLE]:
             raise timing.NotYet(waiting[0])
 
-    timing.until(timing.SUBNET_AVAILABLE, f"subnet '{subnet_id}' to be available", probe)
+    timing.poll(timing.SUBNET_AVAILABLE, f"subnet '{subnet_id}' to be available", probe)
 
 
 def use_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> None:
@@ -170,7 +178,7 @@ def use_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> None:
         answer = client.describe_route_tables(Filters=[exactly("association.subnet-id", subnet_id)])
         return any(entry["RouteTableId"] == table_id for entry in answer["RouteTables"])
 
-    _once_seen(
+    _retry_until_seen(
         subnet_id,
         lambda: client.associate_route_table(SubnetId=subnet_id, RouteTableId=table_id),
         has_it,
@@ -192,14 +200,14 @@ def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
                     yield each["NetworkAclAssociationId"], each["NetworkAclId"]
 
     def association() -> tuple[str, str]:
-        for found in associations():
-            return found
+        for entry in associations():
+            return entry
         raise timing.NotYet("its association is not visible yet")
 
     what = f"the network ACL of subnet '{subnet_id}'"
-    association_id, current = timing.until(timing.VISIBLE, what, association)
+    association_id, current = timing.poll(timing.VISIBLE, what, association)
     if current != acl_id:
-        _once_seen(
+        _retry_until_seen(
             subnet_id,
             lambda: client.replace_network_acl_association(AssociationId=association_id, NetworkAclId=acl_id),
             lambda: any(acl == acl_id for _, acl in associations()),
@@ -208,22 +216,22 @@ def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
 
 def assign_public_addresses(client: "EC2Client", subnet_id: str) -> None:
     """ModifySubnetAttribute: interfaces of instances in the subnet get a public address by default."""
-    timing.once_visible(
+    timing.retry_until_visible(
         f"subnet '{subnet_id}'",
         lambda: client.modify_subnet_attribute(SubnetId=subnet_id, MapPublicIpOnLaunch={"Value": True}),
     )
 
 
-def _once_seen(subnet_id: str, call: Callable[[], object], is_done: Callable[[], bool]) -> None:
+def _retry_until_seen(subnet_id: str, call: Callable[[], object], is_done: Callable[[], bool]) -> None:
     """Make a call about a new subnet, retried while EC2 does not know it.
 
     Args:
         is_done: Checks, after the call failed, whether an earlier attempt succeeded: EC2 refuses the second.
     """
     try:
-        timing.once_visible(f"subnet '{subnet_id}'", call)
+        timing.retry_until_visible(f"subnet '{subnet_id}'", call)
     except ClientError:
-        if not looked_up(f"subnet '{subnet_id}'", is_done):
+        if not ask_or_warn(f"subnet '{subnet_id}'", is_done):
             raise
 
 
@@ -244,23 +252,23 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
         except ClientError as error:
             if has_code(error, errors.SUBNET_USED):
                 nics = _nics(client, subnet_id)
-                if _are_staying(client, nics):
-                    raise _in_use(client, subnet_id, nics, described(error)) from error
-                raise timing.NotYet(described(error)) from error
+                if _has_staying_nics(client, nics):
+                    raise _in_use(client, subnet_id, nics, describe_error(error)) from error
+                raise timing.NotYet(describe_error(error)) from error
             if not has_code(error, errors.SUBNET_MISSING):
                 raise
             if not may_be_done(error):
                 may_be_unseen = has_code(error, errors.NOT_FOUND_YET)  # eventual consistency
                 if may_be_unseen and by_id(client, [subnet_id]):
-                    raise timing.NotYet(described(error)) from error
+                    raise timing.NotYet(describe_error(error)) from error
                 raise NetworkNotFound(subnet_id) from error
             logger.info("Subnet '%s' was deleted by the call whose answer was lost", subnet_id)
 
-    timing.until(
+    timing.poll(
         timing.SUBNET_RELEASED,
         f"subnet '{subnet_id}' to be released",
         attempt,
-        lambda said: _in_use(client, subnet_id, _nics(client, subnet_id), said),
+        lambda message: _in_use(client, subnet_id, _nics(client, subnet_id), message),
         needs_answer=True,
     )
 
@@ -275,7 +283,7 @@ def discard(client: "EC2Client", subnet_id: str) -> None:
     )
 
 
-def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], said: str) -> CloudError:
+def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], text: str) -> CloudError:
     """The error for a subnet that has interfaces; it also gets the tag by which a sweep finds it."""
     tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: written_time(clock.now())})
     texts = [
@@ -285,7 +293,7 @@ def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], said: str)
     message = (
         f"Subnet '{subnet_id}' can't be deleted while it has interfaces: "
         f"{', '.join(texts) or 'EC2 did not list them'}. "
-        f"Delete them, and then the subnet, by hand, because the Director does not retry this. {said}"
+        f"Delete them, and then the subnet, by hand, because the Director does not retry this. {text}"
     )
     return CloudError(message)
 
@@ -293,15 +301,15 @@ def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], said: str)
 def _nics(client: "EC2Client", subnet_id: str) -> list[Nic]:
     """The interfaces in a subnet; none if the call fails."""
     what = f"the interfaces in subnet '{subnet_id}'"
-    return looked_up(what, lambda: list(network_interfaces.in_subnet(client, subnet_id))) or []
+    return ask_or_warn(what, lambda: list(network_interfaces.find_in_subnet(client, subnet_id))) or []
 
 
-def _are_staying(client: "EC2Client", nics: Sequence[Nic]) -> bool:
+def _has_staying_nics(client: "EC2Client", nics: Sequence[Nic]) -> bool:
     """Whether an instance that is not ending, or AWS for somebody, keeps one of the interfaces."""
     if any(nic.is_managed and not nic.vm_cid for nic in nics):
         return True
     vm_cids = {nic.vm_cid for nic in nics if nic.vm_cid}
-    alive = listed(
+    alive = list_by_values(
         client,
         "describe_instances",
         "Reservations",
@@ -310,10 +318,10 @@ def _are_staying(client: "EC2Client", nics: Sequence[Nic]) -> bool:
         also=[exactly("instance-state-name", *_ALIVE)],
         page=None,
     )
-    return bool(looked_up(", ".join(sorted(vm_cids)), lambda: any(True for _ in alive)))
+    return bool(ask_or_warn(", ".join(sorted(vm_cids)), lambda: any(True for _ in alive)))
 
 
-def _matching(client: "EC2Client", *filters: "FilterTypeDef") -> list[Subnet]:
+def _describe(client: "EC2Client", *filters: "FilterTypeDef") -> list[Subnet]:
     pages = client.get_paginator("describe_subnets").paginate(Filters=list(filters))
     return [_subnet(entry) for page in pages for entry in page["Subnets"]]
 
@@ -333,13 +341,13 @@ def _subnet(entry: Any) -> Subnet:  # noqa: ANN401 - the SDK's typed dict, looke
         availability_zone=entry["AvailabilityZone"],
         families=frozenset(families),
         state=entry.get("State", "available"),
-        ranges=[*filter(None, [entry.get("CidrBlock")]), *_associated(entry, "Ipv6CidrBlock")],
+        ranges=[*filter(None, [entry.get("CidrBlock")]), *_associated_ranges(entry, "Ipv6CidrBlock")],
         free=entry.get("AvailableIpAddressCount", 0),
         tags=tags_of(entry),
     )
 
 
-def _associated(entry: Any, key: str) -> list[str]:  # noqa: ANN401 - the same
+def _associated_ranges(entry: Any, key: str) -> list[str]:  # noqa: ANN401 - the same
     """The ranges of a VPC or a subnet, without those that it no longer has."""
     blocks = entry.get(f"{key}AssociationSet", [])
     return [each[key] for each in blocks if each[f"{key}State"]["State"] in {"associating", "associated"}]

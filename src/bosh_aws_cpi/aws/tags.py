@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, detail_of, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, detail_of, has_code
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 
@@ -123,7 +123,7 @@ def _create_one_by_one(
 def _create(
     client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, str], patience: timing.Policy
 ) -> None:
-    timing.patiently(
+    timing.retry_on_codes(
         patience,
         f"{', '.join(resource_ids)} to accept tags",
         _TRANSIENT,
@@ -137,4 +137,4 @@ def _create(
 def _log_refusal(resource_id: str, error: Exception, keys: Sequence[str] = ()) -> None:
     """Log the reason, and the refused keys unless all were; they come last because there may be many."""
     listed = f"; refused: {', '.join(keys)}" if keys else ""
-    logger.error("Could not tag %s: %s%s", resource_id, described(error), listed)
+    logger.error("Could not tag %s: %s%s", resource_id, describe_error(error), listed)

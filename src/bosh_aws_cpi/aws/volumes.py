@@ -8,14 +8,14 @@ from bosh_aws_cpi.aws.sdk.errors import (
     TOKEN_SPENT,
     VOLUME_IN_USE,
     VOLUME_MISSING,
-    described,
+    ask_or_warn,
+    call_unless_missing,
+    describe_error,
     has_code,
-    is_deleted,
     is_volume_missing,
-    looked_up,
     may_be_done,
     naming_disk,
-    unless_missing,
+    try_delete,
 )
 from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags, is_recent, tags_of
@@ -50,7 +50,7 @@ TOO_MANY: Final = frozenset({"CopyVolumesLimitExceeded"})
 (EBS user guide, "Copy an Amazon EBS volume")."""
 
 
-class NotCreated(CloudError):
+class VolumeNotCreated(CloudError):
     """EBS created no volume for this call, or the client token belongs to another call."""
 
 
@@ -76,15 +76,15 @@ def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
         )
     except client.exceptions.ClientError as error:
         if has_code(error, TOKEN_SPENT):
-            raise NotCreated(described(error)) from error
+            raise VolumeNotCreated(describe_error(error)) from error
         raise
 
 
 def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
     """DescribeVolumes: a recent volume with this tag that is not being deleted; None when EC2 shows none."""
     tags = dict([mark])
-    found = client.describe_volumes(Filters=by_tags(tags))["Volumes"]
-    staying = (entry for entry in found if has_tags(entry, tags) and entry.get("State") not in GOING)
+    entries = client.describe_volumes(Filters=by_tags(tags))["Volumes"]
+    staying = (entry for entry in entries if has_tags(entry, tags) and entry.get("State") not in GOING)
     return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
 
 
@@ -110,11 +110,11 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
             raise
         named = [cid for cid in disk_cids if re.search(rf"{re.escape(cid)}\b", str(error))]
         raise DiskNotFound((named or disk_cids)[0]) from error
-    found = {entry["VolumeId"]: _volume(entry) for entry in answer["Volumes"]}
+    volumes = {entry["VolumeId"]: _volume(entry) for entry in answer["Volumes"]}
     for disk_cid in disk_cids:
-        if disk_cid not in found:
+        if disk_cid not in volumes:
             raise DiskNotFound(disk_cid)
-    return [found[disk_cid] for disk_cid in disk_cids]
+    return [volumes[disk_cid] for disk_cid in disk_cids]
 
 
 def is_used(volume: Volume) -> bool:
@@ -155,15 +155,15 @@ def wait_until_available(
         if volume.state in _FAILED:
             raise _not_created(disk_cid, f"in state {volume.state}")
         if is_shared and _is_of_another_call(volume):
-            raise NotCreated(f"Volume '{disk_cid}' belongs to another call with the same request id")
+            raise VolumeNotCreated(f"Volume '{disk_cid}' belongs to another call with the same request id")
         if volume.state not in _READY:
             raise timing.NotYet(volume.state)
 
-    timing.until(timing.VOLUME_AVAILABLE, f"volume '{disk_cid}' to be available", probe)
+    timing.poll(timing.VOLUME_AVAILABLE, f"volume '{disk_cid}' to be available", probe)
 
 
-def _not_created(disk_cid: str, how: str) -> NotCreated:
-    return NotCreated(
+def _not_created(disk_cid: str, how: str) -> VolumeNotCreated:
+    return VolumeNotCreated(
         f"EBS could not create volume '{disk_cid}': it is {how}. "
         "For an encrypted disk, check that its KMS key exists, is enabled and may be used"
     )
@@ -185,7 +185,7 @@ def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.
             logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
 
     with naming_disk(disk_cid):
-        timing.patiently(patience, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
+        timing.retry_on_codes(patience, f"volume '{disk_cid}' to be released", VOLUME_IN_USE, call)
 
 
 def delete_idle(client: "EC2Client", disk_cid: str) -> bool:
@@ -193,7 +193,7 @@ def delete_idle(client: "EC2Client", disk_cid: str) -> bool:
 
     It is no error if the volume is already gone.
     """
-    return is_deleted(VOLUME_IN_USE, VOLUME_MISSING, lambda: client.delete_volume(VolumeId=disk_cid))
+    return try_delete(VOLUME_IN_USE, VOLUME_MISSING, lambda: client.delete_volume(VolumeId=disk_cid))
 
 
 def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
@@ -211,7 +211,7 @@ def wait_until_deleted(client: "EC2Client", disk_cid: str) -> None:
         if volume.state != "deleted":
             raise timing.NotYet(volume.state)
 
-    timing.until(timing.VOLUME_DELETED, f"volume '{disk_cid}' to be deleted", probe)
+    timing.poll(timing.VOLUME_DELETED, f"volume '{disk_cid}' to be deleted", probe)
 
 
 def discard(
@@ -247,7 +247,7 @@ def discard_shared(client: "EC2Client", disk_cid: str, *, was_seen: bool = False
     Raises:
         CloudError: The deletion is not certain.
     """
-    seen = looked_up(f"volume '{disk_cid}'", lambda: find(client, disk_cid))
+    seen = ask_or_warn(f"volume '{disk_cid}'", lambda: find(client, disk_cid))
     try:
         if seen is None or not _is_of_another_call(seen):
             # The other call may begin to use it now.
@@ -335,10 +335,12 @@ def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: A
         except client.exceptions.ClientError as error:
             if not has_code(error, NOT_MODIFIABLE):
                 raise
-            latest = looked_up(f"the changes of '{disk_cid}'", lambda: _latest(client, disk_cid)) or {}
+            latest = ask_or_warn(f"the changes of '{disk_cid}'", lambda: _latest(client, disk_cid)) or {}
             if _is_for(latest, changes):  # started by this call, whose first answer was lost
                 return latest.get("StartTime")
-            raise NotSupported(f"Volume '{disk_cid}' can't be changed now: {described(error)}") from error
+            raise NotSupported(
+                f"Volume '{disk_cid}' can't be changed now: {describe_error(error)}"
+            ) from error
 
 
 def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None:  # noqa: ANN401
@@ -353,16 +355,18 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
         if state not in _MODIFIED:
             raise timing.NotYet(f"{state} {latest.get('Progress', 0)}%")
 
-    timing.until(timing.VOLUME_MODIFIED, f"volume '{disk_cid}' to be changed", probe)
+    timing.poll(timing.VOLUME_MODIFIED, f"volume '{disk_cid}' to be changed", probe)
 
 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
     """The latest modification of the volume that EC2 shows."""
     filters = [exactly("volume-id", disk_cid)]
-    answer = unless_missing(_NO_MODIFICATION, lambda: client.describe_volumes_modifications(Filters=filters))
+    answer = call_unless_missing(
+        _NO_MODIFICATION, lambda: client.describe_volumes_modifications(Filters=filters)
+    )
     shown = answer["VolumesModifications"] if answer else []
-    found = sorted(shown, key=lambda each: str(each.get("StartTime", "")))
-    return found[-1] if found else {}
+    oldest_first = sorted(shown, key=lambda each: str(each.get("StartTime", "")))
+    return oldest_first[-1] if oldest_first else {}
 
 
 def _is_for(modification: Any, changes: Json) -> bool:  # noqa: ANN401

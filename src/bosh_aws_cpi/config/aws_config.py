@@ -64,7 +64,7 @@ def _connection_options(value: object, key: Key[Any]) -> Mapping[str, str | None
     options = values.json_object(value, key)
     if unknown := sorted(options.keys() - {"ca_cert"}):
         what = f"has the unknown key '{unknown[0]}': it can only have ca_cert"
-        raise values.wrong(key, what)
+        raise values.wrong_value(key, what)
     given = options.get("ca_cert")
     if given is not None and not isinstance(given, str):
         raise values.wrong_type(f"{key.shown}.ca_cert", "a string", given)
@@ -306,8 +306,8 @@ class AwsConfig(Section, path="aws"):
     @property
     def endpoints(self) -> Mapping[str, str]:
         """The endpoints' URLs by botocore's service name; without one, the SDK's own resolution applies."""
-        found = {service: getattr(self, key.name) for service, key in ENDPOINTS.items()}
-        return {service: url for service, url in found.items() if url}
+        given = {service: getattr(self, key.name) for service, key in ENDPOINTS.items()}
+        return {service: url for service, url in given.items() if url}
 
     @property
     def ca_cert(self) -> str | None:
@@ -381,15 +381,15 @@ def _check_kinds(config: AwsConfig) -> None:
     access_key, secret = config.access_key_id or "", config.secret_access_key or ""
     if secret.startswith(("AKIA", "ASIA")) and len(secret) == len("AKIAIOSFODNN7EXAMPLE"):
         what = f"looks like an access key: swap it with {AwsConfig.access_key_id.shown}"
-        raise values.wrong(AwsConfig.secret_access_key, what)
+        raise values.wrong_value(AwsConfig.secret_access_key, what)
     if access_key.startswith("ASIA") and not config.session_token:
         what = f"begins with ASIA, so it is temporary: add its token, {AwsConfig.session_token.shown}"
-        raise values.wrong(AwsConfig.access_key_id, what)
+        raise values.wrong_value(AwsConfig.access_key_id, what)
     if config.role_arn:
         beginning = values.in_region("arn:PARTITION:", config.region)
         if not config.role_arn.startswith(beginning):
             what = f"must begin with {beginning}, as all roles of {config.region} do"
-            raise values.wrong(AwsConfig.role_arn, what)
+            raise values.wrong_value(AwsConfig.role_arn, what)
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str:
@@ -403,5 +403,5 @@ def _region(merged: Json, environ: Mapping[str, str]) -> str:
     if given or not (ec2 and elb):
         return given
     host = re.match(_EC2_HOST, ec2)
-    of_environment = key.replaced(path=f"{key.path} (AWS_REGION)")
+    of_environment = key.replace(path=f"{key.path} (AWS_REGION)")
     return values.region(environ.get("AWS_REGION"), of_environment) or (host[1] if host else "")

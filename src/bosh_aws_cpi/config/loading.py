@@ -45,12 +45,12 @@ def load(path: str, context: Json) -> CpiConfig:
     """
     document = read(path)
     try:
-        return parsed(document, context, path)
+        return parse_document(document, context, path)
     finally:  # a mistyped key may be why another one is missing
-        tell_unknown(document, context)
+        warn_of_unknown_keys(document, context)
 
 
-def parsed(document: object, context: Json, path: str) -> CpiConfig:
+def parse_document(document: object, context: Json, path: str) -> CpiConfig:
     """Read a configuration file's content, and mask its secrets and the environment's in the log."""
     environment = {f"secret {name}": os.environ[name] for name in _SECRETS if name in os.environ}
     log.redact.learn([document, environment])
@@ -59,7 +59,7 @@ def parsed(document: object, context: Json, path: str) -> CpiConfig:
     return settings
 
 
-def tell_unknown(document: object, context: Json) -> None:
+def warn_of_unknown_keys(document: object, context: Json) -> None:
     """Log the keys of the section ``aws`` that nothing reads, with the nearest ones.
 
     A later Director may send more in its context, so there only what looks like a key counts.
@@ -125,14 +125,14 @@ def _content(descriptor: int, most: int) -> bytes:
     if is_pipe and not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):  # stdin may be a socket
         raise ValueError("it is neither a file nor a pipe")
     end = time.monotonic() + _PATIENCE
-    found = bytearray()
+    data = bytearray()
     while True:
         if is_pipe:
             _await_writer(descriptor, end)
         if not (chunk := os.read(descriptor, _CHUNK)):
-            return bytes(found)
-        found += chunk
-        if len(found) > most * _MIB:
+            return bytes(data)
+        data += chunk
+        if len(data) > most * _MIB:
             raise ValueError(f"it is larger than {most} MiB")
 
 

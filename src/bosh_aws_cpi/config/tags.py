@@ -5,7 +5,7 @@ from typing import Final
 
 from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import Json, encode
-from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, VM_METADATA, folded
+from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, VM_METADATA, fold
 
 MOST_CONFIGURED: Final = 30
 """EC2 allows 50 on a resource; the rest is left for the tags of the Director, the manifest and the CPI."""
@@ -33,10 +33,10 @@ def of_resources(given: Json) -> dict[str, str]:
         InvalidCall: EC2 would refuse a tag, or the CPI would take it for one of its own or the Director's.
     """
     for key in given:
-        if folded(key).startswith(_RESERVED):
+        if fold(key).startswith(_RESERVED):
             reserved = " or ".join(_RESERVED)
             raise _wrong("tags", f" has the key '{key}': keys that begin with {reserved} are reserved")
-        if key in VM_METADATA | DISK_METADATA or folded(key) in OWN:
+        if key in VM_METADATA | DISK_METADATA or fold(key) in OWN:
             raise _wrong("tags", f" has the key '{key}', which the Director sets itself: use another key")
     return _within_limits("tags", given, MOST_CONFIGURED, _OF_EC2)
 

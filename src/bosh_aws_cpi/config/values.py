@@ -138,7 +138,7 @@ def sendable(value: object, key: Key[Any]) -> str | None:
     if given is None or is_sendable(given):
         return given
     remedy = "write the value on one line (in YAML without |), without typographic quotation marks"
-    raise wrong(key, f"has {UNSENDABLE}: {remedy}")
+    raise wrong_value(key, f"has {UNSENDABLE}: {remedy}")
 
 
 UNSENDABLE: Final = "a space, a line break or another character that is not printable ASCII"
@@ -154,7 +154,7 @@ def role_arn(value: object, key: Key[Any]) -> str | None:
     given = sendable(value, key)
     if given is None or re.fullmatch(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+", given):
         return given
-    raise wrong(key, "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")
+    raise wrong_value(key, "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")
 
 
 _PARTITIONS: Final = (
@@ -183,7 +183,7 @@ def region(value: object, key: Key[Any]) -> str:
     """A region, perhaps a new one, but no zone; empty for null."""
     given = sendable(value, key) or ""
     if re.fullmatch(r"[a-z]+(-[a-z]+)+-\d+[a-z]", given):
-        raise wrong(key, f"must be a region: '{given}' is a zone of {given[:-1]}")
+        raise wrong_value(key, f"must be a region: '{given}' is a zone of {given[:-1]}")
     return given
 
 
@@ -194,7 +194,7 @@ def log_file(value: object, key: Key[Any]) -> str | None:
     if not isinstance(value, str):
         raise wrong_type(key.shown, "an absolute path", value)
     if not value.startswith("/"):
-        raise wrong(key, "must be an absolute path")
+        raise wrong_value(key, "must be an absolute path")
     return value
 
 
@@ -203,7 +203,7 @@ def external_id(value: object, key: Key[Any]) -> str | None:
     given = string(value, key)
     if given is None or re.fullmatch(r"[A-Za-z0-9_+=,.@:/-]{2,1224}", given):
         return given
-    raise wrong(key, "must have 2 to 1224 letters, digits and _+=,.@:/-")
+    raise wrong_value(key, "must have 2 to 1224 letters, digits and _+=,.@:/-")
 
 
 def strings(value: object, key: Key[Any]) -> list[str]:
@@ -239,7 +239,7 @@ def optional_choice(value: object, key: Key[T]) -> T | None:
     *others, last = (each if isinstance(each, str) else encode(each) for each in key.choices)
     expected = f"{', '.join(others)} or {last}" if others else last
     if is_integer(value):
-        raise wrong(key, f"must be {expected}, got {value}")
+        raise wrong_value(key, f"must be {expected}, got {value}")
     raise wrong_type(key.shown, expected, value)
 
 
@@ -292,7 +292,7 @@ def _endpoint(value: object, key: Key[Any], refused: str) -> str | None:
     given = string(value, key)
     if given and not (given.isprintable() and _is_url(with_scheme(given, "http"), refused)):
         host = "a host" + (" without underscores" if refused and refused in given else "")
-        raise wrong(key, f"must be {host}, host:port or http(s) URL")
+        raise wrong_value(key, f"must be {host}, host:port or http(s) URL")
     return given
 
 
@@ -324,7 +324,7 @@ def _is_ipv6(text: str) -> bool:
     return True
 
 
-def wrong(key: Key[Any], what: str) -> InvalidCall:
+def wrong_value(key: Key[Any], what: str) -> InvalidCall:
     """The error for a wrong value.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from bosh_aws_cpi.config import cpi_config as configuration
+from bosh_aws_cpi.config import cpi_config
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi.agent_registry import DisabledRegistry, NoRegistry, Registry
 
@@ -45,7 +45,7 @@ class Cloud:
     @cached_property
     def stemcell_api_version(self) -> int:
         """The stemcell's api_version, checked when it is first needed; always 1 in contract V1."""
-        return 1 if self.api_version == 1 else configuration.stemcell_api_version(self.config.stemcell)
+        return 1 if self.api_version == 1 else cpi_config.stemcell_api_version(self.config.stemcell)
 
     @cached_property
     def registry_of_existing_vm(self) -> Registry:

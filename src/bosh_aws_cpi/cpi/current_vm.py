@@ -31,17 +31,17 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the 
     endpoint = os.environ.get("AWS_EC2_METADATA_SERVICE_ENDPOINT") or DEFAULT_ENDPOINT
     connections.install()
     try:
-        found = _instance_id(endpoint.rstrip("/"))
+        vm_cid = _instance_id(endpoint.rstrip("/"))
     except (requests.RequestException, ValueError) as error:  # urllib3's for a wrong URL is a ValueError
-        found, why = "", type(error).__name__
+        vm_cid, why = "", type(error).__name__
     else:
         why = "the answer is no instance id"
-    if not _ID.fullmatch(found):
+    if not _ID.fullmatch(vm_cid):
         raise CloudError(
             f"The VM's own id can't be read from instance metadata ({why}): is the CPI running on an EC2 "
             "instance?"
         )
-    return found
+    return vm_cid
 
 
 def _instance_id(endpoint: str) -> str:

@@ -8,7 +8,7 @@ from typing import Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import code_of, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.types import Encryptable, Review
@@ -28,7 +28,7 @@ def review_key(
         review: Collects both.
         path: Where the properties stand.
     """
-    review.problems += [each.replaced(text=f"{path}.{each.text}") for each in own.key_problems(encryption)]
+    review.problems += [each.replace(text=f"{path}.{each.text}") for each in own.key_problems(encryption)]
     if (key := encryption.unused_key) and not own.kms_key_arn:
         review.ignore(key, f"Ignored: {key}, because encrypted is not true", "encrypted")
 
@@ -51,7 +51,7 @@ def check_key(
     review.accept(own)
 
 
-def with_keys(message: str, keys: Iterable[str]) -> str:
+def add_keys(message: str, keys: Iterable[str]) -> str:
     """An error's message, with the keys if it is about a key.
 
     Args:
@@ -73,9 +73,9 @@ def naming_keys(*keys: str) -> Iterator[None]:
     try:
         yield
     except CloudError as error:
-        error.message = with_keys(error.message, keys)
+        error.message = add_keys(error.message, keys)
         raise
     except ClientError as error:
         if is_transient(error) or not _ABOUT_A_KEY.search(code_of(error)):
             raise
-        raise CloudError(with_keys(explained(error), keys)) from error
+        raise CloudError(add_keys(explain(error), keys)) from error

@@ -72,8 +72,8 @@ def note(
 def _ids(values: Iterable[Any]) -> list[str]:
     """The ids among values and in lists of them; an object may have others' texts, such as tags."""
     texts = (text for value in values for text in (value if isinstance(value, list) else [value]))
-    found = (_ID.fullmatch(text) for text in texts if isinstance(text, str))
-    return [each[1] for each in found if each][:_MOST_IDS]
+    matches = (_ID.fullmatch(text) for text in texts if isinstance(text, str))
+    return [each[1] for each in matches if each][:_MOST_IDS]
 
 
 def _safe(text: str | None) -> str | None:
@@ -89,10 +89,10 @@ def _append(path: str, line: bytes) -> None:
     """
     descriptor = os.open(path, _OPENING, 0o640)
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file")
-        if found.st_size and os.pread(descriptor, 1, found.st_size - 1) != b"\n":
+        if status.st_size and os.pread(descriptor, 1, status.st_size - 1) != b"\n":
             line = b"\n" + line  # cut by a full disk; or its write goes on, and a line stays empty
         if os.write(descriptor, line) < len(line):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -7,22 +7,21 @@ from typing import Any, Final
 
 from bosh_aws_cpi.aws import firewalls, routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, described, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, describe_error, has_code, may_be_done
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.lookup import Ask, ask_now
-from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Subnet
-from bosh_aws_cpi.plan import subnets as plan
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import subnet_ranges, tag_plan
 from bosh_aws_cpi.properties.managed_network import ManagedNetwork
-from bosh_aws_cpi.properties.types import Review, parsed, refuse
+from bosh_aws_cpi.properties.types import Review, read_properties, refuse
 from bosh_aws_cpi.records import Record
 
 _MAX_TAKEN: Final = 20
@@ -49,7 +48,7 @@ def create_network(cloud: Cloud, network: Json) -> list[Any]:
     request = parse(cloud.config, network, call_id(cloud, "create_network", network), review)
     refuse(review.problems)
     vpc = review.accept(gather(cloud, request.wish))
-    return undoing(cloud.undo, lambda undo: _create(cloud, request, vpc, undo))
+    return run_with_undo(cloud.undo, lambda undo: _create(cloud, request, vpc, undo))
 
 
 def delete_network(cloud: Cloud, subnet_id: str) -> None:
@@ -93,20 +92,22 @@ class NetworkRequest(Record):
         wanted = self.wish.subnet_range
         start = random.Random(self.call).getrandbits(32)  # noqa: S311 - spreads subnets; not a secret
         if wanted is not None:
-            plan.check_range(wanted, vpc.ranges, [self._taken(each) for each in existing if each.range])
-        free = wanted or plan.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
+            subnet_ranges.check_range(
+                wanted, vpc.ranges, [self._taken(each) for each in existing if each.range]
+            )
+        free = wanted or subnet_ranges.free_range(vpc.ranges, [*taken, *tried], self.wish.netmask_bits, start)
         chosen = {"CidrBlock": str(free)}
         if self.wish.cloud_properties.ipv6:
-            free = plan.free_ipv6_range(vpc.ipv6_ranges, [*taken, *tried], start)
+            free = subnet_ranges.free_ipv6_range(vpc.ipv6_ranges, [*taken, *tried], start)
             chosen["Ipv6CidrBlock"] = str(free)
         return chosen
 
-    def _taken(self, subnet: Subnet) -> plan.Taken:
+    def _taken(self, subnet: Subnet) -> subnet_ranges.Taken:
         director = self.tags.get(tag_plan.DIRECTOR_TAG)
         is_own = director is not None and subnet.tags.get(tag_plan.DIRECTOR_TAG) == director
         is_managed = tag_plan.NETWORK_TAG in subnet.tags
         since = subnet.tags.get(subnets.CREATED_TAG, "an unknown time") if is_own and is_managed else None
-        return plan.Taken(subnet.range, subnet.subnet_id, since)
+        return subnet_ranges.Taken(subnet.range, subnet.subnet_id, since)
 
 
 def parse(config: CpiConfig, network: Json, call: str, review: Review) -> NetworkRequest:
@@ -121,7 +122,7 @@ def parse(config: CpiConfig, network: Json, call: str, review: Review) -> Networ
     Raises:
         CloudError: A value has the wrong type.
     """
-    wish = parsed(ManagedNetwork, network, "network")
+    wish = read_properties(ManagedNetwork, network, "network")
     review.problems += wish.problems()
     tags = review.attempt("cloud_properties.tags", lambda: _tags(config, wish, review)) or {}
     return NetworkRequest(wish, call, tags)
@@ -133,7 +134,7 @@ def _tags(config: CpiConfig, wish: ManagedNetwork, review: Review) -> dict[str, 
     Raises:
         CloudError: EC2 would refuse them.
     """
-    given = tag_plan.checked(wish.cloud_properties.tags)
+    given = tag_plan.check_hash(wish.cloud_properties.tags)
     own = tag_plan.of_request(given, warn=lambda text: review.ignore("cloud_properties.tags", text))
     mark = {tag_plan.NETWORK_TAG: "managed"}
     tags = {**config.aws.tags, **own, **tag_plan.of_origin(config.director_uuid), **mark}
@@ -188,14 +189,14 @@ def _check_acl(cloud: Cloud, acl_id: str, vpc_id: str) -> None:
     _check_vpc("network_acl", acl_id, acl.vpc_id if acl else None, vpc_id)
 
 
-def _check_vpc(key: str, identifier: str, found: str | None, vpc_id: str) -> None:
-    if found is None:
+def _check_vpc(key: str, identifier: str, actual_vpc_id: str | None, vpc_id: str) -> None:
+    if actual_vpc_id is None:
         raise CloudError(
             f"network.cloud_properties.{key}: '{identifier}' does not exist. Use one of VPC '{vpc_id}'"
         )
-    if found != vpc_id:
+    if actual_vpc_id != vpc_id:
         raise CloudError(
-            f"network.cloud_properties.{key}: '{identifier}' is in VPC '{found}', "
+            f"network.cloud_properties.{key}: '{identifier}' is in VPC '{actual_vpc_id}', "
             f"but the network is in '{vpc_id}'"
         )
 
@@ -211,7 +212,7 @@ def _create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo) -> list
     if properties.auto_assign_public_ip:
         subnets.assign_public_addresses(ec2, subnet.subnet_id)
     groups = {"security_groups": list(properties.security_groups)} if properties.security_groups else {}
-    return [subnet.subnet_id, plan.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
+    return [subnet.subnet_id, subnet_ranges.addresses(subnet.range), {"subnet": subnet.subnet_id, **groups}]
 
 
 def _find_or_create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo) -> Subnet:
@@ -235,7 +236,7 @@ def _find_or_create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo)
             is_wanted = request.wish.range is not None and request.wish.range in str(error)
             if not (has_code(error, RANGE_TAKEN) and chosen) or is_wanted or len(tried) >= _MAX_TAKEN:
                 raise
-            logger.info("Trying another range: %s", described(error))
+            logger.info("Trying another range: %s", describe_error(error))
             tried += chosen
             is_own = is_own or may_be_done(error)
 

@@ -3,9 +3,9 @@
 from bosh_aws_cpi.aws import snapshots, volumes
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
-from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import tag_plan
 
 
 def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
@@ -29,7 +29,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
     mark = (tag_plan.CALL_TAG, call_id(cloud, "snapshot_disk", disk_cid, metadata))
     origin = tag_plan.of_origin(cloud.config.director_uuid)
     own = {**tag_plan.of_snapshot(metadata, device), **origin, mark[0]: mark[1]}
-    tags = tag_plan.beside(cloud.config.aws.tags, own)
+    tags = tag_plan.with_common_tags(cloud.config.aws.tags, own)
     arguments = {
         "Description": tag_plan.snapshot_description(metadata, device),
         **tag_plan.specifications(tags, "snapshot"),
@@ -47,7 +47,7 @@ def snapshot_disk(cloud: Cloud, disk_cid: str, metadata: Json) -> str:
         snapshots.wait_until_completed(cloud.ec2, snapshot_cid)
         return snapshot_cid
 
-    return undoing(cloud.undo, create)
+    return run_with_undo(cloud.undo, create)
 
 
 def delete_snapshot(cloud: Cloud, snapshot_cid: str) -> None:

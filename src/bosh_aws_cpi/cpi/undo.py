@@ -57,7 +57,7 @@ class Undo:
             self._steps.pop()  # only now: a step that a signal cut off runs again
 
 
-def undoing(undo: Undo, body: Callable[[Undo], Result]) -> Result:
+def run_with_undo(undo: Undo, body: Callable[[Undo], Result]) -> Result:
     """Run a body that arms an undo step for everything that it creates.
 
     When an error, a signal or the loss of the caller ends the body, the undo steps run, and the error is
@@ -104,5 +104,5 @@ def attempt(what: object, discard: Callable[[], object]) -> None:
     try:
         discard()
     except Exception as error:  # noqa: BLE001 - the caller gets the first error
-        said = f"{type(error).__name__}: {error}"
-        logger.error("Perhaps left behind, because its undo failed: %s: %s", what, said)
+        message = f"{type(error).__name__}: {error}"
+        logger.error("Perhaps left behind, because its undo failed: %s: %s", what, message)

@@ -39,7 +39,7 @@ class BlockDevices(Record):
     """The KMS keys that encrypt the volumes, as `Encryption.key_text` shows them."""
 
 
-def planned(
+def plan_devices(
     properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
 ) -> tuple[BlockDevices, list[Problem]]:
     """Plan the root disk, the ephemeral disk and the disks of the instance store.
@@ -159,7 +159,7 @@ def _root(
         size = None  # the AMI is not known, and may raise it: see `DiskDefaults.for_image`
     elif size is None:
         size = image.root_gib or None
-    problems = [*ebs.problems(_volume(disk, size).replaced(is_root=True), "root disk", origin)]
+    problems = [*ebs.problems(_volume(disk, size).replace(is_root=True), "root disk", origin)]
     if own.size is not None and gib(own.size) < (least := image.root_gib):
         # EC2 API reference, EbsBlockDevice: a volume is at least as large as its snapshot.
         text = (

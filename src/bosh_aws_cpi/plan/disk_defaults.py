@@ -8,7 +8,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB, Encryption, Image, gib
 from bosh_aws_cpi.plan import ebs
 from bosh_aws_cpi.properties.disk import DiskProperties
-from bosh_aws_cpi.properties.types import Encryptable, Problem, PropertyError, parsed, refuse
+from bosh_aws_cpi.properties.types import Encryptable, Problem, PropertyError, read_properties, refuse
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 from bosh_aws_cpi.records import Record
 
@@ -68,7 +68,7 @@ class DiskDefaults(Record):
         if size is None or gib(size) >= image.root_gib:
             return self
         raised = self.root_disk.model_copy(update={"size": image.root_gib * MIB_PER_GIB})
-        return self.replaced(root_disk=raised)
+        return self.replace(root_disk=raised)
 
     def root(self, own: RootDisk) -> tuple[RootDisk, ebs.Origin]:
         """A VM's root disk with the defaults, but its own encryption, and where its properties stand."""
@@ -90,12 +90,12 @@ class DiskDefaults(Record):
         self, root_disk: RootDisk, ephemeral_disk: EphemeralDisk
     ) -> dict[str, tuple[Encryptable, Encryption]]:
         """The properties and the encryption of a VM's volumes, by the name of the property."""
-        found: dict[str, tuple[Encryptable, Encryption]] = {
+        disks: dict[str, tuple[Encryptable, Encryption]] = {
             "root_disk": (root_disk, self.root_encryption(root_disk))
         }
         if not (ephemeral_disk.use_root_disk or ephemeral_disk.use_instance_storage):
-            found["ephemeral_disk"] = (ephemeral_disk, self.ephemeral_encryption(ephemeral_disk))
-        return found
+            disks["ephemeral_disk"] = (ephemeral_disk, self.ephemeral_encryption(ephemeral_disk))
+        return disks
 
     def key_problems(self, root_disk: RootDisk, ephemeral_disk: EphemeralDisk) -> Iterator[Problem]:
         """The problems of a VM's own KMS keys."""
@@ -109,13 +109,13 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
     if unknown := [key for key in given if key not in keys]:
         wrong = f"{path}.{unknown[0]}"
         raise PropertyError(Problem(wrong, f"{wrong} is unknown: a default is one of {', '.join(keys)}"))
-    disk = parsed(model, {key: value for key, value in given.items() if value is not None}, path)
+    disk = read_properties(model, {key: value for key, value in given.items() if value is not None}, path)
     if disk.model_fields_set:  # not the size, which the AMI or the VM may raise: the VM's disk is checked
         if isinstance(disk, RootDisk | EphemeralDisk):
             is_root = isinstance(disk, RootDisk)
             volume = ebs.EbsVolume(disk.type, disk.iops, disk.throughput, is_root=is_root)
         else:
-            refuse(each.replaced(key=f"{path}.{each.key}") for each in disk.problems(path))
+            refuse(each.replace(key=f"{path}.{each.key}") for each in disk.problems(path))
             volume = ebs.of_disk(disk, None)
         refuse(ebs.problems(volume, what, ebs.Origin(path)))
     return disk

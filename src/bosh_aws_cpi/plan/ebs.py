@@ -154,8 +154,10 @@ class Origin(Record):
 
     def sources(self, names: Iterable[str]) -> str:
         """Where inherited properties come from: " (type comes from …)", or ""."""
-        said = [f"{name} comes from {self.default_path}.{name}" for name in names if name in self.inherited]
-        return f" ({', '.join(said)})" if said else ""
+        origins = [
+            f"{name} comes from {self.default_path}.{name}" for name in names if name in self.inherited
+        ]
+        return f" ({', '.join(origins)})" if origins else ""
 
 
 def problems(volume: EbsVolume, what: str, origin: Origin, also: tuple[str, ...] = ()) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import InstanceTypeFacts, NicPlan
 from bosh_aws_cpi.plan.block_devices import TYPES
-from bosh_aws_cpi.plan.type_options import lacking
+from bosh_aws_cpi.plan.type_options import unsupported
 from bosh_aws_cpi.properties.network import (
     INTERFACE_OPTIONS,
     ConnectionTracking,
@@ -17,7 +17,7 @@ from bosh_aws_cpi.properties.network import (
 from bosh_aws_cpi.properties.types import Problem, PropertyError
 
 
-def merged(group: str, members: Mapping[str, NetworkCloudProperties]) -> Json:
+def merge(group: str, members: Mapping[str, NetworkCloudProperties]) -> Json:
     """The options of the interface that networks share, as RunInstances names them.
 
     EC2's defaults are left out: some regions refuse to turn ENA Express off for a type without it
@@ -39,11 +39,11 @@ def merged(group: str, members: Mapping[str, NetworkCloudProperties]) -> Json:
                 f"Networks {', '.join(given)} of nic_group '{group}' share an interface, but have different "
                 f"values of {name} in their cloud_properties: give the same value in each, or in one only"
             )
-        options |= _named(name, next(iter(given.values()), None))
+        options |= _ec2_option(name, next(iter(given.values()), None))
     return options
 
 
-def _named(name: str, value: object) -> Json:
+def _ec2_option(name: str, value: object) -> Json:
     """An option under EC2's name; empty if it is EC2's default."""
     if isinstance(value, EnaExpress):
         udp = {"EnaSrdUdpSpecification": {"EnaSrdUdpEnabled": True}} if value.udp else {}
@@ -90,7 +90,7 @@ def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iter
     ):
         asking = [plan.networks[0] for plan in plans if key in plan.options]
         if name in facts.lacks and asking:
-            text = lacking(name, facts, f" of network '{asking[0]}'").text
+            text = unsupported(name, facts, f" of network '{asking[0]}'").text
             yield Problem(*TYPES[:1], text, (*TYPES[1:], f"networks.{asking[0]}.cloud_properties.{name}"))
     last = max(plans, key=lambda plan: plan.card_index)
     if (card := last.card_index) >= facts.network_cards > 0:

@@ -24,7 +24,7 @@ class LaunchOption(Record):
     """The subnet of its interface, if the network has several; otherwise empty."""
     zone: str = ""
     """The zone of that subnet; empty like it."""
-    is_outside: bool = False
+    skips_placement_group: bool = False
     """Whether it is launched outside of the VM's spread placement group, which is only preferred."""
 
     @property
@@ -38,19 +38,19 @@ class LaunchOption(Record):
         return self.market == "spot"
 
     @property
-    def way(self) -> str:
+    def label(self) -> str:
         """Instance type, market, and whether it is reserved or not spread; without the subnet."""
         on_demand = "reserved" if self.is_reserved else "on demand"
-        outside = ", not spread" if self.is_outside else ""
+        outside = ", not spread" if self.skips_placement_group else ""
         return f"{self.facts.name} ({on_demand if self.is_on_demand else self.market}{outside})"
 
     @property
     def offer(self) -> tuple[str, str]:
         """What EC2 has capacity for, or not: the way, and the zone."""
-        return self.way, self.zone
+        return self.label, self.zone
 
     def __str__(self) -> str:
-        return f"{self.way} in {self.subnet_id}" if self.subnet_id else self.way
+        return f"{self.label} in {self.subnet_id}" if self.subnet_id else self.label
 
 
 def launch_options(
@@ -89,15 +89,20 @@ def _order(properties: VmProperties) -> Iterator[tuple[str, Market, bool]]:
         yield from ((name, "on-demand", is_reserved) for name in names)
 
 
-def preferring_spread(options: Sequence[LaunchOption]) -> list[LaunchOption]:
+def prefer_spread(options: Sequence[LaunchOption]) -> list[LaunchOption]:
     """The launch options for ``spread: prefer``: each in the placement group, then outside of it.
 
     So a VM gives up its place in the group before its instance type, its market or its reservation. A type
     that EC2 launches into no such group is launched outside only.
     """
-    outside = (option.replaced(is_outside=True) for option in options)
+    outside = (option.replace(skips_placement_group=True) for option in options)
     pairs = zip(options, outside, strict=True)
-    return [each for pair in pairs for each in pair if each.is_outside or "spread" not in each.facts.lacks]
+    return [
+        each
+        for pair in pairs
+        for each in pair
+        if each.skips_placement_group or "spread" not in each.facts.lacks
+    ]
 
 
 def in_subnets(options: Sequence[LaunchOption], subnets: Mapping[str, str]) -> list[LaunchOption]:
@@ -113,5 +118,5 @@ def in_subnets(options: Sequence[LaunchOption], subnets: Mapping[str, str]) -> l
     if not subnets:
         return list(options)
     zones = list(subnets.values())
-    found = [each.replaced(subnet_id=subnet, zone=subnets[subnet]) for each in options for subnet in subnets]
-    return sorted(found, key=lambda option: zones.index(option.zone))
+    placed = [each.replace(subnet_id=subnet, zone=subnets[subnet]) for each in options for subnet in subnets]
+    return sorted(placed, key=lambda option: zones.index(option.zone))

@@ -82,12 +82,12 @@ def _names(plan: NicPlan, networks: Mapping[str, Network]) -> set[str]:
     return {plan.group, *filter(None, (networks[name].nic_group for name in plan.networks))}
 
 
-def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[Problem]:
+def ignored_problems(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[Problem]:
     """What create_vm ignores of networks, as the Ruby release does, so that manifests keep working.
 
     Not the address of a dynamic network: the Director sends the one that the last VM had.
     """
-    for text in _ignored(networks, plans):
+    for text in _ignored_texts(networks, plans):
         yield Problem("networks", text)
     for name, network in networks.items():
         given = network.cloud_properties
@@ -98,7 +98,7 @@ def ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterat
                 yield Problem(f"{key}.{index}", text)
 
 
-def _ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[str]:
+def _ignored_texts(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[str]:
     dynamic = [name for name, network in networks.items() if network.kind == "dynamic"]
     for name in dynamic[1:]:
         yield (
@@ -108,7 +108,7 @@ def _ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Itera
     for plan in plans:
         first: dict[str, str] = {}
         for name in plan.networks:
-            what = _what(networks[name])
+            what = _missing_kind(networks[name])
             if what and first.setdefault(what, name) != name:
                 yield (
                     f"the {what} of network '{name}' is ignored, because nic_group '{plan.group}' already "
@@ -130,7 +130,7 @@ def _ignored(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Itera
             )
 
 
-def _what(network: Network) -> str:
+def _missing_kind(network: Network) -> str:
     """What a network needs from its interface: "IPv4 address"; empty if nothing."""
     asked = network.delegated_prefix or str(network.address or "")
     kind = "prefix" if network.delegated_prefix else "address"
@@ -184,7 +184,7 @@ def _dynamic(name: str, network: Network) -> NicPlan:
     subnet = _subnet(name, [name], [network])
     others = dict.fromkeys(network.cloud_properties.subnet_fallbacks)
     fallbacks = tuple(each for each in others if each != subnet)
-    options = interface_options.merged(name, {name: network.cloud_properties})
+    options = interface_options.merge(name, {name: network.cloud_properties})
     return NicPlan(name, [name], subnet, "dynamic", fallback_subnets=fallbacks, options=options)
 
 
@@ -209,7 +209,7 @@ def _manual(group: str, names: list[str], networks: Mapping[str, Network]) -> Ni
         ipv6_address=ipv6,
         ipv4_prefix=next((prefix for prefix in prefixes if ":" not in prefix), None),
         ipv6_prefix=next((prefix for prefix in prefixes if ":" in prefix), None),
-        options=interface_options.merged(group, {name: networks[name].cloud_properties for name in names}),
+        options=interface_options.merge(group, {name: networks[name].cloud_properties for name in names}),
     )
 
 
@@ -270,7 +270,7 @@ def with_primary_ipv6(plans: Sequence[NicPlan]) -> list[NicPlan]:
     if not any(plan.ipv6_address for plan in plans):
         message = "primary_ipv6 needs a manual network with an IPv6 address: add one, or remove the property"
         raise CloudError(message)
-    return [plan.replaced(is_ipv6_primary=plan.ipv6_address is not None) for plan in plans]
+    return [plan.replace(is_ipv6_primary=plan.ipv6_address is not None) for plan in plans]
 
 
 def description(director_uuid: str | None, agent_id: str) -> str:

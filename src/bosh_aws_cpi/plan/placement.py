@@ -15,14 +15,14 @@ def one_subnet_zone(subnets: Sequence[Subnet]) -> str:
     Raises:
         CloudError: They lie in several.
     """
-    found = list(dict.fromkeys(subnet.availability_zone for subnet in subnets))
-    if len(found) > 1:
+    zones = list(dict.fromkeys(subnet.availability_zone for subnet in subnets))
+    if len(zones) > 1:
         raise CloudError(
             "All nic groups must be in the same availability zone. Found subnets in zones: "
-            f"{', '.join(found)}. {_shown(subnets)}: "
+            f"{', '.join(zones)}. {_with_zones(subnets)}: "
             "give each of the VM's networks a subnet of the same zone in this az"
         )
-    return found[0]
+    return zones[0]
 
 
 def one_vpc(subnets: Sequence[Subnet]) -> str:
@@ -31,14 +31,14 @@ def one_vpc(subnets: Sequence[Subnet]) -> str:
     Raises:
         CloudError: They lie in several.
     """
-    found = list(dict.fromkeys(subnet.vpc_id for subnet in subnets))
-    if len(found) > 1:
+    vpc_ids = list(dict.fromkeys(subnet.vpc_id for subnet in subnets))
+    if len(vpc_ids) > 1:
         where = ", ".join(f"'{subnet.subnet_id}' is in {subnet.vpc_id}" for subnet in subnets)
         raise CloudError(
-            f"All nic groups must be in the same VPC. Found subnets in VPCs: {', '.join(found)}. "
+            f"All nic groups must be in the same VPC. Found subnets in VPCs: {', '.join(vpc_ids)}. "
             f"{where}: give each of the VM's networks a subnet of the same VPC"
         )
-    return found[0]
+    return vpc_ids[0]
 
 
 SETTINGS_BY_IPV4: Final = (
@@ -48,7 +48,7 @@ SETTINGS_BY_IPV4: Final = (
 """Why an agent may get no settings in an IPv6-only subnet (docs/aws-assumptions.md, `ipv6-only-metadata`)."""
 
 
-def without_ipv4(subnet: Subnet) -> str:
+def ipv6_only_problem(subnet: Subnet) -> str:
     """Why the agent of a VM in this subnet may get no settings; empty for subnets with IPv4."""
     return (
         "" if "IPv4" in subnet.families else f"subnet '{subnet.subnet_id}' is IPv6-only: {SETTINGS_BY_IPV4}"
@@ -82,15 +82,15 @@ def zone_problems(
         )
     text = (
         f"can't use multiple availability zones: subnet in {subnet_zone}, VM in {vm_zone}{volumes}. "
-        f"{_shown([*subnets, *disks])}: {remedy}"
+        f"{_with_zones([*subnets, *disks])}: {remedy}"
     )
     yield Problem(f"networks.{name}.cloud_properties.subnet", text, ("availability_zone",))
 
 
-def _shown(found: Sequence[Subnet | Volume]) -> str:
+def _with_zones(resources: Sequence[Subnet | Volume]) -> str:
     """Each subnet and disk with its zone."""
-    ids = (each.subnet_id if isinstance(each, Subnet) else each.disk_cid for each in found)
-    zones = (each.availability_zone for each in found)
+    ids = (each.subnet_id if isinstance(each, Subnet) else each.disk_cid for each in resources)
+    zones = (each.availability_zone for each in resources)
     return ", ".join(dict.fromkeys(f"'{one}' is in {zone}" for one, zone in zip(ids, zones, strict=True)))
 
 
@@ -108,21 +108,21 @@ def check_leaving(plan: NicPlan) -> None:
 
 
 def subnet_problems(
-    name: str, network: NetworkCloudProperties, found: Mapping[str, Subnet], *, is_any_zone: bool = False
+    name: str, network: NetworkCloudProperties, subnets: Mapping[str, Subnet], *, is_any_zone: bool = False
 ) -> Iterator[Problem]:
     """Why a VM can't be in a network's subnets: one does not exist, or a fallback is unlike the first subnet.
 
     Args:
         name: The network's name.
         network: Its properties.
-        found: The subnets that exist, by id.
+        subnets: The subnets that exist, by id.
         is_any_zone: Whether the fallbacks may be in any zone.
     """
     path = f"networks.{name}.cloud_properties"
     keys = ["subnet", *(f"subnet_fallbacks.{index}" for index in range(len(network.subnet_fallbacks)))]
-    first = found.get(str(network.subnet))
+    first = subnets.get(str(network.subnet))
     for key, subnet_id in zip(keys, (str(network.subnet), *network.subnet_fallbacks), strict=True):
-        if (subnet := found.get(subnet_id)) is None:
+        if (subnet := subnets.get(subnet_id)) is None:
             text = f"Subnet not found: {subnet_id}. Check subnet and subnet_fallbacks in the networks' "
             yield Problem(f"{path}.{key}", f"{text}cloud_properties")
         elif first is not None and (text := _difference(first, subnet, is_any_zone=is_any_zone)):

@@ -6,7 +6,7 @@ from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 
 ROOT_DEVICE: Final = "/dev/xvda"
@@ -79,14 +79,14 @@ def newest_kernel(kernels: Iterable[tuple[str, str]], root_device_name: str | No
         CloudError: There is none.
     """
     pattern = _PARTITION_BOOT if root_device_name == "/dev/sda1" else _DISK_BOOT
-    found = [
+    matching = [
         ((int(match[1]), int(match[2])), kernel_id)
         for kernel_id, location in kernels
         if (match := pattern.search(location))
     ]
-    if not found:
+    if not matching:
         raise CloudError(
             "unable to find AKI. Amazon has no kernel for paravirtual AMIs of that architecture here: "
             "use a stemcell with virtualization_type hvm"
         )
-    return max(found)[1]
+    return max(matching)[1]

@@ -10,8 +10,7 @@ from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import NicPlan, TemplateVersion
-from bosh_aws_cpi.plan import nics, type_options
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import nics, tag_plan, type_options
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.types import Problem, camel_keys
@@ -131,10 +130,10 @@ def for_dry_run(spec: InstanceSpec, option: LaunchOption, plan: NicPlan, group_i
     They lack what depends on today's state: the address, which the Director chooses, the reservation's free
     instances, and the placement group that the first VM of an instance group creates.
     """
-    free = plan.replaced(ipv4_address=None, ipv6_address=None, is_ipv6_primary=False)
+    free = plan.replace(ipv4_address=None, ipv6_address=None, is_ipv6_primary=False)
     is_public = spec.properties.auto_assign_public_ip
     interfaces = [nics.inline_specification(free, group_ids, is_public=is_public)]
-    alone = spec.replaced(spread=None)
+    alone = spec.replace(spread=None)
     whole = arguments(alone, option, interfaces=interfaces, user_data="", client_token="")
     left_out = {"CapacityReservationSpecification", "ClientToken", "UserData"}
     if not option.is_spot:  # the market of a capacity block, which needs its reservation
@@ -168,7 +167,7 @@ def _reservation(reservation: CapacityReservation | None, option: LaunchOption) 
 
 
 def _placement(spec: InstanceSpec, option: LaunchOption) -> Json:
-    properties, spread = spec.properties, None if option.is_outside else spec.spread
+    properties, spread = spec.properties, None if option.skips_placement_group else spec.spread
     host = properties.dedicated_host
     is_dedicated = properties.tenancy == "dedicated"
     optional = {

@@ -7,7 +7,7 @@ from typing import Final
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.records import Record
 
 MAX_RUNNING: Final = 7

@@ -11,7 +11,7 @@ from bosh_aws_cpi.properties.types import Problem
 from bosh_aws_cpi.properties.vm import VmProperties
 
 
-def planned(
+def plan_type(
     properties: VmProperties, image: Image, facts: InstanceTypeFacts, defaults: DiskDefaults
 ) -> tuple[BlockDevices, list[Problem]]:
     """Plan the block devices for an instance type, and find out why it can't be launched.
@@ -30,17 +30,17 @@ def planned(
     if properties.ebs_optimized and facts.ebs_optimized == "unsupported":
         text = f"ebs_optimized requested for instance type '{facts.name}' that can't be EBS-optimised"
         problems.append(Problem("ebs_optimized", text, TYPES))
-    devices, of_devices = block_devices.planned(properties, image, facts, defaults)
+    devices, of_devices = block_devices.plan_devices(properties, image, facts, defaults)
     problems += of_devices
-    for name in asked(properties):
+    for name in requested_options(properties):
         if name in facts.lacks:
-            problems.append(lacking(name, facts))
+            problems.append(unsupported(name, facts))
     if properties.hibernation:
         problems += _of_hibernation(image, facts, devices)
     return devices, problems
 
 
-def lacking(name: str, facts: InstanceTypeFacts, whose: str = "") -> Problem:
+def unsupported(name: str, facts: InstanceTypeFacts, whose: str = "") -> Problem:
     """The problem that an instance type does not support a requested option, which may be a network's."""
     text = (
         f"{name}{whose} requested for instance type '{facts.name}' that does not support it: use other "
@@ -59,7 +59,7 @@ def hibernation_warning(
     """
     name = root_device_name(image)
     root = next(each["Ebs"] for each in devices.mappings if each["DeviceName"] == name)
-    size, roomy = _root_mib(root, image), _roomy(image, facts)
+    size, roomy = _root_mib(root, image), _size_for_memory(image, facts)
     if not (properties.hibernation and image.root_gib and facts.memory_mib) or size >= roomy:
         return ""
     return (
@@ -69,7 +69,7 @@ def hibernation_warning(
     )
 
 
-def asked(properties: VmProperties) -> list[TypeOption]:
+def requested_options(properties: VmProperties) -> list[TypeOption]:
     """The requested options."""
     cpu = properties.cpu_options
     wishes: dict[TypeOption, bool] = {
@@ -106,7 +106,7 @@ def _of_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevice
         key = "ephemeral_disk" if unfit == EPHEMERAL_NAME else "root_disk"
         needed = f"disks of type gp3, gp2, io2 or io1: change {key}.type from {types[unfit]}"
     elif 0 < size <= facts.memory_mib:
-        enough = f" to {_roomy(image, facts)} MiB, which hold the stemcell's disk, too"
+        enough = f" to {_size_for_memory(image, facts)} MiB, which hold the stemcell's disk, too"
         needed = (
             f"a root disk that is larger than the {facts.memory_mib} MiB of memory of '{facts.name}': "
             f"increase root_disk.size{enough if image.root_gib else ''}"
@@ -121,6 +121,6 @@ def _root_mib(root: Json, image: Image) -> int:
     return int(max(root.get("VolumeSize", 0), image.root_gib)) * MIB_PER_GIB
 
 
-def _roomy(image: Image, facts: InstanceTypeFacts) -> int:
+def _size_for_memory(image: Image, facts: InstanceTypeFacts) -> int:
     """A size of the root disk, in MiB, with which it holds the memory even if the stemcell's disk is full."""
     return facts.memory_mib + image.root_gib * MIB_PER_GIB

@@ -42,9 +42,9 @@ def _rows(part: str) -> list[Any]:
     text = _text()
     lines = []
     end = text.index("\n")  # the first line names the source
-    while (found := text.find(part, end)) >= 0:
+    while (start := text.find(part, end)) >= 0:
         # found + 1: a text that begins with a line break would otherwise be found again for ever.
-        begin, end = text.rfind("\n", 0, found + 1), text.find("\n", found + 1)
+        begin, end = text.rfind("\n", 0, start + 1), text.find("\n", start + 1)
         lines.append(text[begin:end])
     return json.loads(f"[{','.join(lines)}]")  # type: ignore[no-any-return]
 

@@ -96,7 +96,7 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
     """
     if not families:
         return VM_SIZES
-    found: list[VmSize] = []
+    chosen: list[VmSize] = []
     architectures: dict[str, str] = {}
     for family in dict.fromkeys(families):
         if not (rows := type_table.sizes(family)):
@@ -109,26 +109,26 @@ def of_families(families: Sequence[str]) -> Sequence[VmSize]:
                     f"'{family}' is a family of a previous generation, on Xen: name a newer one, such as m7i"
                 )
             raise CloudError(f"aws.vm_resources_families: {why}")
-        found += [VmSize(name, cpu, ram) for name, cpu, ram, _ in rows]
+        chosen += [VmSize(name, cpu, ram) for name, cpu, ram, _ in rows]
         architectures[family] = rows[0][3]
     if len({*architectures.values()}) > 1:
-        said = ", ".join(f"{family} runs {architectures[family]}" for family in architectures)
+        shown = ", ".join(f"{family} runs {architectures[family]}" for family in architectures)
         raise CloudError(
-            f"aws.vm_resources_families: {said}: name families of one architecture, that of the stemcells"
+            f"aws.vm_resources_families: {shown}: name families of one architecture, that of the stemcells"
         )
-    return sorted(found, key=lambda size: (size.cpu * _MIB_PER_VCPU + size.ram, size.ram))
+    return sorted(chosen, key=lambda size: (size.cpu * _MIB_PER_VCPU + size.ram, size.ram))
 
 
-def among(sizes: Sequence[VmSize], offered: Collection[str], region: str) -> Sequence[VmSize]:
+def keep_offered(sizes: Sequence[VmSize], offered: Collection[str], region: str) -> Sequence[VmSize]:
     """The types that a region offers, in their order.
 
     Raises:
         CloudError: It offers none of them.
     """
-    if not (found := [size for size in sizes if size.name in offered]):
+    if not (kept := [size for size in sizes if size.name in offered]):
         families = ", ".join(dict.fromkeys(size.name.partition(".")[0] for size in sizes))
         raise CloudError(
             f"aws.vm_resources_by_region: {region} offers no type of {families}: name families in "
             "aws.vm_resources_families that it offers"
         )
-    return found
+    return kept

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Annotated, Any, Self
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.properties.types import Count, Encryptable, Problem, Text, id_of, parsed
+from bosh_aws_cpi.properties.types import Count, Encryptable, Problem, Text, id_of, read_properties
 
 
 class DiskProperties(Encryptable):
@@ -45,4 +45,4 @@ class DiskProperties(Encryptable):
         Raises:
             CloudError: One has the wrong type.
         """
-        return parsed(cls, values, "cloud_properties")
+        return read_properties(cls, values, "cloud_properties")

@@ -65,8 +65,8 @@ class ManagedNetwork(Properties):
     @property
     def subnet_range(self) -> IPv4Network | None:
         """``range``, parsed; None if it is not set, or not IPv4."""
-        found = None if self.range is None else ip_network(self.range)
-        return found if isinstance(found, IPv4Network) else None
+        network = None if self.range is None else ip_network(self.range)
+        return network if isinstance(network, IPv4Network) else None
 
     def _of_range(self) -> Iterator[Problem]:
         """EC2 allows no subnet of that size, or ``range`` and ``netmask_bits`` contradict each other."""

@@ -18,7 +18,7 @@ from bosh_aws_cpi.properties.types import (
     SubnetId,
     Text,
     Truth,
-    parsed,
+    read_properties,
 )
 
 DELEGATED_LENGTHS: Final = {4: 28, 6: 80}
@@ -150,7 +150,7 @@ class Network(Properties):
         path = f"networks.{name}"
         if not isinstance(values, dict):
             raise CloudError(f"{path} must be a Hash, got {type_name(values)}")
-        network = parsed(cls, values, path)
+        network = read_properties(cls, values, path)
         _ = network.kind
         try:
             _ = network.address

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field
 
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, parsed
+from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, read_properties
 
 OF_REGISTRATION: Final = ("imds_support", "tpm_support")
 SETTINGS: Final = (*OF_REGISTRATION, "deprecate_at", "share_with")
@@ -140,9 +140,9 @@ class StemcellProperties(Encryptable):
         """
         above = overrides or {}
         kind = StemcellProperties if {**own, **above}.get("ami") else HeavyStemcellProperties
-        read = parsed(kind, above, "aws.stemcell")
+        read = read_properties(kind, above, "aws.stemcell")
         known = {key: getattr(read, key) for key in above if key in kind.model_fields}
-        return parsed(kind, {**own, **known}, "cloud_properties")
+        return read_properties(kind, {**own, **known}, "cloud_properties")
 
 
 class HeavyStemcellProperties(StemcellProperties):

@@ -77,7 +77,7 @@ def _as_price(value: object) -> object:
 
 
 Value = TypeVar("Value")
-Route = tuple[str | int, ...]
+Location = tuple[str | int, ...]
 """The keys and indexes that lead to a value."""
 Truth = Annotated[bool, BeforeValidator(_truth)]
 Text = Annotated[str, BeforeValidator(_as_string), WithJsonSchema({"type": ["string", "number"]})]
@@ -307,13 +307,13 @@ class Properties(BaseModel):
         if sum(getattr(self, name) is not None for name in names) != 1:
             yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {', '.join(names)}")
 
-    def unknown(self) -> "Iterator[tuple[Route, str]]":
+    def unknown(self) -> "Iterator[tuple[Location, str]]":
         """What leads to each unknown key, and the nearest known name; empty if none is near."""
         for key in self.model_extra or {}:
             yield (key,), self.nearest(key)
         for name in type(self).model_fields:
             inner = getattr(self, name)
-            entries: list[tuple[Route, Any]] = [((name,), inner)]
+            entries: list[tuple[Location, Any]] = [((name,), inner)]
             if isinstance(inner, tuple):
                 entries = [((name, index), entry) for index, entry in enumerate(inner)]
             for route, entry in entries:
@@ -396,7 +396,7 @@ class Encryptable(Properties):
 _Parsed = TypeVar("_Parsed", bound=Properties)
 
 
-def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
+def read_properties(model: type[_Parsed], values: Json, path: str) -> _Parsed:
     """Read properties; unknown ones are logged.
 
     Args:
@@ -410,10 +410,10 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
     try:
         properties = model.model_validate(values)
     except ValidationError as error:
-        wrong = "; ".join(f"{_dotted(path, route)}: {said}" for route, said in mistakes(error))
+        wrong = "; ".join(f"{_join_path(path, route)}: {text}" for route, text in mistakes(error))
         raise WrongType(f"Invalid properties: {wrong}") from None
     unknown = [
-        _dotted(path, route) + (f" (did you mean {near}?)" if near else "")
+        _join_path(path, route) + (f" (did you mean {near}?)" if near else "")
         for route, near in properties.unknown()
     ]
     if unknown:
@@ -421,16 +421,16 @@ def parsed(model: type[_Parsed], values: Json, path: str) -> _Parsed:
     return properties
 
 
-def mistakes(error: ValidationError) -> "Iterator[tuple[Route, str]]":
+def mistakes(error: ValidationError) -> "Iterator[tuple[Location, str]]":
     """What leads to each wrong value, and what belongs there; a value, except a number, may be a secret."""
     for entry in error.errors(include_url=False):
         kind, route, value = entry["type"], entry["loc"], entry["input"]
         own = entry["msg"].removeprefix("Value error, ")  # pydantic's prefix for the errors of validators
         other = own if kind == HASH_RULE else f"{own}, got {type_name(value)}"
-        yield route, _said(kind, route, value, entry.get("ctx") or {}) or other
+        yield route, _describe(kind, route, value, entry.get("ctx") or {}) or other
 
 
-def _said(kind: str, route: Route, value: object, limits: Json) -> str:
+def _describe(kind: str, route: Location, value: object, limits: Json) -> str:
     """A type's or a limit's error in the words of JSON and YAML; empty for another one."""
     is_size = bool(route) and route[-1] in {"size", "disk"}
     if noun := _NOUNS.get(kind):
@@ -447,5 +447,5 @@ def _said(kind: str, route: Route, value: object, limits: Json) -> str:
     return MISSING if kind == "missing" else ""
 
 
-def _dotted(path: str, route: Route) -> str:
+def _join_path(path: str, route: Location) -> str:
     return ".".join([path, *map(str, route)])

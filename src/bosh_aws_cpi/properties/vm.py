@@ -24,7 +24,7 @@ from bosh_aws_cpi.properties.types import (
     Truth,
     arn,
     id_of,
-    parsed,
+    read_properties,
 )
 from bosh_aws_cpi.properties.vm_disks import EphemeralDisk, RootDisk
 
@@ -83,8 +83,10 @@ class TargetGroup(Properties):
     @model_validator(mode="after")
     def _one_group(self) -> Self:
         if bool(self.name) == bool(self.arn):
-            said = "must hold either name or arn, not both" if self.name else "must hold either name or arn"
-            raise PydanticCustomError(HASH_RULE, said)
+            problem = (
+                "must hold either name or arn, not both" if self.name else "must hold either name or arn"
+            )
+            raise PydanticCustomError(HASH_RULE, problem)
         return self
 
     def __str__(self) -> str:
@@ -237,8 +239,8 @@ class MetadataOptions(SentWhole):
             CloudError: One has the wrong type, is unknown, or the agent could not start with it.
         """
         own = cls.renamed(own)
-        general = parsed(cls, cls.renamed(defaults), "aws.metadata_options")
-        special = parsed(cls, own, "cloud_properties.metadata_options")
+        general = read_properties(cls, cls.renamed(defaults), "aws.metadata_options")
+        special = read_properties(cls, own, "cloud_properties.metadata_options")
         options = {
             **general.model_dump(exclude={*own}, exclude_none=True),  # also of what is null in its own
             **special.model_dump(exclude_none=True),

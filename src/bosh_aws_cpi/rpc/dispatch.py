@@ -58,7 +58,7 @@ def answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], flo
         response = _answer(read, host, elapsed)
         interrupts.close()
     except Interrupted as signal:  # before the request was read, or while another error was answered
-        return _error_response(_ended_by(signal), "")
+        return _error_response(_interruption_error(signal), "")
     return response
 
 
@@ -68,10 +68,10 @@ def _answer(read: Callable[[], bytes], host: Host[Any], elapsed: Callable[[], fl
     except BoshError as error:
         return _error_response(error, "")
     except Interrupted as signal:
-        return _error_response(_ended_by(signal), "")
+        return _error_response(_interruption_error(signal), "")
     except BaseException as error:  # noqa: BLE001 - the caller must always get an answer
-        typed = _unforeseen(error)
-        return _error_response(typed, _rescued(typed, error))
+        typed = _unforeseen_error(error)
+        return _error_response(typed, _log_text(typed, error))
 
 
 def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
@@ -88,24 +88,24 @@ def _run(raw: bytes, host: Host[Any], elapsed: Callable[[], float]) -> bytes:
         result = host.function(target)(session, *arguments)
         interrupts.close()
         shaped = methods.shape(call.method, call.api_version, result)
-        return _encoded({"result": shaped, "error": None, "log": ""})
+        return _encode({"result": shaped, "error": None, "log": ""})
     except Exception as error:  # noqa: BLE001 - every failure of a method becomes a typed error
         interrupts.close()
-        typed = _typed(error, host)
-        return _error_response(typed, _rescued(typed, error))
+        typed = _as_bosh_error(error, host)
+        return _error_response(typed, _log_text(typed, error))
     finally:
         logger.info("Finished %s in %.3f seconds%s", call.method, elapsed(), host.summary(), is_whole=True)
 
 
-def _typed(error: Exception, host: Host[Any]) -> BoshError:
+def _as_bosh_error(error: Exception, host: Host[Any]) -> BoshError:
     if not isinstance(error, BoshError) and _lacks_memory(error):  # the SDK wraps some of these errors
-        return _unforeseen(error)
-    return host.translate(error) or _unforeseen(error)
+        return _unforeseen_error(error)
+    return host.translate(error) or _unforeseen_error(error)
 
 
-def _unforeseen(error: BaseException) -> BoshError:
-    said = str(error) or type(error).__name__
-    return CloudError(f"{_OUT_OF_MEMORY}: {said}") if _lacks_memory(error) else Unknown(said)
+def _unforeseen_error(error: BaseException) -> BoshError:
+    message = str(error) or type(error).__name__
+    return CloudError(f"{_OUT_OF_MEMORY}: {message}") if _lacks_memory(error) else Unknown(message)
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
@@ -117,16 +117,16 @@ def _lacks_memory(error: BaseException | None) -> bool:
     return False
 
 
-def _ended_by(interruption: Interrupted) -> CloudError:
+def _interruption_error(interruption: Interrupted) -> CloudError:
     return CloudError(f"The call was interrupted by {interruption.cause} before it was complete")
 
 
-def _rescued(typed: BoshError, error: BaseException) -> str:
+def _log_text(typed: BoshError, error: BaseException) -> str:
     """The error and its backtrace, innermost frame last, without the source lines that a traceback prints.
 
     Only the first line of each cause is included: the others may quote a whole document.
     """
-    return f"Rescued {typed.wire_type}: {_shown(typed.message)}. backtrace: {'; '.join(_frames(error))}"
+    return f"Rescued {typed.wire_type}: {_shorten(typed.message)}. backtrace: {'; '.join(_frames(error))}"
 
 
 def _frames(error: BaseException) -> Iterator[str]:
@@ -138,7 +138,7 @@ def _frames(error: BaseException) -> Iterator[str]:
     if (cause := _cause(error)) is not None:
         text = redact(str(cause))  # first: a secret may have several lines
         first_line = next(iter(text.splitlines()), "")
-        yield f"caused by {type(cause).__name__}: {_shown(first_line)}"
+        yield f"caused by {type(cause).__name__}: {_shorten(first_line)}"
         yield from _frames(cause)
 
 
@@ -151,15 +151,19 @@ def _error_response(error: BoshError, log: str) -> bytes:
     (logger.info if is_expected else logger.error)("%s: %s", error.wire_type, error.message)
     if log:
         logger.debug("%s", log)
-    described = {"type": error.wire_type, "message": _shown(error.message), "ok_to_retry": error.ok_to_retry}
+    described = {
+        "type": error.wire_type,
+        "message": _shorten(error.message),
+        "ok_to_retry": error.ok_to_retry,
+    }
     # The log ends with a newline, because the Director appends it unchanged to the task's log.
-    return _encoded({"result": None, "error": described, "log": f"{redact(log)}\n" if log else ""})
+    return _encode({"result": None, "error": described, "log": f"{redact(log)}\n" if log else ""})
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     """A text that may quote AWS or the request, for people: redacted, on one line, and of limited length."""
     return printable(shortened(redact(text), IN_RESPONSE))
 
 
-def _encoded(document: dict[str, Any]) -> bytes:
+def _encode(document: dict[str, Any]) -> bytes:
     return jsontext.encode(document, ascii_only=True).encode("ascii")

@@ -157,10 +157,10 @@ def bind(method: str, arguments: list[Any], api_version: int) -> list[Any]:
         raise not_correct(f"{method} takes {numbers} {noun}, got {len(arguments)}")
     missing = [None] * (most - len(arguments))
     given = zip(expected, [*arguments, *missing], strict=True)
-    return [_checked(method, name, kind, value) for (name, kind), value in given]
+    return [_check_argument(method, name, kind, value) for (name, kind), value in given]
 
 
-def _checked(method: str, name: str, kind: ArgumentKind, value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def _check_argument(method: str, name: str, kind: ArgumentKind, value: Any) -> Any:  # noqa: ANN401 - any JSON value
     if value is None and kind.of_null is not None:
         return kind.of_null()
     if not kind.accepts(value):

@@ -12,8 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from bosh_aws_cpi.aws.sdk import errors, translation
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.data import loader
-from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, described, has_code, policy_remedy
-from bosh_aws_cpi.aws.sdk.translation import endpoint, explained, is_error_of_aws, reason
+from bosh_aws_cpi.aws.sdk.errors import call_of, code_of, describe_error, has_code, policy_remedy
+from bosh_aws_cpi.aws.sdk.translation import endpoint, explain, explain_no_answer, is_error_of_aws
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
@@ -27,8 +27,8 @@ _READS: Final = ("Describe", "Get", "List", "Assume")
 """The prefixes of the operations that change nothing."""
 _ASSUME: Final = "sts:AssumeRole"
 _LATER: Final = "Repeat this command later"
-_OF_ACCOUNT: Final = errors.codes("AuthFailure Blocked OptInRequired PendingVerification")
-_NOT_TAKEN: Final = errors.SESSION_ENDED | errors.BAD_SIGNATURE | _OF_ACCOUNT
+_OF_ACCOUNT: Final = errors.code_set("AuthFailure Blocked OptInRequired PendingVerification")
+_KEYS_REFUSED: Final = errors.SESSION_ENDED | errors.BAD_SIGNATURE | _OF_ACCOUNT
 """Error codes about the keys, the clock or the account: with them every call fails."""
 _SOURCES: Final = {
     "static": "aws.access_key_id and aws.secret_access_key",
@@ -91,13 +91,13 @@ class Asker:
         again: The remedy if a call gets no answer, for a command whose calls have no retries: it calls each
             service again. If empty, a service that does not answer, or throttles to the end, is not called
             again.
-        are_keys_taken: Whether AWS has accepted the keys before.
+        keys_accepted: Whether AWS has accepted the keys before.
     """
 
-    def __init__(self, config: AwsConfig, *, again: str = "", are_keys_taken: bool = False) -> None:
+    def __init__(self, config: AwsConfig, *, again: str = "", keys_accepted: bool = False) -> None:
         self._config = config
         self._again = again
-        self._are_keys_taken = are_keys_taken
+        self._keys_accepted = keys_accepted
         self._silent: dict[str, tuple[str, str]] = {}
         self.not_checked: list[Finding] = []
         """What AWS did not answer, and why."""
@@ -105,7 +105,7 @@ class Asker:
     @property
     def has_answered(self) -> bool:
         """Whether AWS has answered a call, and so accepted the keys."""
-        return self._are_keys_taken
+        return self._keys_accepted
 
     def attempt(self, service: str, call: Callable[[], Answer]) -> Answer | NoAnswer:
         """Call AWS once.
@@ -127,12 +127,13 @@ class Asker:
         except (*translation.OUT_OF_REACH, BotoCoreError) as error:
             if not self._again and (role := role_error(self._config, error)) is not None:
                 raise role from error
-            if not self._are_keys_taken and (wrong := _unknown_region(self._config, service)):
+            if not self._keys_accepted and (wrong := _unknown_region(self._config, service)):
                 raise CloudError(wrong) from error
             return NoAnswer(
-                error, reason(service, error) if isinstance(error, translation.OUT_OF_REACH) else ""
+                error,
+                explain_no_answer(service, error) if isinstance(error, translation.OUT_OF_REACH) else "",
             )
-        self._are_keys_taken = True
+        self._keys_accepted = True
         return answer
 
     def ask(self, what: str, call: Callable[[], Answer], service: str = "ec2") -> Answer | None:
@@ -162,7 +163,7 @@ class Asker:
 
     def _note(self, service: str, what: str, failed: NoAnswer) -> None:
         """Note that a call failed; if the service does not answer, call it no more."""
-        error, message = failed.error, described(failed.error)
+        error, message = failed.error, describe_error(failed.error)
         if has_code(error, errors.UNAUTHORIZED):
             self.leave_out(f"{what}: {message}", policy_remedy(error))
         elif not self._again and has_code(error, errors.THROTTLED):
@@ -177,10 +178,10 @@ class Asker:
         if not self._again and (role := role_error(self._config, error)) is not None:
             raise role from error
         if not is_error_of_aws(error):
-            return NoAnswer(error, reason(service, error))
-        if speaks_of_keys(error) and not self._are_keys_taken:
+            return NoAnswer(error, explain_no_answer(service, error))
+        if speaks_of_keys(error) and not self._keys_accepted:
             raise keys_error(self._config, error) from error
-        self._are_keys_taken = True
+        self._keys_accepted = True
         return NoAnswer(error)
 
 
@@ -204,20 +205,22 @@ def role_error(config: AwsConfig, error: Exception) -> CloudError | None:
     if getattr(error, "operation_name", "") != "AssumeRole" and not (call and call.action == _ASSUME):
         return None
     if not isinstance(error, ClientError) or not is_error_of_aws(error):
-        return CloudError(f"STS, which aws.role_arn '{config.role_arn}' needs, fails: {reason('sts', error)}")
+        return CloudError(
+            f"STS, which aws.role_arn '{config.role_arn}' needs, fails: {explain_no_answer('sts', error)}"
+        )
     what = f"aws.role_arn '{config.role_arn}' can't be assumed with the keys of {_keys(config)}"
     trust = ". The role's trust policy must name the user or role of these keys"
-    return CloudError(f"{what}: {explained(error)}{trust if has_code(error, errors.UNAUTHORIZED) else ''}")
+    return CloudError(f"{what}: {explain(error)}{trust if has_code(error, errors.UNAUTHORIZED) else ''}")
 
 
 def speaks_of_keys(error: ClientError) -> bool:
     """Whether an error means that AWS does not accept the keys."""
-    return has_code(error, _NOT_TAKEN)
+    return has_code(error, _KEYS_REFUSED)
 
 
 def keys_error(config: AwsConfig, error: ClientError) -> CloudError:
     """The error for keys that AWS does not accept."""
-    return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explained(error)}")
+    return CloudError(f"AWS does not accept the keys of {_keys(config)}: {explain(error)}")
 
 
 def _keys(config: AwsConfig) -> str:

@@ -9,7 +9,7 @@ from bosh_aws_cpi.config import loading
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.cpi_config import CpiConfig, cloud_properties
 from bosh_aws_cpi.cpi.cloud import STEMCELL_WITHOUT_REGISTRY
-from bosh_aws_cpi.cpi.vms.sizes import in_region
+from bosh_aws_cpi.cpi.vms.sizes import offered_sizes
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.plan import vm_sizes
@@ -114,9 +114,9 @@ def _check(given: argparse.Namespace) -> int:
         raise CloudError("--manifest can be given only once: check each deployment alone")
     read = loading.read(given.config)
     try:
-        config = loading.parsed(read, {}, given.config)
+        config = loading.parse_document(read, {}, given.config)
     except BoshError:
-        loading.tell_unknown(read, {})  # else they are findings
+        loading.warn_of_unknown_keys(read, {})  # else they are findings
         raise
     if log.logger.level != log.DEBUG:
         log.set_level("error")  # a finding says once, with its place, what the methods log for each VM
@@ -124,7 +124,7 @@ def _check(given: argparse.Namespace) -> int:
     section = properties.get("aws") or {}
     files, wrong = read_files(given.files, next(iter(given.manifest), None), given.cpi, config.aws, section)
     account = Account(files.aws, is_offline=given.offline)
-    config = config.replaced(director_uuid=given.director)
+    config = config.replace(director_uuid=given.director)
     all_found = [*unknown_keys(properties), *wrong, *findings(files, config, account, given.stemcell)]
     found = sort_distinct(in_file(each, given.config) for each in all_found)
     closing = f"Checked {', '.join(names)}{' offline' if given.offline else ''}"
@@ -145,8 +145,8 @@ def findings(
         stemcells: The CIDs of stemcells; each VM must be able to run one of them.
     """
     sizes, of_sizes = _sizes(files, account)
-    files = files.replaced(sizes=sizes)
-    config = config.replaced(aws=files.aws, stemcell=STEMCELL_WITHOUT_REGISTRY)
+    files = files.replace(sizes=sizes)
+    config = config.replace(aws=files.aws, stemcell=STEMCELL_WITHOUT_REGISTRY)
     trial = Trial(files, config, account, stemcells)
     found = [
         *of_sizes,
@@ -227,7 +227,7 @@ def _sizes(files: Files, account: Account) -> tuple[Sequence[VmSize], list[Findi
     try:
         known = vm_sizes.of_families(files.aws.vm_resources_families)
         if not account.is_offline and files.aws.vm_resources_by_region:
-            known = in_region(files.aws, lambda: account.clients.ec2, known)
+            known = offered_sizes(files.aws, lambda: account.clients.ec2, known)
     except CloudError as error:
         remedy = "Correct aws.vm_resources_families in cpi.json"
         return (), [Finding(Severity.ERROR, error.message, remedy)]

@@ -66,7 +66,7 @@ def _diagnose(given: argparse.Namespace) -> int:
         instance = instances.find(CommandClients(config.aws, statistics).ec2, given.vm)
     except VMNotFound as error:
         raise CloudError(f"{error.message} in {config.aws.region}. {_UNKNOWN}") from error
-    without_retries = CommandClients(config.aws.replaced(max_retries=0), statistics).ec2
+    without_retries = CommandClients(config.aws.replace(max_retries=0), statistics).ec2
     facts = _gather(without_retries, config, instance, given.director_address or "")
     found = causes.find(facts)
     told = findings.document(found, document(facts))
@@ -87,7 +87,7 @@ def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director
     if instance.is_ending:
         return Facts(instance)
     vm_cid, vpc_id = instance.vm_cid, instance.vpc_id or ""
-    asker = Asker(config.aws, again=_AGAIN, are_keys_taken=True)
+    asker = Asker(config.aws, again=_AGAIN, keys_accepted=True)
     # First, because they tell which secrets the console may show.
     data = asker.ask("user data", lambda: instances.user_data(client, vm_cid))
     settings = None if data is None else _settings(data)
@@ -97,7 +97,7 @@ def _gather(client: "EC2Client", config: CpiConfig, instance: Instance, director
     holders = vpc = has_dns = None
     if remote:
         what = "the interface with the Director's address"
-        holders = asker.ask(what, lambda: network_interfaces.with_address(client, remote))
+        holders = asker.ask(what, lambda: network_interfaces.find_by_address(client, remote))
     if vpc_id:
         vpc = asker.ask("the VPC's address ranges", lambda: subnets.find_vpc(client, vpc_id))
         has_dns = asker.ask("the VPC's DNS", lambda: subnets.has_dns(client, vpc_id))

@@ -98,13 +98,13 @@ class Finding(Record):
 
 def as_warning(finding: Finding) -> Finding:
     """The finding with a warning in place of an error, for something that may not be deployed."""
-    return finding.replaced(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
+    return finding.replace(severity=Severity.WARNING) if finding.severity is Severity.ERROR else finding
 
 
 def in_file(finding: Finding, name: str) -> Finding:
     """The finding with this file, if its place has none."""
     place = finding.place
-    return finding if place is None or place.file else finding.replaced(place=place.replaced(file=name))
+    return finding if place is None or place.file else finding.replace(place=place.replace(file=name))
 
 
 _ORDER: Final = list(Severity)

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, described
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, describe_error
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -298,7 +298,7 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = CommandClients(config.replaced(max_retries=RETRIES), CallStatistics())
+        self._clients = CommandClients(config.replace(max_retries=RETRIES), CallStatistics())
         self._problems: dict[str, str] = {}
         self._asker = Asker(config)
 
@@ -365,7 +365,7 @@ class _Examination:
         error, problem = answer.error, answer.problem
         if not problem:
             if not isinstance(error, ClientError):
-                return None, Verdict("no verdict", described(error))
+                return None, Verdict("no verdict", describe_error(error))
             if service == "ec2" or not speaks_of_keys(error):
                 return None, verdict_of(error, permitted)
             problem = other_keys(service, error)

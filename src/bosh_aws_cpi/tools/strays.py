@@ -16,7 +16,7 @@ from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk.idempotency import parsed_time, written_time
 from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import nics, spread
-from bosh_aws_cpi.plan.tags import (
+from bosh_aws_cpi.plan.tag_plan import (
     AGENT_TAG,
     CALL_TAG,
     DIRECTOR_TAG,

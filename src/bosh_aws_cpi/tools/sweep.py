@@ -24,15 +24,15 @@ from bosh_aws_cpi.aws import (
 from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, described, has_code
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code
 from bosh_aws_cpi.aws.sdk.idempotency import written_time
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.plan.tags import of_origin
+from bosh_aws_cpi.plan.tag_plan import of_origin
 from bosh_aws_cpi.records import Record
 from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.strays import (
@@ -264,7 +264,7 @@ def _sweep(given: argparse.Namespace) -> int:
             config.region,
         )
     options = SweepOptions(given.older_than, given.delete, frozenset(given.disk), frozenset(given.instance))
-    report = Report(there, config.region, options, clock.began(), not_listed, [])
+    report = Report(there, config.region, options, clock.first_time(), not_listed, [])
     is_complete = False
     try:
         _handle_all(clients, report)
@@ -287,11 +287,11 @@ def _list_resources(client: "EC2Client", director: str) -> tuple[Inventory, list
     not_listed: list[Kind] = []
     for kind in inventory.KINDS:
         try:
-            found += inventory.listed(client, kind, of_origin(director))
+            found += inventory.list_resources(client, kind, of_origin(director))
         except client.exceptions.ClientError as error:
             if kind not in _OPTIONAL or not has_code(error, UNAUTHORIZED):
                 raise
-            log.logger.warning("%ss are left out: %s", kind.capitalize(), described(error))
+            log.logger.warning("%ss are left out: %s", kind.capitalize(), describe_error(error))
             not_listed.append(kind)
     return Inventory(director, found), not_listed
 
@@ -319,9 +319,9 @@ def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
         elif outcome is StrayOutcome.REMOVED:
             outcome = _delete_if_stray(clients, report, stray)
     except (*FAILURES, BoshError) as error:
-        said = error.message if isinstance(error, BoshError) else explained(error)
-        return stray.replaced(outcome=StrayOutcome.FAILED, error=said)
-    return stray.replaced(outcome=outcome)
+        said = error.message if isinstance(error, BoshError) else explain(error)
+        return stray.replace(outcome=StrayOutcome.FAILED, error=said)
+    return stray.replace(outcome=outcome)
 
 
 def _delete_if_stray(clients: Clients, report: Report, stray: Stray) -> StrayOutcome:

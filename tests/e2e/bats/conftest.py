@@ -15,9 +15,9 @@ from tests.e2e.bats.director import BLOBS, Director, Instance
 
 
 @pytest.fixture(autouse=True)
-def forked(hasty: None) -> None:
+def forked(fast_clock: None) -> None:
     """Spare the stories the executable's start, and its waits."""
-    del hasty
+    del fast_clock
 
 
 @pytest.fixture(scope="session")

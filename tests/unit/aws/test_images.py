@@ -83,7 +83,7 @@ def test_marked(ec2: Stub) -> None:
         made = {"ImageId": ami_id, "State": state, "CreationDate": date}
         entries.append({**made, "Tags": tagged(a="1", b="2")})
     ec2.lay("describe_images", shown(*entries), **MARKED)
-    found = images.marked(ec2.client, {"b": "2", "a": "1"})
+    found = images.find_marked(ec2.client, {"b": "2", "a": "1"})
     assert [each.ami_id for each in found] == ["ami-3", "ami-2", "ami-1"]
 
 

@@ -75,4 +75,4 @@ CARDS = {
 )
 def test_read(said: dict[str, Any], expected: dict[str, Any]) -> None:
     """Each fact is read where EC2 says it; what it does not say is as on the plainest type."""
-    assert instance_types.read({"InstanceType": NAME, **said}) == PLAIN.replaced(**expected)
+    assert instance_types.read({"InstanceType": NAME, **said}) == PLAIN.replace(**expected)

@@ -42,7 +42,10 @@ def test_read() -> None:
     }
     found = instances.from_entry(looks.instance("pending", **more), {})
     assert found.devices == {f"/dev/{n}": f"vol-{n}" for n in range(4)}
-    assert (found.leaving, found.outliving) == (frozenset({"vol-1", "vol-2"}), frozenset({"vol-0", "vol-3"}))
+    assert (found.detaching_volumes, found.kept_volumes) == (
+        frozenset({"vol-1", "vol-2"}),
+        frozenset({"vol-0", "vol-3"}),
+    )
     first = [Nic(f"eni-{n}", device_index=n, attachment_id=f"a-{n}") for n in (0, 1)]
     assert list(found.nics) == [*first, Nic("eni-3", card_index=1)]
     assert [found.nic_at(*position) for position in ((0, 0), (1, 0), (0, 1))] == ["eni-0", "eni-1", "eni-3"]
@@ -60,7 +63,7 @@ def test_tagged(ec2: Stub) -> None:
     ec2.lay("describe_instances", {**first, "NextToken": "n"}, Filters=filters)
     second = {"Reservations": [*other["Reservations"], *last["Reservations"]]}
     ec2.lay("describe_instances", second, Filters=filters, NextToken="n")
-    found = instances.tagged(ec2.client, {"b": "2", "a": "1"})
+    found = instances.find_by_tags(ec2.client, {"b": "2", "a": "1"})
     assert [each.state for each in found] == ["running", "terminated"]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from bosh_aws_cpi.aws import firewalls, inventory
 from bosh_aws_cpi.aws.inventory import Resource
-from bosh_aws_cpi.aws.listings import listed
+from bosh_aws_cpi.aws.listings import list_by_values
 from tests.unit.aws.looks import tagged
 from tests.unit.conftest import Stub
 
@@ -25,7 +25,7 @@ def test_every_value(ec2: Stub, count: int, sizes: list[int]) -> None:
         ec2.lay("describe_security_groups", {"SecurityGroups": groups[7:]}, **asked, NextToken="n")
         begin += size
     twice = [*reversed(names), *names]
-    found = listed(ec2.client, "describe_security_groups", "SecurityGroups", "group-id", twice)
+    found = list_by_values(ec2.client, "describe_security_groups", "SecurityGroups", "group-id", twice)
     assert [entry["GroupId"] for entry in found] == names
 
 
@@ -96,7 +96,7 @@ def test_inventory(
     operation = f"describe_{operation}"
     ec2.lay(operation, {key: [shown], "NextToken": "more"}, **asked, **by_tag)
     ec2.lay(operation, {key: [shown]}, **asked, **by_tag, NextToken="more")
-    assert inventory.listed(ec2.client, kind, READ) == [expected, expected]
+    assert inventory.list_resources(ec2.client, kind, READ) == [expected, expected]
 
 
 def test_completed_snapshot(ec2: Stub) -> None:
@@ -104,7 +104,7 @@ def test_completed_snapshot(ec2: Stub) -> None:
     times = {"StartTime": THEN.replace(hour=3), "CompletionTime": THEN}
     shown = {"SnapshotId": "snap-1", "State": "completed", "VolumeId": "vol-ffffffff", **times}
     ec2.keeps("describe_snapshots", {"Snapshots": [shown]})
-    (snapshot,) = inventory.listed(ec2.client, "snapshot", READ)
+    (snapshot,) = inventory.list_resources(ec2.client, "snapshot", READ)
     assert snapshot.created == THEN
 
 

@@ -6,7 +6,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import load_balancers
-from bosh_aws_cpi.aws.load_balancers import Target, record_of
+from bosh_aws_cpi.aws.load_balancers import Target, record_tags
 from bosh_aws_cpi.aws.sdk.timing import TARGETS_DRAINED
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.conftest import Clock, Stub
@@ -91,5 +91,5 @@ def test_load_balancers_of(elb: Stub) -> None:
 
 def test_longest_record() -> None:
     """The longest record is within EC2's limits for tags."""
-    long = record_of([Target(ARN.replace("/web/", f"/{'w' * 32}/"), ":".join(["2001"] * 8), 65_535)])
+    long = record_tags([Target(ARN.replace("/web/", f"/{'w' * 32}/"), ":".join(["2001"] * 8), 65_535)])
     assert [(len(key) <= 127, len(value) <= 255) for key, value in long.items()] == [(True, True)]

@@ -101,7 +101,7 @@ def test_of_agent(ec2: Stub) -> None:
     found = [entry(TagSet=tagged(a="1", b="2")), entry(TagSet=tagged(a="1"), NetworkInterfaceId="eni-2")]
     filters = [IN_SUBNET, *by_tags({"a": "1", "b": "2"})]
     ec2.lay("describe_network_interfaces", {"NetworkInterfaces": found}, Filters=filters)
-    (own,) = network_interfaces.of_agent(ec2.client, {"a": "1", "b": "2"}, SUBNET)
+    (own,) = network_interfaces.find_of_agent(ec2.client, {"a": "1", "b": "2"}, SUBNET)
     assert own.nic_id == NIC
 
 
@@ -133,5 +133,5 @@ def test_holder_by_prefix(ec2: Stub, address: str, held: dict[str, Any], *, is_h
     ec2.lay("describe_network_interfaces", {**nothing, "NextToken": "n"}, Filters=[IN_SUBNET])
     found = {"NetworkInterfaces": [entry(**held)]}
     ec2.lay("describe_network_interfaces", found, Filters=[IN_SUBNET], NextToken="n")
-    holder = network_interfaces.holder(ec2.client, SUBNET, address)
+    holder = network_interfaces.find_holder(ec2.client, SUBNET, address)
     assert (holder and holder.nic_id) == (NIC if is_holder else None)

@@ -154,18 +154,21 @@ def test_reached(ec2: Stub, name: str, states: str) -> None:
 @pytest.mark.parametrize(
     ("name", "states", "error", "said"),
     [
-        *(("volume", f"creating {state}", volumes.NotCreated, "KMS key") for state in ("error", "deleting")),
-        ("volume", "? ? creating ?", volumes.NotCreated, "it is gone.*KMS key"),
+        *(
+            ("volume", f"creating {state}", volumes.VolumeNotCreated, "KMS key")
+            for state in ("error", "deleting")
+        ),
+        ("volume", "? ? creating ?", volumes.VolumeNotCreated, "it is gone.*KMS key"),
         *(
             ("attachment", states, CloudError, "detached from instance .*is the VM terminating")
             for states in ("off attaching off", "busy other", "busy detached")
         ),
         *(
-            ("image", f"pending {state}", images.NotCreated, f"{state}: no key")
+            ("image", f"pending {state}", images.AmiNotCreated, f"{state}: no key")
             for state in ("failed", "error", "invalid", "deregistered", "disabled")
         ),
-        ("image", "? pending ?", images.NotCreated, "is gone"),
-        ("image", "pending -", images.NotCreated, "is gone"),
+        ("image", "? pending ?", images.AmiNotCreated, "is gone"),
+        ("image", "pending -", images.AmiNotCreated, "is gone"),
         ("snapshot", "pending error", CloudError, "no key"),
         ("snapshot", "? pending ?", CloudError, "is gone"),
         ("subnet", "pending failed-insufficient-capacity", CloudError, "failed-insufficient-capacity"),
@@ -185,8 +188,8 @@ def test_failed(ec2: Stub, name: str, states: str, error: type[Exception], said:
 @pytest.mark.parametrize(
     ("name", "seconds", "error"),
     [
-        ("volume", timing.NEW_SEEN.seconds, volumes.NotCreated),
-        ("image", timing.NEW_SEEN.seconds, images.NotCreated),
+        ("volume", timing.NEW_SEEN.seconds, volumes.VolumeNotCreated),
+        ("image", timing.NEW_SEEN.seconds, images.AmiNotCreated),
         ("snapshot", timing.NEW_SEEN.seconds, CloudError),
         ("subnet", timing.NEW_SEEN.seconds, CloudError),
         ("interface", timing.NIC_SEEN.seconds, NicGone),
@@ -224,6 +227,6 @@ def test_time_out(ec2: Stub, clock: Clock, name: str, state: str, policy: timing
     ec2.keeps(wait.operation, wait.look(state))
     with pytest.raises(CloudError, match=f"last seen: {state}") as caught:
         wait.begin(ec2.client)
-    assert not isinstance(caught.value, NicGone | volumes.NotCreated | images.NotCreated)
+    assert not isinstance(caught.value, NicGone | volumes.VolumeNotCreated | images.AmiNotCreated)
     assert 0 <= clock.now - policy.seconds <= policy.longest_pause + 1
     assert getattr(caught.value, "ok_to_retry", False) is (name == "instance")

@@ -16,7 +16,7 @@ WISH = (1024, {"type": "gp3", "tags": {"a": "1", "b": "2"}}, None)
 
 def asked(cloud: Cloud, request_id: str | None, *wish: Any, director: str | None = DIRECTOR) -> str:
     """Return the id of a create_disk that a Director asks for."""
-    cloud.config = cloud.config.replaced(request_id=request_id, director_uuid=director)
+    cloud.config = cloud.config.replace(request_id=request_id, director_uuid=director)
     return call_id(cloud, "create_disk", *wish)
 
 

@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
 
@@ -38,7 +38,7 @@ def test_signal_that_a_failed_step_held_back(notes: list[str]) -> None:
         undo.create(lambda: "b", notes.append)
 
     with pytest.raises(Interrupted):
-        undoing(Undo(), body)
+        run_with_undo(Undo(), body)
     assert notes == []
 
 
@@ -81,7 +81,7 @@ def test_signal_while_a_step_fails(notes: list[str], error: Exception, raised: t
         undo.create(create, notes.append)
 
     with pytest.raises(raised) as caught:
-        undoing(Undo(), body)
+        run_with_undo(Undo(), body)
     assert error in {caught.value, caught.value.__cause__}
     assert notes == ["a"]
 
@@ -102,5 +102,5 @@ def test_signal_right_after_an_error(notes: list[str], monkeypatch: pytest.Monke
         raise LookupError
 
     with pytest.raises((LookupError, Interrupted)):
-        undoing(Undo(), body)
+        run_with_undo(Undo(), body)
     assert notes == ["a"]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.model import Encryption, Image
-from bosh_aws_cpi.plan.block_devices import BlockDevices, planned, root_device_name
+from bosh_aws_cpi.plan.block_devices import BlockDevices, plan_devices, root_device_name
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.instance_types import static_facts
 from bosh_aws_cpi.properties.types import refuse
@@ -22,7 +22,7 @@ def plan(default: Encryption = PLAIN, instance_type: str = "m5.large", **given: 
     """Plan the devices of a VM with these disks."""
     image = Image("ami-1", "/dev/xvda", "hvm", "x86_64", ["/dev/xvda", "/dev/sdb"], ["snap-1"])
     properties = VmProperties.model_validate({"instance_type": "t3.nano", "availability_zone": "z", **given})
-    devices, problems = planned(properties, image, static_facts(instance_type), DiskDefaults(default))
+    devices, problems = plan_devices(properties, image, static_facts(instance_type), DiskDefaults(default))
     refuse(problems)
     return devices
 

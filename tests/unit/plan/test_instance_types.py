@@ -88,7 +88,7 @@ xen = partial(InstanceTypeFacts, ebs_needs_nvme_path=False)
 )
 def test_facts_of_the_table(facts: InstanceTypeFacts) -> None:
     """The built-in table knows of a type what EC2 would say."""
-    assert static_facts(facts.name).replaced(max_ebs_attachments=0) == facts
+    assert static_facts(facts.name).replace(max_ebs_attachments=0) == facts
 
 
 @pytest.mark.parametrize("name", ["not-made-yet.large", "", "]\n[", "m5.", "c5.large c5a.large"])

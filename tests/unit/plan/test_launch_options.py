@@ -6,7 +6,7 @@ import pytest
 
 from bosh_aws_cpi.model import InstanceTypeFacts
 from bosh_aws_cpi.plan.block_devices import BlockDevices
-from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, preferring_spread
+from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, prefer_spread
 from bosh_aws_cpi.properties.vm import VmProperties
 
 NO_DISKS = BlockDevices([], None)
@@ -63,9 +63,9 @@ def test_own_fallback() -> None:
 
 def test_preferring_spread() -> None:
     """Each way is tried in the placement group and then outside of it; some types only outside."""
-    types = {**TYPES, "i3.large": (TYPES["i3.large"][0].replaced(lacks=frozenset({"spread"})), NO_DISKS)}
+    types = {**TYPES, "i3.large": (TYPES["i3.large"][0].replace(lacks=frozenset({"spread"})), NO_DISKS)}
     wanted = {"instance_type": "m5.large", "instance_type_fallbacks": ["i3.large"], "availability_zone": "z"}
-    made = preferring_spread(launch_options(VmProperties.model_validate({**wanted, "spot": True}), types))
+    made = prefer_spread(launch_options(VmProperties.model_validate({**wanted, "spot": True}), types))
     assert [str(option) for option in in_subnets(made, {"a": "z1", "b": "z1"})] == [
         *("m5.large (spot) in a", "m5.large (spot) in b"),
         *("m5.large (spot, not spread) in a", "m5.large (spot, not spread) in b"),
@@ -82,4 +82,4 @@ def test_subnets() -> None:
         *("m5.large (on demand) in a", "m5.large (on demand) in b"),
         *("i3.large (on demand) in a", "i3.large (on demand) in b"),
     ]
-    assert [option.way for option in made[::2]] == [str(option) for option in single]
+    assert [option.label for option in made[::2]] == [str(option) for option in single]

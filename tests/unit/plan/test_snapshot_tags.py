@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.plan import tags
+from bosh_aws_cpi.plan import tag_plan
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from bosh_aws_cpi.plan import tags
 )
 def test_description(metadata: dict[str, Any], device: str | None, expected: str) -> None:
     """The description has deployment, job, index and the device's last part; missing ones are left out."""
-    assert tags.snapshot_description(metadata, device) == expected
+    assert tag_plan.snapshot_description(metadata, device) == expected
 
 
 @pytest.mark.parametrize("device", ["/dev/sdf", None])
@@ -25,5 +25,5 @@ def test_long_description(device: str | None) -> None:
     """The description and the tag Name are cut at 255 characters, EC2's limit."""
     metadata = {"deployment": "d" * 200, "job": "j" * 200, "index": 0}
     cut = f"{'d' * 200}/{'j' * 54}"
-    assert tags.snapshot_description(metadata, device) == cut
-    assert tags.of_snapshot(metadata, device)["Name"] == cut
+    assert tag_plan.snapshot_description(metadata, device) == cut
+    assert tag_plan.of_snapshot(metadata, device)["Name"] == cut

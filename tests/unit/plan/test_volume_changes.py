@@ -15,10 +15,10 @@ from bosh_aws_cpi.properties.disk import DiskProperties
 KEY, OTHER_KEY = "arn:aws:kms:us-east-1:1:key/a", "arn:aws:kms:us-east-1:1:key/b"
 PLAIN = Encryption()
 GP3 = Volume("vol-1", "in-use", "z", {}, 10, "gp3", encrypted=False, iops=3000, throughput=125)
-GP2 = GP3.replaced(type="gp2", iops=100, throughput=None)
-IO2 = GP3.replaced(type="io2", iops=500, throughput=None)
-SECRET = GP3.replaced(encrypted=True, kms_key_arn=KEY)
-MAGNETIC = GP3.replaced(type="standard", iops=None, throughput=None)
+GP2 = GP3.replace(type="gp2", iops=100, throughput=None)
+IO2 = GP3.replace(type="io2", iops=500, throughput=None)
+SECRET = GP3.replace(encrypted=True, kms_key_arn=KEY)
+MAGNETIC = GP3.replace(type="standard", iops=None, throughput=None)
 BY_KEY = Encryption(encrypted=True, kms_key_arn=KEY)
 
 
@@ -44,12 +44,12 @@ def changes(volume: Volume, size: int = 10, default: Encryption = PLAIN, **given
         (GP3, {"iops": 3000, "throughput": 125}, {}),
         (GP3, {"throughput": 500}, {"Throughput": 500}),
         (GP3, {"iops": 4000, "throughput": 1000}, {"Iops": 4000, "Throughput": 1000}),
-        (GP3.replaced(iops=4000, throughput=250), {}, {"Iops": 3000, "Throughput": 125}),
+        (GP3.replace(iops=4000, throughput=250), {}, {"Iops": 3000, "Throughput": 125}),
         (GP2, {}, {"VolumeType": "gp3", "Iops": 3000, "Throughput": 125}),
         (GP2, {"type": "gp2"}, {}),
         (GP3, {"type": "gp2"}, {"VolumeType": "gp2"}),
         (GP3, {"type": "io2", "iops": 3000}, {"VolumeType": "io2", "Iops": 3000}),
-        (IO2.replaced(iops=3000), {}, {"VolumeType": "gp3", "Iops": 3000, "Throughput": 125}),
+        (IO2.replace(iops=3000), {}, {"VolumeType": "gp3", "Iops": 3000, "Throughput": 125}),
         (IO2, {"type": "io2", "iops": 500}, {}),
     ],
 )
@@ -139,7 +139,7 @@ def test_other_key(key: str, *, is_default: bool) -> None:
         (SECRET, PLAIN, {}, {"Encrypted": True, "KmsKeyId": KEY}),
         (SECRET, Encryption(kms_key_arn=OTHER_KEY), {}, {"Encrypted": True, "KmsKeyId": KEY}),
         (SECRET, BY_KEY, {"kms_key_arn": OTHER_KEY}, {"Encrypted": True, "KmsKeyId": OTHER_KEY}),
-        (GP3.replaced(encrypted=True), PLAIN, {}, {"Encrypted": True}),
+        (GP3.replace(encrypted=True), PLAIN, {}, {"Encrypted": True}),
     ],
 )
 def test_copy(volume: Volume, default: Encryption, given: dict[str, Any], expected: dict[str, Any]) -> None:

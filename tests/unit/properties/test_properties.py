@@ -10,7 +10,7 @@ from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.network import ConnectionTracking
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
-from bosh_aws_cpi.properties.types import SentWhole, camel_keys, parsed
+from bosh_aws_cpi.properties.types import SentWhole, camel_keys, read_properties
 from bosh_aws_cpi.properties.vm import CpuOptions, CreditSpecification, MetadataOptions, VmProperties
 from tests.unit.conftest import ProgramLog
 
@@ -23,7 +23,7 @@ TRUTHS = pytest.mark.parametrize("value", [True, 0, 1, "", "false", "true", [], 
 
 def vm(**given: Any) -> VmProperties:
     """Read a VM's properties: the least ones, and what is given."""
-    return parsed(VmProperties, {**LEAST, **given}, "cloud_properties")
+    return read_properties(VmProperties, {**LEAST, **given}, "cloud_properties")
 
 
 @TRUTHS
@@ -54,9 +54,9 @@ def test_truth_as_string(program_log: ProgramLog, value: object, warnings: int) 
     ("given", "expected"),
     [
         ({}, DEFAULT),
-        ({"encrypted": True}, DEFAULT.replaced(is_chosen=True)),
+        ({"encrypted": True}, DEFAULT.replace(is_chosen=True)),
         *(
-            ({"encrypted": value}, DEFAULT.replaced(encrypted=False, is_chosen=True))
+            ({"encrypted": value}, DEFAULT.replace(encrypted=False, is_chosen=True))
             for value in (None, False)
         ),
         ({"kms_key_arn": None}, Encryption(encrypted=True, kms_key_arn=None, key_source=OWN_KEY)),
@@ -77,7 +77,7 @@ def test_unused_key() -> None:
     assert silent.encryption(aws).unused_key == "aws.kms_key_arn"
     assert plain.encryption(aws).unused_key == ""
     assert silent.encryption(plain.encryption(aws)).unused_key == ""
-    assert silent.encryption(aws.replaced(encrypted=True)).unused_key == ""
+    assert silent.encryption(aws.replace(encrypted=True)).unused_key == ""
 
 
 def test_nulls() -> None:

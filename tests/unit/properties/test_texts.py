@@ -4,7 +4,7 @@ import json
 import re
 from importlib import import_module
 
-from bosh_aws_cpi.plan.subnets import DEFAULT_BITS
+from bosh_aws_cpi.plan.subnet_ranges import DEFAULT_BITS
 
 texts = import_module("scripts.property_texts")
 WITHOUT_TEXTS = {"StemcellProperties"}

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.properties.types import parsed, refuse
+from bosh_aws_cpi.properties.types import read_properties, refuse
 from bosh_aws_cpi.properties.vm import VmProperties
 
 LEAST: dict[str, Any] = {"instance_type": "m5.large", "availability_zone": "us-east-1a"}
@@ -17,7 +17,7 @@ SECRET = "hunter2"
 
 def vm(**given: Any) -> VmProperties:
     """Read a VM's properties: the least ones, and what is given."""
-    properties = parsed(VmProperties, {**LEAST, **given}, "cloud_properties")
+    properties = read_properties(VmProperties, {**LEAST, **given}, "cloud_properties")
     refuse(properties.problems())
     return properties
 

@@ -61,7 +61,7 @@ def test_reading_clients(cloud: Cloud, operation: str, arguments: dict[str, Any]
 def test_keys_are_not_taken(cloud: Cloud, source: str) -> None:
     """A code about the keys becomes an error that says where the keys come from."""
     code = "SignatureDoesNotMatch"
-    config = cloud.config.aws.replaced(credentials_source=source)
+    config = cloud.config.aws.replace(credentials_source=source)
     assert speaks_of_keys(answered(code))
     error = keys_error(config, answered(code))
     where = {"static": "aws.access_key_id", "env_or_profile": "the instance profile"}[source]
@@ -77,7 +77,7 @@ def test_role_of_a_single_call(cloud: Cloud, again: str) -> None:
     def call() -> None:
         raise answered("Throttling", "AssumeRole")
 
-    asker = Asker(cloud.config.aws, again=again, are_keys_taken=bool(again))
+    asker = Asker(cloud.config.aws, again=again, keys_accepted=bool(again))
     if again:
         assert asker.ask("routes", call) is None
         (found,) = asker.not_checked

@@ -7,7 +7,7 @@ import pytest
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind
 from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
-from bosh_aws_cpi.plan import tags
+from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 from bosh_aws_cpi.tools import sweep
 from bosh_aws_cpi.tools.strays import SEEN_TAG, Removal, Stray, StrayOutcome
@@ -37,9 +37,15 @@ def test_document() -> None:
 def test_tags() -> None:
     """The page names all tags that the command reads, and no others."""
     known = {
-        *(tags.DIRECTOR_TAG, tags.AGENT_TAG, tags.CALL_TAG, tags.STEMCELL_TAG, tags.SOURCE_TAG),
-        *(tags.NETWORK_TAG, tags.SPREAD_TAG),
-        *(AMI_TAG, DELETE_FAILED_TAG, SEEN_TAG, tags.REPLACES_TAG, tags.REPLACED_BY_TAG),
+        *(
+            tag_plan.DIRECTOR_TAG,
+            tag_plan.AGENT_TAG,
+            tag_plan.CALL_TAG,
+            tag_plan.STEMCELL_TAG,
+            tag_plan.SOURCE_TAG,
+        ),
+        *(tag_plan.NETWORK_TAG, tag_plan.SPREAD_TAG),
+        *(AMI_TAG, DELETE_FAILED_TAG, SEEN_TAG, tag_plan.REPLACES_TAG, tag_plan.REPLACED_BY_TAG),
     }
     assert set(re.findall(r"\bbosh_(?!aws_cpi)\w+", PAGE)) == known
 

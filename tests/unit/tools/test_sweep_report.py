@@ -19,7 +19,7 @@ INTERFACE = Stray(thing("interface", hours=None), "lost", Removal.DELETE, None)
 
 def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Stray:
     """Return a stray with its outcome."""
-    return stray.replaced(outcome=outcome, error=error)
+    return stray.replace(outcome=outcome, error=error)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Str
 )
 def test_actions(hours: float, removal: Removal, options: SweepOptions, expected: StrayOutcome) -> None:
     """A stray that is old enough is deleted on request; one from the future has the age 0."""
-    assert decide_outcome(VOLUME.replaced(removal=removal, since=hours_ago(hours)), options, NOW) is expected
+    assert decide_outcome(VOLUME.replace(removal=removal, since=hours_ago(hours)), options, NOW) is expected
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_actions(hours: float, removal: Removal, options: SweepOptions, expected
         (INTERFACE, LISTING, StrayOutcome.UNKNOWN),
         (INTERFACE, DELETING, StrayOutcome.MARKED),
         (INTERFACE, SweepOptions(0, delete=True), StrayOutcome.MARKED),
-        (VOLUME.replaced(since=None), DELETING, StrayOutcome.UNKNOWN),
+        (VOLUME.replace(since=None), DELETING, StrayOutcome.UNKNOWN),
     ],
 )
 def test_unknown_age(stray: Stray, options: SweepOptions, expected: StrayOutcome) -> None:

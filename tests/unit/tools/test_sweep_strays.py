@@ -23,7 +23,7 @@ MADE_OF = ("snapshot-1",)
 VM = thing("instance", "running", {**AGENT, "id": "0f"})
 IMAGE = thing("AMI", tags=STEMCELL, snapshot_ids=MADE_OF)
 SNAPSHOT = thing("snapshot", "completed", STEMCELL, is_for_image=True)
-FAILED = IMAGE.replaced(state="failed")
+FAILED = IMAGE.replace(state="failed")
 
 SAID = {"director": "bosh-1"}
 STRAYS: list[tuple[Resource, Removal]] = [
@@ -50,7 +50,7 @@ STRAYS: list[tuple[Resource, Removal]] = [
         (thing("snapshot", "completed", tags, is_for_image=True), Removal.HAND)
         for tags in (DONE, {**COPY, **CALL, "bosh_ami": "ami-1"})
     ),
-    *((IMAGE.replaced(state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
+    *((IMAGE.replace(state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
     (thing("AMI", "failed", COPY), Removal.DELETE),
     (
         thing("instance", "running", {**AGENT, "Name": "a", "deployment": "b", "director": "c"}),
@@ -82,21 +82,21 @@ NO_STRAYS: list[tuple[str, Resource]] = [
         for key in SAID_OF_DISKS
         if key not in SAID
     ),
-    *(("of a disk", SNAPSHOT.replaced(tags={**SNAPSHOT.tags, key: "x"})) for key in SAID_OF_DISKS),
-    ("of a disk", SNAPSHOT.replaced(tags={**SNAPSHOT.tags, **CALL})),
-    ("of somebody else", GROUP.replaced(group="another")),
-    ("of somebody else", GROUP.replaced(type="cluster")),
+    *(("of a disk", SNAPSHOT.replace(tags={**SNAPSHOT.tags, key: "x"})) for key in SAID_OF_DISKS),
+    ("of a disk", SNAPSHOT.replace(tags={**SNAPSHOT.tags, **CALL})),
+    ("of somebody else", GROUP.replace(group="another")),
+    ("of somebody else", GROUP.replace(type="cluster")),
     ("of nobody knows what", thing("volume")),
     ("of a disk", thing("snapshot", "completed", {**CALL, "bosh_ami": "ami-1"}, is_for_image=True)),
     ("of a disk", thing("snapshot", "completed", CALL)),
     ("of nobody knows what", thing("snapshot", "completed")),
-    ("in the making", IMAGE.replaced(state="pending")),
-    ("in the making", SNAPSHOT.replaced(state="pending")),
+    ("in the making", IMAGE.replace(state="pending")),
+    ("in the making", SNAPSHOT.replace(state="pending")),
     ("in the making", thing("instance", "pending", AGENT)),
-    ("in the making", GROUP.replaced(state="pending")),
+    ("in the making", GROUP.replace(state="pending")),
     ("in the making", thing("subnet", "pending", MANAGED)),
-    ("going", GROUP.replaced(state="deleting")),
-    ("switched off by somebody", IMAGE.replaced(state="disabled")),
+    ("going", GROUP.replace(state="deleting")),
+    ("switched off by somebody", IMAGE.replace(state="disabled")),
     ("a copy that is whole", thing("AMI", tags=COPY, snapshot_ids=MADE_OF)),
     ("of nobody knows what", thing("AMI", "failed")),
     ("ended", thing("instance", "terminated", AGENT)),
@@ -134,7 +134,7 @@ def test_other_directors(other: dict[str, str]) -> None:
     """EC2's filter has wildcards: a resource with another Director's tag, or with none, is no stray."""
     for resource in (*(resource for resource, _ in STRAYS), OF_VM, GROUP):
         tags = {key: value for key, value in resource.tags.items() if key != "bosh_director_uuid"}
-        assert found(resource.replaced(tags={**tags, **other})) == []
+        assert found(resource.replace(tags={**tags, **other})) == []
 
 
 def test_somebodys() -> None:
@@ -160,24 +160,24 @@ def test_somebodys() -> None:
 @pytest.mark.parametrize("kind", ["volume", "interface"])
 def test_instance_that_is_there(kind: Any, state: str) -> None:
     """A resource of an agent whose instance exists, in whatever state, is no stray."""
-    assert found(VM.replaced(state=state), thing(kind, tags=AGENT)) == []
+    assert found(VM.replace(state=state), thing(kind, tags=AGENT)) == []
 
 
 @pytest.mark.parametrize(
     "instance",
-    [VM.replaced(state="terminated"), VM.replaced(tags={**VM.tags, "bosh_director_uuid": "director-2"})],
+    [VM.replace(state="terminated"), VM.replace(tags={**VM.tags, "bosh_director_uuid": "director-2"})],
 )
 def test_instance_that_is_not_there(instance: Resource) -> None:
     """An instance that is terminated, or another Director's, does not count."""
     assert ids(instance, thing("interface", tags=AGENT)) == ["interface-1"]
 
 
-@pytest.mark.parametrize("snapshot", [SNAPSHOT, SNAPSHOT.replaced(tags={**SNAPSHOT.tags, **DONE})])
+@pytest.mark.parametrize("snapshot", [SNAPSHOT, SNAPSHOT.replace(tags={**SNAPSHOT.tags, **DONE})])
 @pytest.mark.parametrize("tags", [STEMCELL, {}, {"bosh_director_uuid": "director-2"}])
 @pytest.mark.parametrize("state", ["available", "pending"])
 def test_snapshot_that_an_image_needs(state: str, tags: dict[str, str], snapshot: Resource) -> None:
     """A snapshot that any AMI of the account uses is no stray, whoever created the AMI."""
-    image = thing("AMI", state, snapshot_ids=MADE_OF).replaced(tags=tags)
+    image = thing("AMI", state, snapshot_ids=MADE_OF).replace(tags=tags)
     assert found(snapshot, image) == []
 
 
@@ -186,7 +186,7 @@ def test_snapshot_of_a_failed_image_and_another() -> None:
     assert ids(SNAPSHOT, FAILED) == ["AMI-1", "snapshot-1"]
     other = thing("AMI", resource_id="AMI-2", snapshot_ids=MADE_OF)
     assert ids(SNAPSHOT, FAILED, other) == ["AMI-1"]
-    of_another = FAILED.replaced(tags={**FAILED.tags, "bosh_director_uuid": "director-2"})
+    of_another = FAILED.replace(tags={**FAILED.tags, "bosh_director_uuid": "director-2"})
     assert ids(SNAPSHOT, of_another) == []
 
 
@@ -200,7 +200,7 @@ def test_snapshot_of_a_copy_in_the_making(source: str, expected: list[str]) -> N
 @pytest.mark.parametrize(("tags", "count"), [(STEMCELL, 1), (DONE, 0)])
 def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
     """An available AMI is left to a person if its snapshot lacks the tag of a finished stemcell."""
-    strays = found(IMAGE, SNAPSHOT.replaced(tags={**SNAPSHOT.tags, **tags, **({} if count else DONE)}))
+    strays = found(IMAGE, SNAPSHOT.replace(tags={**SNAPSHOT.tags, **tags, **({} if count else DONE)}))
     assert [(stray.resource, stray.removal) for stray in strays] == [(IMAGE, Removal.HAND)] * count
 
 
@@ -218,7 +218,7 @@ def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
 def test_first_seen(resource: Resource, value: str | None, since: datetime | None) -> None:
     """An interface or group is a stray since its mark; a mark that names another resource does not count."""
     mark = {} if value is None else {"bosh_sweep_seen": value.format(id=resource.resource_id)}
-    (stray,) = found(resource.replaced(tags={**resource.tags, **mark}))
+    (stray,) = found(resource.replace(tags={**resource.tags, **mark}))
     assert (stray.since, stray.is_marked, stray.removal) == (since, True, Removal.DELETE)
 
 
@@ -227,5 +227,5 @@ def test_first_seen(resource: Resource, value: str | None, since: datetime | Non
 )
 def test_interface_of_another(description: str) -> None:
     """An interface without create_vm's description is left to a person."""
-    (stray,) = found(OF_VM.replaced(description=description))
+    (stray,) = found(OF_VM.replace(description=description))
     assert (stray.why, stray.removal) == ("perhaps of a VM that is gone", Removal.HAND)

@@ -16,8 +16,8 @@ from bosh_aws_cpi.aws.sdk.errors import (
     REFUSED,
     THROTTLED,
     Call,
+    code_and_request_id,
     has_code,
-    identified,
     is_shortage,
     is_transient,
     is_uncertain,
@@ -28,7 +28,7 @@ from bosh_aws_cpi.call_statistics import CallStatistics
 
 _WITHOUT_TOKEN: Final = ("CreateSnapshot", "CreateSubnet", "RegisterImage")
 """Calls that create a resource without a client token: each retry may create another one."""
-_WITH_PATIENCE: Final = frozenset({"PutSnapshotBlock"})
+_RETRIED_BY_CALLER: Final = frozenset({"PutSnapshotBlock"})
 """Calls whose callers handle throttling themselves, because they must be able to stop."""
 _FAULT_PAUSE: Final = (0.5, 2.0)
 _THROTTLED_PAUSE: Final = (1.0, THROTTLED_CALL.longest_pause)
@@ -53,7 +53,7 @@ class Allowance:
         return is_enough
 
 
-def watch(
+def install_retries(
     client: BaseClient, max_retries: int, statistics: CallStatistics, allowance: Allowance | None = None
 ) -> None:
     """Set the retry rules of a client's calls, and count their attempts.
@@ -68,12 +68,14 @@ def watch(
     """
     events: Any = client.meta.events  # its stubs only allow handlers that return nothing
     service = client.meta.service_model.service_id.hyphenize()
-    events.register_first(f"needs-retry.{service}", partial(_leave, _is_signal_pending))
-    events.register_first(f"needs-retry.{service}", partial(_leave, is_untrusted))
+    events.register_first(f"needs-retry.{service}", partial(_skip_retry, _is_signal_pending))
+    events.register_first(f"needs-retry.{service}", partial(_skip_retry, is_untrusted))
     events.register("needs-retry", partial(_after_attempt, max_retries, statistics, allowance))
-    events.register("needs-retry.ec2.RunInstances", partial(_leave, is_shortage))  # with HTTP 500, perhaps
+    events.register(
+        "needs-retry.ec2.RunInstances", partial(_skip_retry, is_shortage)
+    )  # with HTTP 500, perhaps
     for operation in _WITHOUT_TOKEN:
-        events.register(f"needs-retry.ec2.{operation}", partial(_leave, is_uncertain))
+        events.register(f"needs-retry.ec2.{operation}", partial(_skip_retry, is_uncertain))
 
 
 def _is_signal_pending(_: BaseException) -> bool:
@@ -81,9 +83,9 @@ def _is_signal_pending(_: BaseException) -> bool:
     return interrupts.pending() is not None
 
 
-def _leave(is_final: Callable[[BaseException], bool], **event: Any) -> bool | None:  # noqa: ANN401 - botocore's
+def _skip_retry(is_final: Callable[[BaseException], bool], **event: Any) -> bool | None:  # noqa: ANN401 - botocore's
     """Keep the SDK from retrying a call after some errors."""
-    error = _error(event)
+    error = _error_of(event)
     return False if error is not None and is_final(error) else None
 
 
@@ -98,18 +100,20 @@ def _after_attempt(
     A throttled attempt has had no effect. It does not count against `max_retries`, which short pauses would
     use up within seconds: AWS throttles for minutes when hundreds of VMs are created at once.
     """
-    error = _error(event)
+    error = _error_of(event)
     if event["attempts"] > 1:
-        statistics.retried(name_of(event["operation"]))
+        statistics.count_retry(name_of(event["operation"]))
     if error is None:
         return None
     is_throttled = has_code(error, THROTTLED)
-    statistics.failed(name_of(event["operation"]), *identified(error), is_throttled=is_throttled)
+    statistics.count_failure(
+        name_of(event["operation"]), *code_and_request_id(error), is_throttled=is_throttled
+    )
     call: Call = event["request_dict"]["context"][CALL]
     if is_throttled:
         call.throttled += 1
         is_in_time = time.monotonic() - call.began < THROTTLED_CALL.seconds
-        if not max_retries or not is_in_time or event["operation"].name in _WITH_PATIENCE:
+        if not max_retries or not is_in_time or event["operation"].name in _RETRIED_BY_CALLER:
             return None
         pause = random.uniform(*_THROTTLED_PAUSE)  # noqa: S311 - spreads calls
         return pause if allowance is None or allowance.take(pause) else None
@@ -118,7 +122,7 @@ def _after_attempt(
     return random.uniform(*_FAULT_PAUSE) if is_transient(error) and faults <= max_retries else None  # noqa: S311
 
 
-def _error(event: dict[str, Any]) -> BaseException | None:
+def _error_of(event: dict[str, Any]) -> BaseException | None:
     """The error that an attempt ended with; None when it succeeded."""
     if event["response"] is None:
         error: BaseException | None = event["caught_exception"]

@@ -17,7 +17,7 @@ from botocore.session import Session
 from botocore.utils import EVENT_ALIASES
 
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, UNREADABLE, Call, call_of, described
+from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, UNREADABLE, Call, call_of, describe_error
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.log import DEBUG, logger
@@ -49,15 +49,15 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = name_of(event["model"])
-        statistics.called(name)
+        statistics.count_call(name)
         event["context"][CALL] = Call(_action(event["model"]), ids(event["params"]))
         if logger.level == DEBUG:
-            logger.debug("AWS %s %s", name, masked(event["params"]))
+            logger.debug("AWS %s %s", name, mask(event["params"]))
 
     _install_builtin(session)
     session.register("before-parameter-build", before)
-    session.register("after-call", _after)
-    session.register("after-call-error", _failed)
+    session.register("after-call", _check_answer)
+    session.register("after-call-error", _clean_error)
     session.register_component("response_parser_factory", _Parsers())
 
 
@@ -86,7 +86,7 @@ def _parse(
     try:
         parsed = parse(response, shape)
         parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK trips over an error without a code
-        return parsed if status >= REFUSED else _guard(parsed, [])
+        return parsed if status >= REFUSED else _wrap(parsed, [])
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - whatever the SDK trips over
@@ -144,7 +144,7 @@ def _unreadable(calls: list[Call]) -> ResponseParserError:
     return error
 
 
-def _guard(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
+def _wrap(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
     """A part of an answer that knows what it lacks.
 
     Raises:
@@ -152,9 +152,9 @@ def _guard(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of 
     """
     part: _Structure | _List
     if isinstance(value, dict):
-        part = _Structure((key, _guard(each, calls)) for key, each in value.items())
+        part = _Structure((key, _wrap(each, calls)) for key, each in value.items())
     elif isinstance(value, list):
-        part = _List(_guard(each, calls) for each in value)
+        part = _List(_wrap(each, calls) for each in value)
     elif isinstance(value, Element):
         raise ResponseParserError(UNREADABLE)
     else:
@@ -163,7 +163,7 @@ def _guard(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of 
     return part
 
 
-def _after(**event: Any) -> None:  # noqa: ANN401
+def _check_answer(**event: Any) -> None:  # noqa: ANN401
     parsed, call, http_response = event["parsed"], event["context"][CALL], event["http_response"]
     metadata = parsed.get("ResponseMetadata", {})
     status = http_response.status_code
@@ -171,7 +171,7 @@ def _after(**event: Any) -> None:  # noqa: ANN401
         error = parsed.setdefault("Error", {"Code": str(status), "Message": "not an AWS service's answer"})
         error[CALL] = call
     else:
-        clock.hear(http_response.headers)
+        clock.note_server_time(http_response.headers)
         parsed.calls.append(call)
     error = parsed.get("Error", {})
     logger.debug(
@@ -184,7 +184,7 @@ def _after(**event: Any) -> None:  # noqa: ANN401
     )
 
 
-def _failed(**event: Any) -> None:  # noqa: ANN401
+def _clean_error(**event: Any) -> None:  # noqa: ANN401
     exception = event["exception"]
     is_quoting = isinstance(exception, HTTPClientError) and isinstance(
         exception.kwargs.get("error"), ValueError
@@ -196,7 +196,7 @@ def _failed(**event: Any) -> None:  # noqa: ANN401
     call = call_of(exception) or own
     call.was_uncertain = call.was_uncertain or own.was_uncertain
     setattr(safe or exception, CALL, call)
-    logger.debug("AWS did not answer: %s", described(safe or exception))
+    logger.debug("AWS did not answer: %s", describe_error(safe or exception))
     if safe:
         raise safe from None
 
@@ -237,14 +237,14 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
         yield value
 
 
-def masked(params: Any) -> Any:  # noqa: ANN401 - parameters, of any shape
+def mask(params: Any) -> Any:  # noqa: ANN401 - parameters, of any shape
     """A call's parameters without user_data, blocks of data, and the values of tags."""
     if isinstance(params, list):
-        return list(map(masked, params))
+        return list(map(mask, params))
     if not isinstance(params, dict):
         return params
     hidden = {"UserData", "BlockData", "Value" if "Key" in params else ""}
-    return {key: MASK if key in hidden else masked(value) for key, value in params.items()}
+    return {key: MASK if key in hidden else mask(value) for key, value in params.items()}
 
 
 def name_of(model: Any) -> str:  # noqa: ANN401 - botocore's operation model

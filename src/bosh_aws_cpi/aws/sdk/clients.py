@@ -126,7 +126,7 @@ class Clients:
                 raise
             # The configuration's endpoints have been checked.
             raise CloudError(f"{error}: correct the environment's AWS_ENDPOINT_URL variables") from None
-        attempts.watch(client, self._config.max_retries, self._statistics, self._allowance)
+        attempts.install_retries(client, self._config.max_retries, self._statistics, self._allowance)
         client.meta.events.register("after-call-error", self._name_certificates)
         return client
 

@@ -10,25 +10,25 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 
-class Heard:
+class ServerTime:
     """AWS's time in the first and in the latest answer."""
 
     first: datetime | None = None
     last: datetime | None = None
 
 
-heard = Heard()
+server_time = ServerTime()
 """This process's."""
 
 
-def hear(headers: Mapping[str, str]) -> None:
+def note_server_time(headers: Mapping[str, str]) -> None:
     """Note the time of an answer of AWS, unless a proxy has removed or garbled it."""
-    if (date := date_of(headers)) is not None:
-        heard.first = heard.first or date
-        heard.last = date
+    if (date := parse_date(headers)) is not None:
+        server_time.first = server_time.first or date
+        server_time.last = date
 
 
-def date_of(headers: Mapping[str, str]) -> datetime | None:
+def parse_date(headers: Mapping[str, str]) -> datetime | None:
     """The time when AWS answered; None if a proxy has removed or garbled it."""
     try:
         date = parsedate_to_datetime(headers.get("date", ""))
@@ -37,11 +37,11 @@ def date_of(headers: Mapping[str, str]) -> datetime | None:
     return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
-def began() -> datetime:
+def first_time() -> datetime:
     """The time of AWS's first answer in this process; the machine's as long as there is none."""
-    return heard.first or datetime.now(UTC)
+    return server_time.first or datetime.now(UTC)
 
 
 def now() -> datetime:
     """The time of AWS's latest answer; the machine's as long as there is none."""
-    return heard.last or datetime.now(UTC)
+    return server_time.last or datetime.now(UTC)

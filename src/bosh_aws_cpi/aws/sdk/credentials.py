@@ -65,12 +65,14 @@ def session(
     """
     if config.role_arn:
         return _with_role(config, statistics, create_client, director_uuid)
-    return _with_source(config, statistics, create_client)
+    return _session_of_source(config, statistics, create_client)
 
 
-def _with_source(config: AwsConfig, statistics: CallStatistics, create_client: Callable[..., Any]) -> Session:
+def _session_of_source(
+    config: AwsConfig, statistics: CallStatistics, create_client: Callable[..., Any]
+) -> Session:
     """A session with the credentials of ``credentials_source``."""
-    opened = _without_files(config, statistics)
+    opened = _session_without_files(config, statistics)
     chain = opened.get_component("credential_provider")
     # Web identity uses our STS client: the SDK's own has neither our endpoint nor our CA bundle.
     web_identity = AssumeRoleWithWebIdentityProvider(
@@ -85,8 +87,8 @@ def _with_source(config: AwsConfig, statistics: CallStatistics, create_client: C
     opened.register_component("credential_provider", _Sources(chain.load_credentials))
     if config.access_key_id and config.secret_access_key:
         opened.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
-    elif (found := opened.get_credentials()) is not None:
-        _check(_kept_secret(found.get_frozen_credentials()._asdict()), found.method)
+    elif (credentials := opened.get_credentials()) is not None:
+        _check(_register_secrets(credentials.get_frozen_credentials()._asdict()), credentials.method)
     return opened
 
 
@@ -97,7 +99,7 @@ def _with_role(
     director_uuid: str | None,
 ) -> Session:
     """A session with an assumed role; the first call gets its credentials, kept ones or STS's."""
-    open_source = cache(partial(_with_source, config, statistics, create_client))
+    open_source = cache(partial(_session_of_source, config, statistics, create_client))
     fetcher = partial(
         AssumeRoleCredentialFetcher,
         client_creator=lambda *names, **keys: create_client(open_source(), *names, **keys),
@@ -105,13 +107,13 @@ def _with_role(
         role_arn=str(config.role_arn),
         extra_args=_session_of_role(config, director_uuid),
     )
-    opened = _without_files(config, statistics)
+    opened = _session_without_files(config, statistics)
     assumed = DeferredRefreshableCredentials(
-        lambda: _kept_secret(fetcher().fetch_credentials()), "assume-role"
+        lambda: _register_secrets(fetcher().fetch_credentials()), "assume-role"
     )
     folder = os.environ.get(RUN_FOLDER, "")
     if config.keep_role_session and director_uuid is not None and os.path.isdir(folder):  # noqa: PTH112 - pathlib's may raise
-        assumed = RoleCredentials(lambda kept: fetcher(cache=kept), _kept_secret, folder)
+        assumed = RoleCredentials(lambda kept: fetcher(cache=kept), _register_secrets, folder)
         events: Any = opened  # its stubs only allow handlers that return nothing
         events.register("before-sign", assumed.before_sign)
         events.register("needs-retry", assumed.after_attempt)
@@ -135,9 +137,9 @@ class _Source:
         Raises:
             NoCredentialsError: There are none.
         """
-        if (found := self._open_source().get_credentials()) is None:
+        if (credentials := self._open_source().get_credentials()) is None:
             raise NoCredentialsError
-        return found.get_frozen_credentials()
+        return credentials.get_frozen_credentials()
 
 
 def _session_of_role(config: AwsConfig, director_uuid: str | None) -> dict[str, Any]:
@@ -152,7 +154,7 @@ def _session_of_role(config: AwsConfig, director_uuid: str | None) -> dict[str, 
     return {key: value for key, value in arguments.items() if value}
 
 
-def _kept_secret(credentials: dict[str, Any]) -> dict[str, Any]:
+def _register_secrets(credentials: dict[str, Any]) -> dict[str, Any]:
     """Register keys that are not in the configuration as secrets, so that the log masks them."""
     redact.learn({"credentials": [credentials[name] for name in ("access_key", "secret_key", "token")]})
     return credentials
@@ -229,7 +231,7 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
         connections.check_file(variable, os.environ.get(variable, ""))
         role_arn(
             os.environ.get("AWS_ROLE_ARN"),
-            AwsConfig.role_arn.replaced(path="AWS_ROLE_ARN"),
+            AwsConfig.role_arn.replace(path="AWS_ROLE_ARN"),
         )
         try:
             token: str = super().__call__()
@@ -241,7 +243,7 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
         return token
 
 
-def _without_files(config: AwsConfig, statistics: CallStatistics) -> Session:
+def _session_without_files(config: AwsConfig, statistics: CallStatistics) -> Session:
     """A session that reads the environment and instance metadata (IMDSv2 only), but no file."""
     opened = Session(session_vars={"profile": (None, None, None, None)}, include_builtin_handlers=False)
     call_hooks.install(opened, statistics)

@@ -62,7 +62,7 @@ def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa
         for_commands: Whether operators' commands read it, and not only the methods.
     """
     if kind == "service-2":
-        return {**document, **_called_only(document, operations(for_commands=for_commands))}
+        return {**document, **_cut_model(document, operations(for_commands=for_commands))}
     if kind == "endpoints":
         names = {*SERVICES.values(), *(COMMAND_SERVICES.values() if for_commands else ())}
         partitions = [
@@ -73,7 +73,7 @@ def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa
     return document
 
 
-def _called_only(document: dict[str, Any], called: Collection[str]) -> dict[str, Any]:
+def _cut_model(document: dict[str, Any], called: Collection[str]) -> dict[str, Any]:
     """The operations of a service's model that are called, and the shapes that they need."""
     kept = {name: each for name, each in document["operations"].items() if name in called}
     shapes: dict[str, Any] = {}

@@ -19,25 +19,25 @@ from bosh_aws_cpi.log import logger
 Found = TypeVar("Found")
 
 
-def codes(text: str) -> frozenset[str]:
+def code_set(text: str) -> frozenset[str]:
     """The codes in a text, which are separated by blanks."""
     return frozenset(text.split())
 
 
-INVALID_VALUE: Final = codes("InvalidParameterValue")
-INVALID_PARAMETER: Final = INVALID_VALUE | codes(
+INVALID_VALUE: Final = code_set("InvalidParameterValue")
+INVALID_PARAMETER: Final = INVALID_VALUE | code_set(
     "InvalidParameter InvalidParameterCombination InvalidParameterDependency UnsupportedOperation"
 )
-UNKNOWN_PARAMETER: Final = codes("UnknownParameter")
-INSTANCE_STATE: Final = codes("IncorrectInstanceState")
-NO_ID: Final = codes("InvalidID")
+UNKNOWN_PARAMETER: Final = code_set("UnknownParameter")
+INSTANCE_STATE: Final = code_set("IncorrectInstanceState")
+NO_ID: Final = code_set("InvalidID")
 """CreateTags answers this for a malformed id."""
-INSTANCE_MISSING: Final = codes("InvalidInstanceID.NotFound InvalidInstanceID.Malformed")
-VOLUME_MISSING: Final = codes("InvalidVolume.NotFound InvalidVolumeID.Malformed") | NO_ID
-IMAGE_MISSING: Final = codes("InvalidAMIID.NotFound InvalidAMIID.Malformed InvalidAMIID.Unavailable")
-SNAPSHOT_MISSING: Final = codes("InvalidSnapshot.NotFound InvalidSnapshotID.Malformed")
-NIC_MISSING: Final = codes("InvalidNetworkInterfaceID.NotFound InvalidNetworkInterfaceId.Malformed")
-SUBNET_MISSING: Final = codes(
+INSTANCE_MISSING: Final = code_set("InvalidInstanceID.NotFound InvalidInstanceID.Malformed")
+VOLUME_MISSING: Final = code_set("InvalidVolume.NotFound InvalidVolumeID.Malformed") | NO_ID
+IMAGE_MISSING: Final = code_set("InvalidAMIID.NotFound InvalidAMIID.Malformed InvalidAMIID.Unavailable")
+SNAPSHOT_MISSING: Final = code_set("InvalidSnapshot.NotFound InvalidSnapshotID.Malformed")
+NIC_MISSING: Final = code_set("InvalidNetworkInterfaceID.NotFound InvalidNetworkInterfaceId.Malformed")
+SUBNET_MISSING: Final = code_set(
     "InvalidSubnet InvalidSubnetID.Malformed InvalidSubnetID.NotFound "
     "InvalidSubnetId.Malformed InvalidSubnetId.NotFound"
 )
@@ -47,28 +47,28 @@ NOT_FOUND_YET: Final = frozenset(
     code for code in _MISSING | NIC_MISSING | SUBNET_MISSING if code.endswith(".NotFound")
 )
 """A call about a resource that was just created may answer one of these (eventual consistency)."""
-SUBNET_USED: Final = codes("DependencyViolation")
+SUBNET_USED: Final = code_set("DependencyViolation")
 """DeleteSubnet answers this while the subnet has interfaces."""
-RANGE_TAKEN: Final = codes("InvalidSubnet.Conflict")
+RANGE_TAKEN: Final = code_set("InvalidSubnet.Conflict")
 """CreateSubnet answers this for a range that overlaps another subnet's."""
-GROUP_QUOTA_REACHED: Final = codes("PlacementGroupLimitExceeded")
-GROUP_EXISTS: Final = codes("InvalidPlacementGroup.Duplicate")
-GROUP_MISSING: Final = codes("InvalidPlacementGroup.Unknown")
-GROUP_IN_USE: Final = codes("InvalidPlacementGroup.InUse")
+GROUP_QUOTA_REACHED: Final = code_set("PlacementGroupLimitExceeded")
+GROUP_EXISTS: Final = code_set("InvalidPlacementGroup.Duplicate")
+GROUP_MISSING: Final = code_set("InvalidPlacementGroup.Unknown")
+GROUP_IN_USE: Final = code_set("InvalidPlacementGroup.InUse")
 """DeletePlacementGroup answers this while an instance of the group is not terminated."""
-VOLUME_IN_USE: Final = codes("VolumeInUse")
-NIC_IN_USE: Final = codes("InvalidNetworkInterface.InUse") | INVALID_VALUE
+VOLUME_IN_USE: Final = code_set("VolumeInUse")
+NIC_IN_USE: Final = code_set("InvalidNetworkInterface.InUse") | INVALID_VALUE
 """DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
-TAG_REFUSED: Final = codes("TagLimitExceeded") | INVALID_VALUE
+TAG_REFUSED: Final = code_set("TagLimitExceeded") | INVALID_VALUE
 UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | NO_ID
 """Codes that concern one of several resources: the others may still accept the tags."""
-QUOTA_REACHED: Final = codes("InstanceLimitExceeded MaxSpotInstanceCountExceeded VcpuLimitExceeded")
-RESERVATION_FULL: Final = codes("ReservationCapacityExceeded")
-NO_HOST: Final = codes("IncompatibleHostRequirements UnavailableHostRequirements")
-PRICE_TOO_LOW: Final = codes("SpotMaxPriceTooLow")
-NOT_OFFERED: Final = codes("Unsupported")
+QUOTA_REACHED: Final = code_set("InstanceLimitExceeded MaxSpotInstanceCountExceeded VcpuLimitExceeded")
+RESERVATION_FULL: Final = code_set("ReservationCapacityExceeded")
+NO_HOST: Final = code_set("IncompatibleHostRequirements UnavailableHostRequirements")
+PRICE_TOO_LOW: Final = code_set("SpotMaxPriceTooLow")
+NOT_OFFERED: Final = code_set("Unsupported")
 """The zone does not offer the instance type."""
-TYPE_SHORTAGE: Final = codes(
+TYPE_SHORTAGE: Final = code_set(
     "InsufficientCapacity InsufficientCapacityOnHost InsufficientHostCapacity InsufficientInstanceCapacity "
     "InsufficientReservedInstanceCapacity InsufficientReservedInstancesCapacity UnfulfillableCapacity"
 )
@@ -76,14 +76,14 @@ NO_CAPACITY: Final = QUOTA_REACHED | RESERVATION_FULL | NO_HOST | PRICE_TOO_LOW 
 """RunInstances answers one of these when it can't launch this instance type here and now; another may work.
 
 Some of them come with HTTP 500."""
-BLOCK_PENDING: Final = codes("InvalidCapacityReservationState.PendingActivation")
-RESERVATION_CLOSED: Final = codes("InvalidCapacityReservationState.Unavailable") | BLOCK_PENDING
+BLOCK_PENDING: Final = code_set("InvalidCapacityReservationState.PendingActivation")
+RESERVATION_CLOSED: Final = code_set("InvalidCapacityReservationState.Unavailable") | BLOCK_PENDING
 """RunInstances answers the first for an interruptible reservation that EC2 takes back, the other for a
 capacity block that has not begun (aws/karpenter-provider-aws, its errors for reserved capacity)."""
-AT_FAULT: Final = codes("InternalError InternalFailure ServerInternal ServiceUnavailable Unavailable")
+AT_FAULT: Final = code_set("InternalError InternalFailure ServerInternal ServiceUnavailable Unavailable")
 """RunInstances answers one of these for a fault of AWS: a retry may succeed."""
-NO_PREFIX: Final = codes("InsufficientCidrBlocks")
-NO_ADDRESS: Final = codes("InsufficientFreeAddressesInSubnet")
+NO_PREFIX: Final = code_set("InsufficientCidrBlocks")
+NO_ADDRESS: Final = code_set("InsufficientFreeAddressesInSubnet")
 NO_ADDRESS_WORDS: Final = "sufficient free ipv[46] addresses or prefixes"
 """CreateNetworkInterface's message for a full subnet, under the code InvalidParameterValue.
 
@@ -91,21 +91,21 @@ AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-
 """
 SHUTDOWN_NOT_SKIPPED: Final = INVALID_PARAMETER | UNKNOWN_PARAMETER | INSTANCE_STATE | NOT_OFFERED
 """EC2 may answer one of these for TerminateInstances with SkipOsShutdown where it does not support that."""
-ARGUMENTS_DIFFER: Final = codes("IdempotentParameterMismatch")
-TOKEN_SPENT: Final = codes("IdempotentInstanceTerminated") | ARGUMENTS_DIFFER
+ARGUMENTS_DIFFER: Final = code_set("IdempotentParameterMismatch")
+TOKEN_SPENT: Final = code_set("IdempotentInstanceTerminated") | ARGUMENTS_DIFFER
 """The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
-UNAUTHORIZED: Final = codes("UnauthorizedOperation AccessDenied AccessDeniedException")
+UNAUTHORIZED: Final = code_set("UnauthorizedOperation AccessDenied AccessDeniedException")
 """EC2's code, and those of the other services."""
-EXPIRED: Final = codes("ExpiredToken ExpiredTokenException")
-CLOCK_DIFFERS: Final = codes("RequestExpired")
-BAD_SIGNATURE: Final = codes(
+EXPIRED: Final = code_set("ExpiredToken ExpiredTokenException")
+CLOCK_DIFFERS: Final = code_set("RequestExpired")
+BAD_SIGNATURE: Final = code_set(
     "SignatureDoesNotMatch IncompleteSignature MissingAuthenticationToken InvalidSignatureException"
 )
-SESSION_ENDED: Final = EXPIRED | CLOCK_DIFFERS | codes("InvalidClientTokenId UnrecognizedClientException")
+SESSION_ENDED: Final = EXPIRED | CLOCK_DIFFERS | code_set("InvalidClientTokenId UnrecognizedClientException")
 """AWS does not accept keys, for example because they have expired or their role was deleted.
 
 EC2 answers RequestExpired (aws/aws-sdk-java issue 1443), or AuthFailure, which has other meanings too."""
-THROTTLED: Final = codes(
+THROTTLED: Final = code_set(
     "ConcurrentLimitExceededException DependencyThrottle EC2ThrottledException PriorRequestNotComplete "
     "RequestLimitExceeded RequestThrottled RequestThrottledException SlowDown ThrottledException Throttling "
     "ThrottlingException TooManyRequestsException"
@@ -115,8 +115,8 @@ THROTTLED: Final = codes(
 These are the SDK's list (botocore, retries/standard.py) without other services' codes, and the codes that the
 API models of the EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
 """
-NO_VOLUME: Final = codes("InsufficientVolumeCapacity")
-NO_PUBLIC_ADDRESS: Final = codes("InsufficientAddressCapacity")
+NO_VOLUME: Final = code_set("InsufficientVolumeCapacity")
+NO_PUBLIC_ADDRESS: Final = code_set("InsufficientAddressCapacity")
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
 """The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
 _ENCODED: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
@@ -150,7 +150,7 @@ def code_of(error: BaseException | None) -> str:
     return str(detail_of(error).get("Code", "")) if isinstance(error, ClientError) else ""
 
 
-def identified(error: BaseException) -> tuple[str, str]:
+def code_and_request_id(error: BaseException) -> tuple[str, str]:
     """AWS's error code and request id; of an attempt without an answer, the exception's name and nothing."""
     if not isinstance(error, ClientError):
         return type(error).__name__, ""
@@ -229,7 +229,7 @@ def _status(error: BaseException) -> int:
     return int(metadata.get("HTTPStatusCode", 0))
 
 
-def unless_missing(missing: frozenset[str], call: Callable[[], Found]) -> Found | None:
+def call_unless_missing(missing: frozenset[str], call: Callable[[], Found]) -> Found | None:
     """Make a call about one resource; None when AWS answers with a code that says that there is none."""
     try:
         return call()
@@ -239,13 +239,13 @@ def unless_missing(missing: frozenset[str], call: Callable[[], Found]) -> Found 
         raise
 
 
-def is_deleted(in_use: frozenset[str], missing: frozenset[str], delete: Callable[[], object]) -> bool:
+def try_delete(in_use: frozenset[str], missing: frozenset[str], delete: Callable[[], object]) -> bool:
     """Make one attempt at a deletion; False when AWS answers that the resource is in use.
 
     It is no error if the resource is already gone.
     """
     try:
-        unless_missing(missing, delete)
+        call_unless_missing(missing, delete)
     except ClientError as error:
         if has_code(error, in_use):
             return False
@@ -283,7 +283,7 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
         raise
 
 
-def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
+def ask_or_warn(what: str, ask: Callable[[], Found]) -> Found | None:
     """Look up something that the caller can do without; None, with a warning, if AWS does not say it.
 
     The caller must take None for the safe answer, which usually means that its own error stays. An error that
@@ -296,7 +296,7 @@ def looked_up(what: str, ask: Callable[[], Found]) -> Found | None:
         return ask()
     except (*FAILURES, CloudError) as error:
         remedy = policy_remedy(error)
-        logger.warning("Could not look up %s: %s%s", what, described(error), remedy and f". {remedy}")
+        logger.warning("Could not look up %s: %s%s", what, describe_error(error), remedy and f". {remedy}")
         return None
 
 
@@ -329,8 +329,8 @@ CERTIFICATES: Final = "bosh_certificates"
 
 def call_of(error: BaseException) -> Call | None:
     """The call that is attached to an error; None when there is none."""
-    found = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)
-    return found if isinstance(found, Call) else None
+    call = detail_of(error).get(CALL) if isinstance(error, ClientError) else getattr(error, CALL, None)
+    return call if isinstance(call, Call) else None
 
 
 def message_of(error: ClientError) -> str:
@@ -340,26 +340,26 @@ def message_of(error: ClientError) -> str:
 
 def encoded_of(error: ClientError) -> str:
     """The part of AWS's message that it has encoded, which can stand in a command; empty without one."""
-    found = re.search(_ENCODED, _full_message(error))
-    return found[1] if found else ""
+    match = re.search(_ENCODED, _full_message(error))
+    return match[1] if match else ""
 
 
 def _full_message(error: ClientError) -> str:
     return str(detail_of(error).get("Message", "no message"))
 
 
-def described(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An error of AWS on one line: operation, code, message without its encoded part, request id and ids."""
     call = call_of(error)
     ids = ", ".join(call.ids) if call else ""
     if isinstance(error, ClientError):
-        _, request_id = identified(error)
-        said = f"{detail_of(error).get('Code', 'no code')}: {message_of(error)}"
+        _, request_id = code_and_request_id(error)
+        text = f"{detail_of(error).get('Code', 'no code')}: {message_of(error)}"
         about = f"request id {request_id or 'none'}" + (f", for {ids}" if ids else "")
-        return f"{error.operation_name} failed with {said} ({about})"
-    said = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
+        return f"{error.operation_name} failed with {text} ({about})"
+    text = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""
-    return said + (f" ({about})" if about else "")
+    return text + (f" ({about})" if about else "")
 
 
 def policy_remedy(error: Exception) -> str:
@@ -369,7 +369,7 @@ def policy_remedy(error: Exception) -> str:
     message, call = message_of(error), call_of(error)
     denied = re.search(_DENIED, message)
     action = denied[1] if denied else call.action if call else error.operation_name
-    policy = found[1] if (found := re.search(_POLICY, message)) else ""
+    policy = match[1] if (match := re.search(_POLICY, message)) else ""
     if EXPLICIT_DENY in message:
         which = f"The {policy}" if policy else "A policy"
         denies = f"{which} explicitly denies {action}: no other policy can allow it"
@@ -378,7 +378,7 @@ def policy_remedy(error: Exception) -> str:
     return f"Allow {action} in the {where}"
 
 
-def in_turn(*steps: Callable[[], object]) -> None:
+def run_all(*steps: Callable[[], object]) -> None:
     """Run every step, even after one has failed.
 
     Raises:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_of, described, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_of, describe_error, may_be_done
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 
@@ -28,16 +28,16 @@ WITHOUT_TOKEN = 3
 
 def is_recent(created: datetime | None) -> bool:
     """Whether this request may have created a resource with this creation time; True if it is unknown."""
-    return created is None or clock.began() - created < RECENT
+    return created is None or clock.first_time() - created < RECENT
 
 
 def parsed_time(text: str) -> datetime | None:
     """Parse a time, in UTC unless it has another zone; None when the text is not a time."""
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def written_time(time: datetime) -> str:
@@ -78,11 +78,11 @@ def create_once(
 
     def seen() -> Created:
         nonlocal has_looked
-        found = find()
+        earlier = find()
         has_looked = True
-        if found is None:
+        if earlier is None:
             raise timing.NotYet("not visible yet")
-        return found
+        return earlier
 
     while True:
         attempts -= 1
@@ -95,9 +95,9 @@ def create_once(
             if is_refused and not was_uncertain:
                 raise
             was_uncertain = True
-            logger.warning("It is uncertain whether %s was created: %s", what, described(error))
+            logger.warning("It is uncertain whether %s was created: %s", what, describe_error(error))
             with suppress(_Unseen):
-                return timing.until(timing.LOST_SEEN, f"{what} to become visible", seen, _Unseen)
+                return timing.poll(timing.LOST_SEEN, f"{what} to become visible", seen, _Unseen)
             if is_refused:
                 logger.error("Perhaps left behind, because an attempt was not answered: %s", what)
                 if call := call_of(error):

@@ -18,7 +18,7 @@ from bosh_aws_cpi.log import logger
 _UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"
 """A part of EC2's message if it does not accept the keys. Its code, AuthFailure, also means that another
 account's AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
-_IS_KEPT: Final = "signed_with_kept_credentials"
+_IS_CACHED: Final = "signed_with_kept_credentials"
 """A key in the context of a request: whether it is signed with kept credentials."""
 
 
@@ -86,7 +86,7 @@ class RoleCredentials(DeferredRefreshableCredentials):
         When AWS refuses it, another thread may have new ones already.
         """
         self.get_frozen_credentials()
-        event["request"].context[_IS_KEPT] = self._are_kept
+        event["request"].context[_IS_CACHED] = self._are_kept
 
     def after_attempt(self, **event: Any) -> int | None:  # noqa: ANN401 - botocore's events are keywords
         """Delete kept credentials that AWS refuses, and retry the call at once (0) if others may help.
@@ -96,7 +96,7 @@ class RoleCredentials(DeferredRefreshableCredentials):
         """
         error = event["response"][1].get("Error", {}) if event["response"] else {}
         is_ended = error.get("Code") in SESSION_ENDED or _UNKNOWN_KEYS in str(error.get("Message"))
-        was_kept = event["request_dict"]["context"].get(_IS_KEPT)
+        was_kept = event["request_dict"]["context"].get(_IS_CACHED)
         if not was_kept or not (is_ended or error.get("Code") in UNAUTHORIZED):
             return None
         # IAM revokes a role's sessions by a deny; without one a permission is missing, with any credentials.
@@ -109,12 +109,12 @@ class RoleCredentials(DeferredRefreshableCredentials):
     def _load(self) -> dict[str, Any]:
         self._cache.is_new, self._cache.is_refused = False, self._are_refused
         try:
-            found = self._fetcher.fetch_credentials()
+            fetched = self._fetcher.fetch_credentials()
         except (LookupError, TypeError, ValueError):  # a damaged file
             self._forget()
-            found = self._fetcher.fetch_credentials()
+            fetched = self._fetcher.fetch_credentials()
         self._are_kept, self._are_refused = not self._cache.is_new, False
-        return self._learn(found)
+        return self._learn(fetched)
 
     def _forget(self) -> None:
         with suppress(OSError, KeyError):

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi import interrupts
-from bosh_aws_cpi.aws.sdk.errors import NOT_FOUND_YET, THROTTLED, code_of, described, has_code, is_transient
+from bosh_aws_cpi.aws.sdk.errors import (
+    NOT_FOUND_YET,
+    THROTTLED,
+    code_of,
+    describe_error,
+    has_code,
+    is_transient,
+)
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record
@@ -136,29 +143,29 @@ class VisibilityWindow:
         """Whether the resource is gone: it was shown before, or should have been by now."""
         return self.was_seen or self.is_overdue
 
-    def shown(self, found: Result | None, gone: BoshError) -> Result:
+    def check(self, resource: Result | None, gone: BoshError) -> Result:
         """Return what AWS shows of the resource.
 
         Args:
-            found: What it shows; None if it has answered that there is no such resource.
+            resource: What it shows; None if it has answered that there is no such resource.
             gone: The error for a resource that is gone.
 
         Raises:
             NotYet: It does not show the resource yet.
         """
-        if found is None and self.is_lost:
+        if resource is None and self.is_lost:
             raise gone
-        if found is None:
+        if resource is None:
             raise NotYet("not visible yet")
         self.was_seen = True
-        return found
+        return resource
 
 
 class NotYet(Exception):
     """The awaited state is not reached yet; the message names the current one."""
 
 
-def until(
+def poll(
     policy: Policy,
     what: str,
     probe: Callable[[], Result],
@@ -196,11 +203,12 @@ def until(
     except Exception as last:
         if not is_not_yet(last):
             raise
-        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {_seen(last)}"
+        seen = _observation(last)
+        message = f"Timed out after {policy.seconds:.0f} seconds waiting for {what}; last seen: {seen}"
         raise timed_out(message) from last
 
 
-def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[], Result]) -> Result:
+def retry_on_codes(policy: Policy, what: str, codes: frozenset[str], call: Callable[[], Result]) -> Result:
     """Retry a call while AWS answers one of the codes.
 
     Args:
@@ -215,12 +223,12 @@ def patiently(policy: Policy, what: str, codes: frozenset[str], call: Callable[[
     return _retrying(policy, what, lambda error: has_code(error, codes))(call)
 
 
-def once_visible(what: str, call: Callable[[], Result]) -> Result:
+def retry_until_visible(what: str, call: Callable[[], Result]) -> Result:
     """Make an idempotent call about a resource, retried while AWS does not know it (eventual consistency).
 
     That may happen even after AWS has shown the resource.
     """
-    return patiently(VISIBLE, f"{what} to become visible", NOT_FOUND_YET, call)
+    return retry_on_codes(VISIBLE, f"{what} to become visible", NOT_FOUND_YET, call)
 
 
 def discard(
@@ -243,7 +251,7 @@ def discard(
     """
     try:
         _retrying(policy, f"{what} to become visible", is_missing)(
-            lambda: patiently(UNTHROTTLED, f"{what} to be deleted", THROTTLED, call)
+            lambda: retry_on_codes(UNTHROTTLED, f"{what} to be deleted", THROTTLED, call)
         )
     except Exception as error:
         if not is_missing(error):
@@ -261,7 +269,7 @@ def _retrying(
     def log_pause(state: tenacity.RetryCallState) -> None:
         """Log each pause at level debug, and one line a minute at level info."""
         nonlocal minutes
-        seen = _seen(state.outcome.exception() if state.outcome else None)
+        seen = _observation(state.outcome.exception() if state.outcome else None)
         logger.debug("Waiting for %s: %s", what, seen)
         if (passed := int(state.seconds_since_start or 0) // 60) > minutes:
             logger.info("Still waiting after %d min for %s: %s", passed, what, seen)
@@ -283,6 +291,6 @@ def _pause_after(attempt: int, policy: Policy) -> float:
     return backed_off + random.uniform(0, JITTER)  # noqa: S311 - spreads calls, protects nothing
 
 
-def _seen(error: BaseException | None) -> object:
+def _observation(error: BaseException | None) -> object:
     """What an attempt saw: a state, AWS's code, or an error."""
-    return error if error is None or isinstance(error, NotYet) else code_of(error) or described(error)
+    return error if error is None or isinstance(error, NotYet) else code_of(error) or describe_error(error)

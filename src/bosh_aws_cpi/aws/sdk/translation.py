@@ -33,13 +33,13 @@ from botocore.exceptions import ConnectionError as NotConnected
 from botocore.httpsession import get_cert_path
 from botocore.parsers import ResponseParserError
 
-from bosh_aws_cpi.aws.sdk import errors as of
+from bosh_aws_cpi.aws.sdk import errors as codes
 from bosh_aws_cpi.aws.sdk.errors import (
     CERTIFICATES,
     call_of,
     code_of,
-    codes,
-    described,
+    code_set,
+    describe_error,
     encoded_of,
     is_transient,
     is_uncertain,
@@ -79,24 +79,24 @@ _NO_ADDRESS: Final = "use a larger subnet, delete resources in it, or give a dyn
 _CCK: Final = "bosh cloud-check finds missing VMs and disks"
 
 TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
-    Kind.VM_GONE: {of.INSTANCE_MISSING: _CCK},
+    Kind.VM_GONE: {codes.INSTANCE_MISSING: _CCK},
     Kind.MISSING: {
-        of.NO_ID: "this is not the id of a resource that can have tags",
-        of.IMAGE_MISSING & of.NOT_FOUND_YET: (
+        codes.NO_ID: "this is not the id of a resource that can have tags",
+        codes.IMAGE_MISSING & codes.NOT_FOUND_YET: (
             "upload the stemcell again with --fix; check the account's Allowed AMIs setting"
         ),
-        of.IMAGE_MISSING - of.NOT_FOUND_YET: "upload the stemcell again: bosh upload-stemcell --fix",
-        of.SNAPSHOT_MISSING & of.NOT_FOUND_YET: "the snapshot is gone; for a stemcell, upload it again",
-        of.SNAPSHOT_MISSING - of.NOT_FOUND_YET: "this is not the id of a snapshot",
-        of.SUBNET_MISSING: "correct the subnet in the networks' cloud_properties",
+        codes.IMAGE_MISSING - codes.NOT_FOUND_YET: "upload the stemcell again: bosh upload-stemcell --fix",
+        codes.SNAPSHOT_MISSING & codes.NOT_FOUND_YET: "the snapshot is gone; for a stemcell, upload it again",
+        codes.SNAPSHOT_MISSING - codes.NOT_FOUND_YET: "this is not the id of a snapshot",
+        codes.SUBNET_MISSING: "correct the subnet in the networks' cloud_properties",
         (
             "InvalidGroup.NotFound InvalidGroupId.Malformed InvalidSecurityGroupID.NotFound "
             "InvalidSecurityGroupId.Malformed"
         ): "correct security_groups",
         "InvalidKeyPair.NotFound": "correct key_name, or aws.default_key_name",
-        of.NIC_MISSING - of.NOT_FOUND_YET: "this is not the id of an interface",
-        (of.NIC_MISSING & of.NOT_FOUND_YET)
-        | codes("InvalidNetworkInterface.NotFound InvalidNetworkInterfaceAttachmentId.Malformed"): (
+        codes.NIC_MISSING - codes.NOT_FOUND_YET: "this is not the id of an interface",
+        (codes.NIC_MISSING & codes.NOT_FOUND_YET)
+        | code_set("InvalidNetworkInterface.NotFound InvalidNetworkInterfaceAttachmentId.Malformed"): (
             "the interface is gone: retry the deployment"
         ),
         "InvalidAllocationID.NotFound InvalidAddress.NotFound InvalidAddressID.NotFound": (
@@ -107,7 +107,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "InvalidGatewayID.NotFound InvalidNatGatewayID.NotFound": (
             "correct advertised_routes: the route's target is gone"
         ),
-        of.GROUP_MISSING | codes("InvalidPlacementGroupId.Malformed"): "correct placement_group",
+        codes.GROUP_MISSING | code_set("InvalidPlacementGroupId.Malformed"): "correct placement_group",
         (
             "InvalidHostID.NotFound InvalidHostID.Malformed InvalidHostId InvalidHostId.NotFound "
             "InvalidHostId.Malformed"
@@ -136,10 +136,10 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "InvalidInstance": "the load balancer does not know the instance",
         "ResourceNotFoundException": "the snapshot is gone: upload the stemcell again",
     },
-    Kind.DISK_GONE: {of.VOLUME_MISSING - of.NO_ID: _CCK},
+    Kind.DISK_GONE: {codes.VOLUME_MISSING - codes.NO_ID: _CCK},
     Kind.QUOTA: {
-        of.QUOTA_REACHED
-        | codes(
+        codes.QUOTA_REACHED
+        | code_set(
             "VolumeLimitExceeded MaxIOPSLimitExceeded SnapshotLimitExceeded ResourceLimitExceeded "
             "NetworkInterfaceLimitExceeded AddressLimitExceeded RouteLimitExceeded "
             "ResourceCountLimitExceeded ServiceQuotaExceededException VolumeModificationSizeLimitExceeded "
@@ -150,7 +150,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
             "SecurityGroupsPerInstanceLimitExceeded SecurityGroupsPerInterfaceLimitExceeded "
             "SecurityGroupLimitExceeded"
         ): "give the VM fewer security groups, or ask AWS to raise the quota",
-        of.GROUP_QUOTA_REACHED: (
+        codes.GROUP_QUOTA_REACHED: (
             "run bin/cpi sweep --director UUID --delete: it deletes the placement groups of spread without "
             "VMs; or delete others, or ask AWS to raise the quota"
         ),
@@ -158,13 +158,13 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "PrivateIpAddressLimitExceeded InvalidInterface.IpAddressLimitExceeded": (
             "an interface of that instance type can have no more addresses: use a larger type"
         ),
-        of.TAG_REFUSED - of.INVALID_VALUE: "EC2 allows 50 tags: remove some from tags or env.bosh.tags",
+        codes.TAG_REFUSED - codes.INVALID_VALUE: "EC2 allows 50 tags: remove some from tags or env.bosh.tags",
     },
     Kind.INVALID: {
-        of.UNKNOWN_PARAMETER: "AWS does not support a property in this region: remove it",
-        of.NOT_OFFERED: "use another zone or instance type: this one does not support the request",
-        of.INVALID_PARAMETER
-        | codes(
+        codes.UNKNOWN_PARAMETER: "AWS does not support a property in this region: remove it",
+        codes.NOT_OFFERED: "use another zone or instance type: this one does not support the request",
+        codes.INVALID_PARAMETER
+        | code_set(
             "MissingParameter ValidationError ValidationException InvalidRequest UnsupportedException "
             "ClientInvalidParameterValue InvalidPermission.Malformed InvalidInstanceAttributeValue"
         ): _MANIFEST,
@@ -177,7 +177,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         ),
         "InvalidInstanceType": "correct instance_type",
         "InvalidLaunchTargets": "correct capacity_reservation: it is unknown, or has no capacity left",
-        of.RANGE_TAKEN: "the range overlaps another subnet: correct range of the managed network",
+        codes.RANGE_TAKEN: "the range overlaps another subnet: correct range of the managed network",
         "InvalidSubnet.Range": (
             "correct range of the managed network: it must be in a range of the VPC, from /16 to /28"
         ),
@@ -214,26 +214,26 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "InvalidManifest": "the stemcell's image is damaged",
         "InvalidRoute.Malformed InvalidRoute.InvalidState": "correct advertised_routes",
         "SnapshotCopyUnsupported.InterRegion": "use a light stemcell of this region",
-        of.ARGUMENTS_DIFFER: (
+        codes.ARGUMENTS_DIFFER: (
             "retry the deployment: an earlier call used the same client token with other arguments"
         ),
         "InvalidAction": "correct aws.ec2_endpoint or aws.elb_endpoint: it belongs to another service",
         "UnknownOperationException": "correct aws.ebs_endpoint: it belongs to another service",
     },
     Kind.BUSY: {
-        of.RESERVATION_FULL: "enlarge the capacity reservation, or add instance_type_fallbacks",
-        of.NO_HOST: "no host fits: use another dedicated_host, or another type",
-        of.PRICE_TOO_LOW: "raise spot_bid_price, use spot in its place, or set spot_ondemand_fallback",
-        of.TYPE_SHORTAGE: "add instance_type_fallbacks, or use another type or zone",
-        of.NO_PREFIX: (
+        codes.RESERVATION_FULL: "enlarge the capacity reservation, or add instance_type_fallbacks",
+        codes.NO_HOST: "no host fits: use another dedicated_host, or another type",
+        codes.PRICE_TOO_LOW: "raise spot_bid_price, use spot in its place, or set spot_ondemand_fallback",
+        codes.TYPE_SHORTAGE: "add instance_type_fallbacks, or use another type or zone",
+        codes.NO_PREFIX: (
             "the subnet has no free block for a prefix: use a larger subnet, or reserve a range in it"
         ),
-        of.NO_ADDRESS: _NO_ADDRESS,
-        of.NO_VOLUME: "use another zone or another volume type",
-        of.THROTTLED: _THROTTLED,
-        of.AT_FAULT
-        | of.NO_PUBLIC_ADDRESS
-        | codes(
+        codes.NO_ADDRESS: _NO_ADDRESS,
+        codes.NO_VOLUME: "use another zone or another volume type",
+        codes.THROTTLED: _THROTTLED,
+        codes.AT_FAULT
+        | codes.NO_PUBLIC_ADDRESS
+        | code_set(
             "InternalServerException RequestTimeoutException HealthUnavailable RetryableError "
             "ConcurrentTagAccess"
         ): "retry later; AWS's health dashboard may say more",
@@ -253,12 +253,12 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "IDPCommunicationError": "AWS could not reach the identity provider: retry",
     },
     Kind.DENIED: {
-        of.UNAUTHORIZED: "{permission}; cpi preflight lists other missing permissions",
-        of.CLOCK_DIFFERS | codes("InvalidSecurity.RequestHasExpired"): (
+        codes.UNAUTHORIZED: "{permission}; cpi preflight lists other missing permissions",
+        codes.CLOCK_DIFFERS | code_set("InvalidSecurity.RequestHasExpired"): (
             "set the clock of the machine that runs the CPI, or renew the keys"
         ),
-        of.EXPIRED: "renew the session token",
-        (of.SESSION_ENDED - of.EXPIRED - of.CLOCK_DIFFERS) | of.BAD_SIGNATURE: (
+        codes.EXPIRED: "renew the session token",
+        (codes.SESSION_ENDED - codes.EXPIRED - codes.CLOCK_DIFFERS) | codes.BAD_SIGNATURE: (
             "check the access keys, and the clock of the machine that runs the CPI"
         ),
         "AuthFailure": "check keys and clock",
@@ -282,17 +282,17 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "IDPRejectedClaim": "the identity provider rejected the web identity token: it may have expired",
     },
     Kind.STATE: {
-        of.INSTANCE_STATE
-        | codes(
+        codes.INSTANCE_STATE
+        | code_set(
             "IncorrectState InvalidState IncorrectModificationState InvalidInstanceState InvalidHostState"
         ): "wait until the resource has changed its state, then retry",
-        of.BLOCK_PENDING: ("wait until the capacity block begins, or add instance_type_fallbacks"),
-        of.RESERVATION_CLOSED
-        - of.BLOCK_PENDING: "use another capacity_reservation, or add instance_type_fallbacks",
-        of.VOLUME_IN_USE: "detach the volume where it is attached",
-        of.NIC_IN_USE - of.INVALID_VALUE: "an instance uses the interface: delete the instance first",
-        of.SUBNET_USED: "delete the resources that depend on this one first",
-        (of.TOKEN_SPENT - of.ARGUMENTS_DIFFER) | codes("RouteAlreadyExists"): "retry the deployment",
+        codes.BLOCK_PENDING: ("wait until the capacity block begins, or add instance_type_fallbacks"),
+        codes.RESERVATION_CLOSED
+        - codes.BLOCK_PENDING: "use another capacity_reservation, or add instance_type_fallbacks",
+        codes.VOLUME_IN_USE: "detach the volume where it is attached",
+        codes.NIC_IN_USE - codes.INVALID_VALUE: "an instance uses the interface: delete the instance first",
+        codes.SUBNET_USED: "delete the resources that depend on this one first",
+        (codes.TOKEN_SPENT - codes.ARGUMENTS_DIFFER) | code_set("RouteAlreadyExists"): "retry the deployment",
         "InvalidVolumeID.Duplicate": "retry",
         "InvalidAMIName.Duplicate": "an AMI with that name already exists: retry",
         "InvalidSnapshot.InUse": "an AMI uses the snapshot: delete the stemcell first",
@@ -316,7 +316,7 @@ WORDS: Final = {
     ("AuthFailure", "image|address"): Row(
         Kind.DENIED, "use an AMI or elastic IP of this account, or one that is shared with it"
     ),
-    ("InvalidParameterValue", of.NO_ADDRESS_WORDS): Row(Kind.BUSY, _NO_ADDRESS),
+    ("InvalidParameterValue", codes.NO_ADDRESS_WORDS): Row(Kind.BUSY, _NO_ADDRESS),
     ("InvalidParameterValue", "is not a valid tag key"): Row(
         Kind.INVALID,
         "rename the key in tags, aws.tags or the manifest's tags, or set "
@@ -389,7 +389,7 @@ def by_code() -> dict[str, Row]:
         code: Row(kind, remedy)
         for kind, of_kind in TABLE.items()
         for each, remedy in of_kind.items()
-        for code in (codes(each) if isinstance(each, str) else each)
+        for code in (code_set(each) if isinstance(each, str) else each)
     }
 
 
@@ -419,7 +419,7 @@ def translate(error: Exception, method: str) -> BoshError | None:
     if isinstance(error, BotoCoreError | ResponseParserError):
         message = _of_no_answer(error)
         is_final = isinstance(error, SSLError) and bool(getattr(error, CERTIFICATES, ""))
-        return _busy(message, method) if is_transient(error) and not is_final else CloudError(message)
+        return _busy_error(message, method) if is_transient(error) and not is_final else CloudError(message)
     if "refreshed credentials are still expired" in str(error):  # a RuntimeError of the SDK
         clock = "Set the clock of the machine that runs the CPI, or renew the keys"
         return CloudError(f"AWS credentials had expired when they arrived. {clock}")
@@ -433,43 +433,43 @@ def _of_answer(error: ClientError, method: str) -> BoshError:
     row = row_of(code_of(error), message_of(error))
     kind = row.kind if row else None
     if kind is Kind.BUSY or (kind is None and is_transient(error)):
-        return _busy(explained(error), method)
-    if kind is Kind.VM_GONE and (vm_cid := _named(error, r"\bi-[0-9a-f]+\b")):
+        return _busy_error(explain(error), method)
+    if kind is Kind.VM_GONE and (vm_cid := _id_in(error, r"\bi-[0-9a-f]+\b")):
         if method == "create_vm":  # somebody else has terminated the instance that was just launched
-            return VMCreationFailed(explained(error), ok_to_retry=True)
+            return VMCreationFailed(explain(error), ok_to_retry=True)
         return VMNotFound(vm_cid)
-    if kind is Kind.DISK_GONE and (disk_cid := _named(error, r"\bvol-[0-9a-f]+\b")):
+    if kind is Kind.DISK_GONE and (disk_cid := _id_in(error, r"\bvol-[0-9a-f]+\b")):
         return DiskNotFound(disk_cid)
-    return CloudError(explained(error))
+    return CloudError(explain(error))
 
 
-def _busy(message: str, method: str) -> BoshError:
+def _busy_error(message: str, method: str) -> BoshError:
     if method == "create_vm":
         return VMCreationFailed(message, ok_to_retry=True)
     return CloudError(message, ok_to_retry=True)
 
 
-def _named(error: ClientError, pattern: str) -> str | None:
+def _id_in(error: ClientError, pattern: str) -> str | None:
     """The id that an error is about, from AWS's message or, failing that, from the call's parameters."""
     call = call_of(error)
     texts = [message_of(error), *(call.ids if call else ())]
-    return next((found[0] for text in texts if (found := re.search(pattern, text))), None)
+    return next((match[0] for text in texts if (match := re.search(pattern, text))), None)
 
 
-def explained(error: Exception) -> str:
+def explain(error: Exception) -> str:
     """AWS's error and its remedy; another error as `described` gives it."""
-    said = described(error)
+    text = describe_error(error)
     if not isinstance(error, ClientError):
-        return said
+        return text
     row = row_of(code_of(error), message_of(error))
     if row is None:
         if is_error_of_aws(error):
-            return said
-        return _sentences(said, _filled(_FAILED if is_uncertain(error) else _NOT_AWS, "", error))
+            return text
+        return _join_sentences(text, _fill(_FAILED if is_uncertain(error) else _NOT_AWS, "", error))
     if encoded := encoded_of(error):
         decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
-        said += f". To decode the details, run: {decode}"
-    return _sentences(said, row.remedy.format(permission=policy_remedy(error)))  # the log keeps its end
+        text += f". To decode the details, run: {decode}"
+    return _join_sentences(text, row.remedy.format(permission=policy_remedy(error)))  # the log keeps its end
 
 
 def name_key(message: str, arguments: Mapping[str, Any]) -> str:
@@ -500,40 +500,42 @@ def is_error_of_aws(error: ClientError) -> bool:
 
 def _of_no_answer(error: Exception) -> str:
     """The message for an error of the SDK that is not an answer of AWS: what happened, and the remedy."""
-    said = described(error)
+    text = describe_error(error)
     if isinstance(error, NoCredentialsError | PartialCredentialsError):
         return (
             "No AWS credentials found: credentials_source env_or_profile tries the environment's keys, "
-            f"web identity, the container's keys and the instance profile. {said}. {KEYS_REMEDY}"
+            f"web identity, the container's keys and the instance profile. {text}. {KEYS_REMEDY}"
         )
     if isinstance(error, ResponseParserError):
-        return _sentences(said, _filled(_CHECK, "", error))
-    said = f"AWS could not be called{_trusted(error) if isinstance(error, SSLError) else ''}: {said}"
+        return _join_sentences(text, _fill(_CHECK, "", error))
+    text = f"AWS could not be called{_trust_source(error) if isinstance(error, SSLError) else ''}: {text}"
     if isinstance(error, CredentialRetrievalError):
-        return _sentences(said, KEYS_REMEDY)
-    return _sentences(said, reason("", error, said)) if isinstance(error, OUT_OF_REACH) else said
+        return _join_sentences(text, KEYS_REMEDY)
+    return (
+        _join_sentences(text, explain_no_answer("", error, text)) if isinstance(error, OUT_OF_REACH) else text
+    )
 
 
-def _trusted(error: SSLError) -> str:
+def _trust_source(error: SSLError) -> str:
     """Whom the call trusted."""
     usual = f"the CA certificates of '{get_cert_path(True)}'"  # noqa: FBT003
     return f" with {getattr(error, CERTIFICATES, '') or usual}"
 
 
-def reason(service: str, error: Exception, said: str = "") -> str:
+def explain_no_answer(service: str, error: Exception, detail: str = "") -> str:
     """Why a service did not answer, with the remedy.
 
     Args:
         service: The SDK's name of the service, if no call is attached to the error.
         error: One of `OUT_OF_REACH`, or an answer that is not AWS's.
-        said: The message so far; a cause that it already contains is not repeated.
+        detail: The message so far; a cause that it already contains is not repeated.
     """
     if isinstance(error, ClientError | ResponseParserError):
-        return _filled(_NOT_AWS, service, error)
+        return _fill(_NOT_AWS, service, error)
     causes = list(_causes(error))
     words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
-    last = _own_words(causes[-1])
-    return _filled(words, service, error, "" if not last or last in said else f" ({last})")
+    last = _local_message(causes[-1])
+    return _fill(words, service, error, "" if not last or last in detail else f" ({last})")
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
@@ -544,7 +546,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         cause = cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__)
 
 
-def _own_words(cause: BaseException) -> str:
+def _local_message(cause: BaseException) -> str:
     """What this machine says of a cause; nothing that a server or proxy has sent."""
     if isinstance(cause, EndpointProviderError | RemoteDisconnected):
         return str(cause)
@@ -553,7 +555,7 @@ def _own_words(cause: BaseException) -> str:
     return (cause.strerror or "") if isinstance(cause, OSError) else ""
 
 
-def _filled(words: str, service: str, error: Exception, cause: str = "") -> str:
+def _fill(words: str, service: str, error: Exception, cause: str = "") -> str:
     call = call_of(error)
     return words.format(cause=cause, endpoint=endpoint(call.action.partition(":")[0] if call else service))
 
@@ -564,5 +566,5 @@ def endpoint(service: str) -> str:
     return f"{key.path if key else 'the endpoints in aws'}, or create a VPC endpoint for it"
 
 
-def _sentences(first: str, second: str) -> str:
+def _join_sentences(first: str, second: str) -> str:
     return f"{first}{'' if first.endswith('?') else '.'} {second[0].upper()}{second[1:]}"

@@ -54,7 +54,7 @@ def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid
     def attempt() -> str:
         seen = next(looks, None) or instances.find_alive(cloud.ec2, instance.vm_cid)
         names = device_names.free_names(seen.devices, device_names.further_names(seen, facts))
-        if not (names or seen.leaving):
+        if not (names or seen.detaching_volumes):
             raise too_many()
         try:
             card = device_names.ebs_card(seen, facts)
@@ -63,7 +63,7 @@ def _attach(cloud: Cloud, instance: Instance, facts: InstanceTypeFacts, disk_cid
             raise timing.NotYet("every device name is in use") from None
 
     what = f"a device name of instance '{instance.vm_cid}' to be free"
-    return timing.until(timing.DEVICE_NAME_FREE, what, attempt, too_many, is_repeatable=False)
+    return timing.poll(timing.DEVICE_NAME_FREE, what, attempt, too_many, is_repeatable=False)
 
 
 def detach_disk(cloud: Cloud, vm_cid: str, disk_cid: str) -> None:
@@ -127,6 +127,6 @@ def _finish_detaching(registry: Registry, vm_cid: str, disk_cid: str) -> bool:
 
 def _name_of(instance: Instance, disk_cid: str) -> str | None:
     """The disk's device name; None for a disk that is not attached or being detached."""
-    if disk_cid in instance.leaving:
+    if disk_cid in instance.detaching_volumes:
         return None
     return next((name for name, attached in instance.devices.items() if attached == disk_cid), None)

@@ -13,16 +13,15 @@ from botocore.exceptions import ClientError
 from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws import tags, volumes
 from bosh_aws_cpi.aws.sdk import errors, timing
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, has_code, is_transient, policy_remedy
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, has_code, is_transient, policy_remedy
 from bosh_aws_cpi.cpi.cloud import Cloud
-from bosh_aws_cpi.cpi.encryption_keys import check_key, with_keys
-from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.encryption_keys import add_keys, check_key
+from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.errors import CloudError, NotSupported
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Volume
-from bosh_aws_cpi.plan import ebs, volume_changes
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import ebs, tag_plan, volume_changes
 from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse
@@ -82,7 +81,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     volume = volumes.find(cloud.ec2, disk_cid)
     check_key(properties, properties.encryption(default), is_encrypted=volume.encrypted)
     change = volume_changes.change(volume, size, properties, default, origin)
-    if left := tag_plan.differing(volume.tags, properties.name, properties.tags):
+    if left := tag_plan.differing_keys(volume.tags, properties.name, properties.tags):
         text = (
             "Tags of the disk type are ignored, because update_disk changes none of '%s': %s. Set them in AWS"
         )
@@ -97,7 +96,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     wanted = _Copy(volume, change.by_copy, obstacle, change.key_text)
     if volume.attachments:
         raise wanted.refusal("it is attached")
-    return undoing(cloud.undo, lambda undo: _replace(cloud, wanted, undo))
+    return run_with_undo(cloud.undo, lambda undo: _replace(cloud, wanted, undo))
 
 
 def _change_in_place(cloud: Cloud, disk_cid: str, arguments: Json) -> str | None:
@@ -127,7 +126,7 @@ class _Copy(Record):
     def refusal(self, reason: str) -> NotSupported:
         """The error if a copy is not possible either: the Director then copies the data."""
         return NotSupported(
-            f"{self.why}. A copy can't replace it either: {with_keys(reason, [self.key_text])}"
+            f"{self.why}. A copy can't replace it either: {add_keys(reason, [self.key_text])}"
         )
 
 
@@ -136,7 +135,7 @@ def _replace(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
     try:
         copy_cid = _copy(cloud, wanted, undo)
         volumes.wait_until_available(cloud.ec2, copy_cid)
-    except volumes.NotCreated as error:
+    except volumes.VolumeNotCreated as error:
         raise wanted.refusal(error.message) from error
     _link(cloud, wanted, copy_cid, undo)
     if volumes.find(cloud.ec2, old).attachments:  # the copy may lack data that is written on it
@@ -148,7 +147,9 @@ def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
     """CopyVolumes, as soon as EBS accepts one more copy in the Region."""
     old, call = wanted.volume.disk_cid, str(uuid.uuid4())
     copied = tag_plan.of_volume_copy(wanted.volume, cloud.config.director_uuid, call)
-    specifications = tag_plan.specifications(tag_plan.beside(cloud.config.aws.tags, copied), "volume")
+    specifications = tag_plan.specifications(
+        tag_plan.with_common_tags(cloud.config.aws.tags, copied), "volume"
+    )
     arguments = {**wanted.arguments, **specifications, "ClientToken": call}
     mark = (tag_plan.CALL_TAG, call)
 
@@ -160,11 +161,11 @@ def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
 
     try:
         what = f"EBS to accept a copy of volume '{old}'"
-        return timing.patiently(timing.COPY_ACCEPTED, what, volumes.TOO_MANY, create)
+        return timing.retry_on_codes(timing.COPY_ACCEPTED, what, volumes.TOO_MANY, create)
     except ClientError as error:
         if is_transient(error) and not has_code(error, volumes.TOO_MANY):
             raise
-        raise wanted.refusal(described(error) + _quota(error) + _permission(error)) from error
+        raise wanted.refusal(describe_error(error) + _quota(error) + _permission(error)) from error
 
 
 def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
@@ -185,7 +186,7 @@ def _link(cloud: Cloud, wanted: _Copy, copy_cid: str, undo: Undo) -> None:
     except ClientError as error:
         if not has_code(error, errors.TAG_REFUSED | errors.UNAUTHORIZED):
             raise
-        raise wanted.refusal(described(error) + _permission(error)) from error
+        raise wanted.refusal(describe_error(error) + _permission(error)) from error
 
 
 def _quota(error: ClientError) -> str:

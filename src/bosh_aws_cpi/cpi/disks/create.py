@@ -10,11 +10,10 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys, review_key
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.lookup import Ask, ask_now
-from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.plan import ebs
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import ebs, tag_plan
 from bosh_aws_cpi.plan.disk_defaults import persistent
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Problem, Review, refuse
@@ -46,7 +45,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     review.problems += snapshot_problems(cloud, wanted)
     arguments = review.accept({**wanted.arguments, "AvailabilityZone": zone})
     with naming_keys(wanted.encryption.key_text):
-        return undoing(cloud.undo, lambda undo: _create(cloud, arguments, wanted.tags, call, undo))
+        return run_with_undo(cloud.undo, lambda undo: _create(cloud, arguments, wanted.tags, call, undo))
 
 
 class WantedDisk(Record):
@@ -110,9 +109,9 @@ def snapshot_problems(cloud: Cloud, wanted: WantedDisk, ask: Ask = ask_now) -> I
     """Look up the snapshot of a new disk, if it has one; yields why EBS makes no disk from it."""
     if (snapshot_id := wanted.properties.snapshot_id) is None:
         return
-    if (found := ask("snapshot_id", lambda: [snapshots.find(cloud.ec2, snapshot_id)])) is not None:
+    if (candidates := ask("snapshot_id", lambda: [snapshots.find(cloud.ec2, snapshot_id)])) is not None:
         size_gib = wanted.volume.size_gib
-        yield from ebs.snapshot_problems(wanted.properties, size_gib, wanted.encryption, found[0])
+        yield from ebs.snapshot_problems(wanted.properties, size_gib, wanted.encryption, candidates[0])
 
 
 def _create(cloud: Cloud, arguments: Json, tags: Mapping[str, str], call: str, undo: Undo) -> str:
@@ -120,7 +119,7 @@ def _create(cloud: Cloud, arguments: Json, tags: Mapping[str, str], call: str, u
     is_shared = cloud.config.request_id is not None
     try:
         return _create_as(cloud, arguments, tags, call, undo, is_shared=is_shared)
-    except volumes.NotCreated as error:
+    except volumes.VolumeNotCreated as error:
         if not is_shared:
             raise
         undo.run(error.message)

@@ -6,11 +6,11 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import instances, tags, volumes
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import VOLUME_IN_USE, described, has_code, looked_up, naming_disk
+from bosh_aws_cpi.aws.sdk.errors import VOLUME_IN_USE, ask_or_warn, describe_error, has_code, naming_disk
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, DiskNotFound
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import tag_plan
 
 
 def has_disk(cloud: Cloud, disk_cid: str) -> bool:
@@ -49,12 +49,12 @@ def _check_released(cloud: Cloud, disk_cid: str, error: ClientError) -> None:
     Raises:
         CloudError: A VM that is not being deleted has the disk attached: no wait would help.
     """
-    volume = looked_up(f"what uses volume '{disk_cid}'", lambda: volumes.find(cloud.ec2, disk_cid))
+    volume = ask_or_warn(f"what uses volume '{disk_cid}'", lambda: volumes.find(cloud.ec2, disk_cid))
     for vm_cid, (state, _) in volume.attachments.items() if volume else ():
         is_alive = partial(instances.is_alive, cloud.ec2, vm_cid)
-        if state == "attached" and looked_up(f"instance '{vm_cid}'", is_alive):
+        if state == "attached" and ask_or_warn(f"instance '{vm_cid}'", is_alive):
             text = f"Disk '{disk_cid}' is attached to instance '{vm_cid}': detach it first"
-            raise CloudError(f"{text}. {described(error)}") from error
+            raise CloudError(f"{text}. {describe_error(error)}") from error
 
 
 def set_disk_metadata(cloud: Cloud, disk_cid: str, metadata: Json) -> None:

@@ -14,11 +14,11 @@ from bosh_aws_cpi.aws.sdk.idempotency import is_recent
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import settings
-from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Image
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.properties.stemcell import StemcellProperties
 from bosh_aws_cpi.records import Record
 
@@ -49,10 +49,10 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
     own = {tag_plan.CALL_TAG: call}
     patience, notice = _patience(cloud)
     interrupts.end_without_caller()  # the wait for an earlier copy may take hours
-    for earlier in _earlier(cloud, origin, own, stemcell):
+    for earlier in _find_earlier(cloud, origin, own, stemcell):
         try:
             image = images.wait_until_available(cloud.ec2, earlier.ami_id, patience, notice)
-        except images.NotCreated as error:
+        except images.AmiNotCreated as error:
             if own.items() <= earlier.tags.items():
                 raise
             logger.warning("AMI '%s' is not used: %s", earlier.ami_id, error.message)
@@ -60,7 +60,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
         if _is_copy(cloud, image, source):
             logger.info("AMI '%s' is already this stemcell's copy of '%s'", image.ami_id, source.ami_id)
             _reuse(cloud, image, {**wanted_tags, **stemcell, **own})
-            return settings.applied(cloud, properties, image.ami_id)
+            return settings.apply(cloud, properties, image.ami_id)
         logger.warning(
             "AMI '%s' is not used: it has the tags of this stemcell's copy of '%s', but EC2 shows another "
             "source or encryption",
@@ -84,9 +84,9 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
             lambda: images.copy(cloud.ec2, arguments, own),
             lambda created: images.discard_copy(cloud.ec2, created, own),
         )
-        return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id, patience, notice))
+        return settings.apply(cloud, properties, images.finish(cloud.ec2, ami_id, patience, notice))
 
-    return undoing(cloud.undo, create)
+    return run_with_undo(cloud.undo, create)
 
 
 def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
@@ -101,15 +101,15 @@ def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
     return timing.IMAGE_COPIED, notice
 
 
-def _earlier(
+def _find_earlier(
     cloud: Cloud, origin: Mapping[str, str], own: Mapping[str, str], stemcell: Mapping[str, str]
 ) -> list[Image]:
     """Copies, perhaps pending, of an earlier attempt at this request, and then those of the same stemcell."""
     if not (stemcell or cloud.config.request_id):
         return []
-    found = images.marked(cloud.ec2, origin)
-    of_request = [each for each in found if is_recent(each.created) and own.items() <= each.tags.items()]
-    of_stemcell = [each for each in found if stemcell and stemcell.items() <= each.tags.items()]
+    amis = images.find_marked(cloud.ec2, origin)
+    of_request = [each for each in amis if is_recent(each.created) and own.items() <= each.tags.items()]
+    of_stemcell = [each for each in amis if stemcell and stemcell.items() <= each.tags.items()]
     return [*of_request, *(each for each in of_stemcell if each not in of_request)]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from bosh_aws_cpi.aws import images, tags
 from bosh_aws_cpi.aws.images import LIGHT_SUFFIX
 from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.values import partition
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import check_key, naming_keys
@@ -14,7 +14,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.properties.stemcell import (
     OF_REGISTRATION,
     TAGS_IGNORED,
@@ -43,8 +43,8 @@ def create_stemcell(cloud: Cloud, image_path: str, cloud_properties: Json, env: 
             create the AMI.
     """
     properties = StemcellProperties.parse(cloud_properties, cloud.config.aws.stemcell.overrides)
-    own_tags = tag_plan.checked(properties.tags)
-    given_tags = tag_plan.checked((env or {}).get("tags"))
+    own_tags = tag_plan.check_hash(properties.tags)
+    given_tags = tag_plan.check_hash((env or {}).get("tags"))
     path = path_of("kms_key_arn", cloud.config.aws.stemcell.overrides)
     encryption = properties.encryption(cloud.config.aws.encryption, path)
     check_key(properties, encryption, path)
@@ -92,7 +92,7 @@ def _light(
     except cloud.ec2.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
-        logger.warning("AMI '%s' stays without the stemcell's tags: %s", ami_id, explained(error))
+        logger.warning("AMI '%s' stays without the stemcell's tags: %s", ami_id, explain(error))
     return f"{ami_id}{LIGHT_SUFFIX}"
 
 

@@ -9,18 +9,17 @@ from botocore.exceptions import ConnectionError as NotConnected
 from botocore.exceptions import SSLError
 
 from bosh_aws_cpi.aws import ebs_direct, images, kms_keys, snapshots
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, described, has_code, in_turn
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code, run_all
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.current_vm import current_vm_id
 from bosh_aws_cpi.cpi.identity import call_id
 from bosh_aws_cpi.cpi.stemcells import image_file, settings, snapshot_upload, volume_upload
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
-from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, gib
-from bosh_aws_cpi.plan import register_image
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import register_image, tag_plan
 from bosh_aws_cpi.properties.stemcell import HeavyStemcellProperties
 
 _DIRECT: Final = frozenset({"StartSnapshot", "PutSnapshotBlock", "CompleteSnapshot"})
@@ -48,7 +47,7 @@ def create(
     # Including the tags that are added later.
     tag_plan.check_for_ec2({**tags_of_all, "Name": "", images.AMI_TAG: ""})
     encryption = _encryption(cloud, properties)
-    full_blocks = image_file.survey(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
+    full_blocks = image_file.check_image(image_path, ebs_direct.BLOCK_SIZE, properties.disk)
     kernel_id = _kernel(cloud, properties)
     source = ImageSource(
         path=image_path,
@@ -73,14 +72,14 @@ def create(
             lambda: images.register(cloud.ec2, arguments),
             lambda created: images.deregister(cloud.ec2, created),
         )
-        return settings.applied(cloud, properties, images.finish(cloud.ec2, ami_id))
+        return settings.apply(cloud, properties, images.finish(cloud.ec2, ami_id))
 
-    if cloud.config.request_id and (earlier := _created_before(cloud, source)):
-        return settings.applied(cloud, properties, earlier)
-    return undoing(cloud.undo, create_new)
+    if cloud.config.request_id and (earlier := _find_earlier(cloud, source)):
+        return settings.apply(cloud, properties, earlier)
+    return run_with_undo(cloud.undo, create_new)
 
 
-def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
+def _find_earlier(cloud: Cloud, source: ImageSource) -> str | None:
     """The AMI of an earlier, killed attempt at this request; without an AMI, its leftovers are discarded.
 
     The AMI must have the attempt's snapshot; EC2 may not show those of a pending AMI. An AMI that EC2 could
@@ -91,13 +90,13 @@ def _created_before(cloud: Cloud, source: ImageSource) -> str | None:
     if (snapshot_id := snapshots.find_marked(cloud.ec2, mark)) is None:
         volume_upload.discard_earlier(cloud, mark)
         return None
-    for each in images.marked(cloud.ec2, dict([mark])):
+    for each in images.find_marked(cloud.ec2, dict([mark])):
         if snapshot_id in (each.snapshot_ids or [snapshot_id]):
             logger.info("AMI '%s' was created by an earlier attempt at this request", each.ami_id)
             try:
                 return images.finish(cloud.ec2, each.ami_id)
-            except images.NotCreated:
-                in_turn(
+            except images.AmiNotCreated:
+                run_all(
                     partial(images.deregister, cloud.ec2, each.ami_id),
                     partial(snapshots.discard, cloud.ec2, snapshot_id),
                 )
@@ -117,7 +116,7 @@ def _encryption(cloud: Cloud, properties: HeavyStemcellProperties) -> Encryption
     aws = cloud.config.aws
     if not (encryption.encrypted and encryption.kms_key_arn) or aws.stemcell_upload == "volume":
         return encryption
-    return encryption.replaced(kms_key_arn=kms_keys.arn(encryption.kms_key_arn, aws.region, cloud.clients))
+    return encryption.replace(kms_key_arn=kms_keys.arn(encryption.kms_key_arn, aws.region, cloud.clients))
 
 
 def _kernel(cloud: Cloud, properties: HeavyStemcellProperties) -> str | None:
@@ -157,13 +156,13 @@ def _by_volume_instead(cloud: Cloud, source: ImageSource, undo: Undo, refused: E
     try:
         vm_cid = current_vm_id(cloud)
         logger.warning(
-            "No permission for the EBS direct APIs, using a volume instead: %s", described(refused)
+            "No permission for the EBS direct APIs, using a volume instead: %s", describe_error(refused)
         )
         undo.run("a snapshot without blocks")  # StartSnapshot alone may be permitted
         return volume_upload.upload(cloud, source, vm_cid, undo)
     except (CloudError, *FAILURES) as error:
         raise CloudError(
-            f"{described(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
+            f"{describe_error(refused)}. A heavy stemcell needs ebs:StartSnapshot, ebs:PutSnapshotBlock and "
             "ebs:CompleteSnapshot: allow them, or use the light stemcell of the same version. "
             f"The upload through a volume also failed: {error}"
         ) from error

@@ -50,7 +50,7 @@ class ImageSource(Record):
     encryption: Encryption
 
 
-def survey(path: str, block_size: int, disk_mib: int) -> int:
+def check_image(path: str, block_size: int, disk_mib: int) -> int:
     """Read an image to its end, so that a bad one fails before any resource is created.
 
     Args:

@@ -16,8 +16,8 @@ def check(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) 
         CloudError: One is impossible.
     """
     overrides = cloud.config.aws.stemcell.overrides
-    found = properties.problems(encryption, clock.now())
-    refuse(each.replaced(text=f"{path_of(each.key, overrides)}.{each.text}") for each in found)
+    problems = properties.problems(encryption, clock.now())
+    refuse(each.replace(text=f"{path_of(each.key, overrides)}.{each.text}") for each in problems)
     if properties.share_with and encryption.encrypted:
         # The actions of the statements Encryption and EncryptionGrants, without that for an upload.
         logger.warning(
@@ -27,7 +27,7 @@ def check(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) 
         )
 
 
-def applied(cloud: Cloud, properties: StemcellProperties, ami_id: str) -> str:
+def apply(cloud: Cloud, properties: StemcellProperties, ami_id: str) -> str:
     """Give an AMI that is available its settings; returns its id."""
     if properties.deprecate_at:
         images.deprecate(cloud.ec2, ami_id, properties.deprecate_at)

@@ -15,7 +15,7 @@ from bosh_aws_cpi.cpi.stemcells import image_file
 from bosh_aws_cpi.cpi.stemcells.image_file import ImageSource
 from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.log import logger
-from bosh_aws_cpi.plan.tags import STEMCELL_TAG
+from bosh_aws_cpi.plan.tag_plan import STEMCELL_TAG
 
 _MOST_PENDING: Final = 2 * MAX_CONNECTIONS
 """Blocks in memory: one for each thread, and another that waits for it."""

@@ -23,8 +23,7 @@ from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
-from bosh_aws_cpi.plan import device_names
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import device_names, tag_plan
 
 PROGRAM: Final = "stemcell-copy"
 _PACKAGED: Final = Path(__file__).parents[4] / "bin" / PROGRAM
@@ -155,16 +154,16 @@ def _block_device(disk_cid: str, name: str) -> str:
                 return str(path.resolve())
         raise timing.NotYet("missing")
 
-    return timing.until(timing.DEVICE_SEEN, f"one of {', '.join(candidates)} to appear", probe)
+    return timing.poll(timing.DEVICE_SEEN, f"one of {', '.join(candidates)} to appear", probe)
 
 
 def _copy(command: list[str], path: str, device: str) -> None:
     """Pipe the image to the program; if this call ends, so does the program, because its input is closed."""
     logger.info("Writing '%s' to %s", path, device)
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as output:
         try:
             process = subprocess.Popen(  # noqa: S603 - no shell; sudo allows this one program
-                [*command, device], stdin=subprocess.PIPE, stdout=said, stderr=subprocess.STDOUT
+                [*command, device], stdin=subprocess.PIPE, stdout=output, stderr=subprocess.STDOUT
             )
         except OSError as error:
             raise CloudError(f"Unable to copy stemcell root image: {command[0]}: {error.strerror}") from error
@@ -176,7 +175,7 @@ def _copy(command: list[str], path: str, device: str) -> None:
                     taker.write(chunk)
             is_whole = True
         if process.returncode != 0 or not is_whole:
-            said.seek(0)
-            text = said.read()[-_OUTPUT_SHOWN:].decode(errors="replace").strip()
+            output.seek(0)
+            text = output.read()[-_OUTPUT_SHOWN:].decode(errors="replace").strip()
             message = f"Unable to copy stemcell root image: {PROGRAM} ended with {process.returncode}: {text}"
             raise CloudError(message)

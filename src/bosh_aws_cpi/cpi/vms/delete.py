@@ -7,7 +7,7 @@ from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMNotFound
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.tag_names import records_target
 
 if TYPE_CHECKING:
@@ -78,12 +78,12 @@ def _skips_shutdown(cloud: Cloud, instance: Instance) -> bool:
     default = cloud.config.aws.skip_os_shutdown
     if default is None or not tag_plan.skips_shutdown(instance.tags, default=default):
         return False
-    if instance.outliving:
-        kept = ", ".join(sorted(instance.outliving))
+    if instance.kept_volumes:
+        kept = ", ".join(sorted(instance.kept_volumes))
         logger.info(
             "The shutdown of '%s' is not skipped, because disks outlive it: %s", instance.vm_cid, kept
         )
-    return not instance.outliving
+    return not instance.kept_volumes
 
 
 def _deregister_addresses(cloud: Cloud, instance: Instance, deregistered: "Sequence[Target]") -> None:

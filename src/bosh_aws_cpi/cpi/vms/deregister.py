@@ -7,14 +7,14 @@ from ipaddress import ip_address, ip_network
 from bosh_aws_cpi.aws import instances, load_balancers, network_interfaces, subnets
 from bosh_aws_cpi.aws.load_balancers import Target
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, described, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, describe_error, is_transient
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance, Nic
 from bosh_aws_cpi.plan.nics import description
-from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
+from bosh_aws_cpi.plan.tag_plan import AGENT_TAG, DIRECTOR_TAG
 
 
 def is_own(clients: Clients, instance: Instance, target: Target) -> bool:
@@ -29,7 +29,7 @@ def is_own(clients: Clients, instance: Instance, target: Target) -> bool:
     """
     if target.target_id == instance.vm_cid:
         return True
-    why_not = _doubt(clients, instance, target)
+    why_not = _why_not_own(clients, instance, target)
     if why_not:
         logger.warning(
             "Not deregistering %s from '%s': %s. If nobody needs this target, run: %s",
@@ -39,7 +39,7 @@ def is_own(clients: Clients, instance: Instance, target: Target) -> bool:
     return why_not is None
 
 
-def _doubt(clients: Clients, instance: Instance, target: Target) -> str | None:
+def _why_not_own(clients: Clients, instance: Instance, target: Target) -> str | None:
     """Why a target may not be the VM's own; None for an address of its interfaces, in the group's VPC."""
     if not target.is_address:
         return "it is another instance"
@@ -50,10 +50,10 @@ def _doubt(clients: Clients, instance: Instance, target: Target) -> str | None:
         return None
     if instance.nics and not instance.is_ending:  # an instance that ends loses one interface after the other
         return "the VM does not have this address"
-    return _doubt_about_terminated(clients, instance, target, vpc_id)
+    return _why_not_own_any_more(clients, instance, target, vpc_id)
 
 
-def _doubt_about_terminated(clients: Clients, instance: Instance, target: Target, vpc_id: str) -> str | None:
+def _why_not_own_any_more(clients: Clients, instance: Instance, target: Target, vpc_id: str) -> str | None:
     """Why an address may no longer be the VM's; None if nobody else has it."""
     try:
         address = ip_address(target.target_id)
@@ -61,14 +61,14 @@ def _doubt_about_terminated(clients: Clients, instance: Instance, target: Target
         return "it is not an address"
     for subnet in subnets.of_vpc(clients.ec2, vpc_id):
         if any(address in ip_network(each) for each in subnet.ranges):
-            nic = network_interfaces.holder(clients.ec2, subnet.subnet_id, target.target_id)
-            if nic is None or nic.vm_cid == instance.vm_cid or _was_its(instance, nic):
+            nic = network_interfaces.find_holder(clients.ec2, subnet.subnet_id, target.target_id)
+            if nic is None or nic.vm_cid == instance.vm_cid or _was_of_vm(instance, nic):
                 return None
             return f"network interface '{nic}' has this address now"
     return f"no subnet of VPC '{vpc_id}' has this address"
 
 
-def _was_its(instance: Instance, nic: Nic) -> bool:
+def _was_of_vm(instance: Instance, nic: Nic) -> bool:
     """Whether an unattached interface was created for the VM, by its description."""
     director, agent = (instance.tags.get(key) for key in (DIRECTOR_TAG, AGENT_TAG))
     return nic.vm_cid is None and agent is not None and nic.description == description(director, agent)
@@ -91,37 +91,39 @@ def deregister(cloud: Cloud, vm_cid: str) -> tuple[Instance, Sequence[Target]]:
     if instance.vpc_id is None:  # it is terminated
         return instance, []
     clients = cloud.clients
-    with _attempting("finding classic load balancers"):
+    with _logging_errors("finding classic load balancers"):
         for name in load_balancers.load_balancers_of(clients.elb, vm_cid):
             logger.info("Deregistering '%s' from '%s'", vm_cid, name)
-            with _attempting(f"deregistering from '{name}'"):
+            with _logging_errors(f"deregistering from '{name}'"):
                 load_balancers.remove(clients.elb, name, vm_cid)
     own: list[Target] = []
     foreign: list[Target] = []
-    for target in load_balancers.recorded(instance.tags):
-        with _attempting(f"checking {target} in '{target.group_arn}'"):
+    for target in load_balancers.recorded_targets(instance.tags):
+        with _logging_errors(f"checking {target} in '{target.group_arn}'"):
             (own if is_own(clients, instance, target) else foreign).append(target)
-    with _attempting("finding target groups"):  # those that are found before an error count
+    with _logging_errors("finding target groups"):  # those that are found before an error count
         own.extend(load_balancers.targets_of(clients.elbv2, vm_cid, instance.vpc_id))
     deregistered: list[Target] = []
     for target in own:
         logger.info("Deregistering %s from '%s'", target, target.group_arn)
-        with _attempting(f"deregistering {target} from '{target.group_arn}'"):
+        with _logging_errors(f"deregistering {target} from '{target.group_arn}'"):
             load_balancers.remove_target(clients.elbv2, target)
             deregistered.append(target)
     if deregistered and not cloud.config.aws.fast_path_delete:
-        with _attempting("waiting until connections are drained"):
+        with _logging_errors("waiting until connections are drained"):
             load_balancers.wait_until_drained(clients.elbv2, deregistered)
     return instance, [*deregistered, *foreign]
 
 
 @contextmanager
-def _attempting(what: str) -> Iterator[None]:
+def _logging_errors(what: str) -> Iterator[None]:
     """Log the error of a step; it does not end the deletion."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - no error may prevent the deletion
-        logger.error("Deregistration failed, the VM is terminated anyway: %s: %s", what, described(error))
+        logger.error(
+            "Deregistration failed, the VM is terminated anyway: %s: %s", what, describe_error(error)
+        )
 
 
 def deregister_addresses(clients: Clients, instance: Instance, deregistered: Container[Target] = ()) -> None:
@@ -137,7 +139,7 @@ def deregister_addresses(clients: Clients, instance: Instance, deregistered: Con
     Raises:
         CloudError: AWS refused, or did not answer; the message says how to repeat the attempt.
     """
-    for target in load_balancers.recorded(instance.tags):
+    for target in load_balancers.recorded_targets(instance.tags):
         if not target.is_address or target in deregistered:
             continue
         try:
@@ -152,6 +154,6 @@ def deregister_addresses(clients: Clients, instance: Instance, deregistered: Con
 def _still_registered(vm_cid: str, target: Target, error: Exception) -> str:
     return (
         f"VM '{vm_cid}' is terminated or shutting down, but its address {target} is still in target group "
-        f"'{target.group_arn}': {explained(error)}. Repeat the deletion within an hour, or run: "
+        f"'{target.group_arn}': {explain(error)}. Repeat the deletion within an hour, or run: "
         f"{target.removal}"
     )

@@ -6,7 +6,7 @@ from bosh_aws_cpi.aws import instances, tags
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import NotSupported, VMNotFound
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import tag_plan
 
 
 def has_vm(cloud: Cloud, vm_cid: str) -> bool:

@@ -26,11 +26,11 @@ def calculate_vm_cloud_properties(cloud: Cloud, desired_instance_size: Json) -> 
     aws = cloud.config.aws
     sizes = vm_sizes.of_families(aws.vm_resources_families)
     if aws.vm_resources_by_region:
-        sizes = in_region(aws, lambda: cloud.ec2, sizes)
+        sizes = offered_sizes(aws, lambda: cloud.ec2, sizes)
     return vm_sizes.cloud_properties(desired_instance_size, sizes)
 
 
-def in_region(
+def offered_sizes(
     aws: AwsConfig, ec2: "Callable[[], EC2Client]", sizes: Sequence[vm_sizes.VmSize]
 ) -> Sequence[vm_sizes.VmSize]:
     """The types that the region offers, of those given; all of them if EC2 does not say which it does.
@@ -43,7 +43,7 @@ def in_region(
     Raises:
         CloudError: The region offers none of them.
     """
-    from bosh_aws_cpi.aws.instance_types import offered  # noqa: PLC0415 - loads botocore
+    from bosh_aws_cpi.aws.instance_types import offered_names  # noqa: PLC0415 - loads botocore
 
-    names = offered(aws, ec2, [size.name for size in sizes])
-    return sizes if names is None else vm_sizes.among(sizes, names, aws.region)
+    names = offered_names(aws, ec2, [size.name for size in sizes])
+    return sizes if names is None else vm_sizes.keep_offered(sizes, names, aws.region)

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, has_code, is_transient
-from bosh_aws_cpi.aws.sdk.translation import explained, is_error_of_aws
+from bosh_aws_cpi.aws.sdk.translation import explain, is_error_of_aws
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.errors import CloudError
@@ -53,7 +53,7 @@ class Account:
     @cached_property
     def clients(self) -> ReadingClients:
         """AWS's clients."""
-        return ReadingClients(self._aws.replaced(max_retries=RETRIES), CallStatistics(), _refuse_variables)
+        return ReadingClients(self._aws.replace(max_retries=RETRIES), CallStatistics(), _refuse_variables)
 
     def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
         """Look something up; the answer is None if AWS refuses the call, or does not answer.
@@ -79,7 +79,7 @@ class Account:
                 is_unable = has_code(error, UNAUTHORIZED) or is_transient(error) or speaks_of_keys(error)
                 if is_unable or not is_error_of_aws(error):
                     raise
-                return None, [Problem(key, explained(error))]
+                return None, [Problem(key, explain(error))]
 
         named = (service for name, service in _SERVICES.items() if name in key.split("."))
         try:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from bosh_aws_cpi.log import nearest
 from bosh_aws_cpi.plan.ebs import VOLUME_TYPES
-from bosh_aws_cpi.properties.types import MISSING, UNKNOWN, Properties, Route, Truth, mistakes
+from bosh_aws_cpi.properties.types import MISSING, UNKNOWN, Location, Properties, Truth, mistakes
 from bosh_aws_cpi.properties.vm import MetadataOptions
 from bosh_aws_cpi.tools.checks.bosh_models import (
     COSTS,
@@ -220,7 +220,7 @@ def keys_of(
 
 
 def _wrong_values(
-    node: Node, model: type[Properties], found: Mapping[Route, Hashes], source: str, others: Sequence[Node]
+    node: Node, model: type[Properties], found: Mapping[Location, Hashes], source: str, others: Sequence[Node]
 ) -> Iterator[Finding]:
     """Values of wrong types, and absent ones; a variable may be anything."""
     is_options = model is MetadataOptions

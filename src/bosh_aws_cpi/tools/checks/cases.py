@@ -370,7 +370,7 @@ def _by_az(
     whole = Case([], entry, tags=files.tags, unknown=frozenset(unknown) - entry.properties.keys())
     for az, networks in places.items():
         merged = ([each for each in (az, *own) if each is not None] for own in vms)
-        yield az, ((whole.replaced(entries=own, networks=each) for each in networks) for own in merged)
+        yield az, ((whole.replace(entries=own, networks=each) for each in networks) for own in merged)
 
 
 def _of_managed(files: Files) -> Iterator[Case]:

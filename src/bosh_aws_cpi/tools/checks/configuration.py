@@ -56,7 +56,7 @@ def unknown_keys(properties: Json) -> Iterator[Finding]:
         for each in unknown_keys_in(around, CPI):
             *section, key = map(str, each.place.route if each.place else ())
             if cpi_config.is_name(key):
-                yield each.replaced(place=Place(".".join([*section, key])))
+                yield each.replace(place=Place(".".join([*section, key])))
             else:
                 what = "has a key that is not a name, and is ignored"
                 remedy = "Add the space that may be missing after a colon"
@@ -73,7 +73,7 @@ def read_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[Aw
         aws: That section, parsed: what is checked instead if the manifest's properties can't be read.
     """
     whole = document.root.at(*_ROUTE, "aws")
-    other = aws.replaced(default_security_groups=aws.default_security_groups or _ANY_GROUPS)
+    other = aws.replace(default_security_groups=aws.default_security_groups or _ANY_GROUPS)
     if whole.is_unknown:
         what = "is a variable: the configuration is that of cpi.json"
         return other, [Finding(Severity.NOT_CHECKED, what, INTERPOLATE, whole.place)]
@@ -125,6 +125,6 @@ def move_to_manifest(finding: Finding, document: Document) -> Finding:
     """Give a finding about the configuration its place in the manifest."""
     place, remedy = finding.place, finding.remedy.replace("in cpi.json", f"in {_SHOWN}")
     if place is None or place.file or not place.path.startswith(_AWS):
-        return finding.replaced(remedy=remedy)
+        return finding.replace(remedy=remedy)
     node = document.root.at(*_ROUTE, *place.path.split("."))
-    return finding.replaced(place=node.place, remedy=remedy)
+    return finding.replace(place=node.place, remedy=remedy)

@@ -11,7 +11,7 @@ import yaml
 from bosh_aws_cpi.config.bounded_yaml import BoundedLoader, OverLimitError
 from bosh_aws_cpi.config.loading import content
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.properties.types import Route
+from bosh_aws_cpi.properties.types import Location
 from bosh_aws_cpi.records import EMPTY, Record
 from bosh_aws_cpi.tools.findings import Place
 
@@ -23,7 +23,7 @@ _QUOTED: Final = re.compile(r"""(?<!\s)\s*('[^']*'|"[^"]*")""")
 """A piece of the file in a message of YAML's parser, such as an alias's name: it may be a password."""
 
 
-Places = Mapping[Route, tuple[int, int]]
+Places = Mapping[Location, tuple[int, int]]
 """Line and column of each value, from 1."""
 
 
@@ -92,7 +92,7 @@ class _NativeLoader(_Loader):
             setattr(self, name, getattr(events, name))
 
 
-def load_yaml(name: str, content: bytes) -> tuple[Any, Places, list[Route]]:
+def load_yaml(name: str, content: bytes) -> tuple[Any, Places, list[Location]]:
     """Load a YAML file: its value, the places in it, and the routes of repeated keys.
 
     Args:
@@ -148,7 +148,7 @@ def _refusal(problem: str, node: yaml.Node) -> yaml.constructor.ConstructorError
     return yaml.constructor.ConstructorError(problem=problem, problem_mark=node.start_mark)
 
 
-def _places(node: yaml.Node, route: Route) -> Iterator[tuple[Route, tuple[int, int]]]:
+def _places(node: yaml.Node, route: Location) -> Iterator[tuple[Location, tuple[int, int]]]:
     """The place of each value; an entry of a hash has the place of its key."""
     yield route, _place(node)
     if isinstance(node, yaml.MappingNode):  # the constructor has resolved its merge keys
@@ -191,7 +191,7 @@ class Document(Record):
     name: str
     value: Any
     places: Places = EMPTY
-    repeated: Sequence[Route] = ()
+    repeated: Sequence[Location] = ()
 
     @classmethod
     def read(cls, name: str) -> "Document":
@@ -223,7 +223,7 @@ class Node(Record):
     """
 
     document: Document
-    route: Route
+    route: Location
     path: str
     value: Any
 

@@ -98,7 +98,7 @@ def of_configuration(model: type[Properties], values: Json, path: str, region: s
     hashes = hashes_in(((root, model),))
     for each in (*keys_of(root, model, CPI), *findings(hashes, region, is_offline=False)):
         inner = each.place.path.replace("/", ".") if each.place else ""
-        yield each.replaced(place=Place(f"{path}.{inner}".rstrip(".")))
+        yield each.replace(place=Place(f"{path}.{inner}".rstrip(".")))
 
 
 def of_keys(aws: AwsConfig) -> Iterator[Finding]:
@@ -107,7 +107,7 @@ def of_keys(aws: AwsConfig) -> Iterator[Finding]:
         name = key.removeprefix("default_")
         for node in Document("", getattr(aws, key)).root.texts() if name in _NAMED else ():
             for each in _of_name(node, name, _NAMED[name], aws.region, is_offline=False):
-                yield each.replaced(place=Place(f"aws.{key}"))
+                yield each.replace(place=Place(f"aws.{key}"))
 
 
 def _named(field: FieldInfo | None) -> AwsName | None:

@@ -207,7 +207,7 @@ def findings(files: Files, account: Account) -> Iterator[Finding]:
 
 def _of_subnet(entry: Node, node: Node, facts: Subnet) -> Iterator[Finding]:
     """A subnet should have the range of the file, IPv4, and free addresses."""
-    if what := placement.without_ipv4(facts):
+    if what := placement.ipv6_only_problem(facts):
         remedy = "If VMs don't answer, use a dual-stack subnet"
         yield Finding(Severity.WARNING, what, remedy, node.place, "AWS")
     if facts.free < _FEW and facts.range:

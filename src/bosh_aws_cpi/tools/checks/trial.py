@@ -23,8 +23,7 @@ from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan, plan_vm
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Image, InstanceTypeFacts, Subnet
-from bosh_aws_cpi.plan import run_instances
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import run_instances, tag_plan
 from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 from bosh_aws_cpi.properties.types import Problem, Review, WrongType, problem_of
 from bosh_aws_cpi.tools.checks import cases, things
@@ -66,7 +65,7 @@ class Trial:
     def __init__(self, files: Files, config: CpiConfig, account: Account, stemcells: Sequence[str]) -> None:
         self._files, self._account, self._cids = files, account, stemcells
         self._is_director_known = config.director_uuid is not None
-        self._config = config.replaced(director_uuid=config.director_uuid or _DIRECTOR)
+        self._config = config.replace(director_uuid=config.director_uuid or _DIRECTOR)
         self._types = cases.instance_types(files)
         self._images = [UNKNOWN_IMAGE]
         self._refusals: dict[str, str] = {}
@@ -164,7 +163,7 @@ class Trial:
         facts = gather(self._cloud, wanted, self._ask_in(review, known))
         of_things = [*things.of_vm(wanted, facts, self._config.aws, self._account, self._types)]
         if any(each.key == ZONE for _, each in of_things):
-            facts = facts.replaced(subnets=None)  # they are in none of that name
+            facts = facts.replace(subnets=None)  # they are in none of that name
         plan = plan_vm(self._config, wanted, facts, review, is_registry_used=False)
         found = [*_refusals_of(review), *((*each, _AWS) for each in of_things)]
         return found or (self._try_launch(plan) if plan is not None and image is not UNKNOWN_IMAGE else [])
@@ -200,7 +199,7 @@ class Trial:
         details = things.types_of(self._account, self._types) if is_asked else {}
         known = {name: each.facts for name, each in details.items()}
         return {
-            name: known.get(name) or tabled_facts(name) or static_facts(name).replaced(store_disks=1)
+            name: known.get(name) or tabled_facts(name) or static_facts(name).replace(store_disks=1)
             for name in self._types
         }
 
@@ -249,7 +248,7 @@ class Trial:
             networks.try_ranges(self._cloud, request, review, self._ask_in(review))
         found = [] if case.user.has_variables else _refusals_of(review)
         return [
-            (severity, each.replaced(key=f"networks.{name}.{each.key}"), by) for severity, each, by in found
+            (severity, each.replace(key=f"networks.{name}.{each.key}"), by) for severity, each, by in found
         ]
 
     def _stemcells(self) -> Iterator[Finding]:
@@ -274,7 +273,7 @@ def _join_failures(failures: Sequence[tuple[bool, Failure]]) -> Iterator[Finding
     others = len(distinct) - len({each.what for each in first})
     for each in first:
         what = each.what if each.what in general else f"for {shown}: {each.what}"
-        whole = each.replaced(what=f"{what} (and {others} more)" if others else what)
+        whole = each.replace(what=f"{what} (and {others} more)" if others else what)
         yield whole if is_certain else as_warning(whole)
 
 

@@ -69,7 +69,7 @@ def outbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[
     if vm.table is not None and address:
         yield from _route(path, vm, vm.table, address)
     if peer is not None and (source := _as_seen(vm, address, peer)) is not None:
-        far = path if is_meant(vm, address, peer) else path.replaced(severity=Severity.WARNING)
+        far = path if is_meant(vm, address, peer) else path.replace(severity=Severity.WARNING)
         yield from _acl(far, peer, "Director", source.address, is_client=False)
         yield from _into_peer(far, peer, source)
         yield from _way_back(far, vm, peer, source.address)
@@ -97,7 +97,7 @@ def inbound(path: Path, vm: Side, address: str, peer: Side | None) -> Iterator[F
     if vm.table is None:
         return
     if address:
-        yield from _route(path.replaced(name="the other side"), vm, vm.table, address)
+        yield from _route(path.replace(name="the other side"), vm, vm.table, address)
     elif vm.interface.public and not is_internet(route_to(vm.table, _INTERNET)):
         yield path.finding(
             f"The VM has the public address {vm.interface.public[0]}, but route table {vm.table.table_id} of "
@@ -150,7 +150,7 @@ def _acl(path: Path, side: Side, whose: str, remote: str, *, is_client: bool) ->
         return
     back, opposite = ("inbound", "from") if is_client else ("outbound", "to")
     dropped = "the answers" if share == "none" else "a part of the answers"
-    partly = path if share == "none" else path.replaced(severity=Severity.WARNING)
+    partly = path if share == "none" else path.replace(severity=Severity.WARNING)
     yield partly.finding(
         f"{text} drops {dropped} {opposite} {who}, for {path.name} ({protocol} ports {EPHEMERAL[0]} to "
         f"{EPHEMERAL[1]})",

@@ -11,9 +11,9 @@ from botocore.exceptions import ClientError, ConnectTimeoutError
 from botocore.parsers import EC2QueryParser, ResponseParserError
 from botocore.session import Session
 
-from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, masked
+from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, mask
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import CALL, Call, described, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call, describe_error, may_be_done
 from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.call_statistics import CallStatistics
@@ -46,7 +46,7 @@ def run(value: str) -> dict[str, Any]:
 def test_masked(params: dict[str, Any], shown: dict[str, Any]) -> None:
     """User data, blocks and the values of tags are masked, everything else is shown; the call's own stay."""
     before = copy.deepcopy(params)
-    assert masked(params) == shown
+    assert mask(params) == shown
     assert before == params
 
 
@@ -86,7 +86,7 @@ def test_keys_that_can_not_be_renewed() -> None:
     own = Call("ec2:CreateVolume", (), was_uncertain=True)
     session.emit("after-call-error.ec2.CreateVolume", exception=error, context={CALL: own})
     assert may_be_done(error)
-    assert "sts:AssumeRole" in described(error)
+    assert "sts:AssumeRole" in describe_error(error)
 
 
 def test_hooks() -> None:

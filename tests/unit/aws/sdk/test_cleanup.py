@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bosh_aws_cpi.aws.sdk.errors import in_turn
+from bosh_aws_cpi.aws.sdk.errors import run_all
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.interrupts import Interrupted
 from tests.unit.aws.timing_script import Script
@@ -16,7 +16,7 @@ def test_first_error(program_log: ProgramLog) -> None:
     first = CloudError("first")
     steps = [Script(end) for end in ("", first, ValueError("second"), CloudError("third"), "")]
     with pytest.raises(CloudError) as caught:
-        in_turn(*steps)
+        run_all(*steps)
     assert caught.value is first
     assert [step.calls for step in steps] == [1] * 5
     texts = [record.text for record in program_log.records if record.level == "ERROR"]
@@ -31,5 +31,5 @@ def test_signal() -> None:
 
     step = Script("")
     with pytest.raises(Interrupted):
-        in_turn(signal, step)
+        run_all(signal, step)
     assert step.calls == 0

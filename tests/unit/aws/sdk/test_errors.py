@@ -90,9 +90,9 @@ def test_naming(
 def test_looked_up() -> None:
     """What AWS does not say is not found; a bug is not hidden."""
     for error in (refusal("UnauthorizedOperation"), ResponseParserError("<html>"), VMNotFound("x")):
-        assert errors.looked_up("x", Script(error)) is None
+        assert errors.ask_or_warn("x", Script(error)) is None
     with pytest.raises(AttributeError):
-        errors.looked_up("x", Script(AttributeError("There is no operation 'x'")))
+        errors.ask_or_warn("x", Script(AttributeError("There is no operation 'x'")))
 
 
 UNREAD = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
@@ -112,4 +112,4 @@ UNREAD = "AWS could not be called: its answer can't be read. Is there a proxy in
 def test_described(error: Exception, ids: tuple[str, ...] | None, message: str) -> None:
     """An error tells all that AWS said of the call, and what it was about; a page may hold secrets."""
     call = None if ids is None else Call("ec2:DoThis", ids)
-    assert errors.described(knowing(error, call)) == message
+    assert errors.describe_error(knowing(error, call)) == message

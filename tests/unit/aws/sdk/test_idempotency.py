@@ -89,7 +89,7 @@ def test_recent(age: timedelta, *, recent: bool) -> None:
     """A resource older than half an hour when the call began, by AWS's clock, belongs to another call."""
     began = datetime.now(UTC) - timedelta(hours=2)
     for later in (timedelta(0), timedelta(hours=1)):
-        aws_clock.hear({"date": format_datetime(began + later)})
+        aws_clock.note_server_time({"date": format_datetime(began + later)})
     assert is_recent((began - age).astimezone(timezone(timedelta(hours=5.5)))) is recent
     assert is_recent(None) is True
 
@@ -103,11 +103,11 @@ THEN = datetime(2026, 5, 4, 12, tzinfo=UTC)
 def test_garbled_time(date: str | None) -> None:
     """A time that a proxy has removed or garbled is left out; the machine's counts before any other."""
     headers = {} if date is None else {"date": date}
-    aws_clock.hear(headers)
+    aws_clock.note_server_time(headers)
     assert abs(aws_clock.now() - datetime.now(UTC)) < MINUTE
-    aws_clock.hear({"date": "Mon, 04 May 2026 12:00:00 -0000"})
-    aws_clock.hear(headers)
-    assert aws_clock.now() == aws_clock.began() == THEN
+    aws_clock.note_server_time({"date": "Mon, 04 May 2026 12:00:00 -0000"})
+    aws_clock.note_server_time(headers)
+    assert aws_clock.now() == aws_clock.first_time() == THEN
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.translation import OUT_OF_REACH, explained, is_error_of_aws, reason
+from bosh_aws_cpi.aws.sdk.translation import OUT_OF_REACH, explain, explain_no_answer, is_error_of_aws
 
 URL = "https://ec2.example.test"
 
@@ -34,7 +34,7 @@ def test_page(code: str | None, status: int, words: str) -> None:
     answer: Any = {"ResponseMetadata": {"HTTPStatusCode": status}, "Error": {"Code": code} if code else {}}
     error = ClientError(answer, "RunInstances")
     assert is_error_of_aws(error) is not bool(words)
-    _, _, remedy = explained(error).partition("). ")
+    _, _, remedy = explain(error).partition("). ")
     assert (words in remedy, bool(remedy)) == (True, bool(words))
 
 
@@ -83,7 +83,7 @@ def after(error: Exception, cause: Exception) -> Exception:
 def test_out_of_reach(error: Exception, words: str, *, is_about_endpoint: bool) -> None:
     """Each kind of failure has its own words; if another endpoint helps, its property is named."""
     assert isinstance(error, OUT_OF_REACH)
-    said = reason("elbv2", error)
+    said = explain_no_answer("elbv2", error)
     assert words in said
     assert "pw" not in said
     assert ("aws.elb_endpoint" in said) is is_about_endpoint
@@ -103,10 +103,12 @@ def test_service_of_the_call(action: str, key: str) -> None:
     error = ReadTimeoutError(endpoint_url=URL)
     if action:
         setattr(error, CALL, Call(action, ()))
-    assert key in reason("ec2" if action else "", error)
+    assert key in explain_no_answer("ec2" if action else "", error)
 
 
 def test_cause_once() -> None:
     """A cause that was said already is not repeated."""
     error = unconnected(OSError("no route"))
-    assert "there is no connection: check routes" in reason("ec2", error, "could not connect: no route")
+    assert "there is no connection: check routes" in explain_no_answer(
+        "ec2", error, "could not connect: no route"
+    )

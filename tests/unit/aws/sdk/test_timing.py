@@ -21,8 +21,8 @@ WHAT = "vol-1 to be available"
 POLICY = Policy(WHAT, 60)
 THROTTLED = refusal("Throttling")
 WAYS: list[Callable[[Policy, Callable[[], Any]], Any]] = [
-    lambda policy, call: timing.until(policy, WHAT, call),
-    lambda policy, call: timing.patiently(policy, WHAT, frozenset({"Throttling"}), call),
+    lambda policy, call: timing.poll(policy, WHAT, call),
+    lambda policy, call: timing.retry_on_codes(policy, WHAT, frozenset({"Throttling"}), call),
 ]
 BOTH_WAYS = pytest.mark.parametrize("way", WAYS, ids=["until", "patiently"])
 
@@ -60,7 +60,7 @@ NO_ANSWER = [refusal("RequestLimitExceeded"), fault(""), ResponseParserError("<h
 def test_timed_out(clock: Clock, last: Exception) -> None:
     """What is not answered is asked again; a time-out says what was awaited and seen last, but no page."""
     with pytest.raises(VMCreationFailed) as caught:
-        timing.until(
+        timing.poll(
             POLICY,
             WHAT,
             Script(NotYet("pending"), last),
@@ -76,7 +76,7 @@ def test_not_repeatable(clock: Clock, error: Exception) -> None:
     """What changes something is not repeated without an answer, but while a state is not reached yet."""
     script = Script(NotYet("pending"), error)
     with pytest.raises(type(error)) as caught:
-        timing.until(POLICY, WHAT, script, is_repeatable=False)
+        timing.poll(POLICY, WHAT, script, is_repeatable=False)
     assert (caught.value, script.calls, len(clock.pauses)) == (error, 2, 1)
 
 

@@ -14,7 +14,7 @@ from botocore.exceptions import (
 )
 
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.translation import by_code, explained, translate
+from bosh_aws_cpi.aws.sdk.translation import by_code, explain, translate
 from bosh_aws_cpi.errors import BoshError, CloudError, DiskNotFound, VMCreationFailed, VMNotFound
 
 VM, DISK = "i-0123456789abcdef0", "vol-0123456789abcdef0"
@@ -65,14 +65,14 @@ def test_policy(why: str, remedy: str) -> None:
     """The remedy names the policy that AWS names; where it denies explicitly, nothing is to be allowed."""
     action = "ec2:CreateTags"  # AWS may name another one than the call's own
     message = f"X is not authorized to perform: {action} on resource: arn:aws:ec2:x:1:volume/* {why}"
-    said = explained(refusal("UnauthorizedOperation", message.format(action), 403, DISK))
+    said = explain(refusal("UnauthorizedOperation", message.format(action), 403, DISK))
     assert f" (request id r-1, for {DISK}). {remedy.format(action)}" in said
 
 
 def test_message_that_is_no_argument() -> None:
     """What can't be an encoded message stays where AWS said it: it gets into no command."""
     said = "No. Encoded authorization failure message: a; reboot"
-    message = explained(refusal("UnauthorizedOperation", said, 403, DISK))
+    message = explain(refusal("UnauthorizedOperation", said, 403, DISK))
     assert f"{said} (request id" in message
     assert "aws sts" not in message
 

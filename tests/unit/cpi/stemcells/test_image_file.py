@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from bosh_aws_cpi.cpi.stemcells.image_file import chunks, full_blocks, survey
+from bosh_aws_cpi.cpi.stemcells.image_file import check_image, chunks, full_blocks
 from bosh_aws_cpi.errors import CloudError
 
 BLOCK = 4096
@@ -75,7 +75,7 @@ def test_refused(tmp_path: Path, tar: bytes, what: str) -> None:
     Nor may tar have packed holes and more than 8 GiB of data in its newest form, which tarfile misreads.
     """
     with pytest.raises(CloudError, match=what):
-        survey(written(tmp_path, tar), BLOCK, DISK_MIB)
+        check_image(written(tmp_path, tar), BLOCK, DISK_MIB)
 
 
 def test_tar_cut_off(tmp_path: Path) -> None:
@@ -105,4 +105,4 @@ def test_as_tar_packs_it(tmp_path: Path, options: list[str]) -> None:
     found = dict(full_blocks(path, WIDE))
     read = b"".join(found.get(index, bytes(WIDE)) for index in range(max(found) + 1))
     assert read.ljust(len(content), b"\0") == content
-    assert survey(path, WIDE, DISK_MIB) == len(found) == 5
+    assert check_image(path, WIDE, DISK_MIB) == len(found) == 5

@@ -444,7 +444,7 @@ def test_demand(tmp_path: Path, aws: AwsConfig) -> None:
     manifest_path.write_text(yaml.safe_dump({"instance_groups": groups}))
     large = "m5.xlarge"
     files, _ = read_files([str(config_path)], str(manifest_path), "", aws, {})
-    assert [counted for _, counted in things.demand(files.replaced(sizes=VM_SIZES))] == [
+    assert [counted for _, counted in things.demand(files.replace(sizes=VM_SIZES))] == [
         {("m5.large", "demand"): 3, (large, "demand"): 2, ("t2.micro", "demand"): 4, (large, "spot"): 14},
         {("m5.large", "demand"): 5},
     ]

@@ -49,7 +49,7 @@ def routed(there: Side, destination: str, is_blackhole: bool = False, **target: 
     """A side with one more route."""
     assert there.table is not None
     route = Route(destination, target, is_blackhole)
-    return there.replaced(table=there.table.replaced(routes=[*there.table.routes, route]))
+    return there.replace(table=there.table.replace(routes=[*there.table.routes, route]))
 
 
 def healthy(**changes: Any) -> Facts:

@@ -28,7 +28,7 @@ def causes_of(facts: Facts) -> list[tuple[str, str]]:
 def tcp_only() -> Side:
     """The VM's side, whose group lets only TCP out."""
     rule = GroupRule("tcp", ANY_PORT, ("0.0.0.0/0",))
-    return side("vm", VM).replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), (rule,)),))
+    return side("vm", VM).replace(groups=(Group("sg-vm", "vm", "vpc-1", (), (rule,)),))
 
 
 NO_DNS = "DNS is disabled in the VPC"
@@ -38,9 +38,9 @@ BY_NAME = {"mbus": Address("nats", "director.example", 4222), "remote": "", "pee
 @pytest.mark.parametrize(
     ("changes", "severity", "words"),
     [
-        ({"instance": healthy().instance.replaced(state="pending")}, "warning", "pending"),
+        ({"instance": healthy().instance.replace(state="pending")}, "warning", "pending"),
         (
-            {"instance": healthy().instance.replaced(nics=[interface("vm", "2001:db8::10")])},
+            {"instance": healthy().instance.replace(nics=[interface("vm", "2001:db8::10")])},
             "warning",
             "is in an IPv6-only subnet",
         ),
@@ -88,7 +88,7 @@ def test_address_that_nobody_has(owner: str, ranges: tuple[str, ...], severity: 
     """An unused address in the account's own VPC is an error; in a shared VPC another account may use it."""
     facts = healthy(peer=None, holders=())
     assert facts.vpc is not None
-    found = causes_of(facts.replaced(vpc=facts.vpc.replaced(owner_id=owner, ranges=ranges)))
+    found = causes_of(facts.replace(vpc=facts.vpc.replace(owner_id=owner, ranges=ranges)))
     assert [each for each, _ in found] == [severity]
     assert DIRECTOR in found[0][1]
 
@@ -117,13 +117,13 @@ def test_blobstore_elsewhere() -> None:
     facts = healthy()
     assert facts.settings is not None
     assert facts.vm is not None
-    by_name = facts.settings.replaced(blobstore=Address("https", "s3.amazonaws.com", 443))
-    assert causes_of(facts.replaced(settings=by_name)) == []
-    shut_in = facts.vm.replaced(groups=(Group("sg-vm", "vm", "vpc-1", (), (NATS_ONLY,)),))
-    ((severity, what), *_) = causes_of(facts.replaced(settings=by_name, vm=shut_in))
+    by_name = facts.settings.replace(blobstore=Address("https", "s3.amazonaws.com", 443))
+    assert causes_of(facts.replace(settings=by_name)) == []
+    shut_in = facts.vm.replace(groups=(Group("sg-vm", "vm", "vpc-1", (), (NATS_ONLY,)),))
+    ((severity, what), *_) = causes_of(facts.replace(settings=by_name, vm=shut_in))
     assert (severity, "no tcp 443 out to any address, for the blobstore" in what) == ("error", True)
-    elsewhere = facts.settings.replaced(blobstore=Address("https", "10.9.0.9", 25250))
-    ((_, what),) = causes_of(facts.replaced(settings=elsewhere))
+    elsewhere = facts.settings.replace(blobstore=Address("https", "10.9.0.9", 25250))
+    ((_, what),) = causes_of(facts.replace(settings=elsewhere))
     assert "no route to 10.9.0.9, the blobstore" in what
 
 
@@ -142,7 +142,7 @@ def test_own_interface() -> None:
     """The VM's interface is the one in the Director's subnet, else the default gateway's, else the first."""
     first, second, third = (interface(str(n), f"10.0.{n}.1") for n in (1, 2, 3))
     own = (first, second, third)
-    peer = interface("director", DIRECTOR).replaced(subnet_id="subnet-3")
+    peer = interface("director", DIRECTOR).replace(subnet_id="subnet-3")
     assert own_interface(own, "10.0.2.1", peer) is third
     assert own_interface(own, "10.0.2.1", None) is second
     assert own_interface(own, "", None) is first
@@ -151,7 +151,7 @@ def test_own_interface() -> None:
 
 def test_peer_interface() -> None:
     """Of several interfaces with an address, the VM reaches the one in its VPC, if there is one."""
-    near, far, farther = (interface(str(n), DIRECTOR).replaced(vpc_id=f"vpc-{n}") for n in (1, 2, 3))
+    near, far, farther = (interface(str(n), DIRECTOR).replace(vpc_id=f"vpc-{n}") for n in (1, 2, 3))
     assert peer_interface([far, near], {"vpc-1"}, is_local=True) is near
     assert peer_interface([far], {"vpc-1"}, is_local=False) is far
     assert peer_interface([far], {"vpc-1"}, is_local=True) is None  # another VPC with the same range
@@ -165,9 +165,9 @@ def test_example_of_the_documentation() -> None:
     director = side("director", DIRECTOR)
     assert director.groups is not None
     assert facts.settings is not None
-    found = facts.replaced(
-        peer=director.replaced(groups=(director.groups[0].replaced(group_id="sg-0123456789abcdef0"),)),
-        settings=facts.settings.replaced(blobstore=None),
+    found = facts.replace(
+        peer=director.replace(groups=(director.groups[0].replace(group_id="sg-0123456789abcdef0"),)),
+        settings=facts.settings.replace(blobstore=None),
         not_checked=(
             Finding(
                 Severity.NOT_CHECKED,
@@ -214,9 +214,9 @@ def test_health_of_the_director(health: Health, words: str) -> None:
     facts = healthy(peer_health=health)
     assert facts.peer is not None
     nic = facts.peer.interface
-    peer = facts.peer.replaced(interface=nic.replaced(vm_cid="i-director", vm_owner_id=nic.owner_id))
-    found = causes_of(facts.replaced(peer=peer))
+    peer = facts.peer.replace(interface=nic.replace(vm_cid="i-director", vm_owner_id=nic.owner_id))
+    found = causes_of(facts.replace(peer=peer))
     assert [severity for severity, _ in found] == (["error"] if words else [])
     assert all(words in what for _, what in found)
-    far = peer.replaced(interface=peer.interface.replaced(vpc_id="vpc-2"))
-    assert not any("i-director" in what for _, what in causes_of(facts.replaced(peer=far)))
+    far = peer.replace(interface=peer.interface.replace(vpc_id="vpc-2"))
+    assert not any("i-director" in what for _, what in causes_of(facts.replace(peer=far)))

@@ -24,13 +24,13 @@ def stopped(vm: Side, address: str, peer: Side | None = None) -> list[str]:
 
 def unlike(there: Side, **changes: Any) -> Side:
     """A side whose interface differs."""
-    return there.replaced(interface=there.interface.replaced(**changes))
+    return there.replace(interface=there.interface.replace(**changes))
 
 
 def closed(there: Side) -> Side:
     """A side whose network ACL lets nothing pass."""
     assert there.acl is not None
-    return there.replaced(acl=there.acl.replaced(rules=()))
+    return there.replace(acl=there.acl.replace(rules=()))
 
 
 VM_SIDE = side("vm", VM)
@@ -54,14 +54,14 @@ BY_NAT = routed(VM_SIDE, "0.0.0.0/0", NatGatewayId="nat-1")
         (routed(VM_SIDE, "pl-1", NatGatewayId="nat-1"), PUBLIC, None),  # the list may have the address
         (routed(VM_SIDE, "::/0", EgressOnlyInternetGatewayId="eigw-1"), "2600::6", None),
         (routed(VM_SIDE, "::/0", GatewayId="igw-1"), "2600::6", None),  # IPv6 has no private addresses
-        (VM_SIDE.replaced(groups=None, acl=None, table=None), PUBLIC, None),  # nothing is known
+        (VM_SIDE.replace(groups=None, acl=None, table=None), PUBLIC, None),  # nothing is known
         (BY_NAT, PUBLIC, closed(side("director", DIRECTOR))),  # behind NAT the source is not known
         (closed(VM_SIDE), "10.0.1.6", closed(side("near", "10.0.1.6", BY_GROUP, subnet_id="subnet-vm"))),
     ],
 )
 def test_open(vm: Side, address: str, peer: Side | None) -> None:
     """Nothing stops a connection that all known rules allow."""
-    inside = vm.replaced(acl=None) if ":" in address else vm  # its ACL's rules are for IPv4
+    inside = vm.replace(acl=None) if ":" in address else vm  # its ACL's rules are for IPv4
     assert stopped(inside, address, peer) == []
 
 
@@ -81,9 +81,9 @@ def test_route(vm: Side, address: str, what: str) -> None:
 
 def test_routes_that_are_not_known() -> None:
     """Within a VPC the other side's rules count even if the routes are not known."""
-    vm = VM_SIDE.replaced(table=None)
-    assert len(stopped(vm, DIRECTOR, PEER.replaced(groups=()))) == 1
-    assert stopped(PEERED.replaced(table=None), FAR, FAR_PEER.replaced(groups=())) == []
+    vm = VM_SIDE.replace(table=None)
+    assert len(stopped(vm, DIRECTOR, PEER.replace(groups=()))) == 1
+    assert stopped(PEERED.replace(table=None), FAR, FAR_PEER.replace(groups=())) == []
 
 
 def test_public_address() -> None:
@@ -98,8 +98,8 @@ def test_public_address() -> None:
     assert stopped(vm, PUBLIC, by_address) == []
     only_to_group = GroupRule("tcp", (4222, 4222), group_ids=("sg-director",))
     assert vm.groups is not None
-    strict = vm.replaced(groups=(vm.groups[0].replaced(egress=(only_to_group,)),))
-    assert stopped(strict.replaced(table=VM_SIDE.table), DIRECTOR, PEER) == []
+    strict = vm.replace(groups=(vm.groups[0].replace(egress=(only_to_group,)),))
+    assert stopped(strict.replace(table=VM_SIDE.table), DIRECTOR, PEER) == []
     assert stopped(strict, PUBLIC, by_address)[0].startswith("The security groups of the VM")
 
 
@@ -108,15 +108,15 @@ def test_ipv6() -> None:
     vm = routed(side("vm", VM, addresses=(VM, "2001:db8::a")), "::/0", GatewayId="igw-1")
     peer = side("director", "2600::6", vpc_id="vpc-2")
     assert (
-        "in from the VM, 2001:db8::a" in stopped(vm.replaced(acl=None), "2600::6", peer.replaced(acl=None))[0]
+        "in from the VM, 2001:db8::a" in stopped(vm.replace(acl=None), "2600::6", peer.replace(acl=None))[0]
     )
 
 
 def test_way_back() -> None:
     """Another VPC needs a route back whose target exists."""
     assert FAR_PEER.table is not None
-    local = LOCAL.replaced(destination="10.50.0.0/16")
-    far = FAR_PEER.replaced(table=FAR_PEER.table.replaced(routes=[local]))
+    local = LOCAL.replace(destination="10.50.0.0/16")
+    far = FAR_PEER.replace(table=FAR_PEER.table.replace(routes=[local]))
     assert "has no route back to the VM, 10.0.1.10" in stopped(PEERED, FAR, far)[0]
     gone = routed(far, "10.0.0.0/16", is_blackhole=True, VpcPeeringConnectionId="pcx-1")
     assert "has only a black hole as a route back" in stopped(PEERED, FAR, gone)[0]
@@ -126,7 +126,7 @@ def test_partly_dropped_answers() -> None:
     """An ACL that drops a part of the answers is a warning: some connections succeed."""
     assert VM_SIDE.acl is not None
     out, back = VM_SIDE.acl.rules
-    vm = VM_SIDE.replaced(acl=VM_SIDE.acl.replaced(rules=(out, back.replaced(ports=(40000, 65535)))))
+    vm = VM_SIDE.replace(acl=VM_SIDE.acl.replace(rules=(out, back.replace(ports=(40000, 65535)))))
     (finding,) = outbound(NATS, vm, DIRECTOR, PEER)
     assert finding.severity is Severity.WARNING
     assert "drops a part of the answers from 10.0.2.6" in finding.what
@@ -142,7 +142,7 @@ def test_partly_dropped_answers() -> None:
             ["let no tcp 6868 in", "drops tcp 6868 from any address", "drops the answers to any address"],
         ),
         (VM_SIDE, FAR, ["let no tcp 6868 in from 10.50.1.6", "has no route to 10.50.1.6, the other side"]),
-        (VM_SIDE.replaced(groups=None, acl=None, table=None), FAR, []),
+        (VM_SIDE.replace(groups=None, acl=None, table=None), FAR, []),
     ],
 )
 def test_inbound(vm: Side, address: str, words: list[str]) -> None:

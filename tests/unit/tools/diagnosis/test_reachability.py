@@ -70,7 +70,7 @@ def test_black_hole() -> None:
     """A more specific route counts even if its target is gone: the traffic is dropped (Route, State)."""
     hole = Route("10.9.0.0/16", {"NatGatewayId": "nat-1"}, is_blackhole=True)
     whole = table("t", ANYWHERE)
-    assert route_to(whole.replaced(routes=[hole, *whole.routes]), "10.9.1.1") is hole
+    assert route_to(whole.replace(routes=[hole, *whole.routes]), "10.9.1.1") is hole
 
 
 @pytest.mark.parametrize(

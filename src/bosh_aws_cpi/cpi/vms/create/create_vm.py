@@ -3,12 +3,12 @@
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.encryption_keys import naming_keys
-from bosh_aws_cpi.cpi.undo import Undo, undoing
+from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.cpi.vms.create.gather import gather
 from bosh_aws_cpi.cpi.vms.create.instance import InstanceCreation
 from bosh_aws_cpi.cpi.vms.create.interfaces import create_interfaces
 from bosh_aws_cpi.cpi.vms.create.parse import VmArguments, parse
-from bosh_aws_cpi.cpi.vms.create.spread import options_left
+from bosh_aws_cpi.cpi.vms.create.spread import prepare_group
 from bosh_aws_cpi.cpi.vms.create.traffic import route_traffic
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan, plan_vm
 from bosh_aws_cpi.errors import CloudError
@@ -58,8 +58,8 @@ def create_vm(
     """
     _check_registry(cloud)
     arguments = VmArguments(agent_id, stemcell_cid, cloud_properties, networks, disk_cids, environment)
-    plan = _planned(cloud, arguments)
-    return undoing(cloud.undo, lambda undo: _created(cloud, plan, undo))
+    plan = _plan(cloud, arguments)
+    return run_with_undo(cloud.undo, lambda undo: _create(cloud, plan, undo))
 
 
 def _check_registry(cloud: Cloud) -> None:
@@ -69,7 +69,7 @@ def _check_registry(cloud: Cloud) -> None:
     raise CloudError(f"Cannot create VM without registry with CPI {version}. Registry not configured.")
 
 
-def _planned(cloud: Cloud, arguments: VmArguments) -> VmPlan:
+def _plan(cloud: Cloud, arguments: VmArguments) -> VmPlan:
     """The VM, checked and planned.
 
     Raises:
@@ -83,10 +83,10 @@ def _planned(cloud: Cloud, arguments: VmArguments) -> VmPlan:
     return review.accept(plan)
 
 
-def _created(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
+def _create(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
     created = create_interfaces(cloud, plan, undo) if plan.creates_nics_first else []
     if (group := plan.spec.spread) is not None and not group.exists:
-        plan = plan.replaced(options=options_left(cloud, group, plan.options))
+        plan = plan.replace(options=prepare_group(cloud, group, plan.options))
     with naming_keys(*(text for option in plan.options for text in option.devices.key_texts)):
         instance, option = InstanceCreation(cloud, plan, created, undo).run()
     if created:

@@ -69,7 +69,7 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
         subnets=subnets,
         disks=disks or (),
         spread=ask("spread", lambda: _spread_group(cloud, wanted, types, group)) if group else None,
-        template=ask("launch_template", lambda: launch_templates.version(cloud.ec2, template))
+        template=ask("launch_template", lambda: launch_templates.describe_version(cloud.ec2, template))
         if template
         else None,
         group_ids=_group_ids(cloud, wanted.groups, vpc_id, ask) if vpc_id else (),
@@ -89,8 +89,8 @@ def find_image(cloud: Cloud, stemcell_cid: str) -> Image:
     Raises:
         CloudError: It does not exist, or is disabled.
     """
-    found = images.find(cloud.ec2, images.of_stemcell(stemcell_cid))
-    if found is None:
+    image = images.find(cloud.ec2, images.of_stemcell(stemcell_cid))
+    if image is None:
         aws = cloud.config.aws
         role = f" with aws.role_arn '{aws.role_arn}'" if aws.role_arn else ""
         message = (
@@ -101,12 +101,12 @@ def find_image(cloud: Cloud, stemcell_cid: str) -> Image:
         if stemcell_cid.endswith(images.LIGHT_SUFFIX):  # an AMI of the account itself is never hidden
             message = ". ".join(filter(None, [message, images.allowed_images_hint(cloud.ec2)]))
         raise CloudError(message)
-    if found.state == "disabled":
+    if image.state == "disabled":
         raise CloudError(
-            f"AMI '{found.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
+            f"AMI '{image.ami_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
             "enable-image), or upload the stemcell again: bosh upload-stemcell --fix"
         )
-    return found
+    return image
 
 
 def _spread_group(
@@ -128,11 +128,11 @@ def _group_ids(cloud: Cloud, groups: Mapping[str, str], vpc_id: str, ask: Ask) -
     by_name = ask(groups[names[0]], lambda: firewalls.security_group_ids(cloud.ec2, vpc_id, names))
     if by_name is None:
         return []
-    found = [
-        ask(key, partial(firewalls.only, entry, by_name[entry], vpc_id)) if entry in by_name else entry
+    group_ids = [
+        ask(key, partial(firewalls.require_one, entry, by_name[entry], vpc_id)) if entry in by_name else entry
         for entry, key in groups.items()
     ]
-    return [each for each in dict.fromkeys(found) if each is not None]
+    return [each for each in dict.fromkeys(group_ids) if each is not None]
 
 
 def _traffic(cloud: Cloud, wanted: WantedVm, vpc_id: str, ask: Ask) -> "Traffic | None":

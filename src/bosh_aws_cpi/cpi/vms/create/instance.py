@@ -8,21 +8,20 @@ from typing import Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.launches import TokenSpent
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, in_turn
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, run_all
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo, attempt
-from bosh_aws_cpi.cpi.vms.create import launch_outcomes as outcomes
-from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, claiming, nic_failed
+from bosh_aws_cpi.cpi.vms.create import launch_outcomes
+from bosh_aws_cpi.cpi.vms.create.interfaces import AddressTaken, nic_error, retry_until_free
 from bosh_aws_cpi.cpi.vms.create.launch_outcomes import Outcome
-from bosh_aws_cpi.cpi.vms.create.spread import spreading
+from bosh_aws_cpi.cpi.vms.create.spread import launch_in_group
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger, redact
 from bosh_aws_cpi.model import Instance, Nic
-from bosh_aws_cpi.plan import agent_settings, nics, run_instances
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import agent_settings, nics, run_instances, tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 
 MAX_GENERATIONS: Final = 20
@@ -54,8 +53,8 @@ class InstanceCreation:
             VMCreationFailed: EC2 has no capacity or no free address for any launch option, or the
                 instance was terminated.
         """
-        options, generation = self._begin()
-        relaunches = outcomes.MAX_RELAUNCHES
+        options, generation = self._find_start()
+        relaunches = launch_outcomes.MAX_RELAUNCHES
         refusals: list[tuple[LaunchOption, Outcome]] = []
         while generation < MAX_GENERATIONS:
             option, *others = options
@@ -63,7 +62,7 @@ class InstanceCreation:
             if isinstance(outcome, Instance):
                 return outcome, option
             left = [other for other in others if outcome.rule.allows(option, other)]
-            step = outcomes.next_step(outcome, option, has_others=bool(left), relaunches=relaunches)
+            step = launch_outcomes.next_step(outcome, option, has_others=bool(left), relaunches=relaunches)
             if step == "fail":
                 raise outcome.error
             if outcome.instance is not None:
@@ -74,15 +73,15 @@ class InstanceCreation:
                 logger.warning("Relaunching: %s", outcome.error.message)
                 generation, relaunches = generation + 1, relaunches - 1
             else:
-                logger.warning("EC2 can't launch %s: %s", option, outcome.said)
+                logger.warning("EC2 can't launch %s: %s", option, outcome.message)
                 refusals.append((option, outcome))
                 if step == "fail with all refusals":
-                    raise outcomes.failure(refusals, self._plan.limits)
+                    raise launch_outcomes.failure(refusals, self._plan.limits)
                 options, generation = left, 0
         message = f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
         raise VMCreationFailed(message)
 
-    def _begin(self) -> tuple[list[LaunchOption], int]:
+    def _find_start(self) -> tuple[list[LaunchOption], int]:
         """The launch options in the order in which to try them, and the first generation.
 
         With several options, an earlier call may have got further down the list before it was interrupted:
@@ -90,7 +89,7 @@ class InstanceCreation:
         """
         options = list(self._plan.options)
         if len(options) > 1:
-            alive = {token for token, entry in self._by_token().items() if not entry.is_ending}
+            alive = {token for token, entry in self._find_by_token().items() if not entry.is_ending}
             for option, generation in product(options, range(MAX_GENERATIONS)):
                 if self._token(option, generation) in alive:
                     logger.info("An earlier call has launched this VM as %s", option)
@@ -101,23 +100,23 @@ class InstanceCreation:
         """The client token of a launch, which is the same in a retry of the call."""
         return client_token("instance", *self._plan.identity, option, generation)
 
-    def _by_token(self) -> dict[str | None, Instance]:
+    def _find_by_token(self) -> dict[str | None, Instance]:
         """The VM's instances that EC2 still shows, by client token."""
-        found = instances.tagged(self._cloud.ec2, tag_plan.of_origin(*self._plan.identity))
-        return {each.client_token: each for each in found}
+        vms = instances.find_by_tags(self._cloud.ec2, tag_plan.of_origin(*self._plan.identity))
+        return {each.client_token: each for each in vms}
 
     def _launch(self, option: LaunchOption, generation: int) -> Instance | Outcome:
         """One launch: its instance if that runs, otherwise what became of it."""
         try:
-            launched = self._launched(option, generation)
+            launched = self._launch_once_free(option, generation)
         except AddressTaken as error:
-            raise nic_failed(self._plan.nic_plan_of(option), error) from error
+            raise nic_error(self._plan.nic_plan_of(option), error) from error
         except TokenSpent as error:
-            return Outcome(outcomes.TOKEN_SPENT, str(error), VMCreationFailed(str(error)))
+            return Outcome(launch_outcomes.TOKEN_RULE, str(error), VMCreationFailed(str(error)))
         except VMCreationFailed as error:  # EC2 does not accept the placement group
-            return Outcome(outcomes.GROUP_FULL, error.message, error)
+            return Outcome(launch_outcomes.GROUP_RULE, error.message, error)
         except FAILURES as error:
-            if (outcome := outcomes.refused(error)) is None:
+            if (outcome := launch_outcomes.outcome_of_error(error)) is None:
                 raise
             return outcome
         seen: Instance | None = launched
@@ -127,34 +126,36 @@ class InstanceCreation:
             seen = launches.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count, is_new=is_new)
         if seen is None:
             instances.discard(self._cloud.ec2, launched.vm_cid)
-            said = f"EC2 does not show instance '{launched.vm_cid}'"
-            return Outcome(outcomes.TOKEN_SPENT, said, VMCreationFailed(said))
+            message = f"EC2 does not show instance '{launched.vm_cid}'"
+            return Outcome(launch_outcomes.TOKEN_RULE, message, VMCreationFailed(message))
         if not seen.is_ending:
             return seen
-        outcome = outcomes.ended(seen)
-        return outcome if self._is_new(seen) else outcome.replaced(rule=outcomes.TOKEN_SPENT)
+        outcome = launch_outcomes.outcome_of_end(seen)
+        return outcome if self._is_new(seen) else outcome.replace(rule=launch_outcomes.TOKEN_RULE)
 
-    def _launched(self, option: LaunchOption, generation: int) -> Instance:
+    def _launch_once_free(self, option: LaunchOption, generation: int) -> Instance:
         """RunInstances, as soon as the address is free and EC2 knows the placement group."""
-        (logger.warning if option.is_outside else logger.info)("Launching %s", option)
+        (logger.warning if option.skips_placement_group else logger.info)("Launching %s", option)
         run = partial(self._run_instances, option, generation, self._arguments(option, generation))
         create = partial(self._undo.create, run, self._discard)
         if not self._created:
             nic_plan = self._plan.nic_plan_of(option)
             agent_id = self._plan.settings_input.agent_id
-            create = partial(claiming, self._cloud, agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
+            create = partial(
+                retry_until_free, self._cloud, agent_id, nic_plan.subnet_id, nic_plan.addresses, create
+            )
         group = self._plan.spec.spread
-        if group is None or option.is_outside:
+        if group is None or option.skips_placement_group:
             return create()
-        return spreading(self._cloud, group, create)
+        return launch_in_group(self._cloud, group, create)
 
     def _run_instances(self, option: LaunchOption, generation: int, arguments: Json) -> Instance:
         """RunInstances; if it fails, the spot request that it may leave open is cancelled."""
         ec2, token = self._cloud.ec2, self._token(option, generation)
         try:
-            return launches.run(ec2, arguments, lambda: self._by_token().get(token), self._is_new)
+            return launches.run(ec2, arguments, lambda: self._find_by_token().get(token), self._is_new)
         except FAILURES as error:
-            outcome = outcomes.refused(error)
+            outcome = launch_outcomes.outcome_of_error(error)
             if option.is_spot and outcome is not None and outcome.rule.error != "AWS's":
                 of_vm = tag_plan.of_origin(*self._plan.identity)
                 what = f"open spot requests with the tag {tag_plan.AGENT_TAG}={self._plan.identity[1]}"
@@ -200,8 +201,8 @@ class InstanceCreation:
         Raises:
             CloudError: Its instance is alive, with other arguments, and has this VM's interfaces.
         """
-        logger.info("The client token belongs to an earlier launch: %s", outcome.said)
-        by_token = self._by_token()
+        logger.info("The client token belongs to an earlier launch: %s", outcome.message)
+        by_token = self._find_by_token()
         tokens = {each: self._token(option, each) for each in range(MAX_GENERATIONS)}
         used = {each: by_token[token] for each, token in tokens.items() if token in by_token}
         earlier = used.get(generation)
@@ -211,7 +212,7 @@ class InstanceCreation:
                 hint = "and has its network interfaces: delete it if the Director does not know it"
                 raise CloudError(f"{text}, {hint}")
             logger.warning("%s; it stays", text)
-        return outcomes.next_generation(generation, used)
+        return launch_outcomes.next_generation(generation, used)
 
     def _wait_for_interfaces(self) -> None:
         """Wait until EC2 has detached the interfaces from an instance that it ended."""
@@ -224,7 +225,7 @@ class InstanceCreation:
     def _discard(self, instance: Instance) -> None:
         """Discard an instance and its settings, which the registry may have even if its answer was lost."""
         settings = f"the settings of '{instance.vm_cid}' in the registry"
-        in_turn(
+        run_all(
             lambda: instances.discard(self._cloud.ec2, instance.vm_cid),
             lambda: attempt(settings, lambda: self._cloud.registry.delete(instance.vm_cid)),
         )

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from bosh_aws_cpi.aws import instances, network_interfaces
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT, code_of, described, has_code, looked_up
+from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT, ask_or_warn, code_of, describe_error, has_code
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import client_token
@@ -18,9 +18,8 @@ from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed, VMNotFo
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import DEBUG, INFO, counted, logger
 from bosh_aws_cpi.model import Instance, Nic, NicPlan
-from bosh_aws_cpi.plan import nics
-from bosh_aws_cpi.plan import tags as tag_plan
-from bosh_aws_cpi.plan.tags import AGENT_TAG, DIRECTOR_TAG
+from bosh_aws_cpi.plan import nics, tag_plan
+from bosh_aws_cpi.plan.tag_plan import AGENT_TAG, DIRECTOR_TAG
 from bosh_aws_cpi.tag_names import VM_METADATA
 
 Created = TypeVar("Created")
@@ -43,7 +42,7 @@ class AddressTaken(CloudError):
     """Another interface holds the address, and keeps it."""
 
 
-def claiming(
+def retry_until_free(
     cloud: Cloud, agent_id: str, subnet_id: str, addresses: Sequence[str], create: Callable[[], Created]
 ) -> Created:
     """Take addresses as soon as they are free.
@@ -66,10 +65,10 @@ def claiming(
             if code_of(error) != _IN_USE:
                 raise
             holders.look(addresses, error)
-            raise timing.NotYet(described(error)) from error
+            raise timing.NotYet(describe_error(error)) from error
 
     what = f"{' and '.join(addresses) or 'an address'} in subnet '{subnet_id}' to be released"
-    return timing.until(timing.ADDRESS_RELEASED, what, attempt, AddressTaken, is_repeatable=False)
+    return timing.poll(timing.ADDRESS_RELEASED, what, attempt, AddressTaken, is_repeatable=False)
 
 
 class _Holders:
@@ -88,19 +87,19 @@ class _Holders:
             AddressTaken: An interface keeps one, or no holder can be found.
         """
         ec2, subnet_id = self._cloud.ec2, self._subnet_id
-        found = looked_up(
+        interfaces = ask_or_warn(
             f"who holds {' and '.join(addresses)}",
-            lambda: {each: network_interfaces.holder(ec2, subnet_id, each) for each in addresses},
+            lambda: {each: network_interfaces.find_holder(ec2, subnet_id, each) for each in addresses},
         )
-        holders = {address: nic for address, nic in (found or {}).items() if nic is not None}
+        holders = {address: nic for address, nic in (interfaces or {}).items() if nic is not None}
         for address, nic in holders.items():
             self._looks[nic.nic_id] += 1
             vm = self._vm_of(nic)
-            if not (self._is_departing(nic, vm) or self._is_orphan_discarded(nic)):
+            if not (self._is_departing(nic, vm) or self._discard_orphan(nic)):
                 owner = f"of instance '{nic.vm_cid}'" if nic.vm_cid else "which no instance uses"
                 held = f"{address} is held by network interface '{nic.nic_id}' ({nic.status}) {owner}"
                 hint = _hint(vm, self._cloud.config.director_uuid)
-                raise AddressTaken(f"{described(error)}: {held}{hint}") from error
+                raise AddressTaken(f"{describe_error(error)}: {held}{hint}") from error
             level = INFO if self._looks[nic.nic_id] == 1 else DEBUG  # this may take minutes
             logger.log(level, "Address %s is still held by '%s', which is going away", address, nic.nic_id)
         if not holders:
@@ -110,7 +109,7 @@ class _Holders:
                 ": EC2 shows no network interface that has this address. "
                 "Check the subnet's CIDR reservations, or use another address"
             )
-            raise AddressTaken(described(error) + (why if found is not None else "")) from error
+            raise AddressTaken(describe_error(error) + (why if interfaces is not None else "")) from error
 
     def _vm_of(self, nic: Nic) -> Instance | None:
         """The instance of an interface; None when there is none, or it can't be looked up."""
@@ -120,14 +119,14 @@ class _Holders:
                 return instances.find(self._cloud.ec2, vm_cid)
             return None
 
-        return looked_up(f"instance '{nic.vm_cid}'", lambda: find(nic.vm_cid) if nic.vm_cid else None)
+        return ask_or_warn(f"instance '{nic.vm_cid}'", lambda: find(nic.vm_cid) if nic.vm_cid else None)
 
     def _is_departing(self, nic: Nic, vm: Instance | None) -> bool:
         if nic.vm_cid is None:
             return DIRECTOR_TAG not in nic.tags and self._looks[nic.nic_id] <= MAX_UNATTACHED
         return vm is None or vm.is_ending
 
-    def _is_orphan_discarded(self, nic: Nic) -> bool:
+    def _discard_orphan(self, nic: Nic) -> bool:
         """Delete an interface that a call of the same Director created and could not delete.
 
         A Director gives an address to one VM at a time, so an unattached interface of this Director that
@@ -172,7 +171,7 @@ def create_interfaces(cloud: Cloud, plan: VmPlan, undo: Undo) -> list[Nic]:
     return [creation.create(index, nic_plan) for index, nic_plan in enumerate(plan.nic_plans)]
 
 
-def nic_failed(plan: NicPlan, why: BoshError) -> CloudError:
+def nic_error(plan: NicPlan, why: BoshError) -> CloudError:
     """The error for an interface that could not be created, before the launch or by it."""
     message = f"Failed to create network interface for nic_group '{plan.group}': {why.message}"
     return VMCreationFailed(message, ok_to_retry=True) if why.ok_to_retry else CloudError(message)
@@ -197,7 +196,7 @@ class _InterfaceCreation:
             VMCreationFailed: AWS was busy; retriable.
         """
         try:
-            nic = self._usable(nic_plan)
+            nic = self._create_usable(nic_plan)
             self._delegate_prefixes(nic_plan, nic)
             if index == 0 and self._plan.spec.properties.auto_assign_public_ip:
                 network_interfaces.request_public_ip(self._cloud.ec2, nic.nic_id)
@@ -205,10 +204,10 @@ class _InterfaceCreation:
             typed = error if isinstance(error, BoshError) else translate(error, "create_vm")
             if typed is None:
                 raise
-            raise nic_failed(nic_plan, typed) from error
+            raise nic_error(nic_plan, typed) from error
         return nic
 
-    def _usable(self, nic_plan: NicPlan) -> Nic:
+    def _create_usable(self, nic_plan: NicPlan) -> Nic:
         arguments = {
             **nics.create_arguments(nic_plan, self._plan.group_ids),
             "Description": nics.description(self._cloud.config.director_uuid, self._agent_id),
@@ -244,42 +243,44 @@ class _InterfaceCreation:
 
         def create() -> Nic:
             return self._undo.create(
-                lambda: network_interfaces.create(cloud.ec2, arguments, lambda: self._unanswered(nic_plan)),
+                lambda: network_interfaces.create(
+                    cloud.ec2, arguments, lambda: self._find_unanswered(nic_plan)
+                ),
                 lambda created: self._discard(created.nic_id),
             )
 
         try:
-            return claiming(cloud, self._agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
+            return retry_until_free(cloud, self._agent_id, nic_plan.subnet_id, nic_plan.addresses, create)
         except cloud.ec2.exceptions.ClientError as error:
             if has_code(error, TOKEN_SPENT):
                 return None
             raise
 
-    def _unanswered(self, nic_plan: NicPlan) -> Nic | None:
+    def _find_unanswered(self, nic_plan: NicPlan) -> Nic | None:
         """The interface whose creation was not answered."""
         wanted = set(nic_plan.addresses)
-        return next((nic for nic in self._unattached(nic_plan) if wanted.issubset(nic.addresses)), None)
+        return next((nic for nic in self._find_unattached(nic_plan) if wanted.issubset(nic.addresses)), None)
 
     def _discard_earlier(self, nic_plan: NicPlan) -> None:
         """Delete interfaces that an earlier call created for this VM with other arguments and did not use."""
-        for nic in self._unattached(nic_plan):
+        for nic in self._find_unattached(nic_plan):
             logger.warning("Network interface '%s' was created by an earlier call: deleting it", nic.nic_id)
             network_interfaces.delete_unattached(self._cloud.ec2, nic.nic_id)
 
-    def _unattached(self, nic_plan: NicPlan) -> list[Nic]:
+    def _find_unattached(self, nic_plan: NicPlan) -> list[Nic]:
         tags = tag_plan.of_origin(*self._plan.identity)
-        found = network_interfaces.of_agent(self._cloud.ec2, tags, nic_plan.subnet_id)
-        return [nic for nic in found if nic.vm_cid is None and nic.nic_id not in self._created]
+        own_nics = network_interfaces.find_of_agent(self._cloud.ec2, tags, nic_plan.subnet_id)
+        return [nic for nic in own_nics if nic.vm_cid is None and nic.nic_id not in self._created]
 
     def _discard(self, nic_id: str) -> None:
         """Delete an interface, unless an instance that this call did not launch uses it."""
         # If the lookup fails, deleting it is safe: EC2 refuses that for one in use.
-        if holder := looked_up(f"network interface '{nic_id}'", lambda: self._holder(nic_id)):
+        if holder := ask_or_warn(f"network interface '{nic_id}'", lambda: self._find_holder(nic_id)):
             logger.error("Network interface '%s' is kept: instance '%s' uses it", nic_id, holder)
             return
         network_interfaces.discard(self._cloud.ec2, nic_id, was_seen=nic_id in self._seen)
 
-    def _holder(self, nic_id: str) -> str | None:
+    def _find_holder(self, nic_id: str) -> str | None:
         """The live instance that uses an interface; None if there is none."""
         nic = network_interfaces.find(self._cloud.ec2, nic_id)
         is_used = nic is not None and nic.vm_cid and instances.is_alive(self._cloud.ec2, nic.vm_cid)
@@ -288,4 +289,4 @@ class _InterfaceCreation:
     def _delegate_prefixes(self, nic_plan: NicPlan, nic: Nic) -> None:
         for prefix in filter(None, (nic_plan.ipv4_prefix, nic_plan.ipv6_prefix)):
             delegate = partial(network_interfaces.delegate, self._cloud.ec2, nic, prefix)
-            claiming(self._cloud, self._agent_id, nic_plan.subnet_id, [prefix], delegate)
+            retry_until_free(self._cloud, self._agent_id, nic_plan.subnet_id, [prefix], delegate)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 from bosh_aws_cpi.aws.sdk import errors
-from bosh_aws_cpi.aws.sdk.errors import described, has_code, is_group_full, is_shortage, is_subnet_full
+from bosh_aws_cpi.aws.sdk.errors import describe_error, has_code, is_group_full, is_shortage, is_subnet_full
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.errors import BoshError, VMCreationFailed
 from bosh_aws_cpi.model import Instance
@@ -22,7 +22,7 @@ class Rule(Record):
 
     outcome: str
     """What became of the launch."""
-    said: frozenset[str] | Callable[[Exception], object] | Mapping[str, str]
+    event: frozenset[str] | Callable[[Exception], object] | Mapping[str, str]
     """The codes, or a predicate, of an error of RunInstances; or, for an instance that was ended, the
     remedies by the beginning of EC2's code for the reason."""
     retry_markets: Literal["all", "all but on demand", "spot", "none"]
@@ -36,11 +36,11 @@ class Rule(Record):
     remedy: str = ""
     """What to do about an error of RunInstances, in place of its code's remedy."""
 
-    def is_said(self, error: Exception) -> bool:
+    def applies_to(self, error: Exception) -> bool:
         """Whether an error of RunInstances means this."""
-        if isinstance(self.said, frozenset):
-            return has_code(error, self.said)
-        return callable(self.said) and bool(self.said(error))
+        if isinstance(self.event, frozenset):
+            return has_code(error, self.event)
+        return callable(self.event) and bool(self.event(error))
 
     def retries(self, option: LaunchOption) -> bool:
         """Whether create_vm tries the next launch option after one on this option's market."""
@@ -53,7 +53,7 @@ class Rule(Record):
         if self.rules_out == "subnet":
             return other.subnet_id != option.subnet_id
         if self.rules_out == "group":
-            return other.is_outside or other.zone != option.zone
+            return other.skips_placement_group or other.zone != option.zone
         return other.offer != option.offer
 
 
@@ -71,22 +71,20 @@ _SPOT_GRANT: Final = (
     ". A customer managed key also needs a grant for the role by which EC2 launches Spot instances, "
     "AWSServiceRoleForEC2Spot: aws kms create-grant"
 )
-TOKEN_SPENT: Final = Rule("token of an earlier call", errors.TOKEN_SPENT, "none", "next token", "AWS's")
-GROUP_FULL: Final = Rule("full spread group", is_group_full, "all", _ALL, "retriable", "group", _FULL)
-NO_CAPACITY: Final = Rule("no capacity", is_shortage, "all", _ALL, "retriable")
-SUBNET_FULL: Final = Rule("full subnet", is_subnet_full, "all", _ALL, "retriable", "subnet")
-ENDED_BY_USER: Final = Rule(
-    "end by a user", {"Client.UserInitiatedShutdown": ""}, "none", "relaunch", "final"
-)
+TOKEN_RULE: Final = Rule("token of an earlier call", errors.TOKEN_SPENT, "none", "next token", "AWS's")
+GROUP_RULE: Final = Rule("full spread group", is_group_full, "all", _ALL, "retriable", "group", _FULL)
+CAPACITY_RULE: Final = Rule("no capacity", is_shortage, "all", _ALL, "retriable")
+SUBNET_RULE: Final = Rule("full subnet", is_subnet_full, "all", _ALL, "retriable", "subnet")
+USER_RULE: Final = Rule("end by a user", {"Client.UserInitiatedShutdown": ""}, "none", "relaunch", "final")
 """It may be an earlier call's undo, seconds after its launch."""
 RULES: Final = (
-    TOKEN_SPENT,
+    TOKEN_RULE,
     Rule("no answer", errors.may_be_done, "none", "fail", "retriable"),  # EC2 may have launched the VM
     Rule("fault of AWS, or throttled", errors.AT_FAULT | errors.THROTTLED, _RESERVED, "fail", "retriable"),
-    GROUP_FULL,
+    GROUP_RULE,
     Rule("quota", errors.QUOTA_REACHED, "all", _ALL, "final"),
-    NO_CAPACITY,
-    SUBNET_FULL,
+    CAPACITY_RULE,
+    SUBNET_RULE,
     Rule("closed reservation", errors.RESERVATION_CLOSED, _RESERVED, "fail", "AWS's"),
     Rule("other refusal", errors.code_of, "spot", _ALL, "AWS's"),  # a mistake must not raise the price
     Rule(
@@ -96,7 +94,7 @@ RULES: Final = (
         "relaunch",
         "retriable",
     ),
-    ENDED_BY_USER,
+    USER_RULE,
     Rule(
         "end because of a KMS key",  # only Spot needs a grant for its service-linked role
         {
@@ -128,7 +126,7 @@ class Outcome(Record):
     """What became of a launch that gives no running VM."""
 
     rule: Rule
-    said: str
+    message: str
     """EC2's error, or what the CPI waited for in vain."""
     error: BoshError
     """The same, with its remedy."""
@@ -136,40 +134,40 @@ class Outcome(Record):
     """The instance that was ended."""
 
 
-def refused(error: Exception) -> Outcome | None:
+def outcome_of_error(error: Exception) -> Outcome | None:
     """The outcome of an error of RunInstances; None if the call fails with it, whatever is left to try."""
-    rule = next((rule for rule in RULES if rule.is_said(error)), None)
+    rule = next((rule for rule in RULES if rule.applies_to(error)), None)
     typed = translate(error, "create_vm")
     if rule is None or typed is None:
         return None
-    said = described(error)
+    text = describe_error(error)
     if rule.error != "AWS's":
-        message = said + rule.remedy if rule.remedy else typed.message
+        message = text + rule.remedy if rule.remedy else typed.message
         typed = VMCreationFailed(message, ok_to_retry=rule.error == "retriable")
     typed.__cause__ = error
-    return Outcome(rule, said, typed)
+    return Outcome(rule, text, typed)
 
 
-def ended(instance: Instance) -> Outcome:
+def outcome_of_end(instance: Instance) -> Outcome:
     """The outcome of a launch whose instance was ended before it ran."""
-    rule, _ = _end(instance)
-    who = "A user" if rule is ENDED_BY_USER else "EC2"
+    rule, _ = _rule_and_remedy(instance)
+    who = "A user" if rule is USER_RULE else "EC2"
     why = instance.state_reason.text if instance.state_reason else "no reason given"
-    said = f"{who} terminated instance '{instance.vm_cid}' before it ran: {why}"
-    error = VMCreationFailed(said + remedy(instance), ok_to_retry=rule.error == "retriable")
-    return Outcome(rule, said, error, instance)
+    text = f"{who} terminated instance '{instance.vm_cid}' before it ran: {why}"
+    error = VMCreationFailed(text + remedy(instance), ok_to_retry=rule.error == "retriable")
+    return Outcome(rule, text, error, instance)
 
 
 def remedy(instance: Instance) -> str:
     """What to do about the reason for which EC2 ended an instance, ". Check …"; empty if not known."""
-    _, found = _end(instance)
-    return found + _SPOT_GRANT if instance.is_spot and found.endswith(_KEY) else found
+    _, text = _rule_and_remedy(instance)
+    return text + _SPOT_GRANT if instance.is_spot and text.endswith(_KEY) else text
 
 
-def _end(instance: Instance) -> tuple[Rule, str]:
+def _rule_and_remedy(instance: Instance) -> tuple[Rule, str]:
     """The rule for the end of an instance, and the remedy."""
     code = instance.state_reason.code if instance.state_reason else ""
-    rules = ((rule, rule.said) for rule in RULES if isinstance(rule.said, Mapping))
+    rules = ((rule, rule.event) for rule in RULES if isinstance(rule.event, Mapping))
     return next((rule, ends[each]) for rule, ends in rules for each in ends if code.startswith(each))
 
 
@@ -203,15 +201,15 @@ def failure(refusals: Sequence[tuple[LaunchOption, Outcome]], limits: str = "") 
     elif option.is_spot and outcome.rule.rules_out == "offer":
         why = "Spot instance creation failed, and spot_ondemand_fallback is not set"
         error = VMCreationFailed(f"{why}: {error.message}")
-    if any(each.rule is NO_CAPACITY for _, each in refusals):
+    if any(each.rule is CAPACITY_RULE for _, each in refusals):
         error.message += limits
     return error
 
 
 def _summary(refusals: Sequence[tuple[LaunchOption, Outcome]]) -> str:
-    listed = "; ".join(f"{option}: {outcome.said}" for option, outcome in refusals)
-    remedies = dict.fromkeys(outcome.error.message.removeprefix(outcome.said) for _, outcome in refusals)
-    return f"EC2 could launch none of the VM's options. {listed}{''.join(remedies)}"
+    refused = "; ".join(f"{option}: {outcome.message}" for option, outcome in refusals)
+    remedies = dict.fromkeys(outcome.error.message.removeprefix(outcome.message) for _, outcome in refusals)
+    return f"EC2 could launch none of the VM's options. {refused}{''.join(remedies)}"
 
 
 def next_generation(generation: int, used: Mapping[int, Instance]) -> int:

@@ -6,12 +6,11 @@ from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import NicPlan, Vip
-from bosh_aws_cpi.plan import nics, placement, spread
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import nics, placement, spread, tag_plan
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
 from bosh_aws_cpi.plan.spread import SpreadGroup
 from bosh_aws_cpi.properties.network import Network, parse_networks
-from bosh_aws_cpi.properties.types import Review, parsed
+from bosh_aws_cpi.properties.types import Review, read_properties
 from bosh_aws_cpi.properties.vm import MetadataOptions, VmProperties
 from bosh_aws_cpi.records import Confidential, Record
 
@@ -63,7 +62,7 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
         CloudError: A value has the wrong type.
     """
     aws = config.aws
-    properties = parsed(VmProperties, arguments.cloud_properties, "cloud_properties")
+    properties = read_properties(VmProperties, arguments.cloud_properties, "cloud_properties")
     networks = parse_networks(arguments.networks)
     review.problems += properties.problems()
     review.ignored += properties.ignored()
@@ -95,7 +94,7 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
 def _nic_plans(properties: VmProperties, networks: Mapping[str, Network], review: Review) -> list[NicPlan]:
     """One per network interface, in the order of their device indexes."""
     plans = nics.nic_plans(networks)
-    review.ignored += nics.ignored(networks, plans)
+    review.ignored += nics.ignored_problems(networks, plans)
     if properties.zone_fallback:
         review.attempt("zone_fallback", lambda: placement.check_leaving(plans[0]))
     if not properties.primary_ipv6:

@@ -11,13 +11,12 @@ from typing import Final
 from bosh_aws_cpi.aws import placement_groups
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import GROUP_MISSING, GROUP_QUOTA_REACHED, has_code, may_be_done
-from bosh_aws_cpi.aws.sdk.translation import explained
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Instance
-from bosh_aws_cpi.plan import spread
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import spread, tag_plan
 from bosh_aws_cpi.plan.launch_options import LaunchOption
 from bosh_aws_cpi.plan.spread import SpreadGroup
 
@@ -30,15 +29,15 @@ def known_group(cloud: Cloud, wanted: SpreadGroup) -> SpreadGroup:
     Raises:
         CloudError: The CPI did not create the placement group of that name.
     """
-    found = placement_groups.find(cloud.ec2, wanted.name)
-    if found is None or spread.may_lack_tags_yet(found.strategy, found.tags):
+    existing = placement_groups.find(cloud.ec2, wanted.name)
+    if existing is None or spread.may_lack_tags_yet(existing.strategy, existing.tags):
         return wanted
-    if (refusal := spread.refusal(wanted, found.strategy, found.tags)) is not None:
+    if (refusal := spread.refusal(wanted, existing.strategy, existing.tags)) is not None:
         raise refusal
-    return wanted.replaced(exists=True)
+    return wanted.replace(exists=True)
 
 
-def spreading(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) -> Instance:
+def launch_in_group(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) -> Instance:
     """Launch an instance into its spread placement group.
 
     Args:
@@ -71,10 +70,12 @@ def spreading(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Instance]) 
     except timing.NotYet:
         logger.info("EC2 does not know placement group '%s'", group.name)
     what = f"EC2 to accept placement group '{group.name}'"
-    return timing.until(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
+    return timing.poll(timing.VISIBLE, what, probe, timed_out, is_repeatable=False)
 
 
-def options_left(cloud: Cloud, group: SpreadGroup, options: Sequence[LaunchOption]) -> Sequence[LaunchOption]:
+def prepare_group(
+    cloud: Cloud, group: SpreadGroup, options: Sequence[LaunchOption]
+) -> Sequence[LaunchOption]:
     """Create the group, or check the one that exists.
 
     Returns:
@@ -84,13 +85,13 @@ def options_left(cloud: Cloud, group: SpreadGroup, options: Sequence[LaunchOptio
     Raises:
         CloudError: As `_ensure_group`.
     """
-    outside = [option for option in options if option.is_outside]
+    outside = [option for option in options if option.skips_placement_group]
     try:
         _ensure_group(cloud, group)
     except cloud.ec2.exceptions.ClientError as error:
         if not outside or not has_code(error, GROUP_QUOTA_REACHED):
             raise
-        logger.warning("Not spread: %s", explained(error))
+        logger.warning("Not spread: %s", explain(error))
         return outside
     return options
 
@@ -108,11 +109,11 @@ def _ensure_group(cloud: Cloud, group: SpreadGroup) -> None:
         nonlocal refusal
         refusal = None
         tags = tag_plan.specifications(group.tags, "placement-group")
-        found = placement_groups.ensure_spread(cloud.ec2, group.name, tags)
-        if found is None:
+        existing = placement_groups.ensure_spread(cloud.ec2, group.name, tags)
+        if existing is None:
             return
-        refusal = spread.refusal(group, found.strategy, found.tags)
-        if spread.may_lack_tags_yet(found.strategy, found.tags):
+        refusal = spread.refusal(group, existing.strategy, existing.tags)
+        if spread.may_lack_tags_yet(existing.strategy, existing.tags):
             raise timing.NotYet("EC2 does not show its tags")
         if refusal is not None:
             raise refusal
@@ -121,4 +122,4 @@ def _ensure_group(cloud: Cloud, group: SpreadGroup) -> None:
         return refusal or VMCreationFailed(message, ok_to_retry=True)
 
     what = f"placement group '{group.name}' to be available"
-    timing.until(timing.GROUP_AVAILABLE, what, probe, timed_out, is_repeatable=False)
+    timing.poll(timing.GROUP_AVAILABLE, what, probe, timed_out, is_repeatable=False)

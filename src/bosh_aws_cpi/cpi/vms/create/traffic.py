@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import elastic_ips, load_balancers, routes, tags
 from bosh_aws_cpi.aws.elastic_ips import ElasticIp
-from bosh_aws_cpi.aws.load_balancers import Target, TargetGroup, record_of
+from bosh_aws_cpi.aws.load_balancers import ResolvedTargetGroup, Target, record_tags
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import may_be_done
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class Traffic(Record):
     """The existing resources that will send traffic to a VM."""
 
-    target_groups: Sequence[TargetGroup] = ()
+    target_groups: Sequence[ResolvedTargetGroup] = ()
     load_balancers: Sequence[str] = ()
     routes: Sequence[tuple[str, str]] = ()
     """(table id, destination)."""
@@ -43,7 +43,7 @@ class Traffic(Record):
     @property
     def records(self) -> dict[str, str]:
         """The tags that record the targets, with placeholders for the targets' ids."""
-        return record_of(Target(group.arn, "", group.port) for group in self.target_groups)
+        return record_tags(Target(group.arn, "", group.port) for group in self.target_groups)
 
 
 def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str, ask: Ask) -> Traffic:
@@ -57,7 +57,7 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
     groups: dict[str, list[WantedGroup]] = {}
     for group in properties.lb_target_groups:
         groups.setdefault(str(group), []).append(group)
-    found = [
+    answers = [
         ask(f"lb_target_groups.{properties.lb_target_groups.index(named[0])}", look_up_groups)
         for named in groups.values()
         for look_up_groups in [partial(_target_groups, cloud, named, vpc_id)]
@@ -66,7 +66,7 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
         look_up_balancer = partial(load_balancers.check, cloud.clients.elb, [name], vpc_id)
         ask(f"elbs.{properties.elbs.index(name)}", look_up_balancer)
     return Traffic(
-        target_groups=list(dict.fromkeys(each for some in found for each in some or ())),
+        target_groups=list(dict.fromkeys(each for some in answers for each in some or ())),
         load_balancers=balancers,
         routes=wanted,
         tables=_tables(cloud, [table_id for table_id, _ in wanted], vpc_id, ask) if wanted else {},
@@ -75,15 +75,15 @@ def look_up(cloud: Cloud, properties: VmProperties, vip: Vip | None, vpc_id: str
     )
 
 
-def _target_groups(cloud: Cloud, wanted: Sequence[WantedGroup], vpc_id: str) -> list[TargetGroup]:
-    found = load_balancers.target_groups(cloud.clients.elbv2, wanted, vpc_id, cloud.config.aws.region)
-    for group in found:
+def _target_groups(cloud: Cloud, wanted: Sequence[WantedGroup], vpc_id: str) -> list[ResolvedTargetGroup]:
+    groups = load_balancers.target_groups(cloud.clients.elbv2, wanted, vpc_id, cloud.config.aws.region)
+    for group in groups:
         if group.family and not cloud.config.aws.looks_at_deleted_vms:
             raise CloudError(
                 f"Target group '{group.arn}' has target type ip: with aws.fast_path_delete, set "
                 "aws.deregister_on_delete too, so that delete_vm deregisters the VM's address"
             )
-    return found
+    return groups
 
 
 def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo) -> None:
@@ -91,7 +91,7 @@ def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo
     for table_id, destination in traffic.routes:
         _point_route(cloud, traffic.tables[table_id], destination, instance.nic_at(0), undo)
     targets = [_target(group, instance) for group in traffic.target_groups]
-    if records := record_of(targets):  # first the tags record what delete_vm could not find out
+    if records := record_tags(targets):  # first the tags record what delete_vm could not find out
         tags.require(cloud.ec2, instance.vm_cid, records, timing.TAGGABLE)
     for target in targets:
         remove = partial(load_balancers.remove_target, cloud.clients.elbv2, target)
@@ -118,11 +118,11 @@ def _associate(cloud: Cloud, elastic_ip: ElasticIp, nic_id: str, undo: Undo) -> 
 
 
 def _tables(cloud: Cloud, table_ids: Sequence[str], vpc_id: str, ask: Ask) -> dict[str, RouteTable]:
-    found = ask("advertised_routes", lambda: routes.tables(cloud.ec2, table_ids))
-    for index, table_id in enumerate(table_ids if found is not None else ()):
-        table = (found or {}).get(table_id)
+    tables = ask("advertised_routes", lambda: routes.tables(cloud.ec2, table_ids))
+    for index, table_id in enumerate(table_ids if tables is not None else ()):
+        table = (tables or {}).get(table_id)
         ask(f"advertised_routes.{index}.table_id", partial(_check_table, cloud, table_id, table, vpc_id))
-    return found or {}
+    return tables or {}
 
 
 def _check_table(cloud: Cloud, table_id: str, table: RouteTable | None, vpc_id: str) -> None:
@@ -195,7 +195,7 @@ def _restore(ec2: "EC2Client", route: _PointedRoute, target: Json) -> None:
     # A route that was a blackhole becomes one again when the interface is deleted.
 
 
-def _target(group: TargetGroup, instance: Instance) -> Target:
+def _target(group: ResolvedTargetGroup, instance: Instance) -> Target:
     """The VM as a target: its id, or the first interface's primary address."""
     if not group.family:
         return Target(group.arn, instance.vm_cid, group.port)

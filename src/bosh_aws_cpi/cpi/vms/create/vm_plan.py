@@ -9,12 +9,19 @@ from bosh_aws_cpi.cpi.vms.create.parse import WantedVm
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import InstanceTypeFacts, Nic, NicPlan
-from bosh_aws_cpi.plan import agent_settings, instance_types, interface_options, nics, placement, type_options
-from bosh_aws_cpi.plan import tags as tag_plan
+from bosh_aws_cpi.plan import (
+    agent_settings,
+    instance_types,
+    interface_options,
+    nics,
+    placement,
+    tag_plan,
+    type_options,
+)
 from bosh_aws_cpi.plan.agent_settings import AgentSettingsInput
 from bosh_aws_cpi.plan.block_devices import TYPES, BlockDevices
 from bosh_aws_cpi.plan.disk_defaults import DiskDefaults
-from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, preferring_spread
+from bosh_aws_cpi.plan.launch_options import LaunchOption, in_subnets, launch_options, prefer_spread
 from bosh_aws_cpi.plan.run_instances import InstanceSpec, template_problems
 from bosh_aws_cpi.properties.types import Review
 from bosh_aws_cpi.records import Record
@@ -48,13 +55,13 @@ class VmPlan(Record):
     def nic_plan_of(self, option: LaunchOption) -> NicPlan:
         """The interface that RunInstances creates, in the launch option's subnet."""
         first = self.nic_plans[0]
-        return first.replaced(subnet_id=option.subnet_id) if option.subnet_id else first
+        return first.replace(subnet_id=option.subnet_id) if option.subnet_id else first
 
     @property
     def limits(self) -> str:
         """What keeps the VM from capacity that EC2 may have elsewhere, as sentences."""
         zone = self.options[0].zone or self.spec.zone
-        must_spread = self.spec.spread and not any(option.is_outside for option in self.options)
+        must_spread = self.spec.spread and not any(option.skips_placement_group for option in self.options)
         return (f". The VM's persistent disks keep it in {zone}" if self.has_disks else "") + (
             ". With spread: prefer, it could be launched outside of its placement group"
             if must_spread
@@ -99,7 +106,7 @@ def plan_vm(
         review.attempt("tags", lambda: tag_plan.check_for_ec2({**wanted.tags, **records}))
     if review.problems or place is None or not options:
         return None
-    found = VmPlan(
+    plan = VmPlan(
         spec=_spec(config, wanted, facts, place),
         settings_input=_settings_input(config, wanted, facts),
         options=in_subnets(options, place.subnets),
@@ -110,8 +117,8 @@ def plan_vm(
         director_uuid=config.director_uuid,
         has_disks=bool(facts.disks),
     )
-    review.attempt("", lambda: _check_size(found, is_registry_used=is_registry_used))
-    return None if review.problems else found
+    review.attempt("", lambda: _check_size(plan, is_registry_used=is_registry_used))
+    return None if review.problems else plan
 
 
 def _spec(config: CpiConfig, wanted: WantedVm, facts: VmFacts, place: "_VmPlace") -> InstanceSpec:
@@ -162,7 +169,7 @@ def _options(wanted: WantedVm, facts: VmFacts, review: Review) -> list[LaunchOpt
     if types.keys() < {*properties.instance_types}:
         return []
     options = launch_options(properties, types)
-    return options if facts.spread is None or properties.spread is True else preferring_spread(options)
+    return options if facts.spread is None or properties.spread is True else prefer_spread(options)
 
 
 def _devices(
@@ -171,7 +178,7 @@ def _devices(
     """The block devices for an instance type, which is checked, too."""
     properties, image = wanted.properties, facts.image
     review.attempt("instance_type", lambda: instance_types.check_image(image, of_type))
-    devices, problems = type_options.planned(properties, image, of_type, defaults)
+    devices, problems = type_options.plan_type(properties, image, of_type, defaults)
     review.problems += problems
     review.ignored += devices.ignored
     if any(plan.options for plan in wanted.nic_plans):
@@ -196,19 +203,21 @@ class _VmPlace(Record):
 
 def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
     """The zone, in which all of the VM's subnets and disks must be; None if a subnet is not known."""
-    found, plans, leaves_zone = facts.subnets, wanted.nic_plans, wanted.properties.zone_fallback
-    if found is None or not plans:
+    known_subnets, plans, leaves_zone = facts.subnets, wanted.nic_plans, wanted.properties.zone_fallback
+    if known_subnets is None or not plans:
         return None
     for name in (name for plan in plans for name in plan.networks):
         of_network = wanted.networks[name].cloud_properties
-        review.problems += placement.subnet_problems(name, of_network, found, is_any_zone=leaves_zone)
-    if not found.keys() >= {*wanted.subnet_ids}:
+        review.problems += placement.subnet_problems(name, of_network, known_subnets, is_any_zone=leaves_zone)
+    if not known_subnets.keys() >= {*wanted.subnet_ids}:
         return None
     first, *_ = plans
-    ordered = [found[plan.subnet_id] for plan in plans]
-    if text := placement.without_ipv4(ordered[0]):
+    ordered = [known_subnets[plan.subnet_id] for plan in plans]
+    if text := placement.ipv6_only_problem(ordered[0]):
         logger.warning("%s. If the VM does not answer, use a dual-stack subnet", text)
-    zones = {each: found[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)}
+    zones = {
+        each: known_subnets[each].availability_zone for each in (first.subnet_id, *first.fallback_subnets)
+    }
     disk_zones = {disk.availability_zone for disk in facts.disks}
     usable = {subnet_id: place for subnet_id, place in zones.items() if disk_zones <= {place}}
     unusable_disks = [] if leaves_zone and usable else facts.disks

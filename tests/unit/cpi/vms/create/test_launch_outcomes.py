@@ -27,19 +27,19 @@ ON_DEMAND, BLOCK, SPOT = (
 @pytest.mark.parametrize(
     ("rule", "on_demand", "reserved", "spot", "last"),
     [
-        (outcomes.NO_CAPACITY, "next option", "next option", "next option", ALL_REFUSALS),
+        (outcomes.CAPACITY_RULE, "next option", "next option", "next option", ALL_REFUSALS),
         (RULE["quota"], "next option", "next option", "next option", ALL_REFUSALS),
-        (outcomes.SUBNET_FULL, "next option", "next option", "next option", ALL_REFUSALS),
-        (outcomes.GROUP_FULL, "next option", "next option", "next option", ALL_REFUSALS),
+        (outcomes.SUBNET_RULE, "next option", "next option", "next option", ALL_REFUSALS),
+        (outcomes.GROUP_RULE, "next option", "next option", "next option", ALL_REFUSALS),
         (REFUSED, "fail", "fail", "next option", "fail"),
         (RULE["closed reservation"], "fail", "next option", "next option", "fail"),
         (RULE["fault of AWS, or throttled"], "fail", "next option", "next option", "fail"),
         (UNANSWERED, "fail", "fail", "fail", "fail"),
-        (outcomes.TOKEN_SPENT, "next token", "next token", "next token", "next token"),
+        (outcomes.TOKEN_RULE, "next token", "next token", "next token", "next token"),
         (FOR_CAPACITY, "next option", "next option", "next option", "relaunch"),
         (FOR_A_KEY, "fail", "fail", "next option", "fail"),
         (OF_EC2, "relaunch", "next option", "next option", "relaunch"),
-        (outcomes.ENDED_BY_USER, "relaunch", "relaunch", "relaunch", "relaunch"),
+        (outcomes.USER_RULE, "relaunch", "relaunch", "relaunch", "relaunch"),
         (OF_ACCOUNT, "fail", "fail", "fail", "fail"),
     ],
     ids=lambda each: each.outcome if isinstance(each, Rule) else "",
@@ -58,28 +58,28 @@ def test_next_step(rule: Rule, on_demand: str, reserved: str, spot: str, last: s
 
 
 @pytest.mark.parametrize(
-    ("rule", "subnet", "zone", "is_outside", "is_left"),
+    ("rule", "subnet", "zone", "skips_placement_group", "is_left"),
     [
-        (outcomes.SUBNET_FULL, "subnet-1", "a", True, False),
-        (outcomes.SUBNET_FULL, "subnet-2", "a", False, True),
-        (outcomes.GROUP_FULL, "subnet-2", "a", False, False),
-        (outcomes.GROUP_FULL, "subnet-2", "a", True, True),
-        (outcomes.GROUP_FULL, "subnet-3", "b", False, True),
-        (outcomes.NO_CAPACITY, "subnet-2", "a", False, False),
-        (outcomes.NO_CAPACITY, "subnet-3", "b", False, True),
+        (outcomes.SUBNET_RULE, "subnet-1", "a", True, False),
+        (outcomes.SUBNET_RULE, "subnet-2", "a", False, True),
+        (outcomes.GROUP_RULE, "subnet-2", "a", False, False),
+        (outcomes.GROUP_RULE, "subnet-2", "a", True, True),
+        (outcomes.GROUP_RULE, "subnet-3", "b", False, True),
+        (outcomes.CAPACITY_RULE, "subnet-2", "a", False, False),
+        (outcomes.CAPACITY_RULE, "subnet-3", "b", False, True),
     ],
 )
-def test_ruled_out(rule: Rule, subnet: str, zone: str, *, is_outside: bool, is_left: bool) -> None:
+def test_ruled_out(rule: Rule, subnet: str, zone: str, *, skips_placement_group: bool, is_left: bool) -> None:
     """Capacity belongs to a type in a zone, addresses to a subnet, and a spread group's limit to a zone."""
-    first = ON_DEMAND.replaced(subnet_id="subnet-1", zone="a")
-    other = ON_DEMAND.replaced(subnet_id=subnet, zone=zone, is_outside=is_outside)
+    first = ON_DEMAND.replace(subnet_id="subnet-1", zone="a")
+    other = ON_DEMAND.replace(subnet_id=subnet, zone=zone, skips_placement_group=skips_placement_group)
     assert rule.allows(first, other) is is_left
 
 
 def test_refusals() -> None:
     """Several refusals are listed, each remedy once; one alone is the error, which says what spot lacks."""
-    options = [ON_DEMAND.replaced(subnet_id=f"subnet-{n}") for n in (1, 2, 3)]
-    rules = (outcomes.NO_CAPACITY, outcomes.SUBNET_FULL, RULE["quota"])
+    options = [ON_DEMAND.replace(subnet_id=f"subnet-{n}") for n in (1, 2, 3)]
+    rules = (outcomes.CAPACITY_RULE, outcomes.SUBNET_RULE, RULE["quota"])
     found = [
         Outcome(rule, "no", VMCreationFailed("no. Do this", ok_to_retry=rule is not RULE["quota"]))
         for rule in rules
@@ -105,7 +105,7 @@ def test_refusals() -> None:
         ("Client.InvalidKMSKey.InvalidState", FOR_A_KEY, "KMS key"),
         ("Client.VolumeLimitExceeded", OF_ACCOUNT, "quota"),
         ("Client.InstanceInitiatedShutdown", OF_ACCOUNT, ""),
-        ("Client.UserInitiatedShutdown", outcomes.ENDED_BY_USER, ""),
+        ("Client.UserInitiatedShutdown", outcomes.USER_RULE, ""),
         ("", OF_EC2, ""),
     ],
 )
@@ -114,11 +114,11 @@ def test_ended(code: str, rule: Rule, remedy: str, *, is_spot: bool) -> None:
     """EC2's reason decides; a reason on our side is not retriable, and has its remedy."""
     reason = StateReason(code, f"{code}: because") if code else None
     instance = Instance("i-1", "terminated", "t", "z", {}, state_reason=reason, is_spot=is_spot)
-    found = outcomes.ended(instance)
-    who = "A user" if rule is outcomes.ENDED_BY_USER else "EC2"
+    found = outcomes.outcome_of_end(instance)
+    who = "A user" if rule is outcomes.USER_RULE else "EC2"
     why = f"{code}: because" if code else "no reason given"
     said = f"{who} terminated instance 'i-1' before it ran: {why}"
-    assert (found.rule, found.instance, found.said) == (rule, instance, said)
+    assert (found.rule, found.instance, found.message) == (rule, instance, said)
     assert found.error.message.startswith(said)
     assert remedy in found.error.message.removeprefix(said)
     assert ("create-grant" in found.error.message) is (is_spot and remedy == "KMS key")
@@ -144,28 +144,28 @@ AFTER_A_LOST_ONE = Call("ec2:RunInstances", (), was_uncertain=True)
     ("refusals", "rule", "kind", "ok_to_retry"),
     [
         ([*map(refusal, sorted(errors.QUOTA_REACHED))], RULE["quota"], VMCreationFailed, False),
-        ([*map(refusal, sorted(SHORTAGES))], outcomes.NO_CAPACITY, VMCreationFailed, True),
+        ([*map(refusal, sorted(SHORTAGES))], outcomes.CAPACITY_RULE, VMCreationFailed, True),
         (
             [*map(refusal, sorted(errors.AT_FAULT | errors.THROTTLED))],
             *(RULE["fault of AWS, or throttled"], VMCreationFailed, True),
         ),
-        ([*map(refusal, sorted(errors.TOKEN_SPENT))], outcomes.TOKEN_SPENT, CloudError, False),
+        ([*map(refusal, sorted(errors.TOKEN_SPENT))], outcomes.TOKEN_RULE, CloudError, False),
         ([*map(refusal, sorted(errors.RESERVATION_CLOSED))], RULE["closed reservation"], CloudError, False),
         (
             [*map(refusal, sorted(errors.NO_PREFIX | errors.NO_ADDRESS))],
-            outcomes.SUBNET_FULL,
+            outcomes.SUBNET_RULE,
             VMCreationFailed,
             True,
         ),
         ([refusal("InvalidKeyPair.NotFound")], REFUSED, CloudError, False),
-        ([refusal("InvalidParameterValue", FREE)], outcomes.SUBNET_FULL, VMCreationFailed, True),
+        ([refusal("InvalidParameterValue", FREE)], outcomes.SUBNET_RULE, VMCreationFailed, True),
         (
             [refusal("InsufficientInstanceCapacity", f"x {GROUP} x")],
-            *(outcomes.GROUP_FULL, VMCreationFailed, True),
+            *(outcomes.GROUP_RULE, VMCreationFailed, True),
         ),
         (
             [refusal("InsufficientInstanceCapacity", status=500)],
-            *(outcomes.NO_CAPACITY, VMCreationFailed, True),
+            *(outcomes.CAPACITY_RULE, VMCreationFailed, True),
         ),
         (
             [refusal("InternalError", status=500), ReadTimeoutError(endpoint_url="u")],
@@ -181,16 +181,16 @@ AFTER_A_LOST_ONE = Call("ec2:RunInstances", (), was_uncertain=True)
 def test_refused(refusals: list[Exception], rule: Rule, kind: type[CloudError], *, ok_to_retry: bool) -> None:
     """Code and words tell the kind of a refusal; a quota does not rise by a retry, and a mistake stays."""
     for error in refusals:
-        found = outcomes.refused(error)
+        found = outcomes.outcome_of_error(error)
         assert found is not None
-        assert (found.rule, found.said) == (rule, errors.described(error))
+        assert (found.rule, found.message) == (rule, errors.describe_error(error))
         assert (type(found.error), found.error.ok_to_retry) == (kind, ok_to_retry)
 
 
 @pytest.mark.parametrize("error", [EndpointConnectionError(endpoint_url="u"), NoCredentialsError()])
 def test_no_call(error: Exception) -> None:
     """Without a connection or keys nothing was launched, and no other launch option would be."""
-    assert outcomes.refused(error) is None
+    assert outcomes.outcome_of_error(error) is None
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json, encode, type_name
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption, Volume
-from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, folded, records_target
+from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, fold, records_target
 
 MAX_KEY = 127
 MAX_VALUE = 255
@@ -36,7 +36,7 @@ def of_request(
         denied: Other keys that it may not set.
         warn: Gets the warning.
     """
-    wanted = _formatted(tags)
+    wanted = _format(tags)
     found = {key: value for key, value in without_own(wanted, allowed).items() if key not in denied}
     if left_out := [ascii(key) for key in wanted if key not in found]:
         warn(f"Left out, because these tags are reserved for the CPI: {', '.join(left_out)}")
@@ -49,16 +49,16 @@ def without_own(tags: Mapping[str, str], allowed: frozenset[str] = frozenset()) 
 
 
 def _is_own(key: str) -> bool:
-    read = folded(key)[:MAX_KEY]
+    read = fold(key)[:MAX_KEY]
     return read in OWN or records_target(read)
 
 
-def _formatted(tags: Mapping[str, Any]) -> dict[str, str]:
+def _format(tags: Mapping[str, Any]) -> dict[str, str]:
     texts = {key: value if isinstance(value, str) else encode(value) for key, value in tags.items()}
     return {key[:MAX_KEY]: text[:MAX_VALUE] for key, text in texts.items() if tags[key] is not None}
 
 
-def checked(value: object) -> Json:
+def check_hash(value: object) -> Json:
     """Return a ``tags`` property, which must be a hash or null.
 
     Raises:
@@ -112,7 +112,7 @@ def check_for_instance(tags: Mapping[str, str], metadata_options: Mapping[str, o
         )
 
 
-def beside(common: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]:
+def with_common_tags(common: Mapping[str, str], tags: Mapping[str, str]) -> dict[str, str]:
     """``tags``, and as many of ``common`` as EC2 allows: a snapshot or a copy must not fail for a default.
 
     Args:
@@ -137,7 +137,7 @@ def of_origin(director_uuid: str | None, agent_id: str | None = None) -> dict[st
         director_uuid: The UUID of the request's Director; None when the request has none.
         agent_id: The VM's agent, for resources of one VM.
     """
-    return _formatted({DIRECTOR_TAG: director_uuid or None, AGENT_TAG: agent_id or None})
+    return _format({DIRECTOR_TAG: director_uuid or None, AGENT_TAG: agent_id or None})
 
 
 SPREAD_TAG = "bosh_spread_group"
@@ -146,7 +146,7 @@ SPREAD_TAG = "bosh_spread_group"
 
 def of_spread_group(director_uuid: str, group: str) -> dict[str, str]:
     """The tags that name the Director and the instance group of a placement group."""
-    return {**of_origin(director_uuid), **_formatted({SPREAD_TAG: group})}
+    return {**of_origin(director_uuid), **_format({SPREAD_TAG: group})}
 
 
 SHUTDOWN_TAG = "bosh_skip_os_shutdown"
@@ -165,13 +165,13 @@ def of_vm(environment: Json | None, own: object, warn: Callable[[str], None] = _
         CloudError: They are no hashes.
     """
     bosh = (environment or {}).get("bosh")
-    of_director = checked(bosh.get("tags")) if isinstance(bosh, dict) else {}
-    return of_request({**of_director, **checked(own)}, warn=warn)
+    of_director = check_hash(bosh.get("tags")) if isinstance(bosh, dict) else {}
+    return of_request({**of_director, **check_hash(own)}, warn=warn)
 
 
 def of_shutdown(*, is_skipped: bool | None) -> dict[str, str]:
     """The tag with the VM's ``skip_os_shutdown``; none if the property is not given."""
-    return _formatted({SHUTDOWN_TAG: is_skipped})
+    return _format({SHUTDOWN_TAG: is_skipped})
 
 
 def skips_shutdown(tags: Mapping[str, str], *, default: bool) -> bool:
@@ -205,14 +205,14 @@ def of_disk(
     """
     found = {
         **common,
-        **of_request({"Name": name or None, **checked(tags)}, denied=DISK_METADATA, warn=warn),
+        **of_request({"Name": name or None, **check_hash(tags)}, denied=DISK_METADATA, warn=warn),
         **of_origin(director_uuid),
     }
     check_for_ec2({**found, CALL_TAG: ""})
     return found
 
 
-def differing(current: Mapping[str, str], name: str | None, tags: object) -> list[str]:
+def differing_keys(current: Mapping[str, str], name: str | None, tags: object) -> list[str]:
     """The keys of tags that create_disk would set for cloud properties, and that a disk lacks."""
     given = {"Name": name or None, **(tags if isinstance(tags, dict) else {})}
     wanted = of_request(given, denied=DISK_METADATA)
@@ -233,13 +233,13 @@ STEMCELL_NAME_TAG = "bosh_stemcell_name"
 
 def stemcell_name(name: str | None, version: str | None) -> dict[str, str]:
     """The tag with the stemcell that a copy belongs to; none unless name and version are known."""
-    return _formatted({STEMCELL_NAME_TAG: f"{name}/{version}"}) if name and version else {}
+    return _format({STEMCELL_NAME_TAG: f"{name}/{version}"}) if name and version else {}
 
 
 def of_copy(director_uuid: str | None, source: str, encryption: Encryption) -> dict[str, str]:
     """The tags with the origin of an AMI's copy: its source AMI, and the key that encrypts it."""
     key = (encryption.kms_key_arn or "default") if encryption.encrypted else "none"
-    return {**of_origin(director_uuid), **_formatted({SOURCE_TAG: source, KEY_TAG: key})}
+    return {**of_origin(director_uuid), **_format({SOURCE_TAG: source, KEY_TAG: key})}
 
 
 REPLACED_BY_TAG = "bosh_replaced_by"

@@ -6,7 +6,7 @@ import pytest
 
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.model import Encryption
-from bosh_aws_cpi.plan import tags
+from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.tag_names import OWN
 
 
@@ -23,22 +23,22 @@ from bosh_aws_cpi.tag_names import OWN
 )
 def test_values(value: object, expected: str) -> None:
     """Everything becomes a string: booleans and numbers as JSON has them, lists and objects as JSON."""
-    assert tags.of_request({"key": value}) == {"key": expected}
+    assert tag_plan.of_request({"key": value}) == {"key": expected}
 
 
 def test_limits() -> None:
     """Keys are cut at 127 characters and values at 255, whatever they were."""
-    assert tags.of_request({"ü" * 128: "é" * 256}) == {"ü" * 127: "é" * 255}
+    assert tag_plan.of_request({"ü" * 128: "é" * 256}) == {"ü" * 127: "é" * 255}
 
 
 def test_for_metadata() -> None:
     """Metadata shows the CPI's own tags, and none whose key it would take for something else."""
     options = {"instance_metadata_tags": "enabled"}
-    tags.check_for_instance(dict.fromkeys([*OWN, "aZ0_+-=.,:@", "...", "_index_"], ""), options)
-    tags.check_for_instance({"cost center": ""}, {})
+    tag_plan.check_for_instance(dict.fromkeys([*OWN, "aZ0_+-=.,:@", "...", "_index_"], ""), options)
+    tag_plan.check_for_instance({"cost center": ""}, {})
     for wrong in ("cost center", "team/x", "é", "", ".", "..", "_index", "a\n"):
         with pytest.raises(CloudError) as caught:
-            tags.check_for_instance({"good": "", wrong: ""}, options)
+            tag_plan.check_for_instance({"good": "", wrong: ""}, options)
         assert caught.value.message.endswith(f"the manifest's tags: {wrong!a}")
 
 
@@ -54,12 +54,12 @@ def test_for_metadata() -> None:
 )
 def test_of_disk(name: str | None, given: object, expected: dict[str, str]) -> None:
     """A disk's name is its tag Name, unless the tags say otherwise."""
-    assert tags.of_disk(name, given, None, {}) == expected
+    assert tag_plan.of_disk(name, given, None, {}) == expected
 
 
 def test_tags_of_a_wrong_type() -> None:
     """Tags that are no hash are refused by their type."""
-    for check in (tags.checked, lambda value: tags.of_vm({"bosh": {"tags": value}}, None)):
+    for check in (tag_plan.check_hash, lambda value: tag_plan.of_vm({"bosh": {"tags": value}}, None)):
         with pytest.raises(CloudError, match="'tags': expected a Hash but got Array"):
             check([])
 
@@ -75,7 +75,7 @@ def test_tags_of_a_wrong_type() -> None:
 )
 def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: dict[str, Any]) -> None:
     """The Director's tags are read from env.bosh.tags, if that is there."""
-    assert tags.of_vm(environment, None) == expected
+    assert tag_plan.of_vm(environment, None) == expected
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_tags_of_the_environment(environment: dict[str, Any] | None, expected: d
 )
 def test_tags_of_origin(director: str | None, agent: str | None, expected: dict[str, str]) -> None:
     """Resources have the tags of the Director and the agent, as far as they are known."""
-    assert tags.of_origin(director, agent) == expected
+    assert tag_plan.of_origin(director, agent) == expected
 
 
 @pytest.mark.parametrize(
@@ -103,15 +103,15 @@ def test_tags_of_origin(director: str | None, agent: str | None, expected: dict[
 def test_tags_of_a_copy(encryption: Encryption, key: str) -> None:
     """A copy of an AMI is found again by its Director, its source, and how it is encrypted."""
     same = {"bosh_source_ami": "ami-1", "bosh_kms_key": key}
-    assert tags.of_copy("d", "ami-1", encryption) == {"bosh_director_uuid": "d", **same}
-    assert tags.of_copy(None, "ami-1", encryption) == same
+    assert tag_plan.of_copy("d", "ami-1", encryption) == {"bosh_director_uuid": "d", **same}
+    assert tag_plan.of_copy(None, "ami-1", encryption) == same
 
 
 def test_reserved_keys() -> None:
     """All of AWS's reserved keys are refused, whatever their case."""
-    tags.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
+    tag_plan.check_for_ec2({"aws": "", "awsome": "", "my:aws:tag": ""})
     with pytest.raises(CloudError, match=r"reserved for AWS.*: 'AWS:a', 'aws:z'$"):
-        tags.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})
+        tag_plan.check_for_ec2({"b": "", "aws:z": "", "AWS:a": ""})
 
 
 @pytest.mark.parametrize(
@@ -128,6 +128,6 @@ def test_reserved_keys() -> None:
 )
 def test_name_tag(metadata: dict[str, Any], expected: dict[str, str]) -> None:
     """A VM is called by its name, else by job and index, else by what it compiles."""
-    made = tags.vm_metadata(metadata)
+    made = tag_plan.vm_metadata(metadata)
     assert made.items() >= expected.items()
     assert not made.get("name")

@@ -5,7 +5,7 @@ from ipaddress import IPv4Network
 import pytest
 
 from bosh_aws_cpi.errors import CloudError
-from bosh_aws_cpi.plan import subnets
+from bosh_aws_cpi.plan import subnet_ranges
 
 VPC = ["10.0.0.0/16", "10.4.0.0/22"]
 IPV6 = ["2600:1f18::/63"]
@@ -14,7 +14,7 @@ HALF, OTHER_HALF = "2600:1f18::/64", "2600:1f18:0:1::/64"
 
 def chosen(bits: int | None, *taken: str, start: int = 0, vpc: list[str] | None = None) -> str:
     """Choose a range."""
-    return str(subnets.free_range(VPC if vpc is None else vpc, taken, bits, start))
+    return str(subnet_ranges.free_range(VPC if vpc is None else vpc, taken, bits, start))
 
 
 @pytest.mark.parametrize(
@@ -60,12 +60,12 @@ def test_last_free() -> None:
 )
 def test_ipv6(taken: list[str], start: int, expected: str) -> None:
     """A free IPv6 /64 is chosen, from the start on."""
-    assert str(subnets.free_ipv6_range(IPV6, taken, start)) == expected
+    assert str(subnet_ranges.free_ipv6_range(IPV6, taken, start)) == expected
 
 
 def test_ipv6_of_a_large_range() -> None:
     """A large range is searched from its start on, and IPv4 ranges don't matter."""
-    found = subnets.free_ipv6_range(["2600:1f18::/44"], ["10.0.0.0/16", "2600:1f18::/60"], 2**32)
+    found = subnet_ranges.free_ipv6_range(["2600:1f18::/44"], ["10.0.0.0/16", "2600:1f18::/60"], 2**32)
     assert str(found) == "2600:1f18:0:10::/64"
 
 
@@ -73,4 +73,4 @@ def test_ipv6_of_a_large_range() -> None:
 def test_no_ipv6(vpc: list[str], problem: str) -> None:
     """Without a free /64 the error says why."""
     with pytest.raises(CloudError, match=rf"^network\.cloud_properties\.ipv6: {problem}"):
-        subnets.free_ipv6_range(vpc, [HALF, OTHER_HALF], 7)
+        subnet_ranges.free_ipv6_range(vpc, [HALF, OTHER_HALF], 7)

@@ -8,7 +8,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import Record
 
-Network = IPv4Network | IPv6Network
+IpNetwork = IPv4Network | IPv6Network
 DEFAULT_BITS: Final = 24
 _IPV6_BITS: Final = 64
 KEPT_FIRST: Final = 4
@@ -56,7 +56,7 @@ def _remedy(left: Taken) -> str:
     )
 
 
-def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None, start: int) -> Network:
+def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None, start: int) -> IpNetwork:
     """Choose a free IPv4 range.
 
     Args:
@@ -78,7 +78,7 @@ def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None
     )
 
 
-def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int) -> Network:
+def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int) -> IpNetwork:
     """Choose a free /64.
 
     Args:
@@ -110,7 +110,7 @@ def addresses(subnet_range: str) -> Json:
     }
 
 
-def _free(ranges: Sequence[str], taken: Sequence[str], length: int, start: int) -> Network | None:
+def _free(ranges: Sequence[str], taken: Sequence[str], length: int, start: int) -> IpNetwork | None:
     """The first free part of that length from the start on; one by one, because a /44 has a million."""
     blocks = [block for block in map(ip_network, ranges) if block.prefixlen <= length]
     others = [ip_network(each) for each in taken]
@@ -119,7 +119,7 @@ def _free(ranges: Sequence[str], taken: Sequence[str], length: int, start: int) 
     return next((each for each in choices if not any(map(each.overlaps, others))), None)
 
 
-def _part(blocks: Sequence[Network], length: int, number: int) -> Network:
+def _part(blocks: Sequence[IpNetwork], length: int, number: int) -> IpNetwork:
     block, *further = blocks
     if number >= (count := 2 ** (length - block.prefixlen)):
         return _part(further, length, number - count)

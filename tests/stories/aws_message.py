@@ -3,7 +3,7 @@
 import re
 
 
-class Said(str):
+class AwsMessage(str):
     """A message that stands for itself, whatever ids and remedy it names; those have tests of their own.
 
     The ids follow the request id in brackets, the remedy follows the whole as a sentence.
