@@ -70,8 +70,8 @@ def free_range(vpc_ranges: Sequence[str], taken: Sequence[str], bits: int | None
         CloudError: No range of that size is free.
     """
     length = DEFAULT_BITS if bits is None else bits
-    if (found := _free(vpc_ranges, taken, length, start)) is not None:
-        return found
+    if (free := _free(vpc_ranges, taken, length, start)) is not None:
+        return free
     raise CloudError(
         f"network.netmask_bits: no /{length} is free in the VPC, which has {', '.join(vpc_ranges)}. "
         "Set larger netmask_bits for a smaller subnet, or add a CIDR block to the VPC"
@@ -92,8 +92,8 @@ def free_ipv6_range(vpc_ranges: Sequence[str], taken: Sequence[str], start: int)
     if not vpc_ranges:
         message = "network.cloud_properties.ipv6: the VPC has no IPv6 range. Add one to it, or remove ipv6"
         raise CloudError(message)
-    if (found := _free(vpc_ranges, taken, _IPV6_BITS, start)) is not None:
-        return found
+    if (free := _free(vpc_ranges, taken, _IPV6_BITS, start)) is not None:
+        return free
     raise CloudError(
         f"network.cloud_properties.ipv6: no /64 is free in the VPC, which has {', '.join(vpc_ranges)}. "
         "Add an IPv6 CIDR block to it, or remove ipv6"

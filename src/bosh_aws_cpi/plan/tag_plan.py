@@ -37,10 +37,10 @@ def of_request(
         warn: Gets the warning.
     """
     wanted = _format(tags)
-    found = {key: value for key, value in without_own(wanted, allowed).items() if key not in denied}
-    if left_out := [ascii(key) for key in wanted if key not in found]:
+    allowed_tags = {key: value for key, value in without_own(wanted, allowed).items() if key not in denied}
+    if left_out := [ascii(key) for key in wanted if key not in allowed_tags]:
         warn(f"Left out, because these tags are reserved for the CPI: {', '.join(left_out)}")
-    return found
+    return allowed_tags
 
 
 def without_own(tags: Mapping[str, str], allowed: frozenset[str] = frozenset()) -> dict[str, str]:
@@ -203,13 +203,13 @@ def of_disk(
     Raises:
         CloudError: The ``tags`` are not a hash, or EC2 would refuse them.
     """
-    found = {
+    tags_of_disk = {
         **common,
         **of_request({"Name": name or None, **check_hash(tags)}, denied=DISK_METADATA, warn=warn),
         **of_origin(director_uuid),
     }
-    check_for_ec2({**found, CALL_TAG: ""})
-    return found
+    check_for_ec2({**tags_of_disk, CALL_TAG: ""})
+    return tags_of_disk
 
 
 def differing_keys(current: Mapping[str, str], name: str | None, tags: object) -> list[str]:
@@ -259,12 +259,12 @@ def of_volume_copy(volume: "Volume", director_uuid: str | None, call: str) -> di
         director_uuid: The Director's UUID.
         call: The id of the call.
     """
-    found = {
+    tags_of_copy = {
         key: value
         for key, value in without_own(volume.tags).items()
         if key not in DISK_METADATA and not key.lower().startswith("aws:")
     }
-    return {**found, **of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}
+    return {**tags_of_copy, **of_origin(director_uuid), CALL_TAG: call, REPLACES_TAG: volume.disk_cid}
 
 
 def specifications(tags: Mapping[str, str], *resource_types: str) -> Json:
