@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import sys
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 
 from bosh_aws_cpi.aws.sdk import data
-from testbed.cloud import FakeAws
+from testbed.cloud import ROOT, FakeAws
 from testbed.executable import FORK_FROM, Cpi, config
 from testbed.registry import Registry
 from testbed.warm import Warm
@@ -35,6 +36,12 @@ CA_BUNDLES = {"BOSH_CA_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 # A plain PATH lacks where the programs are that make block devices.
 os.environ["PATH"] = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+
+
+def pytest_configure() -> None:
+    """Refuse to test the program of another checkout, which this Python's `.venv` may have installed."""
+    if not data.__file__.startswith(str(ROOT)):
+        raise pytest.UsageError(f"{sys.prefix} has the program of another checkout: run make venv in {ROOT}")
 
 
 @pytest.hookimpl(trylast=True)  # after they are shuffled

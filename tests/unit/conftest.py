@@ -135,7 +135,7 @@ def _lose(parsed: dict[str, Any], **_: Any) -> None:
 @pytest.fixture(autouse=True)
 def aws_not_heard(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begin each test without AWS's time."""
-    monkeypatch.setattr(aws_clock, "heard", aws_clock.ServerTime())
+    monkeypatch.setattr(aws_clock, "server_time", aws_clock.ServerTime())
 
 
 @pytest.fixture(autouse=True)

@@ -139,13 +139,13 @@ def test_memory_that_the_sdk_lacked() -> None:
 
 def test_signal_while_an_error_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal while another error is being answered still leaves one answer."""
-    rescued = dispatch.__dict__["_rescued"]
+    rescued = dispatch.__dict__["_log_text"]
 
     def interrupted(*arguments: Any) -> Any:
         signal.raise_signal(signal.SIGTERM)
         return rescued(*arguments)
 
-    monkeypatch.setattr(dispatch, "_rescued", interrupted)
+    monkeypatch.setattr(dispatch, "_log_text", interrupted)
     document = ask(Host(failing(SystemExit())), "has_vm", "i-1")
     assert (document["error"]["type"], document["log"]) == ("Bosh::Clouds::CloudError", "")
     assert "interrupted by SIGTERM" in document["error"]["message"]
