@@ -89,8 +89,8 @@ class WriteError(Protocol):
         """Write it under BOSH's name."""
 
 
-CheckRefused = Callable[[Answer, str], list[str]]
-"""Checks a CloudError for which nothing was created, nor tried to be; returns the actions, all questions."""
+CheckRefused = Callable[..., list[str]]
+"""Checks an `Answer` for a CloudError with some words, and that nothing was created; returns the actions."""
 ListResources = Callable[[], dict[str, list[str]]]
 """Lists the ids of what there is beyond what was laid, by kind."""
 ReadCalls = Callable[[str], list[dict[str, str]]]

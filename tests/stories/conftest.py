@@ -134,13 +134,14 @@ def failure() -> WriteError:
 
 @pytest.fixture
 def refused(fake_aws: FakeAws, world: World, failure: WriteError) -> CheckRefused:
-    """Return a function that checks a CloudError for which nothing was made, nor tried to be.
+    """Return a function that checks for a CloudError with these words, and that nothing was made or tried.
 
-    It returns the actions, all of them questions.
+    It returns the actions, which only read.
     """
 
-    def check(answer: Answer, message: str) -> list[str]:
-        assert answer.error == failure("CloudError", message)
+    def check(answer: Answer, *words: str) -> list[str]:
+        assert answer.error == {**failure("CloudError", ""), "message": answer.error["message"]}
+        assert [each for each in words if each not in answer.error["message"]] == []
         asked = fake_aws.actions()
         assert [action for action in asked if not action.startswith(("Describe", "Get"))] == []
         assert world.state() == world.empty

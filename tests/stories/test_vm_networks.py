@@ -302,8 +302,4 @@ def test_security_groups_that_are_not_clear(
     found = said.removeprefix("Found multiple matching security groups with name 'bosh': ")
     assert sorted(found.split(", ")) == sorted(world.groups.values())
     missing = create_vm(executable=cpi_with(default_security_groups=[]))
-    refused(
-        missing,
-        "Missing security groups. See docs/cloud-properties.md for the list of supported properties. "
-        "Set security_groups in the cloud_properties of the VM or a network, or aws.default_security_groups",
-    )
+    refused(missing, "Missing security groups", "Set security_groups", "aws.default_security_groups")

@@ -9,61 +9,51 @@ from testbed.world import World
 from tests.protocols import CheckRefused, CpiWith, CreateVm, ReadCalls, ReadWarnings, WriteNetwork
 from tests.stories.stemcell_images import Heavy
 
-MISSING = "Missing properties: {}. See docs/cloud-properties.md for the list of supported properties."
 HOST = {"id": "h-0123456789abcdef0"}
-UNKNOWN = "Invalid properties: cloud_properties.{}: is unknown: did you mean {}?"
-LACKS = (
-    "{} requested for instance type '{}' that does not support it: use other types (including fallbacks), "
-    "or remove the property"
-)
 
 
 @pytest.mark.parametrize(
-    ("properties", "message"),
+    ("properties", "words"),
     [
         (
             {"instance_type": "", "availability_zone": None},
-            MISSING.format("cloud_properties.instance_type, cloud_properties.availability_zone"),
+            ["cloud_properties.instance_type, cloud_properties.availability_zone"],
         ),
         (
             {"spot": True, "dedicated_host": HOST},
-            "spot and dedicated_host exclude each other: a spot VM can't run on a Dedicated Host",
+            ["spot and dedicated_host exclude each other"],
         ),
         (
             {"tags": {"owner": "me", "AWS:name": "x", "aws:cost": "y"}},
-            "Tags that begin with 'aws:' are reserved for AWS. Remove these: 'AWS:name', 'aws:cost'",
+            ["reserved for AWS", "'AWS:name', 'aws:cost'"],
         ),
         (
             {"metadata_options": {"http_endpoint": "disabled"}},
-            "metadata_options.http_endpoint can't be disabled: the agent reads its settings there. Remove it",
+            ["metadata_options.http_endpoint can't be disabled"],
         ),
         (
             {"metadata_options": {"http_token": "required"}},
-            UNKNOWN.format("metadata_options.http_token", "http_tokens"),
+            ["cloud_properties.metadata_options.http_token: is unknown", "http_tokens?"],
         ),
         (
             {"root_disk": {"encrpted": True, "size": 10_240}},
-            UNKNOWN.format("root_disk.encrpted", "encrypted"),
+            ["cloud_properties.root_disk.encrpted: is unknown", "encrypted?"],
         ),
-        ({"placement_partition": 2}, "cloud_properties.placement_partition needs placement_group"),
-        (
-            {"primary_ipv6": True},
-            "primary_ipv6 needs a manual network with an IPv6 address: add one, or remove the property",
-        ),
+        ({"placement_partition": 2}, ["cloud_properties.placement_partition needs placement_group"]),
+        ({"primary_ipv6": True}, ["primary_ipv6 needs a manual network with an IPv6 address"]),
     ],
 )
 def test_contradictions(
-    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], message: str
+    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], words: list[str]
 ) -> None:
     """Missing and contradicting properties are named, without asking AWS."""
-    assert refused(create_vm(properties), message) == []
+    assert refused(create_vm(properties), *words) == []
 
 
 def test_unknown_default(create_vm: CreateVm, cpi_with: CpiWith, refused: CheckRefused) -> None:
     """A mistyped option of the configuration's is named with its section."""
     answer = create_vm(executable=cpi_with(metadata_options={"http_token": "required"}))
-    message = "Invalid properties: aws.metadata_options.http_token: is unknown: did you mean http_tokens?"
-    assert refused(answer, message) == []
+    assert refused(answer, "aws.metadata_options.http_token: is unknown", "http_tokens?") == []
 
 
 def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
@@ -93,11 +83,7 @@ def test_wrong_types(create_vm: CreateVm, fake_aws: FakeAws) -> None:
 def test_architecture(create_vm: CreateVm, refused: CheckRefused, world: World) -> None:
     """A type that can't run the stemcell's AMI is named with both architectures, a fallback too."""
     answer = create_vm({"instance_type_fallbacks": ["t4g.micro"]})
-    message = (
-        f"AMI '{world.image_id}' is for x86_64, but instance type 't4g.micro' runs arm64: use a matching "
-        "type or stemcell"
-    )
-    refused(answer, message)
+    refused(answer, f"AMI '{world.image_id}' is for x86_64", "'t4g.micro' runs arm64")
 
 
 @pytest.mark.parametrize(
@@ -133,12 +119,7 @@ def test_disabled_image(create_vm: CreateVm, refused: CheckRefused, world: World
     """A disabled AMI is named as that, with what can be done."""
     world.ec2.disable_image(ImageId=world.image_id)
     fake_aws.forget_calls()
-    answer = create_vm()
-    refused(
-        answer,
-        f"AMI '{world.image_id}' is disabled: no VM can be launched from it. Enable it (aws ec2 "
-        "enable-image), or upload the stemcell again: bosh upload-stemcell --fix",
-    )
+    refused(create_vm(), f"AMI '{world.image_id}' is disabled", "bosh upload-stemcell --fix")
 
 
 def test_partition_that_a_type_lacks(create_vm: CreateVm, refused: CheckRefused, fake_aws: FakeAws) -> None:
@@ -146,7 +127,7 @@ def test_partition_that_a_type_lacks(create_vm: CreateVm, refused: CheckRefused,
     fake_aws.rule(action="DescribeInstanceTypes", replace=[["<item>partition</item>", ""]])
     answer = create_vm({"placement_group": "apart", "placement_partition": 1})
     fake_aws.clear_rules()
-    refused(answer, LACKS.format("placement_partition", "t3.micro"))
+    refused(answer, "placement_partition", "'t3.micro' that does not support it")
 
 
 @pytest.mark.usefixtures("ipv6")
@@ -154,7 +135,7 @@ def test_type_without_ipv6(create_vm: CreateVm, refused: CheckRefused, network: 
     """A primary IPv6 address is refused for a type without IPv6."""
     networks = {"one": network("2001:db8::10")}
     answer = create_vm({"instance_type": "m3.medium", "primary_ipv6": True}, networks)
-    refused(answer, LACKS.format("primary_ipv6", "m3.medium"))
+    refused(answer, "primary_ipv6", "'m3.medium' that does not support it")
 
 
 def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, sent: ReadCalls) -> None:
@@ -166,19 +147,16 @@ def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, s
 
 
 @pytest.mark.parametrize(
-    ("properties", "message"),
+    ("properties", "words"),
     [
-        (
-            {"hibernation": True},
-            "hibernation needs an encrypted root disk: set root_disk.encrypted to true",
-        ),
+        ({"hibernation": True}, ["hibernation needs an encrypted root disk"]),
         (
             {
                 "hibernation": True,
                 "root_disk": {"encrypted": True, "size": 6144},
                 "ephemeral_disk": {"type": "st1", "size": 128000},
             },
-            "hibernation needs disks of type gp3, gp2, io2 or io1: change ephemeral_disk.type from st1",
+            ["hibernation needs disks of type", "ephemeral_disk.type from st1"],
         ),
         (
             {
@@ -186,44 +164,35 @@ def test_options_of_the_built_in_table(create_vm: CreateVm, cpi_with: CpiWith, s
                 "root_disk": {"encrypted": True, "size": 6144},
                 "instance_type_fallbacks": ["m5.large"],
             },
-            (
-                "hibernation needs a root disk that is larger than the 8192 MiB of memory of 'm5.large': "
-                "increase root_disk.size to 13312 MiB, which hold the stemcell's disk, too"
-            ),
+            ["larger than the 8192 MiB of memory of 'm5.large'", "root_disk.size to 13312 MiB"],
         ),
         (
             {"ephemeral_disk": {"type": "gp2", "iops": 3000}},
-            (
-                "EBS would refuse the ephemeral disk: cloud_properties.ephemeral_disk.iops can't be set for "
-                "type gp2: remove it, or use gp3, io1 or io2"
-            ),
+            ["cloud_properties.ephemeral_disk.iops can't be set for type gp2"],
         ),
         (
             {"root_disk": {"type": "st1", "size": 128_000}},
-            (
-                "EBS would refuse the root disk: cloud_properties.root_disk.type is st1, from which no VM "
-                "can start: use gp3"
-            ),
+            ["cloud_properties.root_disk.type is st1, from which no VM can start"],
         ),
         (
             {"ebs_optimized": True, "instance_type": "t2.micro"},
-            "ebs_optimized requested for instance type 't2.micro' that can't be EBS-optimised",
+            ["ebs_optimized requested for instance type 't2.micro' that can't"],
         ),
         (
             {"cpu_options": {"nested_virtualization": "enabled"}},
-            LACKS.format("cpu_options.nested_virtualization", "t3.micro"),
+            ["cpu_options.nested_virtualization", "'t3.micro' that does not support it"],
         ),
         (
             {"enclave": True, "instance_type": "m5.xlarge", "instance_type_fallbacks": ["m5.large"]},
-            LACKS.format("enclave", "m5.large"),
+            ["enclave", "'m5.large' that does not support it"],
         ),
     ],
 )
 def test_what_does_not_fit(
-    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], message: str
+    create_vm: CreateVm, refused: CheckRefused, properties: dict[str, Any], words: list[str]
 ) -> None:
     """What a type, a fallback or a disk can't do is refused with the property to change."""
-    refused(create_vm(properties), message)
+    refused(create_vm(properties), *words)
 
 
 @pytest.mark.parametrize(("size", "is_warned"), [(12288, True), (13312, False)])
@@ -234,12 +203,8 @@ def test_room_for_hibernation(
     properties = {"instance_type": "m5.large", "root_disk": {"encrypted": True, "size": size}}
     answer = create_vm({**properties, "hibernation": True})
     answer.ok()
-    text = (
-        f"The root disk of {size} MiB may be too small for hibernation: the memory of 'm5.large' and the "
-        "stemcell's disk together have 13312 MiB. If the launch or the hibernation fails, increase "
-        "root_disk.size"
-    )
-    assert [text in line for line in warnings(answer)] == [True] * is_warned
+    text = f"The root disk of {size} MiB may be too small for hibernation"
+    assert [text in line and "13312 MiB" in line for line in warnings(answer)] == [True] * is_warned
 
 
 def test_hibernation_of_an_encrypted_stemcell(create_vm: CreateVm, world: World, sent: ReadCalls) -> None:
