@@ -29,34 +29,34 @@ if TYPE_CHECKING:
 
 
 MAX_UNSEEN = 22
-"""The number of polls, about 20 seconds, in which EC2 may fail to show an attachment that it has accepted."""
+"""The number of polls (about 20 seconds) in which EC2 may fail to show an attachment that it has accepted."""
 MAX_KEPT: Final = 30
-"""The number of refusals, over about half a minute, after which another VM counts as keeping a volume.
+"""After this number of refusals, over about half a minute, the CPI assumes that another VM keeps the volume.
 
-EC2 may still show an attachment that has just ended, or a VM that was just terminated as running.
+Before that, EC2 may still show an attachment that has just ended, or show a terminated VM as running.
 """
-_HELD: Final = frozenset({"attaching", "attached"})
-_KEEPING: Final = frozenset({"pending", "running", "stopped"})
-"""The states of a VM that is not about to release its volumes."""
+_ATTACHED_STATES: Final = frozenset({"attaching", "attached"})
+_KEEPING_STATES: Final = frozenset({"pending", "running", "stopped"})
+"""The states in which a VM does not release its volumes."""
 _NOT_ATTACHED = frozenset({"IncorrectState", "InvalidAttachment.NotFound"})
 _NOT_READY = frozenset({"IncorrectState"})
 
 
 class NameTaken(Exception):
-    """EC2 says that the instance already uses the device name, or each one to try."""
+    """The instance already uses the device name, or all device names to try."""
 
 
 def attach(
     client: "EC2Client", disk_cid: str, vm_cid: str, device_names: Sequence[str], ebs_card: int | None = None
 ) -> str:
-    """AttachVolume under the first name that EC2 accepts.
+    """Call AttachVolume with the first device name that EC2 accepts.
 
-    A name may be in use although DescribeInstances does not show it: for some seconds after a detachment,
-    or by a device of the AMI.
+    A name that DescribeInstances does not show may be in use: for some seconds after a detachment, or by a
+    device of the AMI.
 
     Args:
         device_names: The names to try, in this order.
-        ebs_card: The index of the instance's EBS card; None for the first one.
+        ebs_card: The index of the instance's EBS card; None for the first card.
 
     Returns:
         The device name of the attachment.
@@ -64,7 +64,7 @@ def attach(
     Raises:
         DiskNotFound: EC2 does not know the volume.
         VMNotFound: EC2 does not know the instance.
-        CloudError: Another VM has the volume, and keeps it.
+        CloudError: The volume stays attached to another VM.
         NameTaken: All names are in use.
     """
     on_card = {} if ebs_card is None else {"EbsCardIndex": ebs_card}
@@ -77,13 +77,13 @@ def attach(
 
 
 def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str, on_card: Json) -> str:
-    """AttachVolume, retried while the VM is not ready or another VM is releasing the volume.
+    """Call AttachVolume; retry while the VM is not ready, or while another VM releases the volume.
 
     AttachVolume takes no client token. When EC2 answers that the volume or the name is in use, an earlier
     attempt whose answer was lost may have attached the volume.
 
     Raises:
-        CloudError: Another VM has the volume, and keeps it.
+        CloudError: The volume stays attached to another VM.
         NameTaken: Another volume uses the name.
     """
     holder = _Holder(client)
@@ -97,12 +97,12 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
                 raise
             volume = find(client, disk_cid)
             state, attached = volume.attachments.get(vm_cid, ("", ""))
-            if state in _HELD:
+            if state in _ATTACHED_STATES:
                 logger.info("Volume '%s' is already attached to '%s', as %s", disk_cid, vm_cid, attached)
                 return attached
             if is_name_taken:
                 raise NameTaken from error
-            holder.look(volume, error)
+            holder.check(volume, error)
             raise
         return device_name
 
@@ -116,41 +116,41 @@ def _attach_as(client: "EC2Client", disk_cid: str, vm_cid: str, device_name: str
 
 
 def is_device_name_taken(error: BaseException) -> bool:
-    """Whether EC2 refuses a device name because it is in use; this has no specific error code."""
+    """Whether EC2 refuses a device name that is in use; EC2 has no error code of its own for this."""
     return code_of(error) == "InvalidParameterValue" and "already in use" in str(error)
 
 
 class _Holder:
-    """Finds out which other VM has a volume, while EC2 refuses to attach it."""
+    """Looks up the other VM that has a volume, while EC2 refuses to attach the volume."""
 
     def __init__(self, client: "EC2Client") -> None:
         self._client = client
-        self._looks = 0
+        self._refusals = 0
 
-    def look(self, volume: Volume, error: ClientError) -> None:
-        """Look at the VM when the volume is first refused, and from `MAX_KEPT` refusals on.
+    def check(self, volume: Volume, error: ClientError) -> None:
+        """Look up the other VM after the first refusal, and after each one beyond `MAX_KEPT`.
 
         Args:
-            volume: The volume, as EC2 shows it after the refusal.
+            volume: The volume as DescribeVolumes shows it after the refusal.
 
         Raises:
-            CloudError: The VM keeps the volume: neither the VM nor the attachment is ending.
+            CloudError: The VM keeps the volume: the VM is not ending, and the volume is not being detached.
         """
-        held = {vm: name for vm, (state, name) in volume.attachments.items() if state in _HELD}
-        self._looks += bool(held)
-        is_last = self._looks > MAX_KEPT
-        if not held or not (is_last or self._looks == 1):
+        held = {vm: name for vm, (state, name) in volume.attachments.items() if state in _ATTACHED_STATES}
+        self._refusals += bool(held)
+        is_last = self._refusals > MAX_KEPT
+        if not held or not (is_last or self._refusals == 1):
             return
         vm_cid, name = next(iter(held.items()))
         state = self._state(vm_cid)
         where = f"Volume '{volume.disk_cid}' is attached to instance '{vm_cid}' ({state}), as {name}"
-        if is_last and state in _KEEPING:
+        if is_last and state in _KEEPING_STATES:
             raise CloudError(f"{describe_error(error)}. {where}. Detach it from there first") from error
-        if self._looks == 1:
+        if self._refusals == 1:
             logger.info("%s: waiting for its release", where)
 
     def _state(self, vm_cid: str) -> str:
-        """The VM's state; an error of this look-up must not replace the refusal."""
+        """Return the VM's state for messages; do not raise, because that would hide EC2's refusal."""
         try:
             return instances.find(self._client, vm_cid).state
         except VMNotFound:
@@ -186,7 +186,7 @@ def wait_until_attached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
 
 
 def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
-    """DetachVolume.
+    """Call DetachVolume.
 
     Raises:
         DiskNotAttached: The volume is not attached to that instance.
@@ -206,7 +206,7 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
 
 
 def detach_by_force(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
-    """DetachVolume with Force, and wait; no error if the volume is not attached."""
+    """Call DetachVolume with Force, and wait; no error if the volume is not attached."""
     with naming_disk(disk_cid), naming_vm(vm_cid):
         detaching = call_unless_missing(
             _NOT_ATTACHED, lambda: client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid, Force=True)
@@ -219,7 +219,7 @@ def wait_until_detached(client: "EC2Client", disk_cid: str, vm_cid: str) -> None
     """Wait until a volume is no longer attached to an instance; a deleted volume is not attached.
 
     Raises:
-        CloudError: The wait timed out. The guest may still have it mounted.
+        CloudError: The wait timed out. The guest may still have the volume mounted.
     """
 
     def probe() -> None:

@@ -1,4 +1,4 @@
-"""Where an account's VMs may run: capacity reservations, Dedicated Hosts, quotas of vCPUs."""
+"""An account's capacity for VMs: capacity reservations, Dedicated Hosts, vCPU quotas."""
 
 import re
 from collections.abc import Mapping
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_service_quotas import ServiceQuotasClient
 
-_PAGE_OF_HOSTS: Final = 500
-_PAGE_OF_QUOTAS: Final = 100
-"""AWS's maximum page sizes, where they are smaller than EC2's usual one."""
+_HOSTS_PER_PAGE: Final = 500
+_QUOTAS_PER_PAGE: Final = 100
+"""AWS's maximum page sizes, where they are smaller than EC2's usual maximum."""
 _ACTIVE: Final = "active"
 """The state of a reservation that takes launches."""
-_TO_COME: Final = frozenset({"assessing", "delayed", "payment-pending", "pending", "scheduled"})
-"""States of a reservation that may become active (EC2's API model, CapacityReservation, State)."""
+_BEFORE_ACTIVE: Final = frozenset({"assessing", "delayed", "payment-pending", "pending", "scheduled"})
+"""The states of a reservation that may become active (EC2's API model, CapacityReservation, State)."""
 _QUOTA: Final = re.compile(
     r"Running On-Demand (?P<demand>.+) instances|All (?P<spot>.+) Spot Instance Requests"
 )
-"""The names of quotas for a class of families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance
-quotas"): "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot …"."""
+"""Matches the name of a quota for instance families (EC2 user guide, "On-Demand Instance quotas" and "Spot
+Instance quotas"): "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot …"."""
 _FAMILY: Final = re.compile(r"[a-z]+\d*")
-_LETTERS: Final = {"gr": "g", "im": "i", "is": "i", "u": "high"}
-"""The class of families whose letters are not the name of a class: gr6, im4gn, is4gen, u7i (High Memory)."""
-_NO_FAMILIES: Final = frozenset({"standard", "and"})
+_QUOTA_LETTERS: Final = {"gr": "g", "im": "i", "is": "i", "u": "high"}
+"""The quota's name for families whose letters differ from it: gr6, im4gn, is4gen, u7i (High Memory)."""
+_NOT_FAMILIES: Final = frozenset({"standard", "and"})
 
 
 class Reservation(Record):
@@ -39,13 +39,13 @@ class Reservation(Record):
     tenancy: str
     """Either "default" or "dedicated"."""
     market: str
-    """EC2's market type for launches in it, "capacity-block" or "interruptible-capacity-reservation"; empty
-    for an ordinary one."""
+    """EC2's market type for launches in the reservation, "capacity-block" or
+    "interruptible-capacity-reservation"; empty for an ordinary reservation."""
 
     def misfit(self, vm: VmProperties) -> str:
-        """Why it never takes a VM; empty if it does. Only the VM's first type is launched in it."""
+        """Why the VM can't run in the reservation; empty if it can. Only the VM's first type counts."""
         market = (vm.capacity_reservation and vm.capacity_reservation.market) or ""
-        if self.state not in {_ACTIVE, *_TO_COME}:
+        if self.state not in {_ACTIVE, *_BEFORE_ACTIVE}:
             return f"is in state {self.state}, not {_ACTIVE}"
         if self.instance_type not in {vm.instance_type, ""}:
             return f"is for {self.instance_type}, but the VM's type is {vm.instance_type}"
@@ -54,7 +54,7 @@ class Reservation(Record):
         if market != self.market:
             kind = f"the market type {self.market}" if self.market else "no market type"
             return f"has {kind}, but capacity_reservation.market is {market or 'not set'}"
-        return _elsewhere(self.zone, vm)
+        return _zone_misfit(self.zone, vm)
 
 
 class Host(Record):
@@ -63,29 +63,29 @@ class Host(Record):
     state: str
     zone: str
     instance_type: str
-    """The only type that it runs; empty if it runs several of a family."""
+    """The only instance type that the host runs; empty if the host runs several types of a family."""
     family: str
-    """The family of the types that it runs: "m5"."""
+    """The instance family of the types that the host runs: "m5"."""
 
     def misfit(self, vm: VmProperties) -> str:
-        """Why it runs no such VM; empty if it does, or if EC2 did not say."""
+        """Why the VM can't run on the host; empty if it can, or if EC2 does not report the host's type."""
         name, runs = str(vm.instance_type), self.instance_type or self.family
         if self.state != "available":
             return f"is in state {self.state}, not available"
         if runs and runs not in {name, name.partition(".")[0]}:
             return f"runs {runs}, but the VM's type is {name}"
-        return _elsewhere(self.zone, vm)
+        return _zone_misfit(self.zone, vm)
 
 
-def _elsewhere(zone: str, vm: VmProperties) -> str:
+def _zone_misfit(zone: str, vm: VmProperties) -> str:
     is_elsewhere = zone and vm.availability_zone != zone
     return f"is in zone {zone}, but the VM in {vm.availability_zone}" if is_elsewhere else ""
 
 
 def reservations(client: "EC2Client") -> dict[str, Reservation]:
-    """DescribeCapacityReservations: the account's own and those that other accounts share with it, by id.
+    """DescribeCapacityReservations: by id, the account's reservations and those that are shared with it.
 
-    EC2 has no filter for ids.
+    EC2 has no filter for reservation ids.
     """
     return {
         each["CapacityReservationId"]: Reservation(
@@ -106,7 +106,7 @@ def _market(entry: Any) -> str:  # noqa: ANN401 - one of the SDK's typed dicts
 
 
 def hosts(client: "EC2Client") -> dict[str, Host]:
-    """DescribeHosts: all of the account's, by id; EC2 has no filter for ids."""
+    """DescribeHosts: all hosts of the account, by id; EC2 has no filter for host ids."""
     return {
         each["HostId"]: Host(
             each.get("State", ""),
@@ -114,26 +114,26 @@ def hosts(client: "EC2Client") -> dict[str, Host]:
             each.get("HostProperties", {}).get("InstanceType", ""),
             each.get("HostProperties", {}).get("InstanceFamily", ""),
         )
-        for each in entries(client, "describe_hosts", "Hosts", page=_PAGE_OF_HOSTS)
+        for each in entries(client, "describe_hosts", "Hosts", page=_HOSTS_PER_PAGE)
     }
 
 
 def quotas(client: "ServiceQuotasClient") -> dict[str, float]:
-    """ListServiceQuotas of EC2, by name; a quota without an applied value is not among them.
+    """ListServiceQuotas: EC2's quotas by name, without those that have no applied value.
 
-    Those of instances are in vCPUs.
+    Quotas for instances are in vCPUs.
     """
-    listing = entries(client, "list_service_quotas", "Quotas", page=_PAGE_OF_QUOTAS, ServiceCode="ec2")
+    listing = entries(client, "list_service_quotas", "Quotas", page=_QUOTAS_PER_PAGE, ServiceCode="ec2")
     return {each["QuotaName"]: each["Value"] for each in listing if "Value" in each}
 
 
 def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
-    """The name of the quota that a type counts against; None if it is not among them.
+    """The name of the quota that an instance type counts against; None if ``quotas`` lacks it.
 
     Args:
-        name: The type: "p5en.48xlarge".
+        name: The instance type: "p5en.48xlarge".
         market: "demand" or "spot".
-        quotas: The account's quotas, by their names.
+        quotas: The account's quotas by name.
     """
     family = re.match(r"([a-z]+)(\d*)", name)
     if family is None:
@@ -143,7 +143,7 @@ def quota_of(name: str, market: str, quotas: Mapping[str, float]) -> str | None:
         each: quota
         for quota in quotas
         if (match := _QUOTA.fullmatch(quota)) and match[market]
-        for each in {*_FAMILY.findall(match[market].lower())} - _NO_FAMILIES
+        for each in {*_FAMILY.findall(match[market].lower())} - _NOT_FAMILIES
     }
-    wanted = (f"{letters}{generation}", _LETTERS.get(letters, letters))
+    wanted = (f"{letters}{generation}", _QUOTA_LETTERS.get(letters, letters))
     return next((classes[each] for each in wanted if each in classes), None)

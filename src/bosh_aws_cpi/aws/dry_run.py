@@ -1,4 +1,4 @@
-"""Dry runs: whether EC2 would let the caller make a call. They create nothing."""
+"""Dry runs, which show whether EC2 would accept a call, and create nothing."""
 
 import re
 from collections.abc import Callable
@@ -10,25 +10,25 @@ from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.jsontext import Json
 
 _WOULD_SUCCEED = "DryRunOperation"
-"""EC2's code for a call that it would make (EC2 API reference, RunInstances, DryRun)."""
+"""EC2's code when a call without DryRun would succeed (EC2 API reference, RunInstances, DryRun)."""
 
 
 def may_depend_on_tags(refusal: str) -> bool:
-    """Whether a policy that allows only certain tags may have refused a call: AWS names no other reason.
+    """Whether a policy may have refused a call for its tags, because AWS's message names no other policy.
 
-    Its words are in the IAM user guide, "Troubleshoot access denied error messages".
+    AWS's messages are in the IAM user guide, "Troubleshoot access denied error messages".
     """
     return "not authorized" in refusal and not re.search(f"{EXPLICIT_DENY}|control policy", refusal)
 
 
 def refusal(call: Callable[..., object], arguments: Json) -> str:
-    """Why EC2 would refuse a call, with the remedy; empty if it would not, or only at this moment.
+    """Why EC2 would refuse a call, with the remedy; empty if EC2 accepts it, or only lacks capacity now.
 
-    EC2 promises that a dry run judges permissions, also by the organization's policies; it may judge more.
+    EC2 promises that a dry run checks permissions, including the organization's policies; it may check more.
 
     Args:
-        call: The client's operation, which has the parameter DryRun.
-        arguments: Its arguments.
+        call: The method of the client, whose operation has the parameter DryRun.
+        arguments: The call's other arguments.
 
     Raises:
         ClientError: EC2 is busy or at fault.

@@ -1,4 +1,4 @@
-"""The EBS direct APIs: they write a snapshot block by block, without a volume or a VM."""
+"""The EBS direct APIs, which write a snapshot block by block, without a volume or a VM."""
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from mypy_boto3_ebs import EBSClient
 
 BLOCK_SIZE: Final = 524_288
-"""Bytes; EBS accepts no other size."""
+"""The size of a block in bytes; EBS accepts no other size."""
 _NOT_THERE_YET: Final = frozenset({"ResourceNotFoundException"})
-"""EBS may answer this for a while after it has started the snapshot (eventual consistency)."""
+"""EBS may answer this for a while after StartSnapshot (eventual consistency)."""
 _INVALID: Final = frozenset({"ValidationException"})
 _TRANSIENT_REASONS: Final = frozenset({"CONFLICTING_BLOCK_UPDATE", "WRITE_REQUEST_TIMEOUT"})
-"""Transient reasons of a ValidationException (the EBS direct APIs' model): the request itself is valid."""
-_UNREAD: Final = "Failed to read block data"
+"""Transient reasons of a ValidationException, although the request is valid (EBS direct APIs' model)."""
+_BLOCK_NOT_READ: Final = "Failed to read block data"
 """The message of a ValidationException that can be retried (EBS user guide, "Error retries")."""
 _NOT_PENDING: Final = _INVALID | {"ConflictException"}
 """EBS answers one of these when the snapshot is already completed."""
 _MINUTES_WITHOUT_A_BLOCK: Final = 60
-"""After this time without a new block, EBS cancels an unfinished snapshot."""
+"""EBS cancels an unfinished snapshot after this time without a new block."""
 
 
 def start(
@@ -41,18 +41,18 @@ def start(
     client_token: str,
     find: Callable[[], str | None],
 ) -> str:
-    """StartSnapshot.
+    """Call StartSnapshot.
 
     Args:
-        size_gib: Size of the volumes created from it, in GiB.
-        description: For operators.
+        size_gib: The size in GiB of volumes that are created from the snapshot.
+        description: The snapshot's description, for operators.
         tags: The snapshot's tags.
-        encryption: Whether it is encrypted, and with which key.
+        encryption: Whether the snapshot is encrypted, and with which key.
         client_token: Lets EBS recognise a retry.
-        find: Looks for the snapshot when it is uncertain whether it was created.
+        find: Looks for the snapshot, if AWS did not answer the call.
 
     Returns:
-        The snapshot's id; it is pending, and accepts blocks.
+        The id of the snapshot, which is pending and accepts blocks.
     """
     key = {"KmsKeyArn": encryption.kms_key_arn} if encryption.encrypted and encryption.kms_key_arn else {}
     encrypted: Any = {"Encrypted": True, **key} if encryption.encrypted else {}
@@ -77,7 +77,7 @@ class Stopped(Exception):
 def put(
     client: "EBSClient", snapshot_id: str, index: int, block: bytes, is_stopped: Callable[[], bool]
 ) -> bytes:
-    """PutSnapshotBlock, retried while EBS throttles or is at fault; writing a block twice does no harm.
+    """Call PutSnapshotBlock; retry while EBS throttles or is at fault. To write a block twice does no harm.
 
     Args:
         index: The block's index, starting at 0.
@@ -111,7 +111,7 @@ def put(
             if has_code(error, _NOT_THERE_YET) or _is_transient(error):
                 raise timing.NotYet(str(error)) from error
             raise
-        if written["Checksum"] != checksum:  # a header that a proxy's answer lacks
+        if written["Checksum"] != checksum:  # a proxy's answer lacks this header
             raise timing.NotYet("EBS answered with the checksum of other data")
 
     timing.poll(timing.BLOCK_WRITTEN, f"block {index} of snapshot '{snapshot_id}' to be written", attempt)
@@ -123,16 +123,16 @@ def _is_transient(error: ClientError) -> bool:
     if not has_code(error, _INVALID):
         return False
     message = str(detail_of(error).get("Message", ""))
-    return error.response.get("Reason") in _TRANSIENT_REASONS or _UNREAD in message
+    return error.response.get("Reason") in _TRANSIENT_REASONS or _BLOCK_NOT_READ in message
 
 
 def complete(client: "EBSClient", snapshot_id: str, digests: Mapping[int, bytes]) -> None:
-    """CompleteSnapshot: EBS checks its blocks against the checksum.
+    """Call CompleteSnapshot: EBS checks the snapshot's blocks against the checksum.
 
-    EBS may refuse a retry by the SDK, because the first attempt has completed the snapshot.
+    EBS may refuse the SDK's retry, because the first attempt has completed the snapshot.
 
     Args:
-        digests: The SHA-256 of each block that was written, by its index.
+        digests: The SHA-256 of each written block, by index.
     """
     whole = sha256(b"".join(digests[index] for index in sorted(digests))).digest()
     try:

@@ -23,9 +23,9 @@ class ElasticIp(Record):
     ip: str
     allocation_id: str
     nic_id: str | None = None
-    """The network interface that has it."""
+    """The network interface that the address is associated with."""
     private_ip: str | None = None
-    """The interface's private address that it is associated with."""
+    """The interface's private address that the elastic IP is associated with."""
 
 
 def find(client: "EC2Client", ip: str) -> ElasticIp:
@@ -47,11 +47,11 @@ def find(client: "EC2Client", ip: str) -> ElasticIp:
 
 
 def associate(client: "EC2Client", allocation_id: str, nic_id: str, private_ip: str | None = None) -> None:
-    """AssociateAddress, retried while EC2 answers that the instance is not ready.
+    """Call AssociateAddress; retry while EC2 answers that the instance is not ready.
 
     Args:
-        nic_id: The interface that gets it, even if another one has it now.
-        private_ip: The interface's private address to use; the primary one when it is None.
+        nic_id: The interface that gets the elastic IP, even if another interface has it now.
+        private_ip: The private address of the interface to use; None for the primary address.
     """
     which: Any = {"PrivateIpAddress": private_ip} if private_ip else {}
     timing.retry_on_codes(

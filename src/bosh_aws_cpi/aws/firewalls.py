@@ -1,6 +1,6 @@
-"""What filters traffic in a VPC: security groups and network ACLs, with their rules and VPCs.
+"""Security groups and network ACLs, which filter traffic in a VPC: look-ups and their rules.
 
-`subnets` gives a managed network its ACL.
+`subnets` assigns a managed network's ACL.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 ALL: Final = "-1"
 """The protocol of a rule for all protocols."""
 ANY_PORT: Final = (0, 65535)
-"""The ports of a rule that names none."""
+"""The ports of a rule that names no ports."""
 
 
 class GroupRule(Record):
-    """A rule of a security group: it allows traffic to or from any of these."""
+    """A rule of a security group, which allows traffic to or from each of these ranges, groups and lists."""
 
     protocol: str
     """"tcp", "udp", another protocol's name or number, or `ALL`."""
@@ -31,16 +31,16 @@ class GroupRule(Record):
     cidrs: tuple[str, ...] = ()
     """Ranges of IPv4 and IPv6 addresses."""
     group_ids: tuple[str, ...] = ()
-    """Security groups whose members are meant, by their private addresses."""
+    """Security groups: the rule is for the private addresses of their members."""
     prefix_lists: tuple[str, ...] = ()
-    """Managed prefix lists; the entries are not known here."""
+    """Managed prefix lists, without their entries."""
 
 
 class Group(Record):
     """A security group.
 
     Attributes:
-        vpc_id: The VPC in which it was created.
+        vpc_id: The VPC in which the group was created.
     """
 
     group_id: str
@@ -54,7 +54,7 @@ class AclRule(Record):
     """A rule of a network ACL."""
 
     number: int
-    """Its place: EC2 applies the lowest number that matches."""
+    """The rule's number: EC2 applies the matching rule with the lowest number."""
     protocol: str
     """The protocol's number, "6" for TCP, or `ALL`."""
     ports: tuple[int, int]
@@ -78,7 +78,7 @@ def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -
     """Look up security groups of a VPC by name, all with one DescribeSecurityGroups.
 
     Returns:
-        The ids of each name's groups; `only` chooses.
+        The ids of the groups with each name; `require_one` selects.
     """
     pages = client.get_paginator("describe_security_groups").paginate(
         Filters=[exactly("vpc-id", vpc_id), exactly("group-name", *sorted(set(names)))]
@@ -88,7 +88,7 @@ def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -
 
 
 def require_one(name: str, group_ids: Sequence[str], vpc_id: str) -> str:
-    """The id of a name's group.
+    """Return the id of the only group with a name.
 
     Raises:
         CloudError: The VPC has no group of that name, or several.
@@ -107,12 +107,12 @@ def require_one(name: str, group_ids: Sequence[str], vpc_id: str) -> str:
 
 
 def groups_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Group]:
-    """DescribeSecurityGroups: those of these groups that exist, by id."""
+    """DescribeSecurityGroups: the groups with these ids that exist, by id."""
     return {each.group_id: each for each in _groups(client, "group-id", ids)}
 
 
 def group_associations(client: "EC2Client", ids: Iterable[str]) -> dict[tuple[str, str], str]:
-    """DescribeSecurityGroupVpcAssociations: the states of these groups' associations, by group and VPC."""
+    """DescribeSecurityGroupVpcAssociations: the state of each association of the groups, by (group, VPC)."""
     operation = "describe_security_group_vpc_associations"
     associations = list_by_values(client, operation, "SecurityGroupVpcAssociations", "group-id", ids)
     return {(each["GroupId"], each["VpcId"]): each["State"] for each in associations}
@@ -124,7 +124,7 @@ def acls_of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[Acl]:
 
 
 def acls_by_id(client: "EC2Client", ids: Iterable[str]) -> dict[str, Acl]:
-    """DescribeNetworkAcls: those of these network ACLs that exist, by id."""
+    """DescribeNetworkAcls: the network ACLs with these ids that exist, by id."""
     return {each.acl_id: each for each in _acls(client, "network-acl-id", ids)}
 
 

@@ -1,4 +1,4 @@
-"""AMIs: find, copy, register, share, deregister, with their snapshots."""
+"""AMIs and their snapshots: find, copy, register, share, deregister."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -36,10 +36,10 @@ AMI_TAG = "bosh_ami"
 """A snapshot's tag: the id of the AMI that the snapshot belongs or belonged to."""
 
 LIGHT_SUFFIX = " light"
-"""Marks the id of a stemcell whose AMI belongs to someone else and must not be deleted."""
+"""The end of the id of a light stemcell: its AMI belongs to someone else and must not be deleted."""
 _AMI_ID = re.compile(r"ami-[0-9a-f]+")
 _STATE_KNOWN = frozenset({"success", "skipped"})
-"""EC2's return codes for a snapshot that it deleted with its AMI, or kept because another AMI uses it."""
+"""EC2's return codes for a snapshot that was deleted with its AMI, or kept because another AMI uses it."""
 
 
 class AmiNotCreated(CloudError):
@@ -58,9 +58,9 @@ def find(client: "EC2Client", ami_id: str) -> Image | None:
 
 
 def find_first(client: "EC2Client", ami_ids: Sequence[str]) -> str | None:
-    """The first of these AMIs that exists in the client's region.
+    """Return the first of these AMIs that exists in the client's region.
 
-    The ids are given as a filter: in ImageIds, a single id of another region would fail the whole call.
+    The ids are in a filter, because a single id of another region in ImageIds would fail the whole call.
     """
     answer = client.describe_images(Filters=[exactly("image-id", *ami_ids)], IncludeDeprecated=True)
     known_ids = {entry["ImageId"] for entry in answer["Images"]}
@@ -68,13 +68,13 @@ def find_first(client: "EC2Client", ami_ids: Sequence[str]) -> str | None:
 
 
 def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
-    """CopyImage.
+    """Call CopyImage.
 
     Args:
-        marks: The tags by which the copy is found if the answer is lost.
+        marks: The tags by which to find the copy if the answer is lost.
 
     Returns:
-        The new AMI's id; it is pending.
+        The id of the new AMI, which is pending.
     """
     return create_once(
         f"a copy of AMI '{arguments['SourceImageId']}'",
@@ -84,10 +84,10 @@ def copy(client: "EC2Client", arguments: Json, marks: Mapping[str, str]) -> str:
 
 
 def register(client: "EC2Client", arguments: Json) -> str:
-    """RegisterImage, which takes no client token: the AMI's name identifies it.
+    """Call RegisterImage, which takes no client token; after a lost answer, find the AMI by its name.
 
     Returns:
-        The new AMI's id; it is pending.
+        The id of the new AMI, which is pending.
     """
     name = arguments["Name"]
 
@@ -113,7 +113,7 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
 
 
 def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Image]:
-    """DescribeImages: the account's AMIs with all of these tags, available ones before pending ones."""
+    """DescribeImages: the account's AMIs with all of these tags, available AMIs before pending AMIs."""
     states = exactly("state", "available", "pending")
     answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
     newest_last = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
@@ -123,12 +123,12 @@ def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Image]:
 def wait_until_available(
     client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IMAGE_AVAILABLE, notice: str = ""
 ) -> Image:
-    """Wait for an AMI to be usable; ``patience`` says how long.
+    """Wait until an AMI is available; ``patience`` says how long.
 
     ``notice`` is logged if the AMI is not available at once.
 
     Raises:
-        NotCreated: EC2 reports that it could not create the AMI, with its reason.
+        AmiNotCreated: EC2 reports that it could not create the AMI, with its reason.
         CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow()
@@ -153,7 +153,7 @@ def wait_until_available(
 def finish(
     client: "EC2Client", ami_id: str, patience: timing.Policy = timing.IMAGE_AVAILABLE, notice: str = ""
 ) -> str:
-    """Wait for an AMI that we created to be available, and tag its snapshots with its id.
+    """Wait until an AMI that the CPI created is available, and tag its snapshots with the AMI's id.
 
     See `wait_until_available` for ``patience`` and ``notice``.
 
@@ -161,7 +161,7 @@ def finish(
         The AMI's id.
 
     Raises:
-        NotCreated: EC2 reports that it could not create the AMI, with its reason.
+        AmiNotCreated: EC2 reports that it could not create the AMI, with its reason.
         CloudError: The wait timed out.
     """
     note_snapshots(client, wait_until_available(client, ami_id, patience, notice))
@@ -169,7 +169,7 @@ def finish(
 
 
 def note_snapshots(client: "EC2Client", image: Image) -> None:
-    """Tag an AMI's snapshots with its id, so that delete_stemcell finds them after the AMI is gone.
+    """Tag the snapshots of an AMI with its id, so that delete_stemcell finds them after the AMI is gone.
 
     An error is only logged.
     """
@@ -211,36 +211,36 @@ def _image(entry: "ImageTypeDef") -> Image:
 
 
 def deprecate(client: "EC2Client", ami_id: str, at: str) -> None:
-    """EnableImageDeprecation: from that time on, in ISO 8601, EC2 marks an AMI as deprecated."""
+    """Call EnableImageDeprecation: EC2 marks the AMI as deprecated from this time (ISO 8601) on."""
     timing.retry_until_visible(
         f"AMI '{ami_id}'", lambda: client.enable_image_deprecation(ImageId=ami_id, DeprecateAt=at)
     )
 
 
 def share(client: "EC2Client", ami_id: str, others: Sequence[str]) -> None:
-    """ModifyImageAttribute: let others launch an AMI; it is no error if they already may."""
-    permission: Any = {"Add": [{_kind_of(each): each} for each in dict.fromkeys(others)]}
+    """Let others launch an AMI (ModifyImageAttribute); no error if they already may."""
+    permission: Any = {"Add": [{_permission_key(each): each} for each in dict.fromkeys(others)]}
     timing.retry_until_visible(
         f"AMI '{ami_id}'",
         lambda: client.modify_image_attribute(ImageId=ami_id, LaunchPermission=permission),
     )
 
 
-def _kind_of(other: str) -> str:
-    """The kind of an account's id, or of an ARN, in a launch permission."""
+def _permission_key(other: str) -> str:
+    """The key in a launch permission for an account's id, or for an ARN."""
     if ":organization/" in other:
         return "OrganizationArn"
     return "OrganizationalUnitArn" if ":ou/" in other else "UserId"
 
 
 def allowed_images_hint(client: "EC2Client") -> str:
-    """GetAllowedImagesSettings: that the setting may hide an AMI that EC2 does not show, and what to do.
+    """Whether the Allowed AMIs setting may hide an AMI, and what to do, as text for an error.
 
-    While the setting is enabled, DescribeImages returns no AMI that the criteria exclude; the account's own
-    AMIs are always returned (API model: DescribeImages, GetAllowedImagesSettings).
+    While the setting is enabled, DescribeImages omits the AMIs that the criteria exclude, but never the
+    account's own AMIs (API model: DescribeImages, GetAllowedImagesSettings).
 
     Returns:
-        A sentence for the end of an error; empty when the setting is not enabled, or can't be read.
+        The last sentence of the error; empty when the setting is disabled, or can't be read.
     """
     settings = ask_or_warn("the Allowed AMIs setting", client.get_allowed_images_settings)
     if settings is None or settings.get("State") != "enabled":
@@ -267,11 +267,11 @@ def deregister(client: "EC2Client", ami_id: str) -> None:
 def delete(client: "EC2Client", ami_id: str) -> None:
     """Delete an AMI and the snapshots of its block devices; no error if they are already deleted.
 
-    When an earlier call deregistered the AMI and then failed, its snapshots may still exist: they are
-    looked up and deleted.
+    If an earlier call deregistered the AMI and then failed, the snapshots may still exist: this finds and
+    deletes them.
 
     Raises:
-        CloudError: The deletion is not certain. The deletion of every snapshot was tried.
+        CloudError: A deletion is not certain; all other snapshots were tried.
         ClientError: The same.
     """
     image = find(client, ami_id)
@@ -280,13 +280,13 @@ def delete(client: "EC2Client", ami_id: str) -> None:
         return
     logger.info("AMI '%s' is already gone", ami_id)
     try:
-        left = _remaining_snapshots(client, ami_id)
+        remaining = _remaining_snapshots(client, ami_id)
     except client.exceptions.ClientError as error:
         if not has_code(error, UNAUTHORIZED):
             raise
         logger.warning("Could not look for snapshots of AMI '%s': %s", ami_id, describe_error(error))
         return
-    _delete_snapshots(client, ami_id, left)
+    _delete_snapshots(client, ami_id, remaining)
 
 
 def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) -> None:
@@ -297,10 +297,10 @@ def discard_copy(client: "EC2Client", ami_id: str, own_tags: Mapping[str, str]) 
 
     Args:
         ami_id: The copy.
-        own_tags: The tags that only the copy and its snapshots have; a call that adopts it overwrites them.
+        own_tags: The tags that only the copy and its snapshots have; a call that adopts it changes them.
 
     Raises:
-        CloudError: The deletion is not certain. The deletion of every snapshot that was found was tried.
+        CloudError: A deletion is not certain; all other snapshots that were found were tried.
         ClientError: The same.
     """
     image = ask_or_warn(f"the snapshots of AMI '{ami_id}'", lambda: find(client, ami_id))
@@ -330,32 +330,32 @@ def _delete(
 ) -> None:
     """Deregister the AMI, then delete its snapshots; a step that fails does not prevent the others.
 
-    DeregisterImage is asked to delete the snapshots as well; those that it does not report as deleted
-    are deleted here.
+    DeregisterImage deletes the snapshots where EC2 supports that; this function deletes the snapshots that
+    EC2 does not report as deleted.
 
     Args:
         patience: How long to retry while EC2 does not know the AMI yet.
-        lists: Each lists snapshots of the AMI.
+        lists: Functions that list snapshots of the AMI.
     """
-    settled: set[str] = set()
+    handled: set[str] = set()
 
     def deregister() -> None:
         results = _deregister(client, ami_id).get("DeleteSnapshotResults", [])
-        settled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _STATE_KNOWN)
+        handled.update(each["SnapshotId"] for each in results if each.get("ReturnCode") in _STATE_KNOWN)
 
     what = f"AMI '{ami_id}'"
     timing.discard(what, lambda error: has_code(error, IMAGE_MISSING), deregister, patience)
 
     def delete(find_snapshots: Callable[[], Sequence[str]]) -> None:
-        unsettled = [each for each in dict.fromkeys(find_snapshots()) if each not in settled]
-        settled.update(unsettled)
-        _delete_snapshots(client, ami_id, unsettled)
+        unhandled = [each for each in dict.fromkeys(find_snapshots()) if each not in handled]
+        handled.update(unhandled)
+        _delete_snapshots(client, ami_id, unhandled)
 
     run_all(lambda: _wait_until_gone(client, ami_id), *(partial(delete, each) for each in lists))
 
 
 def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the SDK's typed dict
-    """DeregisterImage, including the snapshots where EC2 supports that: not every partition does yet."""
+    """Call DeregisterImage, with DeleteAssociatedSnapshots where the partition supports it."""
     try:
         return client.deregister_image(ImageId=ami_id, DeleteAssociatedSnapshots=True)
     except client.exceptions.ClientError as error:
@@ -367,10 +367,10 @@ def _deregister(client: "EC2Client", ami_id: str) -> Any:  # noqa: ANN401 - the 
 def _remaining_snapshots(
     client: "EC2Client", ami_id: str, own_tags: Mapping[str, str] | None = None
 ) -> list[str]:
-    """Snapshots of a deregistered AMI: found by our tags, and by EC2's description of a copy's snapshot.
+    """Find snapshots of a deregistered AMI, by our tags and by the description that CopyImage writes.
 
-    A snapshot is listed only if EC2 shows that it was made for this AMI, or for an AMI without naming it:
-    EC2 names the AMI only for a snapshot that CopyImage made.
+    EC2 must show that a snapshot was made for this AMI, or for an unnamed AMI: EC2 names the AMI only for a
+    snapshot that CopyImage made.
 
     Nothing is looked up unless the id has the form of an AMI's id.
     """
@@ -400,7 +400,7 @@ def _delete_snapshots(client: "EC2Client", ami_id: str, snapshot_ids: Sequence[s
 
 
 def _delete_or_tag(client: "EC2Client", ami_id: str, snapshot_id: str) -> None:
-    """Delete a snapshot; one that can't be deleted is tagged, so that a retry finds it."""
+    """Delete a snapshot; tag a snapshot that can't be deleted, so that a retry finds it."""
     try:
         if not snapshots.delete(client, snapshot_id, ami_id):
             logger.warning("Snapshot '%s' of AMI '%s' is kept: another AMI uses it", snapshot_id, ami_id)

@@ -1,4 +1,4 @@
-"""EC2's facts about instance types, and where it offers them."""
+"""EC2's facts about instance types, and the zones that offer them."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 _UNKNOWN_TYPE = frozenset({"InvalidInstanceType", "InvalidParameterValue"})
-_PAGE_OF_TYPES: Final = 100
-"""EC2's maximum page size, which is smaller than its usual one."""
+_TYPES_PER_PAGE: Final = 100
+"""The maximum page size of DescribeInstanceTypes, which is smaller than EC2's usual maximum."""
 
 
 def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts] | None:
-    """DescribeInstanceTypes.
+    """DescribeInstanceTypes: the facts about these types, by name.
 
     Returns:
-        The facts by name; a type that EC2 does not know is assumed to have no NVMe. None if the
-        account lacks the permission.
+        The facts; for a type that EC2 does not know, they assume that it has no NVMe. None if the account
+        lacks the permission.
     """
     try:
-        known = _ask(client, list(dict.fromkeys(names)))
+        known = _describe(client, list(dict.fromkeys(names)))
     except client.exceptions.ClientError as error:
         if has_code(error, UNAUTHORIZED):
             return None
@@ -41,8 +41,8 @@ def facts(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFa
     return known
 
 
-def _ask(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
-    """The types that EC2 knows. If one is unknown, the whole call fails, and each is looked up separately."""
+def _describe(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
+    """The types that EC2 knows. An unknown type fails the whole call; then each type is looked up alone."""
     try:
         entries = client.describe_instance_types(InstanceTypes=list(names))["InstanceTypes"]  # type: ignore[arg-type]
     except client.exceptions.ClientError as error:
@@ -50,7 +50,7 @@ def _ask(client: "EC2Client", names: Sequence[str]) -> dict[str, InstanceTypeFac
             raise
         if len(names) == 1:
             return {}
-        return {name: facts for single in names for name, facts in _ask(client, [single]).items()}
+        return {name: facts for single in names for name, facts in _describe(client, [single]).items()}
     return {str(entry["InstanceType"]): read(entry) for entry in entries}
 
 
@@ -87,11 +87,11 @@ def read(entry: Any) -> InstanceTypeFacts:  # noqa: ANN401 - the SDK's typed dic
 
 
 def _unsupported_options(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - the SDK's typed dict
-    """The launch options that EC2 says a type does not support.
+    """The launch options that a type does not support, according to EC2.
 
-    A processor's features and the bandwidth weightings count as unsupported if EC2 describes the processor
-    or the network without them, because it lists them only where they are supported (API reference,
-    ProcessorInfo and NetworkInfo). Any other option that EC2 says nothing about does not count.
+    EC2 lists processor features and bandwidth weightings only where they are supported, so they count as
+    unsupported if EC2 describes the processor or the network without them (API reference, ProcessorInfo
+    and NetworkInfo). Any other option that EC2 does not mention counts as supported.
     """
     processor, network = entry.get("ProcessorInfo"), entry.get("NetworkInfo")
     features = (processor or {}).get("SupportedFeatures", [])
@@ -115,15 +115,15 @@ def _unsupported_options(entry: Any) -> Iterator[TypeOption]:  # noqa: ANN401 - 
 def offered_names(
     aws: AwsConfig, ec2: "Callable[[], EC2Client]", names: Collection[str]
 ) -> frozenset[str] | None:
-    """DescribeInstanceTypeOfferings: which of these types a zone of the region offers.
+    """DescribeInstanceTypeOfferings: the types, of these, that a zone of the region offers.
 
     Args:
-        aws: For the region.
-        ec2: Creates the client, which may fail, as the call itself may.
+        aws: The configuration, for the region.
+        ec2: Creates the client; both this and the call may fail.
         names: The types.
 
     Returns:
-        The types; None if EC2 does not say.
+        The offered types; None if EC2 does not answer.
     """
 
     def ask() -> frozenset[str]:
@@ -142,7 +142,7 @@ class TypeDetails(Record):
 
 
 def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
-    """DescribeInstanceTypeOfferings: which zones of the region offer these types, as (type, zone)."""
+    """DescribeInstanceTypeOfferings: the zones of the region that offer these types, as (type, zone)."""
     offerings = list_by_values(
         client,
         "describe_instance_type_offerings",
@@ -157,7 +157,7 @@ def offers(client: "EC2Client", names: Collection[str]) -> set[tuple[str, str]]:
 def types(client: "EC2Client", names: Collection[str]) -> dict[str, TypeDetails]:
     """DescribeInstanceTypes, by name."""
     entries = list_by_values(
-        client, "describe_instance_types", "InstanceTypes", "instance-type", names, page=_PAGE_OF_TYPES
+        client, "describe_instance_types", "InstanceTypes", "instance-type", names, page=_TYPES_PER_PAGE
     )
     return {
         each["InstanceType"]: TypeDetails(read(each), each.get("VCpuInfo", {}).get("DefaultVCpus", 0))

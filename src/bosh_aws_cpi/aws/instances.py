@@ -1,6 +1,6 @@
-"""EC2 instances: find, read, reboot, terminate; `launches` creates them.
+"""EC2 instances: find, reboot, terminate; also lists of key pairs and of instance profiles.
 
-Key pairs and instance profiles: list.
+`launches` creates instances.
 """
 
 import base64
@@ -45,7 +45,7 @@ def find(client: "EC2Client", vm_cid: str) -> Instance:
     """DescribeInstances for one instance, even a terminated one.
 
     Raises:
-        VMNotFound: EC2 does not know it.
+        VMNotFound: EC2 does not know the instance.
     """
     with naming_vm(vm_cid):
         answer = client.describe_instances(InstanceIds=[vm_cid])
@@ -59,7 +59,7 @@ def find_alive(client: "EC2Client", vm_cid: str) -> Instance:
     """DescribeInstances for one instance that is not terminated.
 
     Raises:
-        VMNotFound: EC2 does not know it, or it is terminated.
+        VMNotFound: EC2 does not know the instance, or the instance is terminated.
     """
     instance = find(client, vm_cid)
     if instance.is_gone:
@@ -76,13 +76,13 @@ def is_alive(client: "EC2Client", vm_cid: str) -> bool:
 
 
 def terminate(client: "EC2Client", vm_cid: str, *, skips_shutdown: bool = False) -> None:
-    """TerminateInstances for one instance; no error if it is already terminated.
+    """Call TerminateInstances for one instance; no error if the instance is already terminated.
 
     Args:
-        skips_shutdown: Whether to skip its operating system's shutdown. If EC2 refuses that, it shuts down.
+        skips_shutdown: Whether to skip the shutdown of the operating system, unless EC2 refuses to skip it.
 
     Raises:
-        VMNotFound: EC2 does not know it.
+        VMNotFound: EC2 does not know the instance.
     """
     skip: Any = {"SkipOsShutdown": True} if skips_shutdown else {}
     with naming_vm(vm_cid):
@@ -102,8 +102,8 @@ def wait_until_terminated(
     """Wait until an instance is terminated, and so has released its volumes and interfaces.
 
     Args:
-        on_first_sight: Called once, with the instance as EC2 first shows it; an error ends the wait. EC2 has
-            just accepted the id, so for this an answer that there is no such instance may be outdated.
+        on_first_sight: Called once, with the instance as EC2 first shows it; an error ends the wait. Until
+            then, EC2's answer that there is no such instance may be outdated: EC2 has just accepted the id.
 
     Raises:
         CloudError: The wait timed out: the deletion is not certain.
@@ -128,11 +128,11 @@ def wait_until_terminated(
 
 
 def reboot(client: "EC2Client", vm_cid: str) -> None:
-    """RebootInstances, or StartInstances for one that is stopped; does not wait for the guest.
+    """Call RebootInstances, or StartInstances for a stopped instance; do not wait for the guest.
 
     Raises:
-        VMNotFound: EC2 does not know it, or it is terminated.
-        CloudError: It is stopping, and the wait for that timed out.
+        VMNotFound: EC2 does not know the instance, or the instance is terminated.
+        CloudError: The instance did not finish stopping in time.
     """
     instance = find_alive(client, vm_cid)
     if instance.state == "stopping":
@@ -146,7 +146,7 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
 
 
 def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
-    """Switch off an instance's source/destination check; EC2 accepts this only for a single interface."""
+    """Disable the source/destination check; EC2 accepts this only for an instance with one interface."""
     timing.retry_until_visible(
         f"instance '{vm_cid}'",
         lambda: client.modify_instance_attribute(InstanceId=vm_cid, SourceDestCheck={"Value": False}),
@@ -154,7 +154,7 @@ def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
 
 
 def discard(client: "EC2Client", vm_cid: str) -> None:
-    """Discard an instance that was just created: terminate it, and wait until it is terminated.
+    """Discard an instance that was just created: call TerminateInstances, and wait.
 
     Raises:
         CloudError: The termination is not certain.
@@ -185,11 +185,11 @@ def _wait_until_stopped(client: "EC2Client", vm_cid: str) -> None:
 
 
 def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN401 - any of the SDK's answers
-    """Read an instance as EC2 describes it.
+    """Convert EC2's description of an instance.
 
     Args:
-        entry: The instance.
-        answer: The answer of DescribeInstances or RunInstances that contains it.
+        entry: The description.
+        answer: The response of DescribeInstances or RunInstances that contains it.
     """
     volumes = {
         device["DeviceName"]: device["Ebs"]
@@ -218,7 +218,7 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
         vpc_id=entry.get("VpcId") or None,
         virtualization_type=entry.get("VirtualizationType", "hvm"),
         client_token=entry.get("ClientToken"),
-        state_reason=_reason(entry.get("StateReason")),
+        state_reason=_state_reason(entry.get("StateReason")),
         ami_id=entry.get("ImageId", ""),
         age=_age(entry, answer),
         is_spot=entry.get("InstanceLifecycle") == "spot",
@@ -227,25 +227,25 @@ def from_entry(entry: "InstanceTypeDef", answer: Any) -> Instance:  # noqa: ANN4
     )
 
 
-_SAID: Final = re.compile(r"((?:Client|Server)\.[\w.]+)(?::|$)")
-"""The code at the beginning of a message."""
+_CODE_IN_MESSAGE: Final = re.compile(r"((?:Client|Server)\.[\w.]+)(?::|$)")
+"""Matches the code at the beginning of a message."""
 
 
-def _reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
+def _state_reason(reason: Any) -> StateReason | None:  # noqa: ANN401 - one of the SDK's typed dicts, or nothing
     """EC2's reason for an instance's state.
 
-    Its code is taken from the beginning of the message: EC2 gives Server.InternalError as the code of a
+    The code comes from the beginning of the message, because EC2 gives Server.InternalError as the code of a
     launch that ended with "Client.VolumeLimitExceeded: Volume limit exceeded" (EC2 user guide, "Instance
     terminates immediately").
     """
     code, message = (reason or {}).get("Code", ""), (reason or {}).get("Message", "")
-    if match := _SAID.match(message):
+    if match := _CODE_IN_MESSAGE.match(message):
         return StateReason(match[1], message)
     return StateReason(code, f"{code}: {message}") if code else None
 
 
 def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401 - any of the SDK's answers
-    """An instance's age when EC2 answered, in seconds, by AWS's clock and not by this machine's."""
+    """The seconds from an instance's launch to EC2's answer, by AWS's clock, not this machine's clock."""
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     launched = entry.get("LaunchTime")
     if launched is None:
@@ -254,10 +254,10 @@ def _age(entry: "InstanceTypeDef", answer: Any) -> float | None:  # noqa: ANN401
 
 
 class Health(Record):
-    """The status checks, each "ok", "impaired", "insufficient-data", "initializing" or "not-applicable".
+    """Status checks: "ok", "impaired", "insufficient-data", "initializing" or "not-applicable".
 
     Attributes:
-        state: The instance's state, "running" or another one.
+        state: The state of the instance, such as "running".
         system: The check of AWS's host and network.
         instance: The check of the instance's own kernel and network.
         disks: The check of the attached EBS volumes.
@@ -286,9 +286,9 @@ def health(client: "EC2Client", vm_cids: Iterable[str]) -> dict[str, Health]:
 def console(client: "EC2Client", vm_cid: str) -> str:
     """GetConsoleOutput: at most the last 64 KiB; empty when there is no output yet.
 
-    EC2 shows the latest output only of types on Nitro, and refuses it for others with a code that its
-    reference does not name. Their output is that of the last start, stop or reboot (user guide, "Instance
-    console output").
+    EC2 has the latest output only for types on Nitro. For other types EC2 refuses Latest, with a code that
+    the API reference does not name, and has the output of the last start, stop or reboot (user guide,
+    "Instance console output").
     """
     try:
         answer = client.get_console_output(InstanceId=vm_cid, Latest=True)

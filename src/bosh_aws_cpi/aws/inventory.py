@@ -1,4 +1,4 @@
-"""Lists a Director's resources, of all kinds that the CPI creates, as values of one type."""
+"""Lists a Director's resources, of all kinds that the CPI creates, as `Resource` records."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 Kind = Literal["AMI", "snapshot", "volume", "interface", "subnet", "placement group", "instance"]
 
-_KEPT_BY_AWS: Final = 5
-"""The addresses of each subnet that AWS keeps."""
+_RESERVED_ADDRESSES: Final = 5
+"""The number of addresses that AWS reserves in each subnet."""
 
 
 class Resource(Record):
-    """One resource at EC2; a field that its kind does not have is empty."""
+    """A resource at EC2; a field that does not apply to the resource's kind is empty."""
 
     kind: Kind
     resource_id: str
     state: str
     tags: Mapping[str, str]
     created: datetime | None
-    """When it was created, for a subnet by its tag; when a snapshot, which may be written for hours, was
-    completed. None if EC2 does not report it: interfaces, placement groups."""
+    """When the resource was created (a subnet: by its tag), or a snapshot, which may take hours, was
+    completed; None for interfaces and placement groups, for which EC2 reports no time."""
     size_gib: int = 0
     type: str = ""
     """The type of a volume or an instance; the strategy of a placement group."""
@@ -41,31 +41,31 @@ class Resource(Record):
     is_for_image: bool = False
     """Whether EC2 shows that a snapshot was made for an AMI."""
     description: str = ""
-    """It tells who created an interface."""
+    """The description, which tells who created an interface."""
     group: str = ""
-    """The name of a placement group, or of the one that an instance is in."""
+    """The name of a placement group, or of the placement group of an instance."""
 
 
 def list_resources(client: "EC2Client", kind: Kind, tags: Mapping[str, str]) -> list[Resource]:
-    """List the resources with these tags; all AMIs of the account, since any of them may use a snapshot."""
+    """List the resources with these tags, but all AMIs of the account: any of them may use a snapshot."""
     return _list(client, kind) if kind == "AMI" else _list(client, kind, Filters=by_tags(tags))
 
 
 def reload(client: "EC2Client", resource: Resource) -> Resource | None:
-    """Look a resource up again; None when it is gone."""
-    way = _KINDS[resource.kind]
-    value = resource.group if way.id_filter == "group-name" else resource.resource_id
-    return next(iter(_list(client, resource.kind, Filters=[exactly(way.id_filter, value)])), None)
+    """Look a resource up again; None when the resource is gone."""
+    listing = _KINDS[resource.kind]
+    value = resource.group if listing.id_filter == "group-name" else resource.resource_id
+    return next(iter(_list(client, resource.kind, Filters=[exactly(listing.id_filter, value)])), None)
 
 
 class _Listing(Record):
-    """How a kind is listed.
+    """How to list the resources of a kind.
 
     Attributes:
-        operation: The call, by its Python name.
-        key: What the entries stand under in the answer.
-        id_key: What an entry's id stands under.
-        id_filter: The filter for one resource.
+        operation: The client's method.
+        key: The key of the list in the response.
+        id_key: The key of the id in an entry of the list.
+        id_filter: The name of the filter for one resource.
         page: EC2's maximum page size; None for a listing that has no pages.
         arguments: The call's other parameters.
     """
@@ -79,13 +79,11 @@ class _Listing(Record):
 
 
 def _list(client: "EC2Client", kind: Kind, **more: Any) -> list[Resource]:  # noqa: ANN401 - parameters
-    way = _KINDS[kind]
-    listing_entries = entries(client, way.operation, way.key, page=way.page, **way.arguments, **more)
+    listing = _KINDS[kind]
+    listed = entries(client, listing.operation, listing.key, page=listing.page, **listing.arguments, **more)
     if kind == "instance":
-        listing_entries = (
-            instance for reservation in listing_entries for instance in reservation["Instances"]
-        )
-    return [_resource(kind, way.id_key, entry) for entry in listing_entries]
+        listed = (instance for reservation in listed for instance in reservation["Instances"])
+    return [_resource(kind, listing.id_key, entry) for entry in listed]
 
 
 def _resource(kind: Kind, id_key: str, entry: Any) -> Resource:  # noqa: ANN401 - one of the SDK's typed dicts
@@ -111,13 +109,13 @@ def _resource(kind: Kind, id_key: str, entry: Any) -> Resource:  # noqa: ANN401 
 
 
 def _has_interfaces(subnet: Any) -> bool:  # noqa: ANN401
-    """Whether a subnet has interfaces; True if it has no IPv4 range, whose free addresses show it."""
+    """Whether a subnet has interfaces, by its free IPv4 addresses; True without an IPv4 range."""
     if not (block := subnet.get("CidrBlock")):
         return True
-    return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - _KEPT_BY_AWS)
+    return bool(subnet["AvailableIpAddressCount"] < IPv4Network(block).num_addresses - _RESERVED_ADDRESSES)
 
 
-_HIDDEN_TOO: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
+_ALL_AMIS: Final = {"Owners": ["self"], "IncludeDeprecated": True, "IncludeDisabled": True}
 """Deprecated and disabled AMIs are listed too, because they still need their snapshots."""
 _KINDS: Final[Mapping[Kind, _Listing]] = {
     "snapshot": _Listing(
@@ -126,7 +124,7 @@ _KINDS: Final[Mapping[Kind, _Listing]] = {
     "placement group": _Listing(
         "describe_placement_groups", "PlacementGroups", "GroupId", "group-name", None
     ),
-    "AMI": _Listing("describe_images", "Images", "ImageId", "image-id", arguments=_HIDDEN_TOO),
+    "AMI": _Listing("describe_images", "Images", "ImageId", "image-id", arguments=_ALL_AMIS),
     "volume": _Listing("describe_volumes", "Volumes", "VolumeId", "volume-id", 500),
     "interface": _Listing(
         "describe_network_interfaces", "NetworkInterfaces", "NetworkInterfaceId", "network-interface-id"
@@ -135,4 +133,4 @@ _KINDS: Final[Mapping[Kind, _Listing]] = {
     "instance": _Listing("describe_instances", "Reservations", "InstanceId", "instance-id"),
 }
 KINDS: Final = tuple(_KINDS)
-"""The kinds in the order in which they are listed: what uses others comes after them."""
+"""The kinds in the order in which to list them: a kind comes after the kinds that it uses."""

@@ -1,4 +1,4 @@
-"""KMS keys: the ARN for an id, because the EBS direct APIs accept only a key's ARN; the state of a key."""
+"""KMS keys: the ARN of a key, which the EBS direct APIs require, and the state of a key."""
 
 import re
 from typing import TYPE_CHECKING, Final
@@ -12,28 +12,28 @@ if TYPE_CHECKING:
 
 
 _ARN: Final = re.compile(r"arn:aws[a-z-]*:kms:[^:]*:[0-9]{12}:key/.+")
-"""From the API model of StartSnapshot, KmsKeyArn."""
+"""The pattern of KmsKeyArn in the API model of StartSnapshot."""
 _ID: Final = re.compile(r"(mrk-)?[0-9a-fA-F-]+")
 ENABLED: Final = "Enabled"
 _SYMMETRIC: Final = "SYMMETRIC_DEFAULT"
 _MISSING: Final = frozenset({"NotFoundException", "InvalidArnException", "ValidationException"})
-"""DescribeKey answers one of these for a key that does not exist, or a malformed one."""
+"""DescribeKey answers one of these for a key that does not exist, and for a malformed id."""
 
 
 def arn(key: str, region: str, clients: Clients) -> str:
-    """Return the ARN of a key, which is configured by its ARN or its id.
+    """Return the ARN of a key whose ARN or id is configured.
 
     Args:
         key: The configured key: EC2 accepts an ARN, an id, an alias or an alias's ARN.
         region: The key's region.
-        clients: The call's clients. STS returns the account of the credentials, and needs no permission; a
-            key that is given by its id must be in that account.
+        clients: The call's clients. A key that is given by its id must be in the account of the credentials,
+            which STS returns without any permission.
 
     Returns:
         The key's ARN.
 
     Raises:
-        CloudError: The key is an alias, or neither an ARN nor an id, or STS did not answer.
+        CloudError: ``key`` is an alias, or neither an ARN nor an id, or STS did not answer.
     """
     if _ARN.fullmatch(key):
         return key
@@ -56,13 +56,13 @@ def arn(key: str, region: str, clients: Clients) -> str:
 
 
 def state(client: "KMSClient", key: str) -> str | None:
-    """DescribeKey: a key's state, "Enabled" for a usable one; None when KMS does not know the key.
+    """DescribeKey: the state of a key, "Enabled" for a usable key; None when KMS does not know the key.
 
-    EBS takes only symmetric keys that encrypt (EBS user guide, "Requirements for Amazon EBS encryption"); for
-    others the state is the kind of the key.
+    EBS accepts only symmetric encryption keys (EBS user guide, "Requirements for Amazon EBS encryption"); for
+    other keys this returns the KeySpec.
 
     Args:
-        key: An ARN, an id, an alias or an alias's ARN.
+        key: The key's ARN, id, alias or alias ARN.
     """
     metadata = call_unless_missing(_MISSING, lambda: client.describe_key(KeyId=key)["KeyMetadata"])
     if metadata is None:

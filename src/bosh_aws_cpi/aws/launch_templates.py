@@ -1,4 +1,4 @@
-"""Launch templates: which parameters a version holds."""
+"""Launch templates: the parameters that a version sets."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -14,14 +14,14 @@ _DEFAULTS: Final = {
     "HibernationOptions": {"Configured": False},
     "Placement": {"Tenancy": "default"},
 }
-"""EC2's defaults, which consoles write into templates."""
+"""EC2's defaults, which the AWS console writes into templates."""
 
 
 def describe_version(client: "EC2Client", given: LaunchTemplate) -> TemplateVersion:
     """DescribeLaunchTemplateVersions for the version that a VM's properties name.
 
-    Its parameters are without those that are empty, false or `_DEFAULTS`. Their values stay here: user data
-    may hold secrets.
+    The result has the names of the parameters that are neither empty, false nor `_DEFAULTS`, and no values,
+    because user data may hold secrets.
 
     Raises:
         ClientError: There is no such template or version, or EC2 refuses the call.
@@ -29,7 +29,6 @@ def describe_version(client: "EC2Client", given: LaunchTemplate) -> TemplateVers
     named = {"LaunchTemplateName": given.name} if given.id is None else {"LaunchTemplateId": given.id}
     answer = client.describe_launch_template_versions(Versions=[given.version], **named)
     version = answer["LaunchTemplateVersions"][0]
-    held = {
-        key for key, value in version["LaunchTemplateData"].items() if value and value != _DEFAULTS.get(key)
-    }
-    return TemplateVersion(version["LaunchTemplateId"], version["VersionNumber"], frozenset(held))
+    data = version["LaunchTemplateData"]
+    names = {key for key, value in data.items() if value and value != _DEFAULTS.get(key)}
+    return TemplateVersion(version["LaunchTemplateId"], version["VersionNumber"], frozenset(names))

@@ -1,4 +1,4 @@
-"""RunInstances, the wait until the instance runs, and the spot request of a refused launch."""
+"""RunInstances, the wait until the instance runs, and the cancellation of open spot requests."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -28,16 +28,16 @@ def run(
     find: Callable[[], Instance | None],
     is_new: Callable[[Instance], bool],
 ) -> Instance:
-    """RunInstances for one instance.
+    """Call RunInstances for one instance.
 
     Args:
         arguments: All of RunInstances' arguments except the counts.
-        find: Looks for the instance of this launch when it is uncertain whether it was launched.
-        is_new: Whether this call launched an instance; EC2 may answer a client token with the instance of
-            an earlier call.
+        find: Looks for the instance of this launch, if AWS did not answer the call.
+        is_new: Whether this call launched a given instance: for a client token that was used before, EC2
+            may return the instance of an earlier call.
 
     Returns:
-        The instance; if the client token was used before, in its current state.
+        The instance; if the client token was used before, with its current state.
 
     Raises:
         TokenSpent: The client token belongs to another launch.
@@ -56,7 +56,7 @@ def run(
 
 
 def _difference(instance: Instance, arguments: Json) -> str | None:
-    """How an instance differs from the requested one, as far as EC2 shows it; None when it does not.
+    """How an instance differs from the requested instance, as far as EC2 shows it; None without difference.
 
     A launch whose client token was used with other arguments may "return successfully without performing
     any further actions" (EC2 developer guide, "Ensuring idempotency").
@@ -64,24 +64,24 @@ def _difference(instance: Instance, arguments: Json) -> str | None:
     for name, shown in (("InstanceType", instance.instance_type), ("ImageId", instance.ami_id)):
         if shown and shown != arguments.get(name, shown):
             return f"{name} {shown}"
-    asked = {
+    requested = {
         (each["DeviceIndex"], each.get("NetworkCardIndex", 0)): each
         for each in arguments.get("NetworkInterfaces", [])
     }
-    there = {(nic.device_index, nic.card_index): nic for nic in instance.nics}
-    differences = (_nic_difference(asked[each], there[each]) for each in asked if each in there)
+    shown_nics = {(nic.device_index, nic.card_index): nic for nic in instance.nics}
+    differences = (_nic_difference(requested[at], shown_nics[at]) for at in requested if at in shown_nics)
     return next(filter(None, differences), None)
 
 
-def _nic_difference(asked: Json, nic: Nic) -> str | None:
-    """How an interface differs from the requested one, as far as EC2 shows it."""
-    if asked.get("NetworkInterfaceId", nic.nic_id) != nic.nic_id:
+def _nic_difference(requested: Json, nic: Nic) -> str | None:
+    """How an interface differs from the requested interface, as far as EC2 shows it."""
+    if requested.get("NetworkInterfaceId", nic.nic_id) != nic.nic_id:
         return f"network interface {nic.nic_id}"
     shown = {ip_address(each) for each in nic.addresses}
     versions = {each.version for each in shown}
     wanted = [
-        asked.get("PrivateIpAddress"),
-        *(each["Ipv6Address"] for each in asked.get("Ipv6Addresses", [])),
+        requested.get("PrivateIpAddress"),
+        *(each["Ipv6Address"] for each in requested.get("Ipv6Addresses", [])),
     ]
     addresses = [ip_address(each) for each in filter(None, wanted)]
     missing = [each for each in addresses if each.version in versions and each not in shown]
@@ -89,9 +89,9 @@ def _nic_difference(asked: Json, nic: Nic) -> str | None:
 
 
 def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
-    """DescribeSpotInstanceRequests, and CancelSpotInstanceRequests for the open ones with all of these tags.
+    """Cancel the open spot requests with all of these tags.
 
-    EC2 may keep the request of a launch that failed, and launch the instance later.
+    EC2 may keep the spot request of a failed launch open, and launch the instance later.
     """
     filters = [*by_tags(tags), exactly("state", "open")]
     pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
@@ -105,17 +105,17 @@ def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
 def wait_until_running(
     client: "EC2Client", vm_cid: str, nic_count: int = 0, *, is_new: bool = True
 ) -> Instance | None:
-    """Wait until a new instance runs, or is ended.
+    """Wait until a new instance runs or ends.
 
     Args:
-        nic_count: How many interfaces EC2 must show as attached to it.
-        is_new: Whether this call launched it. If so, it exists even while EC2 does not show it.
+        nic_count: The number of interfaces that EC2 must show as attached to the instance.
+        is_new: Whether this call launched the instance; if so, it exists even while EC2 does not show it.
 
     Returns:
-        The instance; None if an earlier call launched it, and EC2 does not show it.
+        The instance; None if an earlier call launched the instance, and EC2 does not show it.
 
     Raises:
-        VMCreationFailed: It does not run in time; retriable.
+        VMCreationFailed: The instance does not run in time; retriable.
     """
     window = timing.VisibilityWindow(timing.INSTANCE_SEEN)
 

@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 _TARGET_TYPES: Final = ("instance", "ip")
 _WITH_SERVER_IDS: Final = frozenset({"QUIC", "TCP_QUIC"})
-"""RegisterTargets requires a QuicServerId for each target (API model, TargetDescription)."""
+"""Protocols with which RegisterTargets requires a QuicServerId per target (API model, TargetDescription)."""
 
 _UNKNOWN_INSTANCE: Final = frozenset({"InvalidInstance"})
 _NO_BALANCER: Final = frozenset({"LoadBalancerNotFound"})
 _GROUP_UNKNOWN: Final = frozenset({"TargetGroupNotFound"})
 _NO_TARGET: Final = frozenset({"InvalidTarget", "TargetGroupNotFound"})
-_NO_GROUP: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
-"""The latter for an ARN of another account or region: hashicorp/terraform issue 18060."""
+_VPC_UNKNOWN: Final = frozenset({"TargetGroupNotFound", "ValidationError"})
+"""ELB answers ValidationError for an ARN of another account or region: hashicorp/terraform issue 18060."""
 _RECORD: Final = re.compile(r"(arn:[\w:/-]+) (i-[0-9a-f]+|[0-9.]+|[0-9a-f.]*:[0-9a-f:.]*)", re.ASCII)
-"""A tag that records a target, and nothing else: messages contain both parts in a shell command."""
+"""The value of a tag that records a target. Strict, because messages show both parts in a shell command."""
 
 
 class ResolvedTargetGroup(Record):
@@ -36,7 +36,7 @@ class ResolvedTargetGroup(Record):
 
     arn: str
     port: int | None
-    """The port of the VM; None for an instance at the group's own port."""
+    """The port of the VM; None for an instance at the group's default port."""
     family: str = ""
     """"ipv4" or "ipv6" for a group of addresses; empty for a group of instances."""
 
@@ -48,7 +48,7 @@ class Target(Record):
     target_id: str
     """The instance's id, or one of its IP addresses."""
     port: int | None = None
-    """The port of the target; None for an instance at the group's own port."""
+    """The port of the target; None for an instance at the group's default port."""
 
     def __str__(self) -> str:
         shown = f"[{self.target_id}]" if ":" in self.target_id else self.target_id
@@ -56,12 +56,12 @@ class Target(Record):
 
     @property
     def is_address(self) -> bool:
-        """Whether it is registered by an address, which ELB keeps when the instance is terminated."""
+        """Whether the target is an address, which stays registered when the instance is terminated."""
         return not self.target_id.startswith("i-")
 
     @property
     def removal(self) -> str:
-        """The command with which an operator deregisters it."""
+        """The command with which an operator deregisters the target."""
         return (
             f"aws elbv2 deregister-targets --target-group-arn {self.group_arn} "
             f"--targets Id={self.target_id},Port={self.port}"
@@ -72,12 +72,12 @@ class Misfit(Record):
     """Why a VM can't be registered with a target group."""
 
     why: str
-    """The reason, for a sentence that begins with the group: "has target type lambda"."""
+    """A predicate whose subject is the group: "has target type lambda"."""
     remedy: str
 
 
 def misfit(group: "TargetGroupTypeDef") -> Misfit | None:
-    """Why a VM can't be registered with a target group, as DescribeTargetGroups shows it; None if it can."""
+    """Why a VM can't be registered with a target group that ELB describes so; None if it can."""
     if (kind := group.get("TargetType", "instance")) not in _TARGET_TYPES:
         return Misfit(f"has target type {kind}", f"Use a target group of type {' or '.join(_TARGET_TYPES)}")
     if (protocol := group.get("Protocol", "")) in _WITH_SERVER_IDS:
@@ -90,10 +90,10 @@ def misfit(group: "TargetGroupTypeDef") -> Misfit | None:
 
 
 def record_tags(targets: Iterable[Target]) -> dict[str, str]:
-    """The tags that record targets on the instance; a target that ELB finds by the instance's id needs none.
+    """The instance's tags that record targets; a target by instance id at the default port needs none.
 
-    ELB deregisters a terminated instance that is registered by its id. It neither deregisters an address,
-    nor lists an instance's ports or the groups that have an address.
+    ELB deregisters a terminated instance that is registered by its id. ELB neither deregisters an address,
+    nor lists the ports of an instance or the target groups of an address.
     """
     return {
         f"{TARGET_TAG}{each.group_arn.rpartition('/')[2]}_{each.port}": f"{each.group_arn} {each.target_id}"
@@ -103,7 +103,7 @@ def record_tags(targets: Iterable[Target]) -> dict[str, str]:
 
 
 def recorded_targets(tags: Mapping[str, str]) -> Iterator[Target]:
-    """The targets that an instance's tags record, whoever wrote them; tags of another form don't count."""
+    """The targets that an instance's tags record; anybody may have written them. Malformed tags are ignored."""
     for key, value in tags.items():
         if records_target(key) and (match := _RECORD.fullmatch(value)):
             yield Target(match[1], match[2], int(key.rpartition("_")[2]))
@@ -115,12 +115,12 @@ def target_groups(
     """DescribeTargetGroups: the target groups that a VM can be registered with.
 
     Args:
-        wanted: Their names or ARNs, and ports.
+        wanted: The names or ARNs of the target groups, and ports.
         vpc_id: The VM's VPC.
         region: The VM's region.
 
     Raises:
-        CloudError: One does not exist, can't have a VM as its target, or is elsewhere.
+        CloudError: A group does not exist, can't have a VM as a target, or is in another VPC or region.
     """
     by_name = {str(each): each for each in wanted}
     entries = {name: _target_group(client, each, region) for name, each in by_name.items()}
@@ -132,21 +132,21 @@ def target_groups(
                 f"Target group '{name}' is in VPC '{group.get('VpcId')}', but the VM is in '{vpc_id}'. "
                 "Correct lb_target_groups, or the network's subnet"
             )
-    return list(dict.fromkeys(_as_joined(entries[str(each)], each.port) for each in wanted))
+    return list(dict.fromkeys(_resolve(entries[str(each)], each.port) for each in wanted))
 
 
-def _as_joined(group: "TargetGroupTypeDef", port: int | None) -> ResolvedTargetGroup:
-    own = group.get("Port")
+def _resolve(group: "TargetGroupTypeDef", port: int | None) -> ResolvedTargetGroup:
+    arn, default_port = group["TargetGroupArn"], group.get("Port")
     if group.get("TargetType") == "ip":
-        return ResolvedTargetGroup(group["TargetGroupArn"], port or own, group.get("IpAddressType", "ipv4"))
-    return ResolvedTargetGroup(group["TargetGroupArn"], port if port != own else None)
+        return ResolvedTargetGroup(arn, port or default_port, group.get("IpAddressType", "ipv4"))
+    return ResolvedTargetGroup(arn, port if port != default_port else None)
 
 
 def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: str) -> None:
-    """DescribeLoadBalancers: check that classic load balancers exist in the instance's VPC.
+    """Check with DescribeLoadBalancers that classic load balancers exist in the VM's VPC.
 
     Raises:
-        CloudError: One does not exist there.
+        CloudError: A load balancer does not exist, or is in another VPC.
     """
     for name in dict.fromkeys(names):
         describe = partial(client.describe_load_balancers, LoadBalancerNames=[name])
@@ -165,15 +165,15 @@ def check(client: "ElasticLoadBalancingClient", names: Sequence[str], vpc_id: st
 
 
 def vpc_of(client: "ElasticLoadBalancingv2Client", group_arn: str) -> str | None:
-    """DescribeTargetGroups: the VPC of a target group; None if the account and region lack the group."""
+    """DescribeTargetGroups: a target group's VPC; None if the account has no such group in the region."""
     answer = call_unless_missing(
-        _NO_GROUP, lambda: client.describe_target_groups(TargetGroupArns=[group_arn])
+        _VPC_UNKNOWN, lambda: client.describe_target_groups(TargetGroupArns=[group_arn])
     )
     return answer["TargetGroups"][0].get("VpcId") if answer else None
 
 
 def add_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:
-    """RegisterTargets; no error if the target is already registered."""
+    """Call RegisterTargets; no error if the target is already registered."""
     timing.retry_on_codes(
         timing.TARGET_KNOWN,
         f"target group '{target.group_arn}' to accept {target}",
@@ -183,9 +183,9 @@ def add_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:
 
 
 def remove_target(client: "ElasticLoadBalancingv2Client", target: Target) -> None:
-    """DeregisterTargets; no error if the target is not registered, or its group is gone.
+    """Call DeregisterTargets; no error if the target is not registered, or the target group is gone.
 
-    Its connections drain for a while.
+    The target's connections drain for a while afterwards.
     """
     call_unless_missing(
         _NO_TARGET,
@@ -199,7 +199,7 @@ def _description(target: Target) -> "TargetDescriptionTypeDef":
 
 
 def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
-    """RegisterInstancesWithLoadBalancer; no error if the instance is already registered."""
+    """Call RegisterInstancesWithLoadBalancer; no error if the instance is already registered."""
     timing.retry_on_codes(
         timing.TARGET_KNOWN,
         f"load balancer '{name}' to accept '{vm_cid}'",
@@ -211,7 +211,7 @@ def add(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
 
 
 def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None:
-    """DeregisterInstancesFromLoadBalancer; no error if the instance is not registered."""
+    """Call DeregisterInstancesFromLoadBalancer; no error if the instance is not registered."""
     call_unless_missing(
         _UNKNOWN_INSTANCE,
         lambda: client.deregister_instances_from_load_balancer(
@@ -221,9 +221,9 @@ def remove(client: "ElasticLoadBalancingClient", name: str, vm_cid: str) -> None
 
 
 def targets_of(client: "ElasticLoadBalancingv2Client", vm_cid: str, vpc_id: str) -> Iterator[Target]:
-    """An instance's targets in a VPC's groups of type instance, at each group's own port.
+    """The registrations of an instance, at the default port, with target groups of type instance in a VPC.
 
-    ELB offers no such lookup, so each target group is queried.
+    ELB has no call that finds them, so each target group is queried.
     """
     for page in client.get_paginator("describe_target_groups").paginate():
         for group in page["TargetGroups"]:
@@ -244,7 +244,7 @@ def load_balancers_of(client: "ElasticLoadBalancingClient", vm_cid: str) -> list
 
 
 def wait_until_drained(client: "ElasticLoadBalancingv2Client", targets: Sequence[Target]) -> None:
-    """Wait until deregistered targets have no more connections.
+    """Wait until deregistered targets have no connections left.
 
     Raises:
         CloudError: The wait timed out.
@@ -280,7 +280,7 @@ def _target_group(
 
 
 def _state(client: "ElasticLoadBalancingv2Client", target: Target) -> str | None:
-    """The state of a target's health; None when it is not, or no longer, registered."""
+    """The state of a target's health; None when the target is not registered, or no longer."""
     answer = call_unless_missing(
         _NO_TARGET,
         lambda: client.describe_target_health(

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class NicGone(CloudError):
-    """The interface was created by an earlier call and is gone.
+    """The interface is gone, although EC2 returned its id; an earlier call created it.
 
     Args:
         nic_id: The interface.
-        was_seen: Whether EC2 has shown it during this call.
+        was_seen: Whether EC2 has shown the interface during this call.
     """
 
     def __init__(self, nic_id: str, *, was_seen: bool) -> None:
@@ -32,12 +32,12 @@ class NicGone(CloudError):
 
 
 def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None]) -> Nic:
-    """CreateNetworkInterface; the interface is pending, unless its client token belongs to an earlier one.
+    """Call CreateNetworkInterface; the interface is pending, unless its client token was used before.
 
     Args:
         client: The EC2 client.
         arguments: All of the call's arguments.
-        find: Looks for the interface when it is uncertain whether it was created.
+        find: Looks for the interface, if AWS did not answer the call.
     """
     return create_once(
         "the network interface",
@@ -47,11 +47,11 @@ def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None])
 
 
 def find_of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> list[Nic]:
-    """DescribeNetworkInterfaces for the interfaces in a subnet that were created for one agent.
+    """DescribeNetworkInterfaces: the interfaces in a subnet that were created for one agent.
 
     Args:
         client: The EC2 client.
-        tags: The tags that identify them.
+        tags: The tags that identify the agent.
         subnet_id: The subnet.
     """
     nics = find_in_subnet(client, subnet_id, *by_tags(tags))
@@ -67,16 +67,16 @@ def find(client: "EC2Client", nic_id: str) -> Nic | None:
 
 
 def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[str], bool]) -> Nic:
-    """Wait until an interface is available, or attached to the VM that it was created for.
+    """Wait until an interface is available, or attached to the VM for which it was created.
 
     Args:
         client: The EC2 client.
         nic_id: The interface.
-        is_launched: Whether the instance that the interface is attached to is alive: then an
-            earlier call with the same client token has launched it.
+        is_launched: Whether the instance with an id is alive; if the interface is attached to it, an
+            earlier call with the same client token has launched the instance.
 
     Raises:
-        NicGone: EC2 does not show it, or no longer shows it.
+        NicGone: EC2 does not show the interface, or no longer shows it.
         CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow(timing.NIC_SEEN)
@@ -91,7 +91,7 @@ def wait_until_usable(client: "EC2Client", nic_id: str, is_launched: Callable[[s
 
 
 def find_holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None:
-    """The interface that holds an address, or a part of a prefix, in a subnet; None when EC2 shows none.
+    """Find the interface in a subnet that has an address, or a part of a prefix; None when EC2 shows none.
 
     Args:
         client: The EC2 client.
@@ -99,10 +99,10 @@ def find_holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None
         address: An IPv4 or IPv6 address or prefix.
     """
     if "/" not in address and (
-        nic := next(find_in_subnet(client, subnet_id, exactly(_filter_of(address), address)), None)
+        nic := next(find_in_subnet(client, subnet_id, exactly(_filter_name(address), address)), None)
     ):
         return nic
-    # EC2 has no filter for prefixes, and an address may lie within one.
+    # EC2 has no filter for prefixes, and an address may lie within a prefix.
     wanted = ip_network(address)
     for nic in find_in_subnet(client, subnet_id):
         held = map(ip_network, (*nic.addresses, *nic.prefixes))
@@ -111,13 +111,13 @@ def find_holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None
     return None
 
 
-def _filter_of(address: str) -> str:
-    """The filter for interfaces with a private IPv4 address, or with an IPv6 address."""
+def _filter_name(address: str) -> str:
+    """The name of the filter for a private IPv4 address, or for an IPv6 address."""
     return "ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"
 
 
 def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
-    """Delegate a prefix to an interface, unless it is already delegated to it."""
+    """Delegate a prefix to an interface, unless the interface already has the prefix."""
     if prefix in nic.prefixes:
         return
 
@@ -132,29 +132,29 @@ def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
         timing.retry_until_visible(what, assign)
     except client.exceptions.ClientError:
         now = ask_or_warn(what, lambda: find(client, nic.nic_id))
-        if now is None or prefix not in now.prefixes:  # otherwise an unanswered attempt has succeeded
+        if now is None or prefix not in now.prefixes:  # else an attempt without an answer has succeeded
             raise
 
 
 def request_public_ip(client: "EC2Client", nic_id: str) -> None:
-    """Have an interface get a public address when an instance is launched with it at device index 0."""
+    """Let an interface get a public address when an instance is launched with it at device index 0."""
     _modify(client, nic_id, AssociatePublicIpAddress=True)
 
 
 def pass_foreign_traffic(client: "EC2Client", nic_id: str) -> None:
-    """Switch off the source/destination check of an interface."""
+    """Disable the source/destination check of an interface."""
     _modify(client, nic_id, SourceDestCheck={"Value": False})
 
 
 def delete_on_termination(client: "EC2Client", nics: Iterable[Nic]) -> None:
-    """Set interfaces to be deleted with their instance; RunInstances can do so only for those it creates."""
+    """Let EC2 delete interfaces with their instance; RunInstances can do so only for new interfaces."""
     for nic in nics:
         attachment = {"AttachmentId": nic.attachment_id, "DeleteOnTermination": True}
         _modify(client, nic.nic_id, Attachment=attachment)
 
 
 def delete_unattached(client: "EC2Client", nic_id: str) -> bool:
-    """DeleteNetworkInterface, one attempt; False when the interface is attached or being detached.
+    """Call DeleteNetworkInterface once; False when the interface is attached or being detached.
 
     It is no error if the interface is already gone.
     """
@@ -166,14 +166,14 @@ def delete_unattached(client: "EC2Client", nic_id: str) -> bool:
 
 
 def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
-    """Discard an interface; no error if it was deleted with its instance.
+    """Discard an interface; no error if EC2 has deleted it with its instance.
 
     The call is retried while EC2 still holds the interface for an instance that has terminated.
 
     Args:
         client: The EC2 client.
         nic_id: The interface.
-        was_seen: Whether EC2 has shown it since it was created; if not, "not found" is retried
+        was_seen: Whether EC2 has shown the interface since its creation; if not, "not found" is retried
             (eventual consistency).
     """
     logger.info("Deleting network interface '%s'", nic_id)
@@ -195,7 +195,7 @@ def discard(client: "EC2Client", nic_id: str, *, was_seen: bool) -> None:
 
 
 def _modify(client: "EC2Client", nic_id: str, **attribute: Any) -> None:  # noqa: ANN401 - one of EC2's
-    """ModifyNetworkInterfaceAttribute, which accepts one attribute per call."""
+    """Call ModifyNetworkInterfaceAttribute, which accepts one attribute per call."""
     timing.retry_until_visible(
         f"network interface '{nic_id}'",
         lambda: client.modify_network_interface_attribute(NetworkInterfaceId=nic_id, **attribute),
@@ -213,20 +213,20 @@ def _describe(client: "EC2Client", *filters: "FilterTypeDef") -> Iterator[Nic]:
 
 
 def find_by_address(client: "EC2Client", address: str) -> list[Nic]:
-    """DescribeNetworkInterfaces: the interfaces with an address; several VPCs may have the same private one.
+    """DescribeNetworkInterfaces: the interfaces with an address; several VPCs may use one private address.
 
     Args:
         client: The EC2 client.
         address: A private or public IPv4 address, or an IPv6 address.
     """
-    nics = list(_describe(client, exactly(_filter_of(address), address)))
+    nics = list(_describe(client, exactly(_filter_name(address), address)))
     if not nics and ip_address(address).is_global and ":" not in address:
         nics = list(_describe(client, exactly("association.public-ip", address)))
     return nics
 
 
-def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's types; not every key is always there
-    """Read an interface, as DescribeNetworkInterfaces or DescribeInstances shows it."""
+def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's types; some keys may be missing
+    """Convert DescribeNetworkInterfaces' or DescribeInstances' description of an interface."""
     private, attachment = entry.get("PrivateIpAddresses", []), entry.get("Attachment", {})
     return Nic(
         nic_id=entry["NetworkInterfaceId"],
@@ -261,5 +261,5 @@ def from_entry(entry: Any) -> Nic:  # noqa: ANN401 - one of two of the SDK's typ
 
 
 def _distinct(*groups: Iterable[str | None]) -> Sequence[str]:
-    """The values of all groups that are not empty, each once, in this order."""
+    """The non-empty values of all groups, without duplicates, in this order."""
     return tuple(dict.fromkeys(value for group in groups for value in group if value))

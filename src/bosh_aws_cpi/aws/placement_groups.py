@@ -23,8 +23,8 @@ class PlacementGroup(Record):
     """A placement group as EC2 shows it.
 
     Attributes:
-        strategy: EC2's, such as "partition" or "spread".
-        partitions: The number of its partitions; 0 if it has none, or EC2 did not say.
+        strategy: EC2's strategy, such as "partition" or "spread".
+        partitions: The number of partitions; 0 if the group has none, or EC2 does not report them.
     """
 
     state: str
@@ -33,7 +33,7 @@ class PlacementGroup(Record):
     tags: Mapping[str, str]
 
     def misfit(self, vm: "VmProperties") -> str:
-        """Why it takes no such VM, or lacks its partition (EC2's API model, Placement, PartitionNumber)."""
+        """Why a VM can't be launched in the group; empty if it can (API model: Placement)."""
         wanted = vm.placement_partition
         if self.state != "available":
             return f"is {self.state}"
@@ -45,7 +45,7 @@ class PlacementGroup(Record):
 
 
 def find(client: "EC2Client", name: str) -> PlacementGroup | None:
-    """DescribePlacementGroups for one group; None if there is none, or if EC2 is deleting it."""
+    """DescribePlacementGroups for one group; None if the group does not exist, or EC2 is deleting it."""
     groups = client.describe_placement_groups(Filters=[exactly("group-name", name)])["PlacementGroups"]
     named = (each for each in groups if each["GroupName"] == name)
     return next((read(each) for each in named if each.get("State") not in _ENDING), None)
@@ -58,9 +58,9 @@ def by_name(client: "EC2Client") -> dict[str, PlacementGroup]:
 
 
 def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> PlacementGroup | None:
-    """CreatePlacementGroup for a spread placement group, unless there is a group of that name.
+    """Create a spread placement group, unless there is a group of that name.
 
-    The call takes no client token, but the name is unique in the account and region (API model,
+    CreatePlacementGroup takes no client token, but names are unique in the account and region (API model,
     CreatePlacementGroupRequest): a second attempt can't create a second group. The answer is ignored, because
     the sample in the API reference contains neither the group nor its tags.
 
@@ -68,10 +68,10 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
         tags: The ``TagSpecifications`` argument; an existing group keeps its own tags.
 
     Returns:
-        None if the call succeeded; otherwise the existing group, which another call may have created.
+        None if this call created the group; otherwise the existing group.
 
     Raises:
-        NotYet: EC2 says that the group exists, but does not show it.
+        NotYet: EC2 answers that the group exists, but does not show it.
     """
 
     def create() -> PlacementGroup | None:
@@ -90,7 +90,7 @@ def ensure_spread(client: "EC2Client", name: str, tags: Mapping[str, Any]) -> Pl
 
 
 def delete_unused(client: "EC2Client", name: str) -> bool:
-    """DeletePlacementGroup, one attempt; False when an instance has been launched into the group.
+    """Call DeletePlacementGroup once; False when an instance has been launched into the group.
 
     It is no error if the group is already gone.
     """
@@ -98,6 +98,6 @@ def delete_unused(client: "EC2Client", name: str) -> bool:
 
 
 def read(entry: Any) -> PlacementGroup:  # noqa: ANN401 - the SDK's typed dict
-    """Read a group, as EC2 describes it."""
+    """Convert EC2's description of a placement group."""
     state, strategy = entry.get("State", "available"), entry.get("Strategy", "")
     return PlacementGroup(state, strategy, entry.get("PartitionCount", 0), tags_of(entry))
