@@ -22,8 +22,8 @@ _BEFORE_ACTIVE: Final = frozenset({"assessing", "delayed", "payment-pending", "p
 _QUOTA: Final = re.compile(
     r"Running On-Demand (?P<demand>.+) instances|All (?P<spot>.+) Spot Instance Requests"
 )
-"""Matches the name of a quota for instance families (EC2 user guide, "On-Demand Instance quotas" and "Spot
-Instance quotas"): "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot …"."""
+"""The names of quotas for instance families (EC2 user guide, "On-Demand Instance quotas" and "Spot Instance
+quotas"): "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", "All P4, P3 and P2 Spot …"."""
 _FAMILY: Final = re.compile(r"[a-z]+\d*")
 _QUOTA_LETTERS: Final = {"gr": "g", "im": "i", "is": "i", "u": "high"}
 """The quota's name for families whose letters differ from it: gr6, im4gn, is4gen, u7i (High Memory)."""

@@ -103,7 +103,7 @@ def record_tags(targets: Iterable[Target]) -> dict[str, str]:
 
 
 def recorded_targets(tags: Mapping[str, str]) -> Iterator[Target]:
-    """The targets that an instance's tags record; anybody may have written them. Malformed tags are ignored."""
+    """The targets that an instance's tags record; anybody may have written the tags. Skips malformed tags."""
     for key, value in tags.items():
         if records_target(key) and (match := _RECORD.fullmatch(value)):
             yield Target(match[1], match[2], int(key.rpartition("_")[2]))

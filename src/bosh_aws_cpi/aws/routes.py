@@ -25,7 +25,7 @@ _TARGETS: Final = (
     "CoreNetworkArn",
     "GatewayId",
 )
-"""The first key that is set is the target: a route to an instance also shows its interface."""
+"""The keys of targets; the first key that is set counts, because a route to an instance has two."""
 
 
 class Route(Record):
@@ -33,9 +33,9 @@ class Route(Record):
 
     destination: str
     target: Mapping[str, str | bool]
-    """Its target, as an argument for CreateRoute and ReplaceRoute: {"GatewayId": "igw-1"}."""
+    """The target as an argument of CreateRoute and ReplaceRoute: {"GatewayId": "igw-1"}."""
     is_blackhole: bool
-    """Whether its target is gone."""
+    """Whether the target is gone."""
 
 
 class RouteTable(Record):
@@ -45,12 +45,12 @@ class RouteTable(Record):
     vpc_id: str
     routes: Sequence[Route]
     subnet_ids: frozenset[str] = frozenset()
-    """The subnets that are associated with it explicitly."""
+    """The subnets that are explicitly associated with the table."""
     is_main: bool = False
-    """Whether the VPC's other subnets use it."""
+    """Whether this is the VPC's main table, which subnets without an explicit association use."""
 
     def route(self, destination: str) -> Route | None:
-        """The route for exactly this destination."""
+        """The route with exactly this destination."""
         return next((route for route in self.routes if route.destination == destination), None)
 
 
@@ -80,13 +80,13 @@ def _tables(client: "EC2Client", name: str, values: Iterable[str]) -> Iterator[R
 
 
 def create(client: "EC2Client", table_id: str, destination: str, target: Json) -> bool:
-    """CreateRoute.
+    """Call CreateRoute.
 
     Returns:
         False when the table already has a route for the destination.
     """
     try:
-        client.create_route(RouteTableId=table_id, **_to(destination), **target)
+        client.create_route(RouteTableId=table_id, **_cidr(destination), **target)
     except client.exceptions.ClientError as error:
         if code_of(error) == "RouteAlreadyExists":
             return False
@@ -95,13 +95,13 @@ def create(client: "EC2Client", table_id: str, destination: str, target: Json) -
 
 
 def replace(client: "EC2Client", table_id: str, destination: str, target: Json) -> bool:
-    """ReplaceRoute: point a destination to another target.
+    """Call ReplaceRoute, which gives the route for a destination another target.
 
     Returns:
         False when the table has no route for the destination.
     """
     try:
-        client.replace_route(RouteTableId=table_id, **_to(destination), **target)
+        client.replace_route(RouteTableId=table_id, **_cidr(destination), **target)
     except client.exceptions.ClientError as error:
         is_missing = "no route" in str(error) and code_of(error) == "InvalidParameterValue"
         if has_code(error, _NO_ROUTE) or is_missing:
@@ -111,31 +111,31 @@ def replace(client: "EC2Client", table_id: str, destination: str, target: Json) 
 
 
 def delete(client: "EC2Client", table_id: str, destination: str) -> None:
-    """DeleteRoute; no error if the route is already gone."""
-    call_unless_missing(_NO_ROUTE, lambda: client.delete_route(RouteTableId=table_id, **_to(destination)))
+    """Call DeleteRoute; no error if the route is already gone."""
+    call_unless_missing(_NO_ROUTE, lambda: client.delete_route(RouteTableId=table_id, **_cidr(destination)))
 
 
 def find(client: "EC2Client", table_id: str, destination: str) -> Route | None:
-    """The route for a destination, as it is now.
+    """Look up the current route for a destination.
 
     Raises:
         CloudError: The table is gone.
     """
-    matching = tables(client, [table_id])
-    if table_id not in matching:
+    known = tables(client, [table_id])
+    if table_id not in known:
         raise CloudError(f"Route table '{table_id}' is gone")
-    return matching[table_id].route(destination)
+    return known[table_id].route(destination)
 
 
-def _to(destination: str) -> Any:  # noqa: ANN401 - keyword arguments of the SDK's
+def _cidr(destination: str) -> Any:  # noqa: ANN401 - keyword arguments of the SDK's
     return {"DestinationIpv6CidrBlock" if ":" in destination else "DestinationCidrBlock": destination}
 
 
-def _route(entry: Any) -> Route:  # noqa: ANN401 - the SDK's typed dict, looked at by name
+def _route(entry: Any) -> Route:  # noqa: ANN401 - the SDK's typed dict, read by name
     name = next((name for name in _TARGETS if entry.get(name)), None)
     value = entry[name] if name else ""
     if name == "GatewayId" and value.startswith("vpce-"):
-        name = "VpcEndpointId"  # shown as a gateway, but accepted only as an endpoint
+        name = "VpcEndpointId"  # EC2 shows it as a gateway, but accepts it only as an endpoint
     target: dict[str, Any] = {name: value} if name else {}
     if target == {"GatewayId": "local"}:
         target = {"LocalTarget": True}

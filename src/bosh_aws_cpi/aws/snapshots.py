@@ -20,20 +20,20 @@ _IN_USE: Final = frozenset({"InvalidSnapshot.InUse"})
 _FAILED: Final = frozenset({"error"})
 _AMI: Final = re.compile(r"\bami-[0-9a-f]+\b")
 _NO_VOLUME: Final = "vol-ffffffff"
-"""The volume id that EC2 shows for a snapshot that was not taken of a volume."""
+"""The volume id that EC2 shows for a snapshot without a source volume."""
 _COPIED: Final = re.compile(r"Copied for DestinationAmi (ami-[0-9a-f]+) from SourceAmi ami-")
 """The beginning of the description that CopyImage gives a snapshot."""
 
 
 def is_for_image(entry: Any, ami_id: str | None = None) -> bool:  # noqa: ANN401 - the SDK's typed dict
-    """Whether EC2 shows that a snapshot was made for an AMI, and not of a disk; tags can't show that.
+    """Whether EC2 shows that a snapshot was made for an AMI and not of a disk; tags are no proof of that.
 
-    CopyImage and StartSnapshot make snapshots without a volume. A backup tool may also copy a disk's
-    snapshot, with the Director's tags.
+    CopyImage and StartSnapshot create snapshots without a source volume. So does a backup tool that copies
+    a disk's snapshot with the Director's tags.
 
     Args:
         entry: DescribeSnapshots' entry.
-        ami_id: The AMI; None for any. EC2 names it only for a copy.
+        ami_id: The AMI; None for any AMI. EC2 names the AMI only for a copy.
     """
     if entry.get("VolumeId") != _NO_VOLUME:
         return False
@@ -47,19 +47,19 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
 
     Args:
         mark: The tag's key and value.
-        disk_cid: The volume that it must be of, if any.
+        disk_cid: The source volume of the snapshot; None for any volume.
     """
     tags = dict([mark])
     filters = by_tags(tags)
     if disk_cid is not None:
         filters.append(exactly("volume-id", disk_cid))
     entries = client.describe_snapshots(OwnerIds=["self"], Filters=filters)["Snapshots"]
-    whole = (entry for entry in entries if has_tags(entry, tags) and entry.get("State") not in _FAILED)
-    return next((entry["SnapshotId"] for entry in whole if is_recent(entry.get("StartTime"))), None)
+    intact = (entry for entry in entries if has_tags(entry, tags) and entry.get("State") not in _FAILED)
+    return next((entry["SnapshotId"] for entry in intact if is_recent(entry.get("StartTime"))), None)
 
 
 def find(client: "EC2Client", snapshot_id: str) -> Json | None:
-    """DescribeSnapshots' entry of a snapshot; None if EC2 does not know it, or the account may not use it."""
+    """DescribeSnapshots' entry of a snapshot; None if EC2 does not know or does not show the snapshot."""
     try:
         answer: Any = client.describe_snapshots(SnapshotIds=[snapshot_id])
     except client.exceptions.ClientError as error:
@@ -70,18 +70,18 @@ def find(client: "EC2Client", snapshot_id: str) -> Json | None:
 
 
 def keys(client: "EC2Client", snapshot_ids: Sequence[str]) -> list[str]:
-    """DescribeSnapshots: the ARNs of the KMS keys that encrypt these snapshots; "" for one without a key."""
+    """DescribeSnapshots: the ARN of each snapshot's KMS key; "" for a snapshot without a key."""
     answer = client.describe_snapshots(SnapshotIds=snapshot_ids)
     return [entry.get("KmsKeyId", "") for entry in answer["Snapshots"]]
 
 
 def create(client: "EC2Client", disk_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
-    """CreateSnapshot; the snapshot is pending.
+    """Call CreateSnapshot, which takes no client token; the snapshot is pending.
 
     Args:
-        arguments: Description and tags.
-        mark: The key and value of one of the tags, by which the snapshot is found if the answer is
-            lost: CreateSnapshot takes no client token.
+        arguments: CreateSnapshot's description and tags.
+        mark: The key and value of one of the tags, by which to find the snapshot if the answer is
+            lost.
 
     Returns:
         The snapshot's id.
@@ -102,7 +102,7 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
     """Wait until a new snapshot is completed.
 
     Raises:
-        CloudError: EBS could not create it, as the message explains, or the wait timed out.
+        CloudError: EBS could not create the snapshot, or the wait timed out.
     """
     window = timing.VisibilityWindow()
 
@@ -118,15 +118,15 @@ def wait_until_completed(client: "EC2Client", snapshot_id: str) -> None:
 
 
 def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> bool:
-    """DeleteSnapshot, retried while EC2 still counts the AMI that was just deregistered as its user.
+    """Call DeleteSnapshot; retry while EC2 believes that a deregistered AMI still uses the snapshot.
 
     It is no error if the snapshot is already gone.
 
     Args:
-        of_ami: The AMI that was deregistered.
+        of_ami: The AMI that was just deregistered.
 
     Returns:
-        False when it was not deleted because another AMI uses it.
+        False when the snapshot was not deleted, because another AMI uses it.
     """
 
     def attempt() -> bool:
@@ -148,12 +148,12 @@ def delete(client: "EC2Client", snapshot_id: str, of_ami: str | None = None) -> 
 
 
 def discard(client: "EC2Client", snapshot_id: str) -> None:
-    """Discard a snapshot that was just created: EC2 may not know it yet."""
+    """Discard a snapshot that was just created, and that EC2 may not know yet."""
     logger.info("Deleting snapshot '%s'", snapshot_id)
     timing.discard(
         f"snapshot '{snapshot_id}'",
         lambda error: has_code(error, SNAPSHOT_MISSING),
-        lambda: timing.retry_on_codes(  # EC2 may still count the AMI that was just deregistered as its user
+        lambda: timing.retry_on_codes(  # EC2 may believe that the deregistered AMI still uses the snapshot
             timing.SNAPSHOT_RELEASED,
             f"snapshot '{snapshot_id}' to be released",
             _IN_USE,
@@ -163,11 +163,11 @@ def discard(client: "EC2Client", snapshot_id: str) -> None:
 
 
 def _is_missing(error: BaseException) -> bool:
-    """Whether EC2 does not know a snapshot, or calls its id malformed."""
+    """Whether EC2 answered that a snapshot does not exist, or that its id is malformed."""
     return has_code(error, SNAPSHOT_MISSING) or "Expected: 'snap-" in str(error)
 
 
 def _is_used_by_another(error: BaseException, ami_id: str) -> bool:
-    """Whether EC2 names another AMI as the snapshot's user."""
+    """Whether EC2's message names only other AMIs that use the snapshot."""
     named = _AMI.findall(str(error))
     return bool(named) and ami_id not in named

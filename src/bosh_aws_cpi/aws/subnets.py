@@ -1,4 +1,4 @@
-"""VPCs, their subnets, and the zones: find, create, delete."""
+"""VPCs, subnets and availability zones: find; subnets: create, change, delete."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -37,23 +37,23 @@ if TYPE_CHECKING:
 CREATED_TAG: Final = "bosh_created"
 """The time in UTC when the CPI called CreateSubnet: EC2 does not report when a subnet was created."""
 DELETE_FAILED_TAG: Final = "bosh_delete_failed"
-"""On a subnet that still had interfaces when delete_network ended: the time in UTC."""
+"""The time in UTC when delete_network failed because the subnet still had interfaces."""
 _FAILED: Final = frozenset({"failed", "failed-insufficient-capacity", "failing"})
-"""States of a subnet that EC2 could not create, and of the association of its IPv6 range."""
+"""The states of a subnet, or of the association of its IPv6 range, that EC2 could not create."""
 _USABLE: Final = frozenset({"available", "associated"})
 _SHOWN: Final = 10
 """The maximum number of interfaces that an error lists."""
-_ALIVE: Final = ("pending", "running", "stopping", "stopped")
-"""The states of instances that do not release their interfaces."""
+_ALIVE_STATES: Final = ("pending", "running", "stopping", "stopped")
+"""The states in which an instance does not release its interfaces."""
 
 
 class Vpc(Record):
     """A VPC.
 
     Attributes:
-        ranges: Its ranges of IPv4 addresses; the first is the primary one.
-        ipv6_ranges: Its ranges of IPv6 addresses.
-        owner_id: The account that owns it; its subnets may be shared with others.
+        ranges: The IPv4 ranges, the primary range first.
+        ipv6_ranges: The IPv6 ranges.
+        owner_id: The account that owns the VPC; its subnets may be shared with other accounts.
     """
 
     vpc_id: str
@@ -63,7 +63,7 @@ class Vpc(Record):
 
     @property
     def cidrs(self) -> tuple[str, ...]:
-        """All its ranges; the first is the primary one."""
+        """All IPv4 and IPv6 ranges, the primary range first."""
         return (*self.ranges, *self.ipv6_ranges)
 
 
@@ -81,22 +81,22 @@ def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
 
 
 def has_dns(client: "EC2Client", vpc_id: str) -> bool:
-    """DescribeVpcAttribute: whether the VPC's own DNS server, Amazon's, answers (enableDnsSupport)."""
+    """Whether Amazon's DNS server answers in the VPC (DescribeVpcAttribute, enableDnsSupport)."""
     answer = client.describe_vpc_attribute(VpcId=vpc_id, Attribute="enableDnsSupport")
     return answer["EnableDnsSupport"].get("Value", True)
 
 
 def zones(client: "EC2Client") -> set[str]:
-    """DescribeAvailabilityZones: the region's zones that the account can use, also with restrictions."""
+    """DescribeAvailabilityZones: the names of the zones that the account can use, even constrained zones."""
     zones = client.describe_availability_zones()["AvailabilityZones"]
     return {each["ZoneName"] for each in zones if each["State"] != "unavailable"}
 
 
 def ordinary_zones(client: "EC2Client") -> list[str]:
-    """The region's availability zones without Local and Wavelength Zones: any disk can be created there.
+    """The region's availability zones where any disk can be created: no Local and no Wavelength Zones.
 
     Raises:
-        CloudError: There is none.
+        CloudError: EC2 shows no such zone.
     """
     answer = client.describe_availability_zones(
         Filters=[exactly("state", "available"), exactly("zone-type", "availability-zone")]
@@ -111,20 +111,20 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
 
 
 def by_id(client: "EC2Client", subnet_ids: Iterable[str]) -> dict[str, Subnet]:
-    """DescribeSubnets: those of these subnets that exist, by id."""
+    """DescribeSubnets: the subnets with these ids that exist, by id."""
     entries = list_by_values(client, "describe_subnets", "Subnets", "subnet-id", subnet_ids, page=None)
     return {entry["SubnetId"]: _subnet(entry) for entry in entries}
 
 
 def of_vpc(client: "EC2Client", vpc_id: str) -> list[Subnet]:
-    """DescribeSubnets: all subnets of a VPC, including those that the CPI did not create."""
+    """DescribeSubnets: all subnets of a VPC, including subnets that the CPI did not create."""
     return _describe(client, exactly("vpc-id", vpc_id))
 
 
 def is_marked(subnet: Subnet, mark: tuple[str, str]) -> bool:
     """Whether a subnet has this tag, is recent, and did not fail.
 
-    An older one belongs to another request with the same id.
+    An older subnet belongs to another request with the same request id.
     """
     key, value = mark
     created = parsed_time(subnet.tags.get(CREATED_TAG, ""))
@@ -132,11 +132,10 @@ def is_marked(subnet: Subnet, mark: tuple[str, str]) -> bool:
 
 
 def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> Subnet:
-    """CreateSubnet; the subnet is pending.
+    """Call CreateSubnet, which takes no client token; the subnet is pending.
 
     Args:
-        mark: The key and value of one of the tags, by which the subnet is found if the answer is lost:
-            CreateSubnet takes no client token.
+        mark: The key and value of one of the tags, by which to find the subnet if the answer is lost.
     """
     return create_once(
         f"the subnet with the tag {mark[0]}={mark[1]}",
@@ -152,7 +151,7 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
     """Wait until a new subnet, and the association of its IPv6 range, are usable.
 
     Raises:
-        CloudError: EC2 could not create it, it is gone, or the wait timed out.
+        CloudError: EC2 could not create the subnet, the subnet is gone, or the wait timed out.
     """
     window = timing.VisibilityWindow()
 
@@ -172,21 +171,21 @@ def wait_until_available(client: "EC2Client", subnet_id: str) -> None:
 
 
 def use_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> None:
-    """AssociateRouteTable for a new subnet; no error if the subnet already has that route table."""
+    """Associate a new subnet with a route table (AssociateRouteTable); no error if it already is."""
 
-    def has_it() -> bool:
+    def is_associated() -> bool:
         answer = client.describe_route_tables(Filters=[exactly("association.subnet-id", subnet_id)])
         return any(entry["RouteTableId"] == table_id for entry in answer["RouteTables"])
 
     _retry_until_seen(
         subnet_id,
         lambda: client.associate_route_table(SubnetId=subnet_id, RouteTableId=table_id),
-        has_it,
+        is_associated,
     )
 
 
 def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
-    """ReplaceNetworkAclAssociation for a new subnet, which has the VPC's default ACL at first.
+    """Replace the ACL of a new subnet (ReplaceNetworkAclAssociation), which is the VPC's default at first.
 
     Raises:
         CloudError: EC2 shows no association of the subnet.
@@ -215,7 +214,7 @@ def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
 
 
 def assign_public_addresses(client: "EC2Client", subnet_id: str) -> None:
-    """ModifySubnetAttribute: interfaces of instances in the subnet get a public address by default."""
+    """Let instances in the subnet get a public address by default (ModifySubnetAttribute)."""
     timing.retry_until_visible(
         f"subnet '{subnet_id}'",
         lambda: client.modify_subnet_attribute(SubnetId=subnet_id, MapPublicIpOnLaunch={"Value": True}),
@@ -223,10 +222,10 @@ def assign_public_addresses(client: "EC2Client", subnet_id: str) -> None:
 
 
 def _retry_until_seen(subnet_id: str, call: Callable[[], object], is_done: Callable[[], bool]) -> None:
-    """Make a call about a new subnet, retried while EC2 does not know it.
+    """Make a call about a new subnet; retry while EC2 does not know the subnet.
 
     Args:
-        is_done: Checks, after the call failed, whether an earlier attempt succeeded: EC2 refuses the second.
+        is_done: Whether an earlier attempt succeeded, checked after a failure: EC2 refuses a second attempt.
     """
     try:
         timing.retry_until_visible(f"subnet '{subnet_id}'", call)
@@ -236,14 +235,14 @@ def _retry_until_seen(subnet_id: str, call: Callable[[], object], is_done: Calla
 
 
 def delete(client: "EC2Client", subnet_id: str) -> None:
-    """DeleteSubnet, retried while VMs that were deleted still have interfaces in the subnet.
+    """Call DeleteSubnet; retry while VMs that were deleted still have interfaces in the subnet.
 
-    The subnet's associations with a route table and a network ACL are deleted with it. If it still has
-    interfaces, it gets the tag `DELETE_FAILED_TAG`.
+    EC2 also deletes the subnet's associations with a route table and a network ACL. A subnet that still has
+    interfaces gets the tag `DELETE_FAILED_TAG`.
 
     Raises:
-        NetworkNotFound: EC2 does not know it.
-        CloudError: It still has interfaces; the message names them.
+        NetworkNotFound: EC2 does not know the subnet.
+        CloudError: The subnet still has interfaces; the message names them.
     """
 
     def attempt() -> None:
@@ -274,7 +273,7 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
 
 
 def discard(client: "EC2Client", subnet_id: str) -> None:
-    """Discard a subnet that was just created: EC2 may not know it yet."""
+    """Discard a subnet that was just created, and that EC2 may not know yet."""
     logger.info("Deleting subnet '%s'", subnet_id)
     timing.discard(
         f"subnet '{subnet_id}'",
@@ -284,7 +283,7 @@ def discard(client: "EC2Client", subnet_id: str) -> None:
 
 
 def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], text: str) -> CloudError:
-    """The error for a subnet that has interfaces; it also gets the tag by which a sweep finds it."""
+    """Tag a subnet that has interfaces, so that `cpi sweep` finds it, and return the error."""
     tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: written_time(clock.now())})
     texts = [
         f"{nic} ({nic.status}, {nic.vm_cid or nic.description or 'no description'})" for nic in nics[:_SHOWN]
@@ -299,13 +298,13 @@ def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], text: str)
 
 
 def _nics(client: "EC2Client", subnet_id: str) -> list[Nic]:
-    """The interfaces in a subnet; none if the call fails."""
+    """The interfaces in a subnet; an empty list if the call fails."""
     what = f"the interfaces in subnet '{subnet_id}'"
     return ask_or_warn(what, lambda: list(network_interfaces.find_in_subnet(client, subnet_id))) or []
 
 
 def _has_staying_nics(client: "EC2Client", nics: Sequence[Nic]) -> bool:
-    """Whether an instance that is not ending, or AWS for somebody, keeps one of the interfaces."""
+    """Whether an instance that is not ending keeps one of the interfaces, or AWS manages one."""
     if any(nic.is_managed and not nic.vm_cid for nic in nics):
         return True
     vm_cids = {nic.vm_cid for nic in nics if nic.vm_cid}
@@ -315,7 +314,7 @@ def _has_staying_nics(client: "EC2Client", nics: Sequence[Nic]) -> bool:
         "Reservations",
         "instance-id",
         vm_cids,
-        also=[exactly("instance-state-name", *_ALIVE)],
+        also=[exactly("instance-state-name", *_ALIVE_STATES)],
         page=None,
     )
     return bool(ask_or_warn(", ".join(sorted(vm_cids)), lambda: any(True for _ in alive)))
@@ -326,11 +325,11 @@ def _describe(client: "EC2Client", *filters: "FilterTypeDef") -> list[Subnet]:
     return [_subnet(entry) for page in pages for entry in page["Subnets"]]
 
 
-def _subnet(entry: Any) -> Subnet:  # noqa: ANN401 - the SDK's typed dict, looked at by name
-    """Read a subnet as EC2 describes it.
+def _subnet(entry: Any) -> Subnet:  # noqa: ANN401 - the SDK's typed dict, read by name
+    """Convert EC2's description of a subnet.
 
-    It gives an interface an IPv6 address if it is IPv6-only, or assigns one on creation (EC2 API reference,
-    Subnet: Ipv6Native, AssignIpv6AddressOnCreation).
+    An interface gets an IPv6 address if the subnet is IPv6-only, or assigns addresses on creation (EC2 API
+    reference, Subnet: Ipv6Native, AssignIpv6AddressOnCreation).
     """
     families = {"IPv6"} if entry.get("Ipv6Native") else {"IPv4"}
     if entry.get("AssignIpv6AddressOnCreation"):
@@ -348,6 +347,6 @@ def _subnet(entry: Any) -> Subnet:  # noqa: ANN401 - the SDK's typed dict, looke
 
 
 def _associated_ranges(entry: Any, key: str) -> list[str]:  # noqa: ANN401 - the same
-    """The ranges of a VPC or a subnet, without those that it no longer has."""
+    """The ranges that are associated with a VPC or a subnet."""
     blocks = entry.get(f"{key}AssociationSet", [])
     return [each[key] for each in blocks if each[f"{key}State"]["State"] in {"associating", "associated"}]

@@ -1,4 +1,4 @@
-"""CreateTags, retried for new resources that EC2 does not know yet (eventual consistency)."""
+"""CreateTags, with retries for new resources that EC2 does not know yet (eventual consistency)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
@@ -12,21 +12,21 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 _TRANSIENT: Final = errors.NOT_FOUND_YET | {"ConcurrentTagAccess"}
-"""ConcurrentTagAccess: a resource is tagged twice at once, for example by set_vm_metadata and by a person."""
-_MOST_CALLS: Final = 50
-"""The maximum number of calls when tags are created one by one; a resource can have 50 tags."""
+"""ConcurrentTagAccess: two calls tag a resource at once, for example set_vm_metadata and an operator."""
+_MAX_CALLS: Final = 50
+"""The maximum number of calls that each create one tag; a resource can have 50 tags."""
 TO_BE_DELETED: Final = {"Name": "to be deleted"}
-_FIRST: Final = VM_METADATA | DISK_METADATA | {"Name", "deployment"}
-"""These tags are tried first when EC2 does not accept all: they identify the resource for operators."""
+_IDENTIFYING: Final = VM_METADATA | DISK_METADATA | {"Name", "deployment"}
+"""The tags to try first when EC2 does not accept all: they identify the resource for operators."""
 
 
 def create(client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, str]) -> None:
     """Tag resources, all with one CreateTags; without tags there is no call.
 
-    EC2 tags all of the resources or none, with all of the tags or none. When it refuses, each resource
-    is tried separately, and then each tag, so that one bad tag, or one resource that is full or gone, does
-    not prevent the others. A tag limit or an invalid value is logged and not raised, and so is a missing
-    resource unless it is the only one: tags help operators, and must not make a deployment fail.
+    EC2 sets all tags on all resources, or none. When EC2 refuses, this tries each resource alone, and then
+    each tag, so that one bad tag, or one resource that is full or gone, does not prevent the other tags. A
+    tag limit or an invalid value is only logged, and so is a missing resource unless it is the only one:
+    tags help operators, and must not make a deployment fail.
 
     Args:
         tags: The tags, within EC2's limits.
@@ -34,7 +34,7 @@ def create(client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, 
     if not tags or not resource_ids:
         return
     if len(resource_ids) == 1:
-        _create_for_one(client, resource_ids[0], tags, timing.TAGGABLE, _MOST_CALLS)
+        _create_for_one(client, resource_ids[0], tags, timing.TAGGABLE, _MAX_CALLS)
         return
     try:
         _create(client, resource_ids, tags, timing.TAGGABLE)
@@ -43,7 +43,7 @@ def create(client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, 
             raise
         for resource_id in resource_ids:
             try:
-                _create_for_one(client, resource_id, tags, timing.AT_ONCE, _MOST_CALLS // len(resource_ids))
+                _create_for_one(client, resource_id, tags, timing.AT_ONCE, _MAX_CALLS // len(resource_ids))
             except client.exceptions.ClientError as refusal:
                 if not has_code(refusal, errors.UNTAGGABLE):
                     raise
@@ -53,19 +53,19 @@ def create(client: "EC2Client", resource_ids: Sequence[str], tags: Mapping[str, 
 def require(
     client: "EC2Client", resource_id: str, tags: Mapping[str, str], patience: timing.Policy = timing.AT_ONCE
 ) -> None:
-    """Tag a resource that EC2 knows, by default in one attempt: unlike in `create`, every error is raised."""
+    """Tag a resource, by default in one attempt; unlike `create`, raise every error."""
     _create(client, [resource_id], tags, patience)
 
 
 def mark_deleted(client: "EC2Client", resource_id: str) -> None:
-    """Tag a resource that AWS is still deleting, for operators; an error is only logged."""
+    """Tag a resource that AWS is still deleting, for operators; only log an error."""
     try_to_create(client, resource_id, TO_BE_DELETED)
 
 
 def try_to_create(
     client: "EC2Client", resource_id: str, tags: Mapping[str, str], patience: timing.Policy = timing.AT_ONCE
 ) -> None:
-    """Tag a resource; an error of any kind is only logged.
+    """Tag a resource; only log an error, whatever it is.
 
     Args:
         patience: How long to retry while EC2 does not know the resource yet.
@@ -81,9 +81,9 @@ def _create_for_one(
     resource_id: str,
     tags: Mapping[str, str],
     patience: timing.Policy,
-    most_calls: int,
+    max_calls: int,
 ) -> None:
-    """Tag a resource; if EC2 refuses all tags together, try them one by one, in at most ``most_calls``."""
+    """Tag a resource; if EC2 refuses the tags, try them one by one, in at most ``max_calls`` calls."""
     try:
         _create(client, [resource_id], tags, patience)
     except client.exceptions.ClientError as error:
@@ -92,7 +92,7 @@ def _create_for_one(
         if len(tags) == 1:
             _log_refusal(resource_id, error)
         else:
-            _create_one_by_one(client, resource_id, tags, patience, most_calls)
+            _create_one_by_one(client, resource_id, tags, patience, max_calls)
 
 
 def _create_one_by_one(
@@ -100,12 +100,12 @@ def _create_one_by_one(
     resource_id: str,
     tags: Mapping[str, str],
     patience: timing.Policy,
-    most_calls: int,
+    max_calls: int,
 ) -> None:
-    keys = sorted(tags, key=lambda key: key not in _FIRST)
-    refused: dict[str, tuple[Exception, list[str]]] = {}  # by AWS's message, the same for the same reason
+    keys = sorted(tags, key=lambda key: key not in _IDENTIFYING)
+    refused: dict[str, tuple[Exception, list[str]]] = {}  # by AWS's message
     try:
-        for key in keys[:most_calls]:
+        for key in keys[:max_calls]:
             try:
                 _create(client, [resource_id], {key: tags[key]}, patience)
             except client.exceptions.ClientError as error:
@@ -114,9 +114,9 @@ def _create_one_by_one(
                 message = str(detail_of(error).get("Message"))
                 refused.setdefault(message, (error, []))[1].append(key)
     finally:
-        for reason, listed in refused.values():
-            _log_refusal(resource_id, reason, listed)
-    if untried := keys[most_calls:]:
+        for reason, refused_keys in refused.values():
+            _log_refusal(resource_id, reason, refused_keys)
+    if untried := keys[max_calls:]:
         logger.error("Too many tags for %s; not set: %s", resource_id, ", ".join(untried))
 
 
@@ -135,6 +135,6 @@ def _create(
 
 
 def _log_refusal(resource_id: str, error: Exception, keys: Sequence[str] = ()) -> None:
-    """Log the reason, and the refused keys unless all were; they come last because there may be many."""
+    """Log the reason, and then, if not all keys were refused, the refused keys, which may be many."""
     listed = f"; refused: {', '.join(keys)}" if keys else ""
     logger.error("Could not tag %s: %s%s", resource_id, describe_error(error), listed)

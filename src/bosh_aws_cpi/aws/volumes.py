@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import VolumeTypeDef
 
 
-GOING = frozenset({"deleting", "deleted"})
-_FAILED = GOING | {"error"}
-_READY = frozenset({"available", "in-use"})
+DELETED_STATES = frozenset({"deleting", "deleted"})
+_FAILED_STATES = DELETED_STATES | {"error"}
+_READY_STATES = frozenset({"available", "in-use"})
 NOT_MODIFIABLE: Final = frozenset(
     {
         "IncorrectModificationState",
@@ -41,12 +41,12 @@ NOT_MODIFIABLE: Final = frozenset(
         "VolumeModificationSizeLimitExceeded",
     }
 )
-"""ModifyVolume answers one of these if the volume can't be changed now, or at all, or in this account."""
+"""ModifyVolume answers one of these if the volume can't be changed now, ever, or in this account."""
 _NO_MODIFICATION: Final = frozenset({"InvalidVolumeModification.NotFound"})
 _MODIFIED: Final = frozenset({"optimizing", "completed"})
 _MODIFYING: Final = frozenset({"modifying", "optimizing"})
 TOO_MANY: Final = frozenset({"CopyVolumesLimitExceeded"})
-"""CopyVolumes answers it while as many copies are in progress in the Region as the quota allows: 5 by default
+"""CopyVolumes answers this while the quota of concurrent copies in the region, 5 by default, is used up
 (EBS user guide, "Copy an Amazon EBS volume")."""
 
 
@@ -55,18 +55,17 @@ class VolumeNotCreated(CloudError):
 
 
 def create(client: "EC2Client", arguments: Json, mark: tuple[str, str]) -> str:
-    """CreateVolume.
+    """Call CreateVolume.
 
     Args:
-        arguments: All of CreateVolume's arguments; the SDK adds a client token if it is missing.
-        mark: The key and value of one of the tags, by which the volume is found if the answer is
-            lost.
+        arguments: All of CreateVolume's arguments; the SDK adds a client token if there is none.
+        mark: The key and value of one of the tags, by which to find the volume if the answer is lost.
 
     Returns:
-        The volume's id; it is not available yet.
+        The id of the volume, which is not available yet.
 
     Raises:
-        NotCreated: The client token belongs to another call with other arguments.
+        VolumeNotCreated: The client token belongs to another call with other arguments.
     """
     try:
         return create_once(
@@ -84,7 +83,9 @@ def find_marked(client: "EC2Client", mark: tuple[str, str]) -> str | None:
     """DescribeVolumes: a recent volume with this tag that is not being deleted; None when EC2 shows none."""
     tags = dict([mark])
     entries = client.describe_volumes(Filters=by_tags(tags))["Volumes"]
-    staying = (entry for entry in entries if has_tags(entry, tags) and entry.get("State") not in GOING)
+    staying = (
+        entry for entry in entries if has_tags(entry, tags) and entry.get("State") not in DELETED_STATES
+    )
     return next((entry["VolumeId"] for entry in staying if is_recent(entry.get("CreateTime"))), None)
 
 
@@ -92,7 +93,7 @@ def find(client: "EC2Client", disk_cid: str) -> Volume:
     """DescribeVolumes for one volume.
 
     Raises:
-        DiskNotFound: EC2 does not know it.
+        DiskNotFound: EC2 does not know the volume.
     """
     return find_all(client, [disk_cid])[0]
 
@@ -101,7 +102,7 @@ def find_all(client: "EC2Client", disk_cids: list[str]) -> list[Volume]:
     """DescribeVolumes, in the given order; an id that is given twice is returned twice.
 
     Raises:
-        DiskNotFound: EC2 does not know one of them; the error names the first missing one.
+        DiskNotFound: EC2 does not know a volume; the error names the first such volume.
     """
     try:
         answer = client.describe_volumes(VolumeIds=sorted(set(disk_cids)))
@@ -123,21 +124,21 @@ def is_used(volume: Volume) -> bool:
 
 
 def _is_of_another_call(volume: Volume) -> bool:
-    """Whether another call with the same client token created a volume, or already uses it."""
+    """Whether another call with the same client token created a volume, or already uses the volume."""
     return is_used(volume) or not is_recent(volume.created)
 
 
 def wait_until_available(
     client: "EC2Client", disk_cid: str, seen: set[str] | None = None, *, is_shared: bool = False
 ) -> None:
-    """Wait for a new volume to be usable.
+    """Wait until a new volume is usable.
 
     Args:
-        seen: Gets the volume's id, as soon as EC2 shows it.
+        seen: A set to which the volume's id is added as soon as EC2 shows the volume.
         is_shared: Whether another call may have the same client token.
 
     Raises:
-        NotCreated: EBS reports an error for it (usually a key that it can't use), or it is another call's.
+        VolumeNotCreated: EBS reports an error (usually for the KMS key), or another call uses the volume.
         CloudError: The wait timed out.
     """
     window = timing.VisibilityWindow()
@@ -152,11 +153,11 @@ def wait_until_available(
         window.was_seen = True
         if seen is not None:
             seen.add(disk_cid)
-        if volume.state in _FAILED:
+        if volume.state in _FAILED_STATES:
             raise _not_created(disk_cid, f"in state {volume.state}")
         if is_shared and _is_of_another_call(volume):
             raise VolumeNotCreated(f"Volume '{disk_cid}' belongs to another call with the same request id")
-        if volume.state not in _READY:
+        if volume.state not in _READY_STATES:
             raise timing.NotYet(volume.state)
 
     timing.poll(timing.VOLUME_AVAILABLE, f"volume '{disk_cid}' to be available", probe)
@@ -170,10 +171,10 @@ def _not_created(disk_cid: str, how: str) -> VolumeNotCreated:
 
 
 def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.VOLUME_RELEASED) -> None:
-    """DeleteVolume; ``patience`` says how long to retry while EBS holds the volume for a VM that is deleted.
+    """Call DeleteVolume; ``patience`` says how long to retry while EBS holds the volume for a deleted VM.
 
     Raises:
-        DiskNotFound: EC2 does not know it.
+        DiskNotFound: EC2 does not know the volume.
     """
 
     def call() -> None:
@@ -189,7 +190,7 @@ def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.
 
 
 def delete_idle(client: "EC2Client", disk_cid: str) -> bool:
-    """DeleteVolume, one attempt, without a wait; False when the volume has come into use.
+    """Call DeleteVolume once, without a wait; False when the volume is in use.
 
     It is no error if the volume is already gone.
     """
@@ -224,7 +225,7 @@ def discard(
     """Discard a volume that was just created; ``patience`` says how long to retry while it is in use.
 
     Args:
-        was_seen: Whether EC2 has shown it: then one that EC2 does not know is gone.
+        was_seen: Whether EC2 has shown the volume; if so, a volume that EC2 does not know is gone.
 
     Raises:
         CloudError: The deletion is not certain.
@@ -250,7 +251,7 @@ def discard_shared(client: "EC2Client", disk_cid: str, *, was_seen: bool = False
     seen = ask_or_warn(f"volume '{disk_cid}'", lambda: find(client, disk_cid))
     try:
         if seen is None or not _is_of_another_call(seen):
-            # The other call may begin to use it now.
+            # Another call may begin to use the volume now.
             discard(client, disk_cid, timing.AT_ONCE, was_seen=was_seen)
             return
     except client.exceptions.ClientError as error:
@@ -281,15 +282,15 @@ def _volume(entry: "VolumeTypeDef") -> Volume:
 
 
 def copy(client: "EC2Client", source_cid: str, arguments: Json, mark: tuple[str, str]) -> str:
-    """CopyVolumes, within the volume's zone.
+    """Call CopyVolumes, which copies a volume within its zone.
 
     Args:
         source_cid: The volume to copy.
         arguments: CopyVolumes' other arguments, with a client token.
-        mark: The key and value of one of the tags, by which the copy is found if the answer is lost.
+        mark: The key and value of one of the tags, by which to find the copy if the answer is lost.
 
     Returns:
-        The copy's id; it is not available yet.
+        The id of the copy, which is not available yet.
 
     Raises:
         DiskNotFound: EC2 does not know the volume.
@@ -303,15 +304,15 @@ def copy(client: "EC2Client", source_cid: str, arguments: Json, mark: tuple[str,
 
 
 def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
-    """ModifyVolume, and wait until the changed volume can be used.
+    """Call ModifyVolume, and wait until the changed volume can be used.
 
-    If the same change is already under way, because an earlier call's answer was lost, this waits for it.
+    If the same change is already in progress, because an earlier call's answer was lost, wait for its end.
 
     Args:
-        changes: ModifyVolume's Size (GiB), VolumeType, Iops and Throughput, where they differ.
+        changes: ModifyVolume's Size (GiB), VolumeType, Iops and Throughput, as far as they change.
 
     Raises:
-        NotSupported: EBS does not allow this volume to be changed now; the message says why.
+        NotSupported: EBS can't change this volume now; the message says why.
         CloudError: The change failed, or the wait timed out.
     """
     running = _latest(client, disk_cid)
@@ -327,7 +328,7 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
 
 
 def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: ANN401 - EC2's time, if any
-    """ModifyVolume; returns the time at which the change began."""
+    """Call ModifyVolume, and return the time when the change began."""
     with naming_disk(disk_cid):
         try:
             answer = client.modify_volume(VolumeId=disk_cid, **changes)
@@ -359,7 +360,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
 
 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
-    """The latest modification of the volume that EC2 shows."""
+    """The latest modification of a volume; empty if EC2 shows none."""
     filters = [exactly("volume-id", disk_cid)]
     answer = call_unless_missing(
         _NO_MODIFICATION, lambda: client.describe_volumes_modifications(Filters=filters)
@@ -370,7 +371,7 @@ def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SD
 
 
 def _is_for(modification: Any, changes: Json) -> bool:  # noqa: ANN401
-    """Whether a modification is under way, and to the same values."""
+    """Whether a modification is in progress and has these target values."""
     return modification.get("ModificationState") in _MODIFYING and all(
         modification.get(f"Target{name}") == value for name, value in changes.items()
     )
