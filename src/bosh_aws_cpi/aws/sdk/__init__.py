@@ -1,1 +1,1 @@
-"""The layer between the AWS nouns and botocore: clients, call hooks, retries, errors, the SDK's data."""
+"""The layer above botocore: clients, call hooks, retries, errors, the SDK's data."""

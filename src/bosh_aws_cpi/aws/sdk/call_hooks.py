@@ -1,6 +1,6 @@
-"""Hooks on every AWS call: count it, attach it to its error, log it without its secrets, note AWS's time.
+"""Hooks for every AWS call, which count it, attach it to its error, log it without secrets, note AWS's time.
 
-An answer counts only if it is the document of its call, and only as far as it can be read.
+An answer is accepted only if it is a document of the called operation; a missing element is an error.
 """
 
 import json
@@ -24,11 +24,11 @@ from bosh_aws_cpi.log import DEBUG, logger
 from bosh_aws_cpi.redact import MASK
 
 
-def _install_builtin(session: Session) -> None:
-    """Install the SDK's own hooks, but none of another service, and none of the SDK's documentation.
+def _install_sdk_hooks(session: Session) -> None:
+    """Install the SDK's own hooks, without hooks of other services and of the SDK's documentation.
 
-    An event is "before-call", or "before-call.ec2.CopySnapshot" with a service's name or an alias of it. To
-    install all hooks takes 7 % of `has_vm`: the SDK compares each event with all aliases
+    An event is "before-call", or "before-call.ec2.CopySnapshot" with a service's name or alias. To install
+    all hooks takes 7 % of `has_vm`, because the SDK compares each event with all aliases
     (docs/performance.md).
     """
     events = session.get_component("event_emitter")
@@ -45,7 +45,7 @@ def _install_builtin(session: Session) -> None:
 
 
 def install(session: Session, statistics: CallStatistics) -> None:
-    """Install the hooks for all clients that a session without the SDK's own creates from now on."""
+    """Install the hooks for all future clients of a session, which lacks the SDK's built-in hooks."""
 
     def before(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
         name = name_of(event["model"])
@@ -54,7 +54,7 @@ def install(session: Session, statistics: CallStatistics) -> None:
         if logger.level == DEBUG:
             logger.debug("AWS %s %s", name, mask(event["params"]))
 
-    _install_builtin(session)
+    _install_sdk_hooks(session)
     session.register("before-parameter-build", before)
     session.register("after-call", _check_answer)
     session.register("after-call-error", _clean_error)
@@ -62,7 +62,7 @@ def install(session: Session, statistics: CallStatistics) -> None:
 
 
 class _Parsers(ResponseParserFactory):
-    """Creates the SDK's parsers; what they can't read is an error of one type, which quotes nothing."""
+    """Creates the SDK's parsers; an answer that they can't parse raises one error, which quotes nothing."""
 
     def create_parser(self, protocol_name: str) -> Any:  # noqa: ANN401 - one of the SDK's
         parser: Any = super().create_parser(protocol_name)
@@ -77,7 +77,7 @@ def _parse(
     response: dict[str, Any],
     shape: Any,  # noqa: ANN401 - the SDK's
 ) -> Any:  # noqa: ANN401 - any answer
-    """Parse an answer. Of one that is no document of its call only an HTTP status that refuses counts."""
+    """Parse an answer; if it is no document of the operation, use only an HTTP status that means an error."""
     status = response["status_code"]
     if not is_document(response, shape):
         if status >= REFUSED:
@@ -85,28 +85,28 @@ def _parse(
         raise ResponseParserError(UNREADABLE)
     try:
         parsed = parse(response, shape)
-        parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK trips over an error without a code
+        parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK fails on an error without a code
         return parsed if status >= REFUSED else _wrap(parsed, [])
     except MemoryError:
         raise
-    except Exception:  # noqa: BLE001 - whatever the SDK trips over
+    except Exception:  # noqa: BLE001 - any error of the SDK
         raise ResponseParserError(UNREADABLE) from None
 
 
 _ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(\w+)[\s/>]")
-_REFUSALS: Final = frozenset({b"Response", b"ErrorResponse"})
-"""The root of an error: EC2's, and that of the other services that answer with XML."""
+_ERROR_ROOTS: Final = frozenset({b"Response", b"ErrorResponse"})
+"""The root elements of an error: of EC2, and of the other services that answer with XML."""
 
 
 def _is_xml(response: dict[str, Any], _: Any) -> bool:  # noqa: ANN401
-    """Whether the body is the operation's document, or an error's, by its root (docs/aws-assumptions.md)."""
+    """Whether the root element is of the operation's document, or of an error (docs/aws-assumptions.md)."""
     root = _ROOT.match(response["body"])
     answer = f"{response['context']['operation_name']}Response".encode()
-    return root is not None and root[1] in (_REFUSALS if response["status_code"] >= REFUSED else {answer})
+    return root is not None and root[1] in (_ERROR_ROOTS if response["status_code"] >= REFUSED else {answer})
 
 
 def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
-    """Whether the body is an error, or has elements of the operation's document, if that has any."""
+    """Whether the body is an error, or has an element of the operation's document, if any is defined."""
     try:
         document = json.loads(response["body"] or "{}")
     except (ValueError, RecursionError):
@@ -117,17 +117,17 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
 
 
 class _Structure(dict[str, Any]):
-    """A structure of an answer: to read an element that it lacks is an error of the answer, not a bug."""
+    """A structure of an answer: to read a missing element is an error of the answer, not a bug."""
 
     calls: list[Call]
-    """Holds the call, once the whole answer is read."""
+    """A list to which the call is added when the whole answer is parsed."""
 
     def __missing__(self, key: str) -> Any:  # noqa: ANN401
         raise _unreadable(self.calls)
 
 
 class _List(list[Any]):
-    """A list of an answer, with the same rule."""
+    """A list of an answer, with the same rule as `_Structure`."""
 
     calls: list[Call]
 
@@ -145,10 +145,10 @@ def _unreadable(calls: list[Call]) -> ResponseParserError:
 
 
 def _wrap(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
-    """A part of an answer that knows what it lacks.
+    """Return a part of an answer in which to read a missing element raises ResponseParserError.
 
     Raises:
-        ResponseParserError: It has XML in place of a text: an element is there twice.
+        ResponseParserError: There is XML in place of a text, because an element occurs twice.
     """
     part: _Structure | _List
     if isinstance(value, dict):
@@ -186,15 +186,15 @@ def _check_answer(**event: Any) -> None:  # noqa: ANN401
 
 def _clean_error(**event: Any) -> None:  # noqa: ANN401
     exception = event["exception"]
-    is_quoting = isinstance(exception, HTTPClientError) and isinstance(
+    may_quote = isinstance(exception, HTTPClientError) and isinstance(
         exception.kwargs.get("error"), ValueError
     )
-    safe = ResponseParserError(UNREADABLE) if is_quoting else None
-    # An error of AssumeRole passes here again, for the call that needed the role's keys, of which an
-    # earlier attempt may have taken effect.
-    own = event["context"][CALL]
-    call = call_of(exception) or own
-    call.was_uncertain = call.was_uncertain or own.was_uncertain
+    safe = ResponseParserError(UNREADABLE) if may_quote else None
+    # An error of AssumeRole comes here a second time, for the call that needed the role's keys; an earlier
+    # attempt at that call may have taken effect.
+    this_call = event["context"][CALL]
+    call = call_of(exception) or this_call
+    call.was_uncertain = call.was_uncertain or this_call.was_uncertain
     setattr(safe or exception, CALL, call)
     logger.debug("AWS did not answer: %s", describe_error(safe or exception))
     if safe:
@@ -202,7 +202,7 @@ def _clean_error(**event: Any) -> None:  # noqa: ANN401
 
 
 _ID: Final = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
-_NAMES: Final = frozenset(
+_NAME_PARAMETERS: Final = frozenset(
     {
         "LoadBalancerName",
         "LoadBalancerNames",
@@ -213,14 +213,14 @@ _NAMES: Final = frozenset(
         "TargetGroupArn",
     }
 )
-"""Parameters that name a resource, but not by an EC2 id."""
+"""Parameters that name a resource otherwise than by an EC2 id."""
 _TAGS: Final = frozenset({"Tags", "TagSpecifications"})
 MAX_IDS: Final = 6
-"""The maximum number of ids in a message; a launch has its AMI, its subnets and its security groups."""
+"""The maximum number of ids in a message; a launch has ids of an AMI, subnets and security groups."""
 
 
 def ids(params: dict[str, Any]) -> tuple[str, ...]:
-    """The ids and names in a call's parameters, in their order."""
+    """The first ids and names of resources in a call's parameters, in their order."""
     return tuple(dict.fromkeys(_ids(params)))[:MAX_IDS]
 
 
@@ -229,7 +229,7 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
         for key, inner in value.items():
             if key in _TAGS:  # a tag's value may look like an id, and be a secret
                 continue
-            yield from _ids(inner, is_name=key in _NAMES)
+            yield from _ids(inner, is_name=key in _NAME_PARAMETERS)
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from _ids(inner, is_name=is_name)
@@ -238,7 +238,7 @@ def _ids(value: Any, *, is_name: bool = False) -> Iterator[str]:  # noqa: ANN401
 
 
 def mask(params: Any) -> Any:  # noqa: ANN401 - parameters, of any shape
-    """A call's parameters without user_data, blocks of data, and the values of tags."""
+    """Mask user data, blocks of data and the values of tags in a call's parameters."""
     if isinstance(params, list):
         return list(map(mask, params))
     if not isinstance(params, dict):

@@ -1,4 +1,4 @@
-"""Creates all AWS clients, with endpoints, CA bundle, retries and logging; `credentials` gets their keys."""
+"""Creates all AWS clients, with endpoints, CA bundle, retries and logging; `credentials` loads the keys."""
 
 import os
 import re
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from mypy_boto3_sts import STSClient
 
 CONNECT_TIMEOUT = 10
-"""Seconds; the SDK's default of 60 would make a wrong endpoint look like a hang."""
+"""In seconds; with the SDK's default of 60, a wrong endpoint would look like a hang."""
 MAX_CONNECTIONS = 16
 """The maximum number of connections to one service, one per thread."""
 _CA_KEY = "aws.connection_options.ca_cert"
 _CA_VARIABLES = ("BOSH_CA_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE")
-"""The SDK itself reads the last two, and waits for ever if one names a pipe."""
-_METADATA = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
+"""The SDK itself reads the last two, and waits for ever if a variable names a pipe."""
+_METADATA_ENDPOINT = "AWS_EC2_METADATA_SERVICE_ENDPOINT"
 _PROXY = r"((https?:)?//)?([^/?#[\]]*@)?([\w.-]+|\[[\da-fA-F:]+\])(:\d{1,5})?([/?#][^@]*)?"
 METADATA_HOSTS = ("169.254.169.254", "169.254.170.2", "[fd00:ec2::254]", "fd00:ec2::254")
 
@@ -49,11 +49,11 @@ _ENDPOINT_NAMES = {
     "elbv2": "ELASTIC_LOAD_BALANCING_V2",
     "service-quotas": "SERVICE_QUOTAS",
 }
-"""Names in the SDK's AWS_ENDPOINT_URL_… variables, where they differ from botocore's names."""
+"""The ends of the SDK's variables AWS_ENDPOINT_URL_…, where they differ from botocore's service names."""
 
 
 def _client(service: str) -> Any:  # noqa: ANN401 - the annotation of the attribute is its type
-    """The client of a service, which is created when it is first used."""
+    """An attribute for the client of a service; the client is created when it is first used."""
 
     def create(self: "Clients") -> Any:  # noqa: ANN401 - the same
         return self._create(self._session, service)
@@ -69,9 +69,9 @@ class Clients:
 
     Args:
         statistics: Counts the calls that the clients make.
-        allowance: Limits the pauses for throttling; without one, each call has a limit of its own.
+        allowance: Limits the pauses for throttling; None to limit them for each call alone.
         caller: The ids of the request's caller by name, for the User-Agent, which CloudTrail shows, and for
-            the name of a role's session; none for a command.
+            the name of a role's session; empty for a command.
 
     Raises:
         CloudError: A variable of the environment is wrong, or ``connection_options.ca_cert`` holds no
@@ -84,9 +84,9 @@ class Clients:
     elbv2: "ElasticLoadBalancingv2Client" = _client("elbv2")
     """For target groups."""
     ebs: "EBSClient" = _client("ebs")
-    """For the EBS direct APIs; it is used from several threads."""
+    """For the EBS direct APIs; several threads use this client."""
     sts: "STSClient" = _client("sts")
-    """With an assumed role, it uses that role's credentials."""
+    """Uses the role's credentials, if a role is assumed."""
 
     def __init__(
         self,
@@ -124,14 +124,14 @@ class Clients:
         except ValueError as error:
             if isinstance(error, BotoCoreError):
                 raise
-            # The configuration's endpoints have been checked.
+            # The endpoints of the configuration are valid.
             raise CloudError(f"{error}: correct the environment's AWS_ENDPOINT_URL variables") from None
         attempts.install_retries(client, self._config.max_retries, self._statistics, self._allowance)
         client.meta.events.register("after-call-error", self._name_certificates)
         return client
 
     def _name_certificates(self, **event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
-        """Name the CA certificates with the error of a call, for an error about the server's certificate."""
+        """Attach the name of the CA certificates to a call's error; certificate errors show it."""
         setattr(event["exception"], CERTIFICATES, self._certificates)
 
     def _client_config(self, service: str) -> Config:
@@ -142,14 +142,14 @@ class Clients:
             user_agent_extra=self._user_agent,
             max_pool_connections=MAX_CONNECTIONS,
             use_dualstack_endpoint=self._config.dualstack and not self._has_endpoint(service),
-            # None leaves it to AWS_USE_FIPS_ENDPOINT.
+            # None lets AWS_USE_FIPS_ENDPOINT decide.
             use_fips_endpoint=(self._config.fips and not self._has_endpoint(service)) or None,
         )
 
     def _has_endpoint(self, service: str) -> bool:
-        """Whether this service's endpoint is configured.
+        """Whether an endpoint is configured for a service.
 
-        The SDK refuses dual-stack and FIPS together with one.
+        The SDK refuses an endpoint together with dual-stack or FIPS.
         """
         given = self._config.endpoints.get(service) or os.environ.get("AWS_ENDPOINT_URL")
         name = _ENDPOINT_NAMES.get(service, service.upper())
@@ -157,9 +157,9 @@ class Clients:
 
 
 class CommandClients(Clients):
-    """AWS clients for an operator's command, which calls operations and services that no method calls.
+    """AWS clients for operators' commands, which also call operations and services that no method calls.
 
-    All calls together pause for throttling as long as `THROTTLED_COMMAND` says.
+    The pauses for throttling of all calls together are limited by `THROTTLED_COMMAND`.
     """
 
     iam: "IAMClient" = _client("iam")
@@ -172,7 +172,7 @@ class CommandClients(Clients):
 
 
 def _ca_bundle(own: str | None) -> tuple[str | None, str]:
-    """The path of the CA bundle, and its name in messages; None and an empty name for the system's."""
+    """The path of the CA bundle, and its name in messages; None and "" for the SDK's default bundle."""
     if own:
         return path_of(own), f"the CA certificates of {_CA_KEY}"
     for variable in _CA_VARIABLES:
@@ -184,15 +184,15 @@ def _ca_bundle(own: str | None) -> tuple[str | None, str]:
 
 
 def path_of(certificates: str) -> str:
-    """Return what the SDK takes for the path of a file with these CA certificates.
+    """Return a name that the SDK takes for the path of a file with these CA certificates.
 
     Args:
-        certificates: In PEM format.
+        certificates: The certificates in PEM format.
 
     Raises:
-        CloudError: They are no certificates.
+        CloudError: ``certificates`` holds no certificates.
     """
-    # Python takes ASCII only; bundles have comments between the certificates.
+    # Python accepts ASCII only; bundles have comments between the certificates.
     text = certificates.encode("ascii", "ignore").decode()
     try:
         ssl.create_default_context(cadata=text)
@@ -202,10 +202,10 @@ def path_of(certificates: str) -> str:
 
 
 def check_proxies() -> None:
-    """Refuse a proxy's URL in which a library could take the password for another part, and show it.
+    """Refuse a proxy's URL in which a library could mistake the password for another part, and show it.
 
     Raises:
-        CloudError: A special character is not encoded, or it is no URL.
+        CloudError: A proxy's URL is not valid, or has a special character that is not encoded.
     """
     for scheme, url in getproxies().items():
         if scheme in {"http", "https"} and not re.fullmatch(_PROXY, url):
@@ -215,11 +215,11 @@ def check_proxies() -> None:
 
 
 def bypass_proxies_for_metadata() -> None:
-    """Exclude instance metadata from proxies: a proxy would get its own machine's metadata."""
+    """Exclude instance metadata from proxies: a proxy would return the metadata of its own machine."""
     try:
-        override = urlsplit(os.environ.get(_METADATA, "")).hostname
+        override = urlsplit(os.environ.get(_METADATA_ENDPOINT, "")).hostname
     except ValueError:
-        raise wrong_variable(_METADATA, "is not a URL") from None
+        raise wrong_variable(_METADATA_ENDPOINT, "is not a URL") from None
     hosts = [*METADATA_HOSTS, *filter(None, [override])]
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     if known.strip() == "*":

@@ -1,8 +1,8 @@
-"""The time by AWS's clock, from the Date headers of its answers.
+"""AWS's time, from the Date headers of AWS's answers.
 
-The times that AWS reports are compared with this alone: the machine's clock may be wrong, or be set during
-a call. AWS refuses a request that is dated more than 15 minutes before or after its own time (EC2 API
-reference, "Common errors", RequestExpired), and the SDK does not correct its dates.
+The program compares times that AWS reports only with AWS's time: the machine's clock may be wrong, or may be
+set during a call. AWS refuses a request whose date differs from AWS's time by more than 15 minutes (EC2 API
+reference, "Common errors", RequestExpired), and the SDK does not correct the date.
 """
 
 from collections.abc import Mapping
@@ -18,18 +18,18 @@ class ServerTime:
 
 
 server_time = ServerTime()
-"""This process's."""
+"""AWS's time as this process knows it."""
 
 
 def note_server_time(headers: Mapping[str, str]) -> None:
-    """Note the time of an answer of AWS, unless a proxy has removed or garbled it."""
+    """Note the time in an answer of AWS, unless a proxy has removed or garbled the header."""
     if (date := parse_date(headers)) is not None:
         server_time.first = server_time.first or date
         server_time.last = date
 
 
 def parse_date(headers: Mapping[str, str]) -> datetime | None:
-    """The time when AWS answered; None if a proxy has removed or garbled it."""
+    """Return the time when AWS answered; None if a proxy has removed or garbled the header."""
     try:
         date = parsedate_to_datetime(headers.get("date", ""))
     except (ValueError, OverflowError):
@@ -38,10 +38,10 @@ def parse_date(headers: Mapping[str, str]) -> datetime | None:
 
 
 def first_time() -> datetime:
-    """The time of AWS's first answer in this process; the machine's as long as there is none."""
+    """AWS's time in its first answer to this process; the machine's time before the first answer."""
     return server_time.first or datetime.now(UTC)
 
 
 def now() -> datetime:
-    """The time of AWS's latest answer; the machine's as long as there is none."""
+    """AWS's time in its latest answer; the machine's time before the first answer."""
     return server_time.last or datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Credentials from the configuration, the environment, a profile, web identity or a role; not from ~/.aws."""
+"""Credentials from the configuration, the environment, a profile, web identity or a role, not from ~/.aws."""
 
 import os
 from collections.abc import Callable
@@ -27,16 +27,16 @@ from bosh_aws_cpi.errors import CloudError, wrong_variable
 from bosh_aws_cpi.log import redact
 
 RUN_FOLDER = "BOSH_AWS_CPI_RUN_DIR"
-"""The variable that names the folder for credentials of a role."""
+"""The environment variable that names the folder for a role's credentials."""
 METADATA_ATTEMPTS = 10
-"""Attempts to get the instance profile's credentials."""
+"""The number of attempts to get the instance profile's credentials."""
 _LONGEST_NAME = 64
-"""The most characters of the name of a role's session (API model)."""
+"""The maximum length of the name of a role's session (API model)."""
 
-_OF_SOURCES = ("AWS_CONTAINER_", "AWS_EC2_METADATA_SERVICE_", "AWS_METADATA_SERVICE_")
-"""How the names of the variables begin that the sources of credentials outside of this process depend on."""
+_SOURCE_VARIABLES = ("AWS_CONTAINER_", "AWS_EC2_METADATA_SERVICE_", "AWS_METADATA_SERVICE_")
+"""The beginnings of the environment variables that container and instance credentials depend on."""
 
-# The SDK's sources of keys in files (~/.aws, ~/.boto, /etc/boto.cfg) and from programs that these files name.
+# The SDK's sources that read files (~/.aws, ~/.boto, /etc/boto.cfg), or run programs that these files name.
 _FILE_PROVIDERS = (
     "shared-credentials-file",
     "custom-process",
@@ -55,13 +55,13 @@ def session(
     """Open a session of the SDK with the credentials of the configuration.
 
     Args:
-        config: The ``aws`` section: keys, their source, and a role to assume with them.
+        config: The ``aws`` section: keys or their source, and a role to assume.
         statistics: Counts the calls of the session's clients.
-        create_client: Creates a client of a session and a service, for STS.
-        director_uuid: The UUID of the request's Director. Without one, for a command, STS is always called.
+        create_client: Creates a client for STS, from a session and a service's name.
+        director_uuid: The UUID of the request's Director; None for a command, which always calls STS.
 
     Raises:
-        NoCredentialsError: There are no credentials to assume the role with.
+        NoCredentialsError: There are no credentials for assuming the role.
     """
     if config.role_arn:
         return _with_role(config, statistics, create_client, director_uuid)
@@ -71,10 +71,10 @@ def session(
 def _session_of_source(
     config: AwsConfig, statistics: CallStatistics, create_client: Callable[..., Any]
 ) -> Session:
-    """A session with the credentials of ``credentials_source``."""
+    """Open a session with the credentials of ``credentials_source``."""
     opened = _session_without_files(config, statistics)
     chain = opened.get_component("credential_provider")
-    # Web identity uses our STS client: the SDK's own has neither our endpoint nor our CA bundle.
+    # Web identity needs our STS client: the SDK's client has neither our endpoint nor our CA bundle.
     web_identity = AssumeRoleWithWebIdentityProvider(
         load_config=dict,
         client_creator=partial(create_client, opened),
@@ -83,7 +83,7 @@ def _session_of_source(
     )
     for own in (web_identity, _Container()):
         chain.insert_after(own.METHOD, own)
-        chain.remove(own.METHOD)  # the first of that name, the SDK's
+        chain.remove(own.METHOD)  # the SDK's source, the first of that name
     opened.register_component("credential_provider", _Sources(chain.load_credentials))
     if config.access_key_id and config.secret_access_key:
         opened.set_credentials(config.access_key_id, config.secret_access_key, config.session_token)
@@ -98,7 +98,7 @@ def _with_role(
     create_client: Callable[..., Any],
     director_uuid: str | None,
 ) -> Session:
-    """A session with an assumed role; the first call gets its credentials, kept ones or STS's."""
+    """Open a session with an assumed role; the first call loads the credentials, from a file or from STS."""
     open_source = cache(partial(_session_of_source, config, statistics, create_client))
     fetcher = partial(
         AssumeRoleCredentialFetcher,
@@ -114,7 +114,7 @@ def _with_role(
     folder = os.environ.get(RUN_FOLDER, "")
     if config.keep_role_session and director_uuid is not None and os.path.isdir(folder):  # noqa: PTH112 - pathlib's may raise
         assumed = RoleCredentials(lambda kept: fetcher(cache=kept), _register_secrets, folder)
-        events: Any = opened  # its stubs only allow handlers that return nothing
+        events: Any = opened  # the stubs only allow handlers that return nothing
         events.register("before-sign", assumed.before_sign)
         events.register("needs-retry", assumed.after_attempt)
     opened.register_component("credential_provider", _Sources(lambda: assumed))
@@ -122,20 +122,20 @@ def _with_role(
 
 
 class _Source:
-    """The credentials that assume a role; they are not read as long as the role's kept ones are valid.
+    """The credentials for assuming a role, read only when the role's cached credentials are not valid.
 
     Args:
-        open_source: Opens their session.
+        open_source: Opens the session with these credentials.
     """
 
     def __init__(self, open_source: Callable[[], Session]) -> None:
         self._open_source = open_source
 
     def get_frozen_credentials(self) -> ReadOnlyCredentials:
-        """The credentials.
+        """Return the credentials.
 
         Raises:
-            NoCredentialsError: There are none.
+            NoCredentialsError: There are no credentials.
         """
         if (credentials := self._open_source().get_credentials()) is None:
             raise NoCredentialsError
@@ -143,10 +143,10 @@ class _Source:
 
 
 def _session_of_role(config: AwsConfig, director_uuid: str | None) -> dict[str, Any]:
-    """AssumeRole's arguments beside the role.
+    """The arguments of AssumeRole besides the role.
 
-    The session's name, which CloudTrail shows, begins with "rsn-" as the Ruby release's does: a trust policy
-    may ask for that.
+    The session's name, which CloudTrail shows, begins with "rsn-" as in the Ruby release: a trust policy may
+    require this beginning.
     """
     name = f"rsn-{director_uuid or 'bosh-aws-cpi'}"[:_LONGEST_NAME]
     tags = [{"Key": key, "Value": value} for key, value in config.session_tags.items()]
@@ -155,7 +155,7 @@ def _session_of_role(config: AwsConfig, director_uuid: str | None) -> dict[str, 
 
 
 def _register_secrets(credentials: dict[str, Any]) -> dict[str, Any]:
-    """Register keys that are not in the configuration as secrets, so that the log masks them."""
+    """Let the log mask these credentials, which are not in the configuration, and return them."""
     redact.learn({"credentials": [credentials[name] for name in ("access_key", "secret_key", "token")]})
     return credentials
 
@@ -164,7 +164,7 @@ def _check(credentials: dict[str, Any], source: str) -> None:
     """Refuse credentials that can't sign a request.
 
     Raises:
-        CloudError: An access key or a secret key is missing, or a part of the credentials is not text.
+        CloudError: A key is missing, or a key or the token is not text that a header can carry.
     """
     keys = [credentials["access_key"], credentials["secret_key"], *filter(None, credentials.values())]
     if not all(isinstance(each, str) and is_sendable(each) for each in keys):
@@ -173,13 +173,13 @@ def _check(credentials: dict[str, Any], source: str) -> None:
 
 
 class _Container(ContainerProvider):
-    """The credentials of a container, from its agent."""
+    """The container's credentials, from the container's agent."""
 
     def load(self) -> Any:  # noqa: ANN401 - the SDK has no types
-        """Return them; None if the environment has no agent's address.
+        """Return the credentials; None if the environment has no address of an agent.
 
         Raises:
-            CloudError: The environment names no file with the token for the agent.
+            CloudError: The file with the token for the agent, which the environment names, can't be read.
         """
         has_address = self.ENV_VAR in os.environ or self.ENV_VAR_FULL in os.environ
         if has_address and (path := os.environ.get(self.ENV_VAR_AUTH_TOKEN_FILE)) is not None:
@@ -188,29 +188,29 @@ class _Container(ContainerProvider):
 
 
 class _Sources:
-    """A session's credentials. The SDK does not check the form of a source's answers.
+    """Loads a session's credentials, and refuses malformed answers, which the SDK does not check.
 
     Args:
-        load: Gets them, from the SDK's chain of sources or from a role.
+        load: Gets the credentials, from the SDK's chain of sources or from a role.
     """
 
     def __init__(self, load: Callable[[], Credentials | None]) -> None:
         self._load = load
 
     def load_credentials(self) -> Credentials | None:
-        """Return the credentials of the first source that has some; None if none has.
+        """Return the credentials of the first source that has any; None if no source has.
 
         Raises:
-            CloudError: A source's address or answer can't be used. The SDK's error might quote a token.
+            CloudError: A source's address or answer is not valid; the SDK's own error might quote a token.
         """
         try:
             return self._load()
         except (BotoCoreError, AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
             if isinstance(error, BotoCoreError) and type(error) is not HTTPClientError:
                 raise
-            # That class itself wraps an error of another library.
+            # HTTPClientError itself wraps an error of another library.
             kind = type(error.kwargs["error"] if isinstance(error, HTTPClientError) else error)
-            known = ", ".join(sorted(name for name in os.environ if name.startswith(_OF_SOURCES)))
+            known = ", ".join(sorted(name for name in os.environ if name.startswith(_SOURCE_VARIABLES)))
             raise CloudError(
                 "AWS credentials can't be read: the address or the answer of the container's credentials or "
                 f"of instance metadata is not valid ({kind.__name__})" + (f". Check {known}" if known else "")
@@ -218,13 +218,13 @@ class _Sources:
 
 
 class _WebIdentityToken(FileWebIdentityTokenLoader):
-    """Reads the web identity token from the file that the environment names."""
+    """Loads the web identity token from the file that the environment names."""
 
     def __call__(self) -> str:
         """Return the token; the log masks it from now on.
 
         Raises:
-            InvalidCall: The environment names no role with it.
+            InvalidCall: The environment names no valid role.
             CloudError: The file can't be read, or is empty.
         """
         variable = "AWS_WEB_IDENTITY_TOKEN_FILE"
@@ -244,7 +244,7 @@ class _WebIdentityToken(FileWebIdentityTokenLoader):
 
 
 def _session_without_files(config: AwsConfig, statistics: CallStatistics) -> Session:
-    """A session that reads the environment and instance metadata (IMDSv2 only), but no file."""
+    """Open a session that reads the environment and instance metadata (IMDSv2 only), but no files."""
     opened = Session(session_vars={"profile": (None, None, None, None)}, include_builtin_handlers=False)
     call_hooks.install(opened, statistics)
     for name, value in {
@@ -258,7 +258,7 @@ def _session_without_files(config: AwsConfig, statistics: CallStatistics) -> Ses
     opened.register_component("data_loader", data.loader())
     try:
         chain = opened.get_component("credential_provider")
-    except ValueError:  # the SDK's, for the only number of the environment that it reads here
+    except ValueError:  # of the SDK, for the only number that it reads from the environment here
         raise wrong_variable("AWS_METADATA_SERVICE_TIMEOUT", "is not a whole number") from None
     for method in _FILE_PROVIDERS:
         chain.remove(method)

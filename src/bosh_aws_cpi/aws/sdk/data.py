@@ -1,6 +1,6 @@
-"""Loads the SDK's own data files: of the large ones the cuts that `data_cut` wrote for the package.
+"""Loads the SDK's data files; for a large file, the cut that `data_cut` wrote for the package.
 
-If they are not there, or are those of another version of botocore, botocore's own files are read.
+Without cuts for the installed version of botocore, this loads botocore's own files.
 """
 
 import gzip
@@ -12,16 +12,16 @@ import botocore
 from botocore.loaders import JSONFileLoader, Loader
 
 FOLDER: Final = Path(__file__).with_name("cuts")
-"""Where the cuts are."""
+"""The folder of the cuts."""
 
 
 def name_of(version: str, file_path: str, *, for_commands: bool) -> str:
-    """The path of a cut, in the folder of cuts.
+    """The path of a cut, relative to the folder of the cuts.
 
     Args:
-        version: botocore's.
-        file_path: botocore's file, without its ending.
-        for_commands: Whether it is the larger cut.
+        version: The version of botocore.
+        file_path: The path of botocore's file, without its extension.
+        for_commands: Whether to return the larger cut, for operators' commands.
     """
     *_, data = file_path.rpartition("/data/")
     return f"{version}/{'commands' if for_commands else 'methods'}/{data.replace('/', '-')}.json"
@@ -34,14 +34,14 @@ class PlainJson(JSONFileLoader):
     OrderedDict. This would slow down every call of the CPI.
 
     Args:
-        for_commands: Whether to read the data for operators' commands, which is larger.
+        for_commands: Whether to read the larger cut, for operators' commands.
     """
 
     def __init__(self, *, for_commands: bool = False) -> None:
         self._for_commands = for_commands
 
     def load_file(self, file_path: str) -> Any | None:  # noqa: ANN401 - any JSON value
-        """The file's content, cut to what the CPI needs if it is large; None when there is no such file."""
+        """Return the content of a data file, or of its cut; None when there is no such file."""
         own = FOLDER / name_of(botocore.__version__, file_path, for_commands=self._for_commands)
         paths = (own, Path(file_path + ".json"), Path(file_path + ".json.gz"))
         if (path := next((path for path in paths if path.is_file()), None)) is None:
@@ -51,10 +51,10 @@ class PlainJson(JSONFileLoader):
 
 
 def loader(*, for_commands: bool = False) -> Loader:
-    """A loader that reads only botocore's own data, not ~/.aws/models.
+    """Return a loader that reads only botocore's data, not ~/.aws/models.
 
     Args:
-        for_commands: Whether operators' commands use it, and not only the methods.
+        for_commands: Whether the loader is for operators' commands, not only for the methods.
     """
     return Loader(
         extra_search_paths=[Loader.BUILTIN_DATA_PATH],

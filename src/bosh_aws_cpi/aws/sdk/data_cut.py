@@ -1,8 +1,8 @@
 """Cuts the SDK's data to what the CPI reads, when the package is built (hatch_build.py, install.py).
 
-botocore builds each client from a service's model, a JSON document that is mostly documentation, and adds
-a method for each operation in it: 800 for EC2, of which the CPI calls 40. Every call of a method loads this
-data, so what only operators' commands need is in a second, larger cut.
+botocore builds each client from a service's model, a JSON document that is mostly documentation, with a
+method for each operation in the model: 800 for EC2, of which the CPI calls 40. Every call of the CPI loads
+this data, so the data that only operators' commands need is in a second, larger cut.
 """
 
 import gzip
@@ -22,20 +22,20 @@ SERVICES: Final = {
     "elbv2": "elasticloadbalancing",
     "sts": "sts",
 }
-"""The AWS services that the methods call: botocore's name, and the name in the list of endpoints."""
+"""The AWS services that the methods call: the name in the list of endpoints by botocore's name."""
 COMMAND_SERVICES: Final = {"iam": "iam", "kms": "kms", "service-quotas": "servicequotas"}
-"""The services that only operators' commands call."""
+"""The services that only operators' commands call; the same names."""
 LARGE: Final = 1 << 18
-"""Files of at least this size in bytes, compressed or not, are cut: EC2's model, and all endpoints."""
+"""The minimum size in bytes, compressed or not, of files to cut: EC2's model and the list of endpoints."""
 
 
 def write(botocore: Path, version: str, folder: Path = FOLDER) -> None:
     """Write both cuts of the large files.
 
     Args:
-        botocore: botocore's folder.
-        version: Its version; calls with another one read botocore's own files.
-        folder: Gets them.
+        botocore: The folder of botocore.
+        version: The version of botocore; with another version, calls read botocore's own files.
+        folder: The folder for the cuts.
     """
     shutil.rmtree(folder, ignore_errors=True)
     data = botocore / "data"
@@ -54,12 +54,12 @@ def write(botocore: Path, version: str, folder: Path = FOLDER) -> None:
 
 
 def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a document with only the parts that the CPI reads.
+    """Return a copy of a document with only the parts that the CPI reads.
 
     Args:
-        kind: botocore's name for the document, "service-2" or "endpoints"; any other is returned unchanged.
-        document: Its content, which is not modified.
-        for_commands: Whether operators' commands read it, and not only the methods.
+        kind: botocore's name for the document: "service-2", "endpoints", or another, which is not cut.
+        document: The document's content.
+        for_commands: Whether operators' commands read the document, not only the methods.
     """
     if kind == "service-2":
         return {**document, **_cut_model(document, operations(for_commands=for_commands))}
@@ -74,7 +74,7 @@ def cut(kind: str, document: Any, *, for_commands: bool = False) -> Any:  # noqa
 
 
 def _cut_model(document: dict[str, Any], called: Collection[str]) -> dict[str, Any]:
-    """The operations of a service's model that are called, and the shapes that they need."""
+    """The called operations of a service's model, and the shapes that these operations need."""
     kept = {name: each for name, each in document["operations"].items() if name in called}
     shapes: dict[str, Any] = {}
     pending = references(kept)
@@ -82,12 +82,12 @@ def _cut_model(document: dict[str, Any], called: Collection[str]) -> dict[str, A
         name = pending.pop()
         shapes[name] = document["shapes"][name]
         pending |= references(shapes[name]) - shapes.keys()
-    ordered = dict(sorted(shapes.items()))  # each build writes the same
+    ordered = dict(sorted(shapes.items()))  # so that each build writes the same text
     return {"operations": without_documentation(kept), "shapes": without_documentation(ordered)}
 
 
 def references(value: Any) -> set[str]:  # noqa: ANN401 - any JSON value
-    """Return the names of the shapes that a part of a model refers to; a member may be named "shape"."""
+    """Return the names of the shapes to which a part of a model refers; a member may be named "shape"."""
     if isinstance(value, list):
         return {name for item in value for name in references(item)}
     if not isinstance(value, dict):
@@ -97,7 +97,7 @@ def references(value: Any) -> set[str]:  # noqa: ANN401 - any JSON value
 
 
 def without_documentation(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the value without its documentation; a member of that name is kept, because it is not a text."""
+    """Return the value without documentation texts; a member that is named "documentation" stays."""
     if isinstance(value, list):
         return [without_documentation(item) for item in value]
     if not isinstance(value, dict):

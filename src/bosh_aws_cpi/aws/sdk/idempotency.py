@@ -1,8 +1,8 @@
-"""Idempotency: a lost answer of a creating call must neither leak the resource nor create a second one.
+"""Idempotent creation: a lost answer must neither leak the resource nor create a second resource.
 
-Most of these calls take a client token, with which the SDK retries them. For those that take none,
+Most creating calls take a client token, with which the SDK retries them. For a call without client token,
 `attempts` prevents retries when the outcome is uncertain. If the outcome is uncertain after the last attempt,
-this module searches for the resource, and retries the call only if it finds none.
+this module searches for the resource, and retries the call only if the search finds none.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,12 +18,12 @@ from bosh_aws_cpi.log import logger
 Created = TypeVar("Created")
 
 RECENT = timedelta(minutes=30)
-"""A resource older than this when the call began was not created by an earlier, killed attempt at it.
+"""The maximum age, when the call began, of a resource that an earlier, killed attempt may have created.
 
-This matters because another request may have the same id.
+An older resource belongs to another request, which may have the same request id.
 """
 WITHOUT_TOKEN = 3
-"""Attempts at a call that takes no client token."""
+"""The number of attempts at a call that takes no client token."""
 
 
 def is_recent(created: datetime | None) -> bool:
@@ -32,7 +32,7 @@ def is_recent(created: datetime | None) -> bool:
 
 
 def parsed_time(text: str) -> datetime | None:
-    """Parse a time, in UTC unless it has another zone; None when the text is not a time."""
+    """Parse a time, in UTC unless the text has a zone; None when the text is not a time."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -41,12 +41,12 @@ def parsed_time(text: str) -> datetime | None:
 
 
 def written_time(time: datetime) -> str:
-    """A time for tags and reports: in UTC, to the second."""
+    """Format a time for tags and reports: in UTC, to the second."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def tags_of(entry: Any, name: str = "Tags") -> dict[str, str]:  # noqa: ANN401 - any resource of the SDK
-    """The tags of a resource in the answer of a Describe call; EC2 lists those of interfaces as TagSet."""
+    """The tags of a resource in a Describe call's response; an interface's tags have the key TagSet."""
     return {tag["Key"]: tag["Value"] for tag in entry.get(name, [])}
 
 
@@ -62,8 +62,8 @@ def create_once(
 
     Args:
         what: The resource, for the log.
-        create: Creates it, with a unique mark by which it can be found.
-        find: Looks for it by that mark; None while AWS does not show it.
+        create: Creates the resource, with a unique mark.
+        find: Looks for the resource by the mark; returns None while AWS does not show it.
         attempts: The number of attempts; `WITHOUT_TOKEN` for a call that the SDK does not retry.
 
     Returns:
@@ -72,41 +72,41 @@ def create_once(
     Raises:
         Exception: The last attempt's error, if the search finds no resource. If an earlier attempt's outcome
             is uncertain, a refusal is raised only after another search, because the resource itself may have
-            caused it: for example, its range or its name is now in use. `may_be_done` is then true for it.
+            caused the refusal (its range or name is in use); `may_be_done` is then true for the refusal.
     """
-    has_looked = was_uncertain = False
+    has_answer = was_uncertain = False
 
-    def seen() -> Created:
-        nonlocal has_looked
+    def find_earlier() -> Created:
+        nonlocal has_answer
         earlier = find()
-        has_looked = True
+        has_answer = True
         if earlier is None:
             raise timing.NotYet("not visible yet")
         return earlier
 
     while True:
         attempts -= 1
-        has_looked = False
+        has_answer = False
         try:
             return create()
         except Exception as error:
-            # Any other error comes from reading the answer: the resource may exist.
+            # Any other error occurs while the answer is read: the resource may exist.
             is_refused = isinstance(error, (*FAILURES, BoshError)) and not may_be_done(error)
             if is_refused and not was_uncertain:
                 raise
             was_uncertain = True
             logger.warning("It is uncertain whether %s was created: %s", what, describe_error(error))
-            with suppress(_Unseen):
-                return timing.poll(timing.LOST_SEEN, f"{what} to become visible", seen, _Unseen)
+            with suppress(_NotFound):
+                return timing.poll(timing.LOST_SEEN, f"{what} to become visible", find_earlier, _NotFound)
             if is_refused:
                 logger.error("Perhaps left behind, because an attempt was not answered: %s", what)
                 if call := call_of(error):
                     call.was_uncertain = True
                 raise
-            if attempts <= 0 or not has_looked:  # only an answer of AWS proves that there is none
+            if attempts <= 0 or not has_answer:  # only an answer of AWS proves that there is no resource
                 raise
             logger.info("AWS does not show %s: it was not created", what)
 
 
-class _Unseen(CloudError):
+class _NotFound(CloudError):
     """AWS does not show the resource."""

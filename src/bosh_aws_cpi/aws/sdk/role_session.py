@@ -1,7 +1,7 @@
-"""An assumed role's credentials, which the SDK keeps for later calls in the folder that the job names.
+"""An assumed role's credentials, which the SDK caches for later calls in the folder that the job names.
 
-The job makes the folder, in memory, for its user alone. Two calls of the same Director with the same
-arguments of AssumeRole share the credentials, whichever keys assume the role.
+The job creates the folder in memory, readable for its user only. Calls of the same Director with the same
+arguments of AssumeRole share the credentials, even if different keys assume the role.
 """
 
 from collections.abc import Callable
@@ -16,19 +16,19 @@ from bosh_aws_cpi.aws.sdk.errors import EXPLICIT_DENY, SESSION_ENDED, UNAUTHORIZ
 from bosh_aws_cpi.log import logger
 
 _UNKNOWN_KEYS: Final = "not able to validate the provided access credentials"
-"""A part of EC2's message if it does not accept the keys. Its code, AuthFailure, also means that another
-account's AMI or elastic IP may not be used (EC2 API reference, "Error codes")."""
+"""A part of EC2's message if EC2 does not accept the keys. The code, AuthFailure, may also mean that another
+account's AMI or elastic IP can't be used (EC2 API reference, "Error codes")."""
 _IS_CACHED: Final = "signed_with_kept_credentials"
-"""A key in the context of a request: whether it is signed with kept credentials."""
+"""The key in a request's context that tells whether the request is signed with cached credentials."""
 
 
 class _Cache(JSONFileCache):
-    """The SDK's files.
+    """The SDK's cache of credentials in files.
 
     Attributes:
-        key: The last one that the SDK asked for.
-        is_new: Whether STS was asked since `is_new` was reset.
-        is_refused: Whether what is kept can't be used.
+        key: The key that the SDK looked up last.
+        is_new: Whether STS returned new credentials since `is_new` was reset.
+        is_refused: Whether the SDK must not use the cached credentials, because AWS refuses them.
     """
 
     key = ""
@@ -49,17 +49,17 @@ class _Cache(JSONFileCache):
             super().__setitem__(cache_key, value)
         except OSError as error:
             logger.debug("Could not keep the role's credentials: %s", error)
-            for part in self._folder.glob("*.tmp"):  # what botocore has written of them
+            for part in self._folder.glob("*.tmp"):  # botocore's incomplete files
                 part.unlink(missing_ok=True)
 
 
 class RoleCredentials(DeferredRefreshableCredentials):
-    """A role's credentials: kept ones, or STS's.
+    """A role's credentials, from the cache or from STS.
 
     Args:
-        create_fetcher: Creates the SDK's fetcher, with a cache.
-        learn: Gets the credentials, so that the log masks them.
-        folder: Where they are kept.
+        create_fetcher: Creates the SDK's fetcher for a cache.
+        learn: Lets the log mask the credentials, and returns them.
+        folder: The folder of the cache.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class RoleCredentials(DeferredRefreshableCredentials):
         self._cache = _Cache(folder)
         self._fetcher = create_fetcher(self._cache)
         self._learn = learn
-        self._are_kept = False
-        """Whether those in use were kept by an earlier call."""
+        self._are_cached = False
+        """Whether the credentials in use come from the cache, where an earlier call stored them."""
         self._are_refused = False
 
     def refresh_needed(self, refresh_in: int | None = None) -> bool:
@@ -81,27 +81,27 @@ class RoleCredentials(DeferredRefreshableCredentials):
         return self._are_refused or super().refresh_needed(refresh_in)
 
     def before_sign(self, **event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
-        """Note whether a request is signed with kept credentials.
+        """Note in a request whether it is signed with cached credentials.
 
-        When AWS refuses it, another thread may have new ones already.
+        When AWS refuses the request, another thread may already have replaced the credentials.
         """
         self.get_frozen_credentials()
-        event["request"].context[_IS_CACHED] = self._are_kept
+        event["request"].context[_IS_CACHED] = self._are_cached
 
     def after_attempt(self, **event: Any) -> int | None:  # noqa: ANN401 - botocore's events are keywords
-        """Delete kept credentials that AWS refuses, and retry the call at once (0) if others may help.
+        """Delete cached credentials that AWS refuses, and retry the call at once (0) if new ones may help.
 
-        STS is asked for those, so that a call is retried once. A call that AWS refuses for its credentials
-        has had no effect.
+        The new credentials come from STS, so a call is retried only once. A call that AWS refuses for its
+        credentials has had no effect.
         """
         error = event["response"][1].get("Error", {}) if event["response"] else {}
         is_ended = error.get("Code") in SESSION_ENDED or _UNKNOWN_KEYS in str(error.get("Message"))
-        was_kept = event["request_dict"]["context"].get(_IS_CACHED)
-        if not was_kept or not (is_ended or error.get("Code") in UNAUTHORIZED):
+        was_cached = event["request_dict"]["context"].get(_IS_CACHED)
+        if not was_cached or not (is_ended or error.get("Code") in UNAUTHORIZED):
             return None
-        # IAM revokes a role's sessions by a deny; without one a permission is missing, with any credentials.
+        # IAM revokes a role's sessions by a deny; without a deny, new credentials lack the permission, too.
         is_refused = is_ended or EXPLICIT_DENY in str(error.get("Message"))
-        if self._are_kept:
+        if self._are_cached:
             self._forget()
             self._are_refused = is_refused
         return 0 if is_refused else None
@@ -113,7 +113,7 @@ class RoleCredentials(DeferredRefreshableCredentials):
         except (LookupError, TypeError, ValueError):  # a damaged file
             self._forget()
             fetched = self._fetcher.fetch_credentials()
-        self._are_kept, self._are_refused = not self._cache.is_new, False
+        self._are_cached, self._are_refused = not self._cache.is_new, False
         return self._learn(fetched)
 
     def _forget(self) -> None:
