@@ -13,7 +13,7 @@ from bosh_aws_cpi import interrupts
 from bosh_aws_cpi.aws.sdk.call_hooks import name_of
 from bosh_aws_cpi.aws.sdk.errors import (
     CALL,
-    REFUSED,
+    ERROR_STATUS,
     THROTTLED,
     Call,
     code_and_request_id,
@@ -127,5 +127,5 @@ def _error_of(event: dict[str, Any]) -> BaseException | None:
         error: BaseException | None = event["caught_exception"]
         return error
     http_response, parsed = event["response"]
-    is_refused = "Error" in parsed or http_response.status_code >= REFUSED
+    is_refused = "Error" in parsed or http_response.status_code >= ERROR_STATUS
     return ClientError(parsed, event["operation"].name) if is_refused else None

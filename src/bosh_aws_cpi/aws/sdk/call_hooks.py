@@ -17,7 +17,7 @@ from botocore.session import Session
 from botocore.utils import EVENT_ALIASES
 
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.errors import CALL, REFUSED, UNREADABLE, Call, call_of, describe_error
+from bosh_aws_cpi.aws.sdk.errors import CALL, ERROR_STATUS, UNREADABLE, Call, call_of, describe_error
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.log import DEBUG, logger
@@ -80,13 +80,13 @@ def _parse(
     """Parse an answer; if it is no document of the operation, use only an HTTP status that means an error."""
     status = response["status_code"]
     if not is_document(response, shape):
-        if status >= REFUSED:
+        if status >= ERROR_STATUS:
             return {"ResponseMetadata": {"HTTPStatusCode": status}}
         raise ResponseParserError(UNREADABLE)
     try:
         parsed = parse(response, shape)
         parsed.get("Error", {"Code": ""})["Code"].strip()  # the SDK fails on an error without a code
-        return parsed if status >= REFUSED else _wrap(parsed, [])
+        return parsed if status >= ERROR_STATUS else _wrap(parsed, [])
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - any error of the SDK
@@ -102,7 +102,9 @@ def _is_xml(response: dict[str, Any], _: Any) -> bool:  # noqa: ANN401
     """Whether the root element is of the operation's document, or of an error (docs/aws-assumptions.md)."""
     root = _ROOT.match(response["body"])
     answer = f"{response['context']['operation_name']}Response".encode()
-    return root is not None and root[1] in (_ERROR_ROOTS if response["status_code"] >= REFUSED else {answer})
+    return root is not None and root[1] in (
+        _ERROR_ROOTS if response["status_code"] >= ERROR_STATUS else {answer}
+    )
 
 
 def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
@@ -111,7 +113,7 @@ def _is_json(response: dict[str, Any], shape: Any) -> bool:  # noqa: ANN401
         document = json.loads(response["body"] or "{}")
     except (ValueError, RecursionError):
         return False
-    members = {} if response["status_code"] >= REFUSED else shape.members
+    members = {} if response["status_code"] >= ERROR_STATUS else shape.members
     names = {name for name, member in members.items() if "location" not in member.serialization}
     return isinstance(document, dict) and (not names or not names.isdisjoint(document))
 
@@ -167,7 +169,7 @@ def _check_answer(**event: Any) -> None:  # noqa: ANN401
     parsed, call, http_response = event["parsed"], event["context"][CALL], event["http_response"]
     metadata = parsed.get("ResponseMetadata", {})
     status = http_response.status_code
-    if status >= REFUSED:
+    if status >= ERROR_STATUS:
         error = parsed.setdefault("Error", {"Code": str(status), "Message": "not an AWS service's answer"})
         error[CALL] = call
     else:

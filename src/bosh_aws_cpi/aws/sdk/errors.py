@@ -1,6 +1,6 @@
-"""AWS's errors: the codes that the program acts upon, predicates, and the details of an error.
+"""AWS's errors: the codes that the program handles, predicates, and the details of an error.
 
-`translation` has the remedies, and turns errors into those for the caller.
+`translation` has the remedies, and converts AWS's errors to the CPI's errors.
 """
 
 import re
@@ -16,11 +16,11 @@ from botocore.parsers import ResponseParserError
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, VMNotFound
 from bosh_aws_cpi.log import logger
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def code_set(text: str) -> frozenset[str]:
-    """The codes in a text, which are separated by blanks."""
+    """The set of the error codes in a text, which are separated by spaces."""
     return frozenset(text.split())
 
 
@@ -31,7 +31,7 @@ INVALID_PARAMETER: Final = INVALID_VALUE | code_set(
 UNKNOWN_PARAMETER: Final = code_set("UnknownParameter")
 INSTANCE_STATE: Final = code_set("IncorrectInstanceState")
 NO_ID: Final = code_set("InvalidID")
-"""CreateTags answers this for a malformed id."""
+"""CreateTags' code for a malformed id."""
 INSTANCE_MISSING: Final = code_set("InvalidInstanceID.NotFound InvalidInstanceID.Malformed")
 VOLUME_MISSING: Final = code_set("InvalidVolume.NotFound InvalidVolumeID.Malformed") | NO_ID
 IMAGE_MISSING: Final = code_set("InvalidAMIID.NotFound InvalidAMIID.Malformed InvalidAMIID.Unavailable")
@@ -41,27 +41,27 @@ SUBNET_MISSING: Final = code_set(
     "InvalidSubnet InvalidSubnetID.Malformed InvalidSubnetID.NotFound "
     "InvalidSubnetId.Malformed InvalidSubnetId.NotFound"
 )
-"""EC2 documents the first three; users report the other spelling, too."""
+"""EC2 documents the first three; users also report the other spelling."""
 _MISSING: Final = INSTANCE_MISSING | VOLUME_MISSING | IMAGE_MISSING | SNAPSHOT_MISSING
 NOT_FOUND_YET: Final = frozenset(
     code for code in _MISSING | NIC_MISSING | SUBNET_MISSING if code.endswith(".NotFound")
 )
-"""A call about a resource that was just created may answer one of these (eventual consistency)."""
+"""AWS may answer one of these for a resource that was just created (eventual consistency)."""
 SUBNET_USED: Final = code_set("DependencyViolation")
-"""DeleteSubnet answers this while the subnet has interfaces."""
+"""DeleteSubnet's code while the subnet has interfaces."""
 RANGE_TAKEN: Final = code_set("InvalidSubnet.Conflict")
-"""CreateSubnet answers this for a range that overlaps another subnet's."""
+"""CreateSubnet's code for a range that overlaps the range of another subnet."""
 GROUP_QUOTA_REACHED: Final = code_set("PlacementGroupLimitExceeded")
 GROUP_EXISTS: Final = code_set("InvalidPlacementGroup.Duplicate")
 GROUP_MISSING: Final = code_set("InvalidPlacementGroup.Unknown")
 GROUP_IN_USE: Final = code_set("InvalidPlacementGroup.InUse")
-"""DeletePlacementGroup answers this while an instance of the group is not terminated."""
+"""DeletePlacementGroup's code while an instance of the group is not terminated."""
 VOLUME_IN_USE: Final = code_set("VolumeInUse")
 NIC_IN_USE: Final = code_set("InvalidNetworkInterface.InUse") | INVALID_VALUE
 """DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
 TAG_REFUSED: Final = code_set("TagLimitExceeded") | INVALID_VALUE
 UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | NO_ID
-"""Codes that concern one of several resources: the others may still accept the tags."""
+"""Codes that may concern only one of several resources, so that the others may accept the tags."""
 QUOTA_REACHED: Final = code_set("InstanceLimitExceeded MaxSpotInstanceCountExceeded VcpuLimitExceeded")
 RESERVATION_FULL: Final = code_set("ReservationCapacityExceeded")
 NO_HOST: Final = code_set("IncompatibleHostRequirements UnavailableHostRequirements")
@@ -73,15 +73,15 @@ TYPE_SHORTAGE: Final = code_set(
     "InsufficientReservedInstanceCapacity InsufficientReservedInstancesCapacity UnfulfillableCapacity"
 )
 NO_CAPACITY: Final = QUOTA_REACHED | RESERVATION_FULL | NO_HOST | PRICE_TOO_LOW | NOT_OFFERED | TYPE_SHORTAGE
-"""RunInstances answers one of these when it can't launch this instance type here and now; another may work.
+"""RunInstances' codes when the instance type can't be launched here and now, but another type may work.
 
-Some of them come with HTTP 500."""
+Some of these codes come with HTTP 500."""
 BLOCK_PENDING: Final = code_set("InvalidCapacityReservationState.PendingActivation")
 RESERVATION_CLOSED: Final = code_set("InvalidCapacityReservationState.Unavailable") | BLOCK_PENDING
-"""RunInstances answers the first for an interruptible reservation that EC2 takes back, the other for a
-capacity block that has not begun (aws/karpenter-provider-aws, its errors for reserved capacity)."""
+"""RunInstances' codes for an interruptible reservation that EC2 takes back, and for a capacity block that has
+not begun (aws/karpenter-provider-aws, its errors for reserved capacity)."""
 AT_FAULT: Final = code_set("InternalError InternalFailure ServerInternal ServiceUnavailable Unavailable")
-"""RunInstances answers one of these for a fault of AWS: a retry may succeed."""
+"""RunInstances' codes for a fault of AWS: a retry may succeed."""
 NO_PREFIX: Final = code_set("InsufficientCidrBlocks")
 NO_ADDRESS: Final = code_set("InsufficientFreeAddressesInSubnet")
 NO_ADDRESS_WORDS: Final = "sufficient free ipv[46] addresses or prefixes"
@@ -90,19 +90,19 @@ NO_ADDRESS_WORDS: Final = "sufficient free ipv[46] addresses or prefixes"
 AWS Support, quoted in cilium/cilium pull request 31016; seen in aws/amazon-vpc-cni-k8s issue 3105.
 """
 SHUTDOWN_NOT_SKIPPED: Final = INVALID_PARAMETER | UNKNOWN_PARAMETER | INSTANCE_STATE | NOT_OFFERED
-"""EC2 may answer one of these for TerminateInstances with SkipOsShutdown where it does not support that."""
+"""TerminateInstances may answer one of these where EC2 does not support SkipOsShutdown."""
 ARGUMENTS_DIFFER: Final = code_set("IdempotentParameterMismatch")
 TOKEN_SPENT: Final = code_set("IdempotentInstanceTerminated") | ARGUMENTS_DIFFER
-"""The client token belongs to an earlier call, whose instance is gone or whose arguments differ."""
+"""The client token belongs to an earlier call, whose instance is gone, or whose arguments differ."""
 UNAUTHORIZED: Final = code_set("UnauthorizedOperation AccessDenied AccessDeniedException")
-"""EC2's code, and those of the other services."""
+"""EC2's code, and the codes of the other services."""
 EXPIRED: Final = code_set("ExpiredToken ExpiredTokenException")
 CLOCK_DIFFERS: Final = code_set("RequestExpired")
 BAD_SIGNATURE: Final = code_set(
     "SignatureDoesNotMatch IncompleteSignature MissingAuthenticationToken InvalidSignatureException"
 )
 SESSION_ENDED: Final = EXPIRED | CLOCK_DIFFERS | code_set("InvalidClientTokenId UnrecognizedClientException")
-"""AWS does not accept keys, for example because they have expired or their role was deleted.
+"""AWS does not accept the keys, for example because they have expired, or their role was deleted.
 
 EC2 answers RequestExpired (aws/aws-sdk-java issue 1443), or AuthFailure, which has other meanings too."""
 THROTTLED: Final = code_set(
@@ -112,36 +112,36 @@ THROTTLED: Final = code_set(
 )
 """Throttling: the call has had no effect.
 
-These are the SDK's list (botocore, retries/standard.py) without other services' codes, and the codes that the
-API models of the EBS direct APIs (StartSnapshot) and Elastic Load Balancing add.
+The codes are from the SDK's list (botocore, retries/standard.py), without codes of other services, and from
+the API models of the EBS direct APIs (StartSnapshot) and of Elastic Load Balancing.
 """
 NO_VOLUME: Final = code_set("InsufficientVolumeCapacity")
 NO_PUBLIC_ADDRESS: Final = code_set("InsufficientAddressCapacity")
 UNREADABLE: Final = "AWS could not be called: its answer can't be read. Is there a proxy in between?"
-"""The message of a ResponseParserError (`call_hooks`); the SDK's own would quote the whole answer."""
-_ENCODED: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
-"""The part of EC2's message that only who may call sts:DecodeAuthorizationMessage can read."""
-_DENIED: Final = r"not authorized to perform: (\w[\w-]*:\w+)"
-"""IAM's name of the missing action: it may differ from the call, as for tags at a launch."""
+"""The message of a ResponseParserError (`call_hooks`); the SDK's own message would quote the whole answer."""
+_ENCODED_PART: Final = r" Encoded authorization failure message: ([\w-]+)\s*$"
+"""The part of EC2's message that is readable only after sts:DecodeAuthorizationMessage."""
+_DENIED_ACTION: Final = r"not authorized to perform: (\w[\w-]*:\w+)"
+"""IAM's name of the missing action, which may differ from the call, as for tags at a launch."""
 EXPLICIT_DENY: Final = "explicit deny"
-"""A part of AWS's message if a policy denies the call; without it, the policy only does not allow it."""
+"""A part of AWS's message if a policy denies the call; without this part, no policy allows the call."""
 _POLICY: Final = rf"(?:{EXPLICIT_DENY} in|because no) (?:an? |the )?([\w -]{{0,30}}?(?:policy|boundary))\b"
 """The policy that does not allow a call (IAM user guide, "Troubleshoot access denied error messages")."""
 _IDENTITY_POLICY: Final = "identity-based policy"
-_TOO_MANY: Final = 429
-"""The HTTP status that means throttling, regardless of the error code."""
-REFUSED: Final = 300
-"""HTTP statuses from here on mean that the call failed."""
-_SERVER_FAULT: Final = 500
-"""HTTP statuses from here on mean that AWS is at fault."""
+_THROTTLED_STATUS: Final = 429
+"""The HTTP status that means throttling, whatever the error code."""
+ERROR_STATUS: Final = 300
+"""The lowest HTTP status that means that the call failed."""
+_FAULT_STATUS: Final = 500
+"""The lowest HTTP status that means that AWS is at fault."""
 
 
 FAILURES: Final = (BotoCoreError, ClientError, ResponseParserError)
-"""What the SDK raises if a call fails."""
+"""The exceptions that the SDK raises if a call fails."""
 
 
 def detail_of(error: ClientError) -> dict[str, Any]:
-    """The error part of an answer; a proxy's answer has none."""
+    """The element Error of an answer; empty for a proxy's answer, which has no such element."""
     return dict(error.response.get("Error", {}))
 
 
@@ -151,7 +151,7 @@ def code_of(error: BaseException | None) -> str:
 
 
 def code_and_request_id(error: BaseException) -> tuple[str, str]:
-    """AWS's error code and request id; of an attempt without an answer, the exception's name and nothing."""
+    """AWS's error code and request id; the exception's name and "" for an attempt without an answer."""
     if not isinstance(error, ClientError):
         return type(error).__name__, ""
     return code_of(error), str(error.response.get("ResponseMetadata", {}).get("RequestId", ""))
@@ -163,16 +163,16 @@ def has_code(error: BaseException | None, codes: frozenset[str]) -> bool:
 
 
 def is_volume_missing(error: BaseException) -> bool:
-    """Whether a volume does not exist. EC2 calls a malformed volume id an invalid parameter value."""
+    """Whether EC2 answered that a volume does not exist, or that the volume's id is malformed."""
     if has_code(error, VOLUME_MISSING):
         return True
     return has_code(error, INVALID_VALUE) and "Expected: 'vol-" in str(error)
 
 
 def is_shortage(error: BaseException | None) -> bool:
-    """Whether EC2 has no capacity for an instance type; unknown codes of that family count too.
+    """Whether EC2 has no capacity for an instance type; unknown codes Insufficient…Capacity… count, too.
 
-    Volumes and addresses are short for all instance types alike.
+    A shortage of volumes or addresses does not count, because it concerns all instance types alike.
     """
     code = code_of(error)
     is_of_family = code.startswith("Insufficient") and "Capacity" in code
@@ -182,14 +182,14 @@ def is_shortage(error: BaseException | None) -> bool:
 def is_group_full(error: BaseException | None) -> bool:
     """Whether a spread placement group has as many instances in the zone as EC2 allows.
 
-    EC2 reports it as a shortage of the instance type; only the message differs (aws/karpenter-provider-aws,
-    its design of placement groups).
+    EC2 uses the code of a shortage of the instance type, and only the message differs
+    (aws/karpenter-provider-aws, its design of placement groups).
     """
     return is_shortage(error) and "limit of instances in this spread placement group" in str(error)
 
 
 def is_subnet_full(error: BaseException | None) -> bool:
-    """Whether a subnet is full; EC2 may report that under a code that does not say so."""
+    """Whether a subnet is full; EC2 may report this with the code InvalidParameterValue."""
     if has_code(error, NO_PREFIX | NO_ADDRESS):
         return True
     has_words = re.search(NO_ADDRESS_WORDS, str(error), re.IGNORECASE) is not None
@@ -197,14 +197,14 @@ def is_subnet_full(error: BaseException | None) -> bool:
 
 
 def is_transient(error: BaseException) -> bool:
-    """Whether a retry may succeed soon: throttled, AWS at fault, or no connection."""
+    """Whether a retry may succeed soon: AWS throttles or is at fault, or there is no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)
-    is_throttled = has_code(error, THROTTLED) or _status(error) == _TOO_MANY
+    is_throttled = has_code(error, THROTTLED) or _status(error) == _THROTTLED_STATUS
     return is_throttled or is_uncertain(error) or is_unconnected
 
 
 def is_untrusted(error: BaseException | None) -> bool:
-    """Whether the server's certificate was refused: a retry would end the same way.
+    """Whether this machine does not trust the server's certificate: a retry would fail in the same way.
 
     Other TLS errors, such as a connection that is cut during the handshake, are transient.
     """
@@ -214,7 +214,7 @@ def is_untrusted(error: BaseException | None) -> bool:
 def is_uncertain(error: BaseException) -> bool:
     """Whether an attempt that ended with this error may have taken effect nevertheless."""
     if isinstance(error, ClientError):  # EC2 answers some shortages with HTTP 500
-        return _status(error) >= _SERVER_FAULT and not (has_code(error, THROTTLED) or is_shortage(error))
+        return _status(error) >= _FAULT_STATUS and not (has_code(error, THROTTLED) or is_shortage(error))
     return isinstance(error, HTTPClientError | ResponseParserError)
 
 
@@ -229,8 +229,8 @@ def _status(error: BaseException) -> int:
     return int(metadata.get("HTTPStatusCode", 0))
 
 
-def call_unless_missing(missing: frozenset[str], call: Callable[[], Found]) -> Found | None:
-    """Make a call about one resource; None when AWS answers with a code that says that there is none."""
+def call_unless_missing(missing: frozenset[str], call: Callable[[], Result]) -> Result | None:
+    """Make a call about one resource; None when AWS answers with one of the codes for a missing resource."""
     try:
         return call()
     except ClientError as error:
@@ -240,7 +240,7 @@ def call_unless_missing(missing: frozenset[str], call: Callable[[], Found]) -> F
 
 
 def try_delete(in_use: frozenset[str], missing: frozenset[str], delete: Callable[[], object]) -> bool:
-    """Make one attempt at a deletion; False when AWS answers that the resource is in use.
+    """Try once to delete a resource; False when AWS answers that the resource is in use.
 
     It is no error if the resource is already gone.
     """
@@ -255,7 +255,7 @@ def try_delete(in_use: frozenset[str], missing: frozenset[str], delete: Callable
 
 @contextmanager
 def naming_vm(vm_cid: str) -> Iterator[None]:
-    """Turn an unknown or malformed id into VMNotFound, in calls about one VM.
+    """Convert AWS's errors for an unknown or malformed id to VMNotFound, in calls about one VM.
 
     Raises:
         VMNotFound: EC2 does not know the instance.
@@ -270,7 +270,7 @@ def naming_vm(vm_cid: str) -> Iterator[None]:
 
 @contextmanager
 def naming_disk(disk_cid: str) -> Iterator[None]:
-    """Turn an unknown or malformed id into DiskNotFound, in calls about one disk.
+    """Convert AWS's errors for an unknown or malformed id to DiskNotFound, in calls about one disk.
 
     Raises:
         DiskNotFound: EC2 does not know the volume.
@@ -283,14 +283,14 @@ def naming_disk(disk_cid: str) -> Iterator[None]:
         raise
 
 
-def ask_or_warn(what: str, ask: Callable[[], Found]) -> Found | None:
-    """Look up something that the caller can do without; None, with a warning, if AWS does not say it.
+def ask_or_warn(what: str, ask: Callable[[], Result]) -> Result | None:
+    """Look up something that is optional for the caller; None, with a warning, if AWS does not answer.
 
-    The caller must take None for the safe answer, which usually means that its own error stays. An error that
-    is not AWS's is a bug, and passes.
+    The caller must treat None as the safe case, which usually means to raise its own error. An error that is
+    not AWS's is a bug, and is raised.
 
     Args:
-        what: What is looked up, for the log: "the instances of placement group 'x'".
+        what: The object of the look-up, for the log: "the instances of placement group 'x'".
     """
     try:
         return ask()
@@ -304,8 +304,8 @@ class Call:
     """A call to AWS with all its attempts.
 
     Args:
-        action: IAM's name for it, "ec2:AttachVolume".
-        ids: The resources that it is about, "vol-1".
+        action: IAM's name of the call, "ec2:AttachVolume".
+        ids: The ids of resources among the parameters, "vol-1".
         throttled: The number of throttled attempts.
         was_uncertain: Whether a failed attempt may have taken effect nevertheless.
     """
@@ -316,7 +316,7 @@ class Call:
         self.action = action
         self.ids = ids
         self.began = time.monotonic()
-        """Its start, by the monotonic clock."""
+        """The start of the call, by the monotonic clock."""
         self.throttled = throttled
         self.was_uncertain = was_uncertain
 
@@ -324,7 +324,7 @@ class Call:
 CALL: Final = "bosh_call"
 """The key under which the SDK's context of a call, and the call's error, hold our `Call`."""
 CERTIFICATES: Final = "bosh_certificates"
-"""The attribute of a call's error that names the CA certificates that the call trusted; see `Clients`."""
+"""The attribute of an error with the name of the CA certificates that the call trusted; see `Clients`."""
 
 
 def call_of(error: BaseException) -> Call | None:
@@ -334,13 +334,13 @@ def call_of(error: BaseException) -> Call | None:
 
 
 def message_of(error: ClientError) -> str:
-    """AWS's message without the part that it has encoded."""
-    return re.sub(_ENCODED, "", _full_message(error))
+    """AWS's message without its encoded part."""
+    return re.sub(_ENCODED_PART, "", _full_message(error))
 
 
 def encoded_of(error: ClientError) -> str:
-    """The part of AWS's message that it has encoded, which can stand in a command; empty without one."""
-    match = re.search(_ENCODED, _full_message(error))
+    """The encoded part of AWS's message, which needs no quoting in a command; empty if there is none."""
+    match = re.search(_ENCODED_PART, _full_message(error))
     return match[1] if match else ""
 
 
@@ -363,11 +363,11 @@ def describe_error(error: BaseException) -> str:
 
 
 def policy_remedy(error: Exception) -> str:
-    """What helps if a policy does not allow a call: to change that policy, or to meet it; otherwise empty."""
+    """The remedy if a policy does not allow a call, to change or to meet the policy; else empty."""
     if not isinstance(error, ClientError) or not has_code(error, UNAUTHORIZED):
         return ""
     message, call = message_of(error), call_of(error)
-    denied = re.search(_DENIED, message)
+    denied = re.search(_DENIED_ACTION, message)
     action = denied[1] if denied else call.action if call else error.operation_name
     policy = match[1] if (match := re.search(_POLICY, message)) else ""
     if EXPLICIT_DENY in message:

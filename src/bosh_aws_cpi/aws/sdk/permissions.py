@@ -1,7 +1,7 @@
-"""The AWS actions that the CPI calls, and those that its policy must allow: one row for each.
+"""The AWS actions that the CPI calls, or that its policy must allow, in one table.
 
 The policies in docs, the table in docs/operators.md, the calls of `cpi preflight` and the cut of the SDK's
-data are derived from the rows.
+data are derived from this table.
 """
 
 from collections.abc import Mapping
@@ -10,38 +10,38 @@ from typing import Any, Final
 from bosh_aws_cpi.records import EMPTY, Record
 
 OWN: Final = "own"
-"""A resource that exists, has the Director's tag since its creation, and IAM compares aws:ResourceTag."""
+"""The resource exists and has had the Director's tag since its creation; IAM compares aws:ResourceTag."""
 NEW: Final = "new"
-"""The call creates it with the Director's tag, and IAM compares aws:RequestTag."""
+"""The call creates the resource with the Director's tag; IAM compares aws:RequestTag."""
 EITHER: Final = "new or own"
-"""Both: one resource of the type exists, and the call creates another."""
+"""Both: one resource of the type exists, and the call creates another resource of the type."""
 ANY: Final = "any"
-"""A resource that may have any tags: the CPI also uses those of operators and others, without the Director's
-tag, or IAM does not compare its tags for this action."""
+"""The resource may have any tags: the CPI also uses resources of others, without the Director's tag, or IAM
+does not compare the resource's tags for this action."""
 
 
 class Action(Record):
-    """An action, by its name in IAM: "ec2:RunInstances"."""
+    """What the program knows of an action; the keys of `ACTIONS` are IAM's names: "ec2:RunInstances"."""
 
     features: str
-    """The names of the features that need it, separated by blanks."""
+    """The names of the features that need the action, separated by spaces."""
     parameters: str = ""
-    """The parameters of preflight's call, separated by blanks: a name of `PARAMETERS`, or NAME=VALUE.
+    """The parameters of preflight's call, separated by spaces: a name of `PARAMETERS`, or NAME=VALUE.
 
     The call changes nothing: its ids are well formed but can't exist, so that nothing would happen even if
-    a dry run were ignored. Most actions that read need no parameters.
+    EC2 ignored DryRun. Most actions that read need no parameters.
     """
     resources: Mapping[str, str] = EMPTY
-    """What IAM compares, by resource type, for docs/iam-policy-restricted.json; "*" is any other type.
+    """The comparison of IAM by resource type, for docs/iam-policy-restricted.json; "*" is any other type.
 
     The source is AWS's Service Authorization Reference: "Actions, resources, and condition keys" of Amazon
-    EC2 and of Amazon Elastic Block Store, as of May 2026. Without it the action is restricted to the region
-    alone: it only reads; or its resources are the operator's (routes, target groups, load balancers); or,
-    for CopyImage, the source is a resource as well, and mostly somebody else's (EC2 guide, "Grant
-    permissions to copy Amazon EC2 AMIs").
+    EC2 and of Amazon Elastic Block Store, as of May 2026. If this is empty, the policy restricts the action
+    to the region only: the action only reads; or its resources belong to the operator (routes, target
+    groups, load balancers); or, for CopyImage, the source is also a resource, which mostly belongs to
+    somebody else (EC2 guide, "Grant permissions to copy Amazon EC2 AMIs").
     """
     use: str = ""
-    """Which part of its features needs it, in Markdown."""
+    """The part of the features that needs the action, in Markdown."""
     unprobed: str = ""
     """The reason why no harmless call can check the action."""
 
@@ -56,23 +56,23 @@ class Action(Record):
 
 
 class Feature(Record):
-    """What needs permissions beyond Baseline. No other feature depends on its statement."""
+    """A part of the CPI that needs permissions of its own. No other feature depends on its statement."""
 
     name: str
-    """The name of its statement in the policies."""
+    """The name of the feature and of its statement in the policies."""
     purpose: str
-    """What it is, in Markdown, for docs/operators.md."""
+    """The description of the feature, in Markdown, for docs/operators.md."""
     condition: Mapping[str, Any] = EMPTY
     resource: str = ""
-    """What the operator must name in docs/iam-policy-restricted.json; words in capitals are placeholders."""
+    """The resource that operators must name in docs/iam-policy-restricted.json; capitals are placeholders."""
     is_for_commands: bool = False
-    """Whether only operators' commands call them, which load more of the SDK's data than the methods."""
+    """Whether only operators' commands, which load more of the SDK's data, call the actions."""
     is_by_hand: bool = False
-    """Whether AWS checks the actions during other calls: no test can see them."""
+    """Whether AWS checks the actions during other calls, so that no test sees the actions."""
 
     @property
     def actions(self) -> list[str]:
-        """The actions, sorted, as IAM writes them."""
+        """IAM's names of the actions, sorted."""
         return sorted(action for action, row in ACTIONS.items() if self.name in row.features.split())
 
     @property
@@ -81,44 +81,44 @@ class Feature(Record):
         return [] if self.is_by_hand else self.actions
 
 
-_NONE: Final = "0" * 17
+_NO_ID: Final = "0" * 17
 _NAME: Final = "cpi-preflight"
 PARAMETERS: Final[Mapping[str, Any]] = {
-    "AllocationId": f"eipalloc-{_NONE}",
-    "AssociationId": f"aclassoc-{_NONE}",
-    "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": f"snap-{_NONE}"}}],
+    "AllocationId": f"eipalloc-{_NO_ID}",
+    "AssociationId": f"aclassoc-{_NO_ID}",
+    "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": f"snap-{_NO_ID}"}}],
     "CidrBlock": "192.0.2.0/24",  # which is reserved for documentation
     "DestinationCidrBlock": "192.0.2.0/24",
-    "GroupName": f"{_NAME}-{_NONE}",
-    "ImageId": f"ami-{_NONE}",
-    "InstanceId": f"i-{_NONE}",
-    "InstanceIds": [f"i-{_NONE}"],
-    "Instances": [{"InstanceId": f"i-{_NONE}"}],
+    "GroupName": f"{_NAME}-{_NO_ID}",
+    "ImageId": f"ami-{_NO_ID}",
+    "InstanceId": f"i-{_NO_ID}",
+    "InstanceIds": [f"i-{_NO_ID}"],
+    "Instances": [{"InstanceId": f"i-{_NO_ID}"}],
     "LaunchPermission": {"Add": [{"UserId": "123456789012"}]},
     "LoadBalancerName": f"no-{_NAME}",
     "MapPublicIpOnLaunch": {"Value": False},
     "Name": _NAME,
-    "NetworkAclId": f"acl-{_NONE}",
-    "NetworkInterfaceId": f"eni-{_NONE}",
-    "Resources": [f"i-{_NONE}"],
-    "RouteTableId": f"rtb-{_NONE}",
-    "SnapshotId": f"snap-{_NONE}",
+    "NetworkAclId": f"acl-{_NO_ID}",
+    "NetworkInterfaceId": f"eni-{_NO_ID}",
+    "Resources": [f"i-{_NO_ID}"],
+    "RouteTableId": f"rtb-{_NO_ID}",
+    "SnapshotId": f"snap-{_NO_ID}",
     "SourceDestCheck": {"Value": True},
-    "SourceImageId": f"ami-{_NONE}",
-    "SourceVolumeId": f"vol-{_NONE}",
-    "SpotInstanceRequestIds": [f"sir-{_NONE}"],
-    "SubnetId": f"subnet-{_NONE}",
+    "SourceImageId": f"ami-{_NO_ID}",
+    "SourceVolumeId": f"vol-{_NO_ID}",
+    "SpotInstanceRequestIds": [f"sir-{_NO_ID}"],
+    "SubnetId": f"subnet-{_NO_ID}",
     "Tags": [{"Key": _NAME, "Value": ""}],
     "TargetGroupArn": "arn:{partition}:elasticloadbalancing:{region}:{account}:targetgroup/"
     f"{_NAME}/{'0' * 16}",
-    "Targets": [{"Id": f"i-{_NONE}"}],
+    "Targets": [{"Id": f"i-{_NO_ID}"}],
     "Versions": ["$Default"],
-    "VolumeId": f"vol-{_NONE}",
-    "VpcId": f"vpc-{_NONE}",
+    "VolumeId": f"vol-{_NO_ID}",
+    "VpcId": f"vpc-{_NO_ID}",
 }
-"""What preflight's calls name. Placeholders: {region}, {zone}, one of its zones, {partition} and {account},
-those of the keys."""
-OF_RUBY: Final = (
+"""The parameters of preflight's calls. Placeholders: {region}; {zone}, a zone of the region; {partition} and
+{account} of the credentials."""
+RUBY_ACTIONS: Final = (
     "ec2:AssociateAddress ec2:AttachVolume ec2:CopyImage ec2:CreateRoute ec2:CreateSnapshot ec2:CreateTags "
     "ec2:CreateVolume ec2:DeleteVolume ec2:DescribeAddresses ec2:DescribeAvailabilityZones "
     "ec2:DescribeImages ec2:DescribeInstances ec2:DescribeRouteTables ec2:DescribeSecurityGroups "
@@ -127,7 +127,7 @@ OF_RUBY: Final = (
     "elasticloadbalancing:RegisterInstancesWithLoadBalancer elasticloadbalancing:RegisterTargets "
     "iam:PassRole"
 )
-"""The actions that each policy for the Ruby release has, separated by blanks."""
+"""The actions that every policy for the Ruby release allows, separated by spaces."""
 
 _OWN_INSTANCE: Final = {"instance": OWN}
 _OWN_NIC: Final = {"network-interface": OWN}
@@ -135,15 +135,15 @@ _OWN_SNAPSHOT: Final = {"snapshot": OWN}
 _OWN_SUBNET: Final = {"subnet": OWN}
 _OWN_VOLUME: Final = {"volume": OWN}
 
-_MADE: Final = "CopiedStemcells HeavyStemcells HeavyStemcellsByVolume"
-"""The stemcells that the CPI creates, and deletes."""
+_CREATED_STEMCELLS: Final = "CopiedStemcells HeavyStemcells HeavyStemcellsByVolume"
+"""The features for stemcells whose AMIs the CPI creates and deletes."""
 BASELINE: Final = "Baseline"
 _KEY_OF_DISK: Final = "AWS checks it when a disk with a key of your own is"
 _NICS: Final = "several networks"
 
 ACTIONS: Final[Mapping[str, Action]] = {
-    # The two Assign… and ModifySubnetAttribute have no dry run: they do nothing only because the interface
-    # or subnet does not exist.
+    # AssignIpv6Addresses, AssignPrivateIpAddresses and ModifySubnetAttribute have no dry run: preflight's
+    # calls have no effect only because the interface or subnet does not exist.
     "ec2:AssignIpv6Addresses": Action("DelegatedPrefixes", "NetworkInterfaceId Ipv6PrefixCount=1", _OWN_NIC),
     "ec2:AssignPrivateIpAddresses": Action(
         "DelegatedPrefixes", "NetworkInterfaceId Ipv4PrefixCount=1", _OWN_NIC
@@ -162,9 +162,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "SpotInstances", "SpotInstanceRequestIds", {"spot-instances-request": OWN}, "after a refused launch"
     ),
     "ec2:CopyImage": Action("CopiedStemcells", "Name SourceImageId SourceRegion={region}"),
-    # It needs the old and the new volume as resources (AWS's policy AmazonEBSCSIDriverPolicyV2). The
-    # reference lists no aws:ResourceTag for it, but AWS's ROSAAmazonEBSCSIDriverOperatorPolicy compares it in
-    # the statement CopyManagedVolumes.
+    # The old and the new volume are resources of CopyVolumes (AWS's policy AmazonEBSCSIDriverPolicyV2). The
+    # reference lists no aws:ResourceTag for CopyVolumes, but AWS's ROSAAmazonEBSCSIDriverOperatorPolicy has
+    # this condition in the statement CopyManagedVolumes.
     "ec2:CopyVolumes": Action("UpdateByCopy", "SourceVolumeId VolumeType=gp3", {"volume": EITHER}),
     "ec2:CreateNetworkInterface": Action(
         BASELINE, "SubnetId", {"network-interface": NEW, "security-group": ANY, "subnet": ANY}, _NICS
@@ -175,7 +175,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
         "HeavyStemcellsByVolume Snapshots", "VolumeId", {"snapshot": NEW, **_OWN_VOLUME}
     ),
     "ec2:CreateSubnet": Action("ManagedNetworks", "VpcId CidrBlock", {"subnet": NEW, "vpc": ANY}),
-    # Tags at creation have statements of their own.
+    # Tags at the creation of a resource have statements of their own.
     "ec2:CreateTags": Action(BASELINE, "Resources Tags", {"*": OWN}),
     # Since 2025 the snapshot is a resource, too (kubernetes-sigs/aws-ebs-csi-driver issue 2190).
     "ec2:CreateVolume": Action(
@@ -188,24 +188,24 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:DeleteRoute": Action(
         "Routes", "RouteTableId DestinationCidrBlock", use="after a failed `create_vm`"
     ),
-    "ec2:DeleteSnapshot": Action(f"{_MADE} Snapshots", "SnapshotId", _OWN_SNAPSHOT),
+    "ec2:DeleteSnapshot": Action(f"{_CREATED_STEMCELLS} Snapshots", "SnapshotId", _OWN_SNAPSHOT),
     "ec2:DeleteSubnet": Action("ManagedNetworks", "SubnetId", _OWN_SUBNET),
     "ec2:DeleteVolume": Action(BASELINE, "VolumeId", _OWN_VOLUME),
-    "ec2:DeregisterImage": Action(_MADE, "ImageId", {"image": OWN}),
+    "ec2:DeregisterImage": Action(_CREATED_STEMCELLS, "ImageId", {"image": OWN}),
     "ec2:DescribeAddresses": Action("ElasticIps Check"),
     "ec2:DescribeAvailabilityZones": Action(BASELINE),
     "ec2:DescribeCapacityReservations": Action("Check"),
     "ec2:DescribeHosts": Action("Check"),
     "ec2:DescribeImages": Action(BASELINE),
-    # It reads, but user data with secrets.
+    # DescribeInstanceAttribute reads user data, which has secrets.
     "ec2:DescribeInstanceAttribute": Action("Diagnose", "InstanceId Attribute=userData", _OWN_INSTANCE),
     "ec2:DescribeInstanceStatus": Action("Diagnose"),
     "ec2:DescribeInstanceTypeOfferings": Action("VmResourcesByRegion Check"),
     "ec2:DescribeInstanceTypes": Action(BASELINE, use="optional; see `aws.enable_describe_instance_types`"),
     "ec2:DescribeInstances": Action(BASELINE),
     "ec2:DescribeKeyPairs": Action("Check"),
-    # It reads, but user data, which may hold secrets; EC2 restricts it to no resource. The parameter asks for
-    # the default version of all templates.
+    # This reads user data, which may hold secrets, but has no resources to which a policy could restrict it.
+    # The parameter requests the default version of all templates.
     "ec2:DescribeLaunchTemplateVersions": Action("LaunchTemplates Check", "Versions"),
     "ec2:DescribeNetworkAcls": Action("ManagedNetworks Check Diagnose"),
     "ec2:DescribeNetworkInterfaces": Action(BASELINE, use=f"{_NICS}, addresses in use"),
@@ -213,7 +213,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:DescribeRouteTables": Action("Routes ManagedNetworks Check Diagnose"),
     "ec2:DescribeSecurityGroupVpcAssociations": Action("Check"),
     "ec2:DescribeSecurityGroups": Action(BASELINE, use="security groups by name"),
-    "ec2:DescribeSnapshots": Action(f"{_MADE} Snapshots Check"),
+    "ec2:DescribeSnapshots": Action(f"{_CREATED_STEMCELLS} Snapshots Check"),
     "ec2:DescribeSpotInstanceRequests": Action("SpotInstances", use="after a refused launch"),
     "ec2:DescribeSubnets": Action(BASELINE),
     "ec2:DescribeVolumes": Action(BASELINE),
@@ -221,12 +221,12 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:DescribeVpcAttribute": Action("Diagnose", "VpcId Attribute=enableDnsSupport"),
     "ec2:DescribeVpcs": Action("ManagedNetworks Check Diagnose"),
     "ec2:DetachVolume": Action(BASELINE, "VolumeId", {"instance": ANY, **_OWN_VOLUME}),
-    # AWS's policy EC2ImageBuilderLifecycleExecutionPolicy compares aws:ResourceTag for it.
+    # AWS's policy EC2ImageBuilderLifecycleExecutionPolicy has a condition with aws:ResourceTag for this.
     "ec2:EnableImageDeprecation": Action(
         "DeprecatedStemcells", "ImageId DeprecateAt=2035-01-01T00:00:00Z", {"image": OWN}
     ),
     "ec2:GetAllowedImagesSettings": Action("AllowedAmis"),
-    # It reads, but perhaps secrets.
+    # GetConsoleOutput reads output that may have secrets.
     "ec2:GetConsoleOutput": Action("Diagnose", "InstanceId", _OWN_INSTANCE),
     "ec2:ModifyImageAttribute": Action("SharedStemcells", "ImageId LaunchPermission", {"image": OWN}),
     "ec2:ModifyInstanceAttribute": Action("SourceDestCheck", "InstanceId SourceDestCheck", _OWN_INSTANCE),
@@ -248,9 +248,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
     ),
     "ec2:ReplaceRoute": Action("Routes", "RouteTableId DestinationCidrBlock NetworkInterfaceId"),
     # preflight's call names a subnet, because EC2 would otherwise look for a default VPC, which many accounts
-    # lack. IAM compares a spot request only if it is tagged (EC2 guide, "Tag Spot Instance requests"), as the
-    # CPI's are. "*" is an AMI and its snapshots, which may be somebody else's; what a launch template names,
-    # such as licences; and an interface that exists, whose tags IAM does not compare here.
+    # lack. A spot request is a resource only if it has tags (EC2 guide, "Tag Spot Instance requests"), as the
+    # CPI's spot requests have. "*" covers an AMI and its snapshots, which may belong to somebody else; the
+    # resources of a launch template, such as licences; and existing interfaces, whose tags IAM ignores.
     "ec2:RunInstances": Action(
         BASELINE,
         "ImageId SubnetId MinCount=1 MaxCount=1",
@@ -259,7 +259,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "ec2:StartInstances": Action(BASELINE, "InstanceIds", _OWN_INSTANCE, "`reboot_vm` of a stopped VM"),
     "ec2:TerminateInstances": Action(BASELINE, "InstanceIds", _OWN_INSTANCE),
     "ebs:CompleteSnapshot": Action("HeavyStemcells", "SnapshotId ChangedBlocksCount=0", _OWN_SNAPSHOT),
-    # The block itself is added: a short one would be refused before the permission is checked.
+    # preflight adds a whole block: EBS would refuse a short block before it checks the permission.
     "ebs:PutSnapshotBlock": Action("HeavyStemcells", "SnapshotId BlockIndex=0", _OWN_SNAPSHOT),
     "ebs:StartSnapshot": Action(
         "HeavyStemcells",
@@ -322,14 +322,14 @@ _DNS_SUFFIXES: Final = (
     "csp.hci.ic.gov",
     "sc2s.sgov.gov",
 )
-"""The suffixes of all partitions. EC2's name as a service ends with amazonaws.com outside of China, but
-isolated partitions know it by their own suffix, too (aws/aws-cdk pull request 22589)."""
+"""The suffixes of all partitions. EC2's service principal ends with amazonaws.com outside of China, but
+isolated partitions also accept their own suffix (aws/aws-cdk pull request 22589)."""
 _KEY: Final = "arn:*:kms:REGION:ACCOUNT_ID:key/KEY_ID"
 _ROLE: Final = "arn:*:iam::ACCOUNT_ID:role/CPI_ROLE"
 _FEATURES: Final = (
     Feature(BASELINE, "every deployment"),
     Feature("CopiedStemcells", "encrypted and copied stemcells"),
-    # The error says whether the account's Allowed AMIs setting may hide the AMI.
+    # The better error tells whether the account's Allowed AMIs setting may hide the AMI.
     Feature("AllowedAmis", "a better error when an AMI is not found"),
     Feature(
         "HeavyStemcells",
@@ -366,9 +366,9 @@ _FEATURES: Final = (
     ),
     Feature("Check", "[`cpi check`](check.md)", is_for_commands=True),
     Feature("Diagnose", "[`cpi diagnose`](diagnose.md)", is_for_commands=True),
-    # EBS uses a customer managed key on behalf of the caller: it describes the key, generates data keys for
-    # new volumes and snapshots, decrypts them to attach or read, and re-encrypts copies. The guide to the EBS
-    # direct APIs also asks for kms:Encrypt.
+    # EBS uses a customer managed key on behalf of the caller: EBS describes the key, generates data keys for
+    # new volumes and snapshots, decrypts the data keys to attach a volume or read a snapshot, and re-encrypts
+    # them for copies. The guide to the EBS direct APIs also requires kms:Encrypt.
     Feature(
         "Encryption",
         "a customer managed KMS key of disks, `root_disk` or stemcells",
@@ -390,7 +390,7 @@ _FEATURES: Final = (
         resource=_ROLE,
         is_by_hand=True,
     ),
-    # RunInstances hands the role of an instance profile to the VM.
+    # RunInstances passes the role of an instance profile to the VM.
     Feature(
         "InstanceProfiles",
         "VMs with an instance profile, on its role",
@@ -408,19 +408,19 @@ _FEATURES: Final = (
     ),
 )
 FEATURES: Final = {each.name: each for each in _FEATURES}
-"""The features by their names; every configuration needs the first."""
+"""The features by name; every configuration needs the first feature."""
 NEEDS_NO_PERMISSION: Final = {
     "sts:AssumeRoleWithWebIdentity": "it is not signed: the role's trust policy decides",
     "sts:GetCallerIdentity": "AWS answers it to everybody, even when a policy denies it",
 }
-"""Actions that the program calls and no policy has to allow, each with the reason."""
+"""The actions that the program calls without any permission, each with the reason."""
 
 
 def operations(*, for_commands: bool = False) -> frozenset[str]:
     """Return the names of the AWS operations that the program calls: "RunInstances".
 
     Args:
-        for_commands: Whether to add those that only operators' commands call.
+        for_commands: Whether to add the operations that only operators' commands call.
     """
     names = {
         each.name for each in _FEATURES if not each.is_by_hand and (for_commands or not each.is_for_commands)

@@ -1,10 +1,10 @@
-"""Translates the AWS SDK's errors into the CPI's: kind, remedy, type, ok_to_retry.
+"""Converts the AWS SDK's errors to the CPI's errors: kind, remedy, type, ok_to_retry.
 
 The table has the codes of the calls that this program makes, from "Error codes for the Amazon EC2 API" (EC2
 API reference), the error shapes in the API models of Elastic Load Balancing, the EBS direct APIs and STS, and
-field reports: docs/aws-assumptions.md lists those that only field reports mention. A code without a row is
-treated like its family (`FAMILIES`); one without a family is a `CloudError`, retriable when its HTTP status
-blames AWS.
+field reports: docs/aws-assumptions.md lists the codes that only field reports mention. A code without a row
+is treated like its family (`FAMILIES`). A code without row and family is a `CloudError`, which is retriable
+when the HTTP status means a fault of AWS.
 """
 
 import re
@@ -52,7 +52,7 @@ from bosh_aws_cpi.records import Record
 
 
 class Kind(Enum):
-    """The kinds of errors that the caller can tell apart; they are titles in docs/errors.md."""
+    """The kinds of errors that the caller can distinguish; the values are titles in docs/errors.md."""
 
     VM_GONE = "the instance does not exist"
     DISK_GONE = "the volume does not exist"
@@ -311,11 +311,8 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "ConflictException": "upload the stemcell again",
     },
 }
-"""The remedies of codes, which are separated by blanks, and of sets of codes; a code stands in one row."""
-WORDS: Final = {
-    ("AuthFailure", "image|address"): Row(
-        Kind.DENIED, "use an AMI or elastic IP of this account, or one that is shared with it"
-    ),
+"""The remedies by error codes: a set, or a text with spaces between the codes; each code occurs once."""
+ROWS_BY_MESSAGE: Final = {
     ("InvalidParameterValue", codes.NO_ADDRESS_WORDS): Row(Kind.BUSY, _NO_ADDRESS),
     ("InvalidParameterValue", "is not a valid tag key"): Row(
         Kind.INVALID,
@@ -330,7 +327,7 @@ WORDS: Final = {
         Kind.INVALID, "set metadata_options.http_tokens to required: the account enforces IMDSv2"
     ),
 }
-"""Rows for a code with these words, a pattern, in AWS's message."""
+"""The rows for an error code and a pattern that AWS's message contains."""
 FAMILIES: Final = {
     r"Insufficient\w+": Row(Kind.BUSY, "AWS lacks capacity: retry later, or use another type or zone"),
     r"\w+RateExceeded|Throttl\w+": Row(Kind.BUSY, _THROTTLED),
@@ -339,9 +336,9 @@ FAMILIES: Final = {
     r"\w+\.Malformed": Row(Kind.INVALID, _MANIFEST),
     r"[\w.]*InUse": Row(Kind.STATE, "another resource uses this one: detach it first"),
 }
-"""For codes without a row; the first match counts. Codes that a family would misjudge have a row."""
+"""The rows for patterns of codes that have no row of their own; the first match counts."""
 NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
-"""Without keys nothing can be asked."""
+"""The SDK's exceptions when there are no keys, so that no call is possible."""
 OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, EndpointProviderError)
 """The SDK's exceptions when AWS did not answer."""
 KEYS_REMEDY: Final = (
@@ -349,11 +346,11 @@ KEYS_REMEDY: Final = (
     "AWS_SECRET_ACCESS_KEY, or set aws.credentials_source to static, with aws.access_key_id and "
     "aws.secret_access_key. In a container on EC2, raise the hop limit of its instance metadata"
 )
-_BY_IAM: Final = {"elasticloadbalancing": "elb", "servicequotas": "service-quotas"}
-"""The SDK's names of services that IAM names otherwise."""
-_CHECK: Final = "check env.https_proxy and {endpoint}"
-_NOT_AWS: Final = f"the response is not from AWS, perhaps from a proxy: {_CHECK}"
-_FAILED: Final = f"AWS failed, or a proxy before it: retry later, and if this stays so, {_CHECK}"
+_SDK_NAMES: Final = {"elasticloadbalancing": "elb", "servicequotas": "service-quotas"}
+"""The SDK's names of services by IAM's names, where these differ."""
+_CHECK_ENDPOINT: Final = "check env.https_proxy and {endpoint}"
+_NOT_FROM_AWS: Final = f"the response is not from AWS, perhaps from a proxy: {_CHECK_ENDPOINT}"
+_FAILED: Final = f"AWS failed, or a proxy before it: retry later, and if this stays so, {_CHECK_ENDPOINT}"
 _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...]] = (
     (
         ProxyConnectionError,
@@ -379,12 +376,12 @@ _PROBLEMS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], str]
     (ConnectionRefusedError, "the connection is refused: check {endpoint}"),
     (Exception, "there is no connection{cause}: check routes, proxy and {endpoint}"),
 )
-"""The problems by exception type; the first type that occurs among an error's causes counts."""
+"""Problems and remedies by exception type; the first type that is among an error's causes counts."""
 
 
 @cache
 def by_code() -> dict[str, Row]:
-    """The rows by AWS's code; only errors need them."""
+    """The rows by AWS's error code; computed on demand, because only errors need them."""
     return {
         code: Row(kind, remedy)
         for kind, of_kind in TABLE.items()
@@ -394,10 +391,10 @@ def by_code() -> dict[str, Row]:
 
 
 def row_of(code: str, message: str = "") -> Row | None:
-    """The row of a code with words of the message, else of the code, else of its family; None without any."""
+    """The row for a code and its message, else for the code, else for its family; None without any."""
     of_words = (
         row
-        for (with_words, words), row in WORDS.items()
+        for (with_words, words), row in ROWS_BY_MESSAGE.items()
         if with_words == code and re.search(words, message, re.IGNORECASE)
     )
     of_family = (row for pattern, row in FAMILIES.items() if re.fullmatch(pattern, code))
@@ -408,28 +405,27 @@ def translate(error: Exception, method: str) -> BoshError | None:
     """Return the typed error for an exception of the AWS SDK.
 
     Args:
-        method: The contract's method that failed: create_vm is the only one that the Director retries
-            when AWS was busy.
+        method: The contract's method that failed; the Director retries only create_vm when AWS is busy.
 
     Returns:
         The error for the caller; None when the exception is not the SDK's.
     """
     if isinstance(error, ClientError):
-        return _of_answer(error, method)
+        return _from_answer(error, method)
     if isinstance(error, BotoCoreError | ResponseParserError):
-        message = _of_no_answer(error)
+        message = _message_without_answer(error)
         is_final = isinstance(error, SSLError) and bool(getattr(error, CERTIFICATES, ""))
         return _busy_error(message, method) if is_transient(error) and not is_final else CloudError(message)
     if "refreshed credentials are still expired" in str(error):  # a RuntimeError of the SDK
         clock = "Set the clock of the machine that runs the CPI, or renew the keys"
         return CloudError(f"AWS credentials had expired when they arrived. {clock}")
-    if isinstance(error, TypeError) and "offset-naive" in str(error):  # the SDK's, where it compares times
+    if isinstance(error, TypeError) and "offset-naive" in str(error):  # of the SDK, which compares times
         zone = "it must end with Z or an offset"
         return CloudError(f"AWS credentials have an Expiration without a time zone: {zone}")
     return None
 
 
-def _of_answer(error: ClientError, method: str) -> BoshError:
+def _from_answer(error: ClientError, method: str) -> BoshError:
     row = row_of(code_of(error), message_of(error))
     kind = row.kind if row else None
     if kind is Kind.BUSY or (kind is None and is_transient(error)):
@@ -450,14 +446,14 @@ def _busy_error(message: str, method: str) -> BoshError:
 
 
 def _id_in(error: ClientError, pattern: str) -> str | None:
-    """The id that an error is about, from AWS's message or, failing that, from the call's parameters."""
+    """The id of the resource that an error concerns, from AWS's message, else from the call's parameters."""
     call = call_of(error)
     texts = [message_of(error), *(call.ids if call else ())]
     return next((match[0] for text in texts if (match := re.search(pattern, text))), None)
 
 
 def explain(error: Exception) -> str:
-    """AWS's error and its remedy; another error as `described` gives it."""
+    """Describe an error, and add the remedy for an error of AWS."""
     text = describe_error(error)
     if not isinstance(error, ClientError):
         return text
@@ -465,7 +461,7 @@ def explain(error: Exception) -> str:
     if row is None:
         if is_error_of_aws(error):
             return text
-        return _join_sentences(text, _fill(_FAILED if is_uncertain(error) else _NOT_AWS, "", error))
+        return _join_sentences(text, _fill(_FAILED if is_uncertain(error) else _NOT_FROM_AWS, "", error))
     if encoded := encoded_of(error):
         decode = f"aws sts decode-authorization-message --encoded-message {encoded}"
         text += f". To decode the details, run: {decode}"
@@ -493,13 +489,13 @@ def _values(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:  # noqa: AN
 
 
 def is_error_of_aws(error: ClientError) -> bool:
-    """Whether an error can come from AWS: if the SDK finds no code, it uses the HTTP status, or none."""
+    """Whether AWS may have sent an error: without a code, the SDK uses the HTTP status, or no code."""
     code = code_of(error)
     return code not in {"", "Unknown"} and not code.isdecimal()
 
 
-def _of_no_answer(error: Exception) -> str:
-    """The message for an error of the SDK that is not an answer of AWS: what happened, and the remedy."""
+def _message_without_answer(error: Exception) -> str:
+    """The message, with the remedy, for an error of the SDK that is not an answer of AWS."""
     text = describe_error(error)
     if isinstance(error, NoCredentialsError | PartialCredentialsError):
         return (
@@ -507,7 +503,7 @@ def _of_no_answer(error: Exception) -> str:
             f"web identity, the container's keys and the instance profile. {text}. {KEYS_REMEDY}"
         )
     if isinstance(error, ResponseParserError):
-        return _join_sentences(text, _fill(_CHECK, "", error))
+        return _join_sentences(text, _fill(_CHECK_ENDPOINT, "", error))
     text = f"AWS could not be called{_trust_source(error) if isinstance(error, SSLError) else ''}: {text}"
     if isinstance(error, CredentialRetrievalError):
         return _join_sentences(text, KEYS_REMEDY)
@@ -517,7 +513,7 @@ def _of_no_answer(error: Exception) -> str:
 
 
 def _trust_source(error: SSLError) -> str:
-    """Whom the call trusted."""
+    """Name the CA certificates that the call trusted, for a message."""
     usual = f"the CA certificates of '{get_cert_path(True)}'"  # noqa: FBT003
     return f" with {getattr(error, CERTIFICATES, '') or usual}"
 
@@ -526,12 +522,12 @@ def explain_no_answer(service: str, error: Exception, detail: str = "") -> str:
     """Why a service did not answer, with the remedy.
 
     Args:
-        service: The SDK's name of the service, if no call is attached to the error.
-        error: One of `OUT_OF_REACH`, or an answer that is not AWS's.
-        detail: The message so far; a cause that it already contains is not repeated.
+        service: The SDK's name of the service, used if no call is attached to the error.
+        error: An error of the types `OUT_OF_REACH`, or an answer that is not from AWS.
+        detail: The message so far; a cause that it already contains is not added.
     """
     if isinstance(error, ClientError | ResponseParserError):
-        return _fill(_NOT_AWS, service, error)
+        return _fill(_NOT_FROM_AWS, service, error)
     causes = list(_causes(error))
     words = next(words for kinds, words in _PROBLEMS if any(isinstance(each, kinds) for each in causes))
     last = _local_message(causes[-1])
@@ -539,7 +535,7 @@ def explain_no_answer(service: str, error: Exception, detail: str = "") -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and its causes: the libraries below the SDK wrap each other's errors several times."""
+    """Yield an error and its causes: the libraries below the SDK wrap each other's errors several times."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause
@@ -547,7 +543,7 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def _local_message(cause: BaseException) -> str:
-    """What this machine says of a cause; nothing that a server or proxy has sent."""
+    """The part of an error's message that comes from this machine, not from a server or proxy."""
     if isinstance(cause, EndpointProviderError | RemoteDisconnected):
         return str(cause)
     if isinstance(cause, OSError) and (tunnel := re.match(r"Tunnel connection failed: \d{3}\b", str(cause))):
@@ -561,8 +557,8 @@ def _fill(words: str, service: str, error: Exception, cause: str = "") -> str:
 
 
 def endpoint(service: str) -> str:
-    """What to check if a service does not answer."""
-    key = ENDPOINTS.get(_BY_IAM.get(service, service))
+    """The setting of a service's endpoint, as a part of a remedy."""
+    key = ENDPOINTS.get(_SDK_NAMES.get(service, service))
     return f"{key.path if key else 'the endpoints in aws'}, or create a VPC endpoint for it"
 
 
