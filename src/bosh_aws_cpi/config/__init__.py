@@ -1,1 +1,1 @@
-"""The configuration: its file, its values, and their meaning."""
+"""The configuration: loading of the file, its keys, and checks of the values."""

@@ -1,7 +1,7 @@
-"""The section ``aws`` of the configuration: one row per key, and what the keys mean together.
+"""The section ``aws`` of the configuration: its keys, and checks that concern several keys.
 
-`make docs` writes docs/configuration.md, docs/job.md, the job's spec and its template from the rows.
-Pure, as all of the package but `config.loading` is.
+`make docs` writes docs/configuration.md, docs/job.md, the job's spec and its template from the keys.
+Of this package, only `config.loading` reads files or has other effects.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 CredentialsSource = Literal["static", "env_or_profile"]
 StemcellUpload = Literal["ebs_direct", "volume"]
 
-_OF_STEMCELL: Final = "The stemcell's cloud property of that name, in place of its own."
-_OF_COMMANDS: Final = "Endpoint of this service, for commands only, as `ec2_endpoint`."
+_STEMCELL_PROPERTY: Final = "The stemcell's cloud property of that name, in place of its own."
+_COMMANDS_ENDPOINT: Final = "Endpoint of this service, for commands only, as `ec2_endpoint`."
 _EC2_HOST: Final = r"^(?:[a-z]+://)?ec2\.([a-z]+(?:-[a-z0-9]+)+)\."
 
 
@@ -30,13 +30,13 @@ class Stemcell(Section, path="aws.stemcell"):
     """The section ``aws.stemcell``."""
 
     overrides: Json
-    """What is merged over every stemcell's cloud properties: all but the two keys that are none."""
+    """Cloud properties for every stemcell: all keys but `copy_from_region` and `copy_completion_minutes`."""
 
     kernel_id = Key(values.anything, "Kernel image (aki-...) for stemcells, in place of the stemcell's own.")
-    deprecate_at = Key(values.anything, _OF_STEMCELL, is_new=True)
-    share_with = Key(values.anything, _OF_STEMCELL, is_new=True)
-    imds_support = Key(values.anything, _OF_STEMCELL, is_new=True)
-    tpm_support = Key(values.anything, _OF_STEMCELL, is_new=True)
+    deprecate_at = Key(values.anything, _STEMCELL_PROPERTY, is_new=True)
+    share_with = Key(values.anything, _STEMCELL_PROPERTY, is_new=True)
+    imds_support = Key(values.anything, _STEMCELL_PROPERTY, is_new=True)
+    tpm_support = Key(values.anything, _STEMCELL_PROPERTY, is_new=True)
     copy_from_region = Key(
         values.boolean,
         "If a light stemcell has no AMI for the region, copy one from another region of the same partition.",
@@ -47,7 +47,7 @@ class Stemcell(Section, path="aws.stemcell"):
         values.optional_choice,
         "Copy the AMI of a light stemcell within 15, 30 or 45 minutes (a time-based copy, for which AWS "
         "charges by the GiB). Default: no time limit.",
-        # AWS takes 15 minutes to 48 hours; create_stemcell waits for several such copies.
+        # AWS accepts 15 minutes to 48 hours; create_stemcell waits for several such copies.
         choices=(15, 30, 45),
         is_new=True,
     )
@@ -145,9 +145,9 @@ class AwsConfig(Section, path="aws"):
     )
     ebs_endpoint = Key(values.https_url, "Endpoint of the EBS direct APIs, as `ec2_endpoint`.", is_new=True)
     sts_endpoint = Key(values.https_url, "Endpoint of STS, as `ec2_endpoint`.", is_new=True)
-    iam_endpoint = Key(values.https_url, _OF_COMMANDS, is_new=True)
-    kms_endpoint = Key(values.https_url, _OF_COMMANDS, is_new=True)
-    service_quotas_endpoint = Key(values.https_url, _OF_COMMANDS, is_new=True)
+    iam_endpoint = Key(values.https_url, _COMMANDS_ENDPOINT, is_new=True)
+    kms_endpoint = Key(values.https_url, _COMMANDS_ENDPOINT, is_new=True)
+    service_quotas_endpoint = Key(values.https_url, _COMMANDS_ENDPOINT, is_new=True)
     dualstack = Key(
         values.boolean,
         "Use the dual-stack (IPv4 and IPv6) endpoints; no effect on an endpoint that is set explicitly.",
@@ -305,13 +305,13 @@ class AwsConfig(Section, path="aws"):
 
     @property
     def endpoints(self) -> Mapping[str, str]:
-        """The endpoints' URLs by botocore's service name; without one, the SDK's own resolution applies."""
+        """The configured endpoints' URLs by botocore's service name; the SDK resolves the other endpoints."""
         given = {service: getattr(self, key.name) for service, key in ENDPOINTS.items()}
         return {service: url for service, url in given.items() if url}
 
     @property
     def ca_cert(self) -> str | None:
-        """CA certificates in PEM format, in place of those that BOSH_CA_CERT_FILE names."""
+        """CA certificates in PEM format, which replace those in the file that BOSH_CA_CERT_FILE names."""
         return self.connection_options["ca_cert"]
 
     @property
@@ -323,11 +323,11 @@ class AwsConfig(Section, path="aws"):
 
     @property
     def looks_at_deleted_vms(self) -> bool:
-        """Whether delete_vm reads the VM's tags, which record the addresses to deregister."""
+        """Whether delete_vm reads the VM's tags, in which the addresses to deregister are recorded."""
         return not self.fast_path_delete or self.deregister_on_delete or self.skip_os_shutdown is not None
 
     def __repr__(self) -> str:
-        """The region only, because other values are secret."""
+        """Show the region only, because other values are secret."""
         return f"<AwsConfig of {self.region}>"
 
 
@@ -349,10 +349,10 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
 
     Args:
         merged: The section, with the request's context merged over it.
-        environ: The process's environment; only AWS_REGION is read.
+        environ: The process's environment, of which only AWS_REGION is read.
 
     Raises:
-        InvalidCall: A key has a wrong value, is missing, or contradicts another one; the message names it.
+        InvalidCall: A key has a wrong value, is missing, or contradicts another key; the message names it.
     """
     region = _region(merged, environ)
     missing = [] if merged.get("max_retries") is not None else ["aws:max_retries"]
@@ -366,7 +366,7 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     own_keys = (config.access_key_id, config.secret_access_key)
     if config.credentials_source == "static" and not all(own_keys):
         raise not_correct("Must use access_key_id and secret_access_key with static credentials_source")
-    _check_kinds(config)
+    _check_keys(config)
     if config.credentials_source == "env_or_profile" and any(own_keys):
         message = "Can't use access_key_id and secret_access_key with env_or_profile credentials_source"
         raise not_correct(message)
@@ -376,8 +376,8 @@ def parse(merged: Json, environ: Mapping[str, str]) -> AwsConfig:
     return config
 
 
-def _check_kinds(config: AwsConfig) -> None:
-    """Refuse keys that AWS never accepts here (for access keys: IAM user guide, "IAM identifiers")."""
+def _check_keys(config: AwsConfig) -> None:
+    """Refuse keys that AWS never accepts (for access keys: IAM user guide, "IAM identifiers")."""
     access_key, secret = config.access_key_id or "", config.secret_access_key or ""
     if secret.startswith(("AKIA", "ASIA")) and len(secret) == len("AKIAIOSFODNN7EXAMPLE"):
         what = f"looks like an access key: swap it with {AwsConfig.access_key_id.shown}"
@@ -393,7 +393,7 @@ def _check_kinds(config: AwsConfig) -> None:
 
 
 def _region(merged: Json, environ: Mapping[str, str]) -> str:
-    """The region; if only the endpoints are set, it comes from AWS_REGION or EC2's host name."""
+    """The region; if only the endpoints are set, the region of AWS_REGION or of EC2's host name."""
     key: Key[str] = AwsConfig.region
     given = key.read(merged)
     ec2, elb = (
@@ -403,5 +403,5 @@ def _region(merged: Json, environ: Mapping[str, str]) -> str:
     if given or not (ec2 and elb):
         return given
     host = re.match(_EC2_HOST, ec2)
-    of_environment = key.replace(path=f"{key.path} (AWS_REGION)")
-    return values.region(environ.get("AWS_REGION"), of_environment) or (host[1] if host else "")
+    of_environ = key.replace(path=f"{key.path} (AWS_REGION)")
+    return values.region(environ.get("AWS_REGION"), of_environ) or (host[1] if host else "")

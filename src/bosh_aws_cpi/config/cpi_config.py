@@ -1,6 +1,6 @@
 """The configuration: ``cpi.json`` with the request's context merged over its ``aws`` section.
 
-Pure: the file is read in `config.loading`, and nothing here talks to AWS.
+`config.loading` reads the file; this module has no effects.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from bosh_aws_cpi.errors import CPIAPIVersionNotSupported, Unknown, not_correct
 from bosh_aws_cpi.jsontext import Json, encode, is_integer
 from bosh_aws_cpi.log import LEVELS, NEAR_SECURITY, nearest
 
-_LONGEST_NAME = 64
-_OF_SECURITY: Final = ("encrypted", "fips", "kms_key_arn", "metadata_options")
-"""Keys of ``aws`` without which disks, VMs or calls are less safe: a mistyped one is an error."""
+_MAX_NAME_LENGTH = 64
+_SECURITY_KEYS: Final = ("encrypted", "fips", "kms_key_arn", "metadata_options")
+"""The keys of ``aws`` for security: if such a key is mistyped, the call fails."""
 MAX_API_VERSION = 3
 """The newest contract version that `info` announces."""
 
 
 class Context(Section, path="context"):
-    """The keys of a request's context that are not of ``aws``."""
+    """The keys of a request's context that do not belong to ``aws``."""
 
     director_uuid = Key(values.string, "The Director's id.")
     request_id = Key(values.anything, "The request's id; a test or a person may omit both ids.")
@@ -43,7 +43,7 @@ class Agent(Section, path="agent"):
 
 
 class RegistryConfig(Section, path="registry"):
-    """Where the registry is; the agent gets ``endpoint`` as it is, often with its own user and password."""
+    """The section ``registry``; the agent gets ``endpoint`` unchanged, often with user and password."""
 
     endpoint = Key(
         values.endpoint,
@@ -60,7 +60,7 @@ class RegistryConfig(Section, path="registry"):
         return values.with_scheme(self.endpoint or "", "http")
 
     def __repr__(self) -> str:
-        """No value, because even the endpoint may contain a password."""
+        """Show no value, because even the endpoint may contain a password."""
         return "<RegistryConfig>"
 
 
@@ -109,14 +109,14 @@ class CpiConfig(Section):
     debug_cpi: DebugCpi
     director_uuid: str | None
     request_id: str | None
-    """Identifies the request, with the Director's UUID."""
+    """The request's id, which is unique together with the Director's UUID."""
     stemcell: object
-    """The context's ``vm.stemcell.api_version``, unchecked, or 1; see `stemcell_api_version`."""
+    """The context's ``vm.stemcell.api_version``, or 1, unchecked; `stemcell_api_version` checks it."""
     is_stemcell_given: bool
-    """Whether the context has that version."""
+    """Whether the context has ``vm.stemcell.api_version``."""
 
     def __repr__(self) -> str:
-        """The ``aws`` section only, because the agent's settings are secret."""
+        """Show the ``aws`` section only, because the agent's settings are secret."""
         return f"<CpiConfig: {self.aws!r}>"
 
 
@@ -126,13 +126,13 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
     Args:
         document: The configuration file's content.
         context: The request's context, merged over ``aws``, key by key.
-        environ: The process's environment; only AWS_REGION is read.
-        path: The file's, for messages.
+        environ: The process's environment, of which only AWS_REGION is read.
+        path: The path of the file, for messages.
 
     Raises:
         Unknown: ``cloud.properties`` is missing.
-        InvalidCall: A key has a wrong value, is missing, or is a mistyped one of security; the message names
-            it.
+        InvalidCall: A key has a wrong value, or is missing, or a key for security is mistyped; the message
+            names the key.
     """
     properties = cloud_properties(document, path)
     merged = {**values.sub_object(properties, "aws"), **context}
@@ -145,7 +145,7 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
     request_id = context.get("request_id")
     aws = aws_config.parse(merged, environ)
     for key in sorted(filter(is_name, unknown_keys(document, context))):
-        if near := nearest(key, _OF_SECURITY, NEAR_SECURITY):
+        if near := nearest(key, _SECURITY_KEYS, NEAR_SECURITY):
             raise not_correct(f"configuration parameter aws.{key} is unknown: did you mean aws.{near}?")
     return CpiConfig.read(
         properties,
@@ -161,10 +161,10 @@ def parse(document: object, context: Json, environ: Mapping[str, str], path: str
 
 
 def cloud_properties(document: object, path: str = "cpi.json") -> Json:
-    """The configuration file's ``cloud.properties``; the CPI uses nothing else in it.
+    """The configuration file's ``cloud.properties``; the CPI uses nothing else of the file.
 
     Raises:
-        Unknown: It is missing.
+        Unknown: ``cloud.properties`` is missing.
     """
     cloud = document.get("cloud") if isinstance(document, dict) else None
     properties = cloud.get("properties") if isinstance(cloud, dict) else None
@@ -177,7 +177,7 @@ def cloud_properties(document: object, path: str = "cpi.json") -> Json:
 
 
 def unknown_keys(document: object, context: Json) -> set[str]:
-    """The keys of ``aws`` and of the context that nothing reads. A section that is not a hash has none."""
+    """The keys of ``aws`` and of the context that the CPI does not know; none if ``aws`` is not a hash."""
     with_section: Any = document
     for name in ("cloud", "properties", "aws"):
         with_section = with_section.get(name) if isinstance(with_section, dict) else None
@@ -186,15 +186,15 @@ def unknown_keys(document: object, context: Json) -> set[str]:
 
 
 def is_name(key: str) -> bool:
-    """Whether an unknown key may be shown: YAML reads `secret_access_key:SECRET` as one key."""
-    return key.isascii() and key.isidentifier() and len(key) <= _LONGEST_NAME
+    """Whether messages may show an unknown key: YAML reads `secret_access_key:SECRET` as one key."""
+    return key.isascii() and key.isidentifier() and len(key) <= _MAX_NAME_LENGTH
 
 
 def stemcell_api_version(value: object) -> int:
-    """Check the stemcell's api_version, which the caller gives.
+    """Return the stemcell's api_version that the request gives.
 
     Raises:
-        CPIAPIVersionNotSupported: It is not a positive integer.
+        CPIAPIVersionNotSupported: The value is not a positive integer.
     """
     if not is_integer(value) or value < 1:
         shown = "" if value is None else value if isinstance(value, str) else encode(value)
@@ -203,7 +203,7 @@ def stemcell_api_version(value: object) -> int:
 
 
 def _stemcell(merged: Json) -> Json:
-    """The context's ``vm.stemcell``; empty if it is missing."""
+    """The context's ``vm.stemcell``; empty if the context has none."""
     vm = merged.get("vm")
     stemcell = vm.get("stemcell") if isinstance(vm, dict) else None
     return stemcell if isinstance(stemcell, dict) else {}
@@ -211,4 +211,4 @@ def _stemcell(merged: Json) -> Json:
 
 _SECTIONS: Final = (AwsConfig, Stemcell, CpiConfig, Agent, RegistryConfig, DebugCpi, Debug)
 KEYS: Final[tuple[Key[Any], ...]] = tuple(key for section in _SECTIONS for key in section.rows.values())
-"""All keys of cpi.json, in the order of the pages."""
+"""All keys of cpi.json, in the order of the documentation."""

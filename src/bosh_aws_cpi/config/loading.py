@@ -1,6 +1,6 @@
-"""Reads the configuration of one run, and masks its secrets in the log.
+"""Reads the configuration file, and masks its secrets in the log.
 
-The file is JSON, or YAML, of which the Ruby CPI's files are a part.
+The file is JSON, or YAML, which the Ruby CPI also accepts.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from bosh_aws_cpi.errors import Unknown
 from bosh_aws_cpi.jsontext import Json
 
 STDIN: Final = "-"
-"""The name of stdin, for commands; `process` takes it for no call's configuration."""
-_LARGEST: Final = 1
-"""The maximum size of the file in MiB; the largest part that it may need is a bundle of certificates."""
-_MOST_VALUES: Final = 20_000
-"""The maximum number of values if it is YAML, which is read slowly."""
+"""The name of stdin as a configuration file, for commands only; see `process`."""
+_MAX_MIB: Final = 1
+"""The maximum size of the file in MiB; the largest value may be a bundle of certificates."""
+_MAX_VALUES: Final = 20_000
+"""The maximum number of values in a YAML file, because YAML is slow to read."""
 _MIB: Final = 1 << 20
-_READING: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
+_OPEN_FLAGS: Final = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 _CHUNK: Final = 1 << 16
-_PATIENCE: Final = 60
-"""How many seconds a pipe's writer has: it may be a command that asks a Director."""
-_SIMILAR: Final = 0.6
-"""How near to a known key an unknown one of the file must be, for the known one to be proposed."""
-_NEAR: Final = 0.8
-"""How near one of the context must be, whose other keys are a Director's."""
-_MOST_SHOWN: Final = 20
+_TIMEOUT: Final = 60
+"""The time limit in seconds for the writer of a pipe, which may be a command that asks a Director."""
+_SIMILARITY: Final = 0.6
+"""How similar an unknown key of the file must be to a known key that is proposed (see `log.nearest`)."""
+_CONTEXT_SIMILARITY: Final = 0.8
+"""The same for a key of the context, in which a Director may send other keys."""
+_MAX_SHOWN: Final = 20
 """The maximum number of unknown keys that a warning names."""
-_SECRETS: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
+_SECRET_VARIABLES: Final = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 
 
 def load(path: str, context: Json) -> CpiConfig:
-    """Read a configuration file; from then on no log line shows its secrets or the environment's.
+    """Read a configuration file, and mask its secrets and those of the environment in the log from now on.
 
-    The arguments' meaning and the errors are those of `read` and of `cpi_config.parse`.
+    The arguments and the errors are those of `read` and of `cpi_config.parse`.
     """
     document = read(path)
     try:
@@ -51,8 +51,8 @@ def load(path: str, context: Json) -> CpiConfig:
 
 
 def parse_document(document: object, context: Json, path: str) -> CpiConfig:
-    """Read a configuration file's content, and mask its secrets and the environment's in the log."""
-    environment = {f"secret {name}": os.environ[name] for name in _SECRETS if name in os.environ}
+    """Parse a configuration file's content, and mask its secrets and those of the environment in the log."""
+    environment = {f"secret {name}": os.environ[name] for name in _SECRET_VARIABLES if name in os.environ}
     log.redact.learn([document, environment])
     settings = cpi_config.parse(document, context, os.environ, path)
     log.set_level(settings.debug_cpi.log_level)
@@ -60,22 +60,22 @@ def parse_document(document: object, context: Json, path: str) -> CpiConfig:
 
 
 def warn_of_unknown_keys(document: object, context: Json) -> None:
-    """Log the keys of the section ``aws`` that nothing reads, with the nearest ones.
+    """Log the unknown keys of the section ``aws``, each with the max_mib similar known key.
 
-    A later Director may send more in its context, so there only what looks like a key counts.
+    A newer Director may send new keys in the context; of these, only keys similar to a known key are logged.
     """
     unknown = cpi_config.unknown_keys(document, context)
     if not unknown:
         return
     shown = []
     named = sorted(filter(cpi_config.is_name, unknown))
-    for key in named[:_MOST_SHOWN]:
-        near = log.nearest(key, AwsConfig.rows, _NEAR if key in context else _SIMILAR)
+    for key in named[:_MAX_SHOWN]:
+        near = log.nearest(key, AwsConfig.rows, _CONTEXT_SIMILARITY if key in context else _SIMILARITY)
         if near or key not in context:
             shown.append(f"aws.{key}" + (f" (did you mean {near}?)" if near else ""))
     if unknown - {*named, *context}:
         shown.append("a key that is not a name (a space may be missing after its colon)")
-    if len(named) > _MOST_SHOWN:
+    if len(named) > _MAX_SHOWN:
         shown.append("and others")
     if shown:
         text = "Unknown configuration keys: %s"
@@ -86,11 +86,11 @@ def read(path: str) -> object:
     """Read the configuration file.
 
     Raises:
-        Unknown: It is missing, unreadable, too large, or neither JSON nor YAML. The message names the
-            file and never quotes it.
+        Unknown: The file is missing, unreadable, too large, or neither JSON nor YAML. The message names
+            the file and never quotes its content.
     """
     try:
-        raw = content(path, _LARGEST)
+        raw = content(path, _MAX_MIB)
     except ValueError as error:
         raise Unknown(f"Cannot read the configuration file '{path}': {error}") from None
     try:
@@ -99,49 +99,49 @@ def read(path: str) -> object:
         return _read_yaml(path, raw, error)
 
 
-def content(path: str, most: int) -> bytes:
+def content(path: str, max_mib: int) -> bytes:
     """Read a file, or a pipe such as the shell's <(…).
 
     Args:
-        path: Its path, or `STDIN`.
-        most: Its maximum size in MiB.
+        path: The path, or `STDIN`.
+        max_mib: The maximum size in MiB.
 
     Raises:
-        ValueError: Why it can't be read.
+        ValueError: The file can't be read; the message says why.
     """
     try:
-        descriptor = os.dup(0) if path == STDIN else os.open(path, _READING)
+        descriptor = os.dup(0) if path == STDIN else os.open(path, _OPEN_FLAGS)
         try:
-            return _content(descriptor, most)
+            return _content(descriptor, max_mib)
         finally:
             os.close(descriptor)
     except OSError as error:
         raise ValueError(error.strerror) from None
 
 
-def _content(descriptor: int, most: int) -> bytes:
+def _content(descriptor: int, max_mib: int) -> bytes:
     mode = os.fstat(descriptor).st_mode
     is_pipe = not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # reading a directory fails below
     if is_pipe and not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):  # stdin may be a socket
         raise ValueError("it is neither a file nor a pipe")
-    end = time.monotonic() + _PATIENCE
+    end = time.monotonic() + _TIMEOUT
     data = bytearray()
     while True:
         if is_pipe:
-            _await_writer(descriptor, end)
+            _wait_for_writer(descriptor, end)
         if not (chunk := os.read(descriptor, _CHUNK)):
             return bytes(data)
         data += chunk
-        if len(data) > most * _MIB:
-            raise ValueError(f"it is larger than {most} MiB")
+        if len(data) > max_mib * _MIB:
+            raise ValueError(f"it is larger than {max_mib} MiB")
 
 
-def _await_writer(descriptor: int, end: float) -> None:
+def _wait_for_writer(descriptor: int, end: float) -> None:
     poller = select.poll()
     poller.register(descriptor, select.POLLIN)
     while not poller.poll(1000):
         if time.monotonic() > end:
-            raise ValueError(f"it is a pipe, and its writer did not close it within {_PATIENCE} seconds")
+            raise ValueError(f"it is a pipe, and its writer did not close it within {_TIMEOUT} seconds")
 
 
 def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> object:
@@ -152,7 +152,7 @@ def _read_yaml(path: str, raw: bytes, json_error: jsontext.JsonTextError) -> obj
     class JsonLoader(BoundedLoader):
         """Reads no dates, because JSON has none."""
 
-        most_values = _MOST_VALUES
+        max_values = _MAX_VALUES
         yaml_implicit_resolvers = {  # noqa: RUF012 - the library's own attribute
             first: [(tag, regexp) for tag, regexp in resolvers if not tag.endswith(":timestamp")]
             for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()

@@ -1,4 +1,4 @@
-"""The tags of ``aws.tags``, which everything gets that the CPI creates, and those of a role's session."""
+"""Checks of ``aws.tags``, for everything that the CPI creates, and of ``aws.session_tags``."""
 
 import re
 from typing import Final
@@ -7,18 +7,18 @@ from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.tag_names import DISK_METADATA, OWN, VM_METADATA, fold
 
-MOST_CONFIGURED: Final = 30
-"""EC2 allows 50 on a resource; the rest is left for the tags of the Director, the manifest and the CPI."""
-MOST_OF_SESSION: Final = 50
-"""STS's limit (API model, tagListType)."""
-_OF_EC2: Final = (127, 255)
-"""The longest key and value in characters (API models: Tag.Key of EC2, StartSnapshot of EBS).
+MAX_CONFIGURED: Final = 30
+"""Of EC2's 50 tags on a resource, 20 remain for the Director, the manifest and the CPI."""
+MAX_SESSION_TAGS: Final = 50
+"""The maximum number of a session's tags (STS's API model, tagListType)."""
+_EC2_LENGTHS: Final = (127, 255)
+"""The maximum lengths of key and value in characters (API models: Tag.Key of EC2, StartSnapshot of EBS).
 
-A longer one is an error here; `plan.tags` cuts others, as the Ruby release does.
+A longer key or value of ``aws.tags`` is an error; `plan.tag_plan` cuts other tags, as the Ruby release does.
 """
-_OF_STS: Final = (128, 256)
-"""The longest key and value of a session's tag (API model of STS, tagKeyType, tagValueType)."""
-_ALLOWED_BY_STS: Final = r"[\w .:/=+@-]*"
+_STS_LENGTHS: Final = (128, 256)
+"""The same for a session's tag (API model of STS, tagKeyType, tagValueType)."""
+_STS_PATTERN: Final = r"[\w .:/=+@-]*"
 """Letters, digits, spaces and these characters (API model of STS, tagKeyType)."""
 _RESERVED: Final = ("aws:", "bosh_")
 
@@ -27,10 +27,10 @@ def of_resources(given: Json) -> dict[str, str]:
     """Return the tags of ``aws.tags`` with their values as strings.
 
     Args:
-        given: Value by key; a value is a string, a number or a boolean.
+        given: The values by key; a value is a string, a number or a boolean.
 
     Raises:
-        InvalidCall: EC2 would refuse a tag, or the CPI would take it for one of its own or the Director's.
+        InvalidCall: EC2 would refuse a tag, or the CPI or the Director uses the key of a tag.
     """
     for key in given:
         if fold(key).startswith(_RESERVED):
@@ -38,7 +38,7 @@ def of_resources(given: Json) -> dict[str, str]:
             raise _wrong("tags", f" has the key '{key}': keys that begin with {reserved} are reserved")
         if key in VM_METADATA | DISK_METADATA or fold(key) in OWN:
             raise _wrong("tags", f" has the key '{key}', which the Director sets itself: use another key")
-    return _within_limits("tags", given, MOST_CONFIGURED, _OF_EC2)
+    return _within_limits("tags", given, MAX_CONFIGURED, _EC2_LENGTHS)
 
 
 def of_session(given: Json) -> dict[str, str]:
@@ -54,32 +54,32 @@ def of_session(given: Json) -> dict[str, str]:
         if (other := lowered.setdefault(key.lower(), key)) != key:
             what = f" has the keys '{other}' and '{key}', which STS takes for one: remove one of them"
             raise _wrong("session_tags", what)
-    tags = _within_limits("session_tags", given, MOST_OF_SESSION, _OF_STS)
+    tags = _within_limits("session_tags", given, MAX_SESSION_TAGS, _STS_LENGTHS)
     for key, text in tags.items():
-        if not (re.fullmatch(_ALLOWED_BY_STS, key) and re.fullmatch(_ALLOWED_BY_STS, text)):
+        if not (re.fullmatch(_STS_PATTERN, key) and re.fullmatch(_STS_PATTERN, text)):
             what = f": the tag '{key}' may have only letters, digits, spaces and _.:/=+-@ in key and value"
             raise _wrong("session_tags", what)
     return tags
 
 
-def _within_limits(name: str, given: Json, most: int, longest: tuple[int, int]) -> dict[str, str]:
-    if len(given) > most:
-        raise _wrong(name, f" has {len(given)} tags: at most {most} are allowed")
-    return {key: _value(name, key, value, longest) for key, value in given.items()}
+def _within_limits(name: str, given: Json, max_tags: int, max_lengths: tuple[int, int]) -> dict[str, str]:
+    if len(given) > max_tags:
+        raise _wrong(name, f" has {len(given)} tags: at most {max_tags} are allowed")
+    return {key: _value(name, key, value, max_lengths) for key, value in given.items()}
 
 
-def _value(name: str, key: str, value: object, longest: tuple[int, int]) -> str:
-    longest_key, longest_value = longest
+def _value(name: str, key: str, value: object, max_lengths: tuple[int, int]) -> str:
+    max_key, max_value = max_lengths
     if not key:
         raise _wrong(name, " has an empty key")
-    if len(key) > longest_key:
-        what = f" has a key of {len(key)} characters, '{key}': at most {longest_key} are allowed"
+    if len(key) > max_key:
+        what = f" has a key of {len(key)} characters, '{key}': at most {max_key} are allowed"
         raise _wrong(name, what)
     if not isinstance(value, str | int | float):
         raise _wrong(name, f": the value of '{key}' must be a string, a number or a boolean")
     text = value if isinstance(value, str) else encode(value)
-    if len(text) > longest_value:
-        what = f": the value of '{key}' has {len(text)} characters: at most {longest_value} are allowed"
+    if len(text) > max_value:
+        what = f": the value of '{key}' has {len(text)} characters: at most {max_value} are allowed"
         raise _wrong(name, what)
     return text
 

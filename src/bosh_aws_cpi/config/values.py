@@ -1,4 +1,4 @@
-"""A row of the configuration's table, and the kinds of values; an error names the key of a wrong value."""
+"""The definition of configuration keys, and the parsers of their values; an error names the key."""
 
 from __future__ import annotations
 
@@ -15,69 +15,69 @@ _NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
 _IPV6: Final = r"\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?)\]"
 _HOST: Final = rf"(?:(?P<name>{_NAME})|{_IPV6})"
 _URL: Final = rf"(?i:https?)://(?:[^\[\]/?#\\]*@)?{_HOST}(?::(?P<port>[0-9]{{0,5}}))?(?:[/?#].*)?"
-"""Not compiled here, because few configurations contain endpoints; to load `urllib.parse` takes longer."""
-_MOST_PORTS: Final = 65535
-_LONGEST_NAME: Final = 253  # RFC 1035, 2.3.4: 255 octets, with the length of each label
+"""Not compiled, because few configurations have endpoints; not `urllib.parse`, which takes longer to load."""
+_MAX_PORT: Final = 65535
+_MAX_NAME_LENGTH: Final = 253  # RFC 1035, 2.3.4: 255 octets, with the length of each label
 
 
 class Key(Record, Generic[T]):
-    """A key of cpi.json: a class attribute of its `Section`."""
+    """A key of cpi.json, defined as a class attribute of its `Section`."""
 
     kind: Callable[[object, Key[Any]], T]
-    """Checks and converts its value: a function of this module, or one of the section's module."""
+    """The function that checks and converts the value, from this module or from the section's module."""
     description: str
-    """One sentence, for the pages and the job's spec."""
+    """The description for the documentation and the job's spec."""
     default: Any = None
-    """The value of an absent key."""
+    """The value if the key is absent."""
     choices: tuple[T, ...] = ()
     is_required: bool = False
-    """Whether the configuration is invalid without it."""
+    """Whether the configuration is invalid without the key."""
     is_secret: bool = False
-    """Whether logs must not show it."""
+    """Whether logs must not show the value."""
     is_new: bool = False
-    """Whether the Ruby CPI does not read it."""
+    """Whether the Ruby CPI does not know the key."""
     job: tuple[str, ...] | None = None
-    """The properties of the job that it comes from; None if that is just the one of the same name."""
+    """The properties of the job from which the key comes; None for the property of the same name."""
     is_required_by_job: bool = False
-    """Whether the job's templates fail to render without it."""
+    """Whether the job's templates fail to render without the property."""
     job_default: object = None
-    """The default in the job's spec; without one, the job omits the key or sets it to null."""
+    """The default in the job's spec; without a default, the job omits the key or sets it to null."""
     example: object = None
-    """An example of its value, for the job's spec."""
+    """An example of the value, for the job's spec."""
     path: str = ""
-    """Its dotted place below ``cloud.properties``; its section sets it."""
+    """The dotted path below ``cloud.properties``; the section sets it."""
 
     @overload
     def __get__(self, section: None, kind: type) -> Self: ...
     @overload
     def __get__(self, section: Section, kind: type) -> T: ...
     def __get__(self, section: Section | None, kind: type) -> object:
-        """Return the key, which is the attribute of a section's class; a section's own is the key's value."""
+        """Return the key itself, for the class of the section; the instance's attribute holds the value."""
         return self
 
     @property
     def name(self) -> str:
-        """The last part of its path."""
+        """The last part of the path."""
         return self.path.rpartition(".")[2]
 
     @property
     def shown(self) -> str:
-        """Its name in messages: with colons, as the Ruby release writes it, unless the key is new."""
+        """The name in messages, which has colons, as in the Ruby release, unless the key is new."""
         return self.path if self.is_new else self.path.replace(".", ":")
 
     def read(self, section: Json) -> T:
         """Return the key's value in a section of cpi.json, checked and converted.
 
         Raises:
-            InvalidCall: The value is of another kind; the message names the key.
+            InvalidCall: The value is wrong; the message names the key.
         """
         return self.kind(section.get(self.name, self.default), self)
 
 
 class Section(Record):
-    """A hash of cpi.json: its class has a `Key` for each key, whose value is the section's attribute.
+    """A hash of cpi.json: the class has a `Key` for each key, and the instance has the values.
 
-    The class's ``rows`` are these keys by name, in the order of the pages.
+    The class's ``rows`` are the keys by name, in the order of the documentation.
     """
 
     if TYPE_CHECKING:  # an annotation that is executed would be a field
@@ -97,10 +97,10 @@ class Section(Record):
 
         Args:
             section: The hash.
-            others: The fields that are no keys.
+            others: The values of the fields that are no keys.
 
         Raises:
-            InvalidCall: A value is of another kind; the message names the key.
+            InvalidCall: A value is wrong; the message names the key.
         """
         get = section.get
         read = {name: key.kind(get(name, key.default), key) for name, key in cls.rows.items()}
@@ -108,11 +108,11 @@ class Section(Record):
 
 
 def sub_object(parent: Json, key: str, name: str | None = None) -> Json:
-    """The section below a key; an absent or null one is empty.
+    """The section below a key; empty if the key is absent or null.
 
     Args:
         parent: The section that has the key.
-        name: The key's name in messages, if it is another one.
+        name: The name of the key in messages; None for ``key``.
 
     Raises:
         InvalidCall: The value is not an object.
@@ -121,7 +121,7 @@ def sub_object(parent: Json, key: str, name: str | None = None) -> Json:
 
 
 def anything(value: object, _: Key[Any]) -> object:
-    """Return a value unchanged: it is checked elsewhere, or by the agent."""
+    """Any value, unchanged: another module or the agent checks it."""
     return value
 
 
@@ -145,7 +145,7 @@ UNSENDABLE: Final = "a space, a line break or another character that is not prin
 
 
 def is_sendable(text: str) -> bool:
-    """Whether a text may be a key, a token or a region, which the headers of a request carry."""
+    """Whether a text may be a key, a token or a region, which are sent in the headers of a request."""
     return re.fullmatch("[!-~]+", text) is not None
 
 
@@ -166,7 +166,7 @@ _PARTITIONS: Final = (
     ("us-isof-", "aws-iso-f"),
     ("eusc-", "aws-eusc"),
 )
-"""The partitions other than `aws` by the beginnings of their regions (botocore, data/partitions.json)."""
+"""Beginnings of regions' names with their partition, if not `aws` (botocore, data/partitions.json)."""
 
 
 def partition(region: str) -> str:
@@ -175,12 +175,12 @@ def partition(region: str) -> str:
 
 
 def in_region(text: str, region: str) -> str:
-    """A text with a region's name in place of REGION, and its partition's in place of PARTITION."""
+    """Replace REGION in a text by a region, and PARTITION by the region's partition."""
     return text.replace("REGION", region).replace("PARTITION", partition(region))
 
 
 def region(value: object, key: Key[Any]) -> str:
-    """A region, perhaps a new one, but no zone; empty for null."""
+    """The name of a region, perhaps of a new region, but not of a zone; empty for null."""
     given = sendable(value, key) or ""
     if re.fullmatch(r"[a-z]+(-[a-z]+)+-\d+[a-z]", given):
         raise wrong_value(key, f"must be a region: '{given}' is a zone of {given[:-1]}")
@@ -199,7 +199,7 @@ def log_file(value: object, key: Key[Any]) -> str | None:
 
 
 def external_id(value: object, key: Key[Any]) -> str | None:
-    """An external id as STS takes it (API model, externalIdType); None for null and the empty string."""
+    """An external id that STS accepts (API model, externalIdType); None for null and the empty string."""
     given = string(value, key)
     if given is None or re.fullmatch(r"[A-Za-z0-9_+=,.@:/-]{2,1224}", given):
         return given
@@ -216,7 +216,7 @@ def strings(value: object, key: Key[Any]) -> list[str]:
 
 
 def boolean(value: object, key: Key[Any]) -> bool:
-    """True or false; null counts as false, and for a key that the Ruby CPI reads, all else as true."""
+    """True or false; false for null. For a key that the Ruby CPI knows, any other value counts as true."""
     if key.is_new and not (value is None or isinstance(value, bool)):
         raise wrong_type(key.shown, "true or false", value)
     return is_true(value)
@@ -244,7 +244,7 @@ def optional_choice(value: object, key: Key[T]) -> T | None:
 
 
 def contract_version(value: object, key: Key[int]) -> int:
-    """A contract version; null and later versions mean the newest."""
+    """A contract version; the newest version for null and for later versions."""
     newest = max(key.choices)
     if value is None:
         return newest
@@ -270,21 +270,21 @@ def json_object(value: object, key: Key[Any]) -> Json:
 
 
 def https_url(value: object, key: Key[Any]) -> str | None:
-    """An endpoint of AWS as a URL, with https when it has no scheme; None for null and an empty string.
+    """An endpoint of AWS as a URL, by default with https; None for null and the empty string.
 
-    Its host has no underscore, because the SDK refuses it (botocore.utils.is_valid_endpoint_url).
+    The host must not have an underscore: the SDK refuses that (botocore.utils.is_valid_endpoint_url).
     """
     given = _endpoint(value, key, "_")
     return with_scheme(given, "https") if given else None
 
 
 def endpoint(value: object, key: Key[Any]) -> str | None:
-    """An endpoint as it is given, host, host:port or URL; None for null and an empty string."""
+    """An endpoint, unchanged: host, host:port or URL; None for null and the empty string."""
     return _endpoint(value, key, "")
 
 
 def with_scheme(given: str, scheme: str) -> str:
-    """An endpoint as a URL."""
+    """An endpoint as a URL, with this scheme if the endpoint has none."""
     return given if "://" in given else f"{scheme}://{given}"
 
 
@@ -306,10 +306,10 @@ def _object(value: object, name: str) -> Json:
 
 def _is_url(text: str, refused: str) -> bool:
     url = re.fullmatch(_URL, text)
-    if url is None or not 1 <= int(url["port"] or 1) <= _MOST_PORTS:
+    if url is None or not 1 <= int(url["port"] or 1) <= _MAX_PORT:
         return False
     name = (url["name"] or "").removesuffix(".")
-    if len(name) > _LONGEST_NAME or (refused and refused in name):
+    if len(name) > _MAX_NAME_LENGTH or (refused and refused in name):
         return False
     return url["ipv6"] is None or _is_ipv6(url["ipv6"])
 
