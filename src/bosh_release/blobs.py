@@ -1,4 +1,4 @@
-"""Reads and writes the lists of the release's sources: config/blobs.yml, the lock file, packages' hashes."""
+"""Reads and writes the lists of the release's sources: config/blobs.yml, the lock file, the hashes."""
 
 import hashlib
 import re
@@ -14,15 +14,15 @@ BLOBS = ROOT / "blobs"
 INDEX = ROOT / "config" / "blobs.yml"
 LOCK = ROOT / "requirements" / "run.txt"
 PYTHON = "3.13"
-"""The release's line of CPython, for which its wheels are."""
+"""The minor version of CPython in the release, and of its wheels."""
 SOURCE_HASH = "bosh_release/python.sha256"
-"""The hash with which the interpreter's package checks its source; below src/."""
+"""The path, below src/, of the hash with which the interpreter's package checks its source."""
 
 _REQUIREMENT = re.compile(r"^(\S+)==.*(?:\n +--hash=.*)+", re.MULTILINE)
 
 
 class VendorError(Exception):
-    """A blob cannot be fetched, or is not the listed file; the message says which."""
+    """A blob cannot be fetched, or is not the listed file; the message names the blob."""
 
 
 @dataclass(frozen=True)
@@ -34,25 +34,25 @@ class Blob:
     size: int
     sha256: str
     object_id: str | None = None
-    """The id in the blobstore of final releases, once it is uploaded."""
+    """The id in the blobstore of final releases; None before the upload."""
 
     @property
     def file(self) -> Path:
-        """The file's path, even before it is fetched."""
+        """The path of the file, even before the file is fetched."""
         return BLOBS / self.path
 
     @property
     def platform(self) -> str:
-        """A wheel's platform: its folder."""
+        """The platform of a wheel, which is the name of its folder."""
         return self.file.parent.name
 
     @property
     def is_wheel(self) -> bool:
-        """Whether it is a wheel, unlike CPython's source."""
+        """Whether the blob is a wheel, not CPython's source."""
         return self.path.startswith("wheels/")
 
     def check(self, file: Path) -> None:
-        """Check that a file is this blob."""
+        """Check that a file has this blob's size and SHA-256."""
         size, sha256 = measure(file)
         if (size, sha256) != (self.size, self.sha256):
             raise VendorError(
@@ -77,7 +77,7 @@ def read_index(text: str) -> dict[str, Blob]:
 
 
 def index_text(blobs: Iterable[Blob]) -> str:
-    """Return a blobs.yml in the form in which the `bosh` CLI writes it."""
+    """Return a blobs.yml in the format of the `bosh` CLI."""
     return "".join(
         f"{blob.path}:\n  size: {blob.size}\n"
         + (f"  object_id: {blob.object_id}\n" if blob.object_id else "")
@@ -87,7 +87,7 @@ def index_text(blobs: Iterable[Blob]) -> str:
 
 
 def hashes_text(blobs: Iterable[Blob], *, wheels: bool) -> str:
-    """Return the hashes with which a package checks its wheels, or CPython's source, as `sha256sum` does."""
+    """Return the hashes of the wheels, or of CPython's source, in the format of `sha256sum`."""
     return "".join(f"{blob.sha256}  {blob.path}\n" for blob in _ordered(blobs) if blob.is_wheel == wheels)
 
 

@@ -1,8 +1,8 @@
 """Installs the package ``bosh_aws_cpi`` when BOSH compiles it: ``install.py LIB PLATFORM``.
 
-LIB gets our own package, the wheels for every platform and those for PLATFORM (``Linux-x86_64``), all in
-one folder, with bytecode for every module; the folder ``licenses`` beside it gets the wheels' licences.
-It uses the standard library only, since nothing else is installed yet.
+LIB gets our own package, the wheels for every platform and the wheels for PLATFORM (``Linux-x86_64``), all in
+one folder, with bytecode for every module. The folder ``licenses`` beside LIB gets the wheels' licences. This
+module uses the standard library only, because nothing else is installed yet.
 """
 
 import ast
@@ -18,18 +18,18 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 
 HASHES = "bosh_release/wheels.sha256"
-"""SHA-256 and path of each wheel, as ``sha256sum`` writes them; a wheel's folder is its platform."""
+"""The SHA-256 and path of each wheel, in the format of ``sha256sum``; a wheel's folder is its platform."""
 REGEXES = "stored_regexes.py"
-"""Stores regular expressions, and uses them in each call."""
+"""The module that stores regular expressions, and uses them in each call."""
 ROOTS = "roots.py"
-"""Takes certifi's place: whom calls trust."""
+"""The module that replaces certifi."""
 EVERY_PLATFORM = "any"
 LICENSES = ("LICEN", "NOTICE", "COPYING", "AUTHORS")
 """Prefixes of the names of a wheel's licence files."""
 
 
 class InstallError(SystemExit):
-    """The package cannot be installed; the message says why, and ends the program."""
+    """The package cannot be installed. This ends the program with a message that says why."""
 
 
 def install(sources: Path, lib: Path, platform: str) -> None:
@@ -70,7 +70,7 @@ def wheels(hashes: Path, platform: str) -> dict[str, str]:
 
 
 def unpack(wheel: Path, sha256: str, lib: Path) -> None:
-    """Check a wheel's hash and unpack it, without its installation data and its scripts."""
+    """Check a wheel's hash, and unpack the wheel without its installation data and scripts."""
     content = wheel.read_bytes()
     if hashlib.sha256(content).hexdigest() != sha256:
         raise InstallError(f"{wheel.name} is not the file whose SHA-256 is in {HASHES}")
@@ -89,9 +89,9 @@ def unpack(wheel: Path, sha256: str, lib: Path) -> None:
 
 
 def cut_data(lib: Path) -> None:
-    """Cut botocore's data, and drop that of services that the CPI does not call.
+    """Cut botocore's data, and delete the data of services that the CPI does not call.
 
-    Each client looks through all of it.
+    Each client searches all of the data.
     """
     sys.path.insert(0, str(lib))
     own = importlib.import_module("bosh_aws_cpi.aws.sdk.data_cut")
@@ -104,9 +104,9 @@ def cut_data(lib: Path) -> None:
 
 
 def drop_typed_dicts(module: Path) -> None:
-    """Make each TypedDict of a module, and each class that derives from one, another name for `dict`.
+    """Replace each TypedDict of a module, and each class that derives from a TypedDict, by `dict`.
 
-    They are for type checkers only, but Python creates the classes with all their annotations in every
+    These classes are for type checkers only, but Python creates them with all their annotations in every
     process: 8 % of what `create_disk` executes (docs/performance.md). All lines keep their numbers.
     """
     lines = module.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""Whom the release's calls trust; in the installed folder it is certifi, which the SDK and requests ask."""
+"""Replaces certifi in the release, so that the SDK and requests use the machine's CA certificates."""
 
 import os
 import re
@@ -8,12 +8,12 @@ BUNDLE = f"{__file__.rpartition('/')[0]}/cacert.pem"
 
 
 def where() -> str:
-    """Return the machine's folder of roots; certifi's file if none there has the name that OpenSSL looks for.
+    """Return the machine's folder of CA certificates; certifi's file if OpenSSL finds none in the folder.
 
-    OpenSSL says nothing of an empty or missing folder, and would then trust nobody.
+    With an empty or missing folder OpenSSL reports no error, and trusts no server.
     """
     try:
-        names = os.listdir(MACHINE)  # noqa: PTH208 - each call that uses AWS asks
+        names = os.listdir(MACHINE)  # noqa: PTH208 - every call that uses AWS runs this
     except OSError:
         names = []
     return MACHINE if any(re.fullmatch(r"[0-9a-f]{8}\.0", name) for name in names) else BUNDLE

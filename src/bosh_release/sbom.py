@@ -1,7 +1,7 @@
-"""Writes the list of what the release consists of (SBOM), as CycloneDX JSON.
+"""Writes the list of the release's components (SBOM), as CycloneDX JSON.
 
-What it says of a package comes from the lock file, config/blobs.yml and the installed package's own metadata.
-The same sources give the same bytes: a time is in it only if SOURCE_DATE_EPOCH, in seconds, gives one.
+The facts about a package come from the lock file, config/blobs.yml and the installed package's own metadata.
+The same sources give the same bytes: the list has a time only if SOURCE_DATE_EPOCH, in seconds, is set.
 """
 
 import argparse
@@ -31,7 +31,7 @@ NAME = "bosh-aws-cpi"
 
 
 def document(version: str) -> str:
-    """Return the list of a version of the release, as text."""
+    """Return the SBOM of a version of the release, as text."""
     purl = PackageURL("generic", None, NAME, version)
     release = _component(purl, project()["license"], type=ComponentType.APPLICATION)
     components = [_cpython(), *(part for name in read_lock(LOCK.read_text()) for part in _package(name))]
@@ -42,7 +42,7 @@ def document(version: str) -> str:
     # The schema does not require it.
     bom.metadata.timestamp = datetime.fromtimestamp(int(seconds), UTC) if seconds else None  # type: ignore[assignment]
     bom.register_dependency(release, components)
-    # A name for exactly this content, in place of a random one.
+    # Derived from the content, not random.
     bom.serial_number = uuid.uuid5(uuid.NAMESPACE_OID, JsonV1Dot6(bom).output_as_string())
     return JsonV1Dot6(bom).output_as_string(indent=2) + "\n"
 
@@ -54,23 +54,23 @@ def project() -> dict[str, Any]:
 
 
 def _package(name: str) -> list[Component]:
-    """Return a locked package, and what its own list names, such as Rust crates."""
+    """Return a locked package, and the components of its own SBOMs, such as Rust crates."""
     installed = distribution(name)
-    said = installed.metadata
-    licence = said["License-Expression"] or said["License"]
-    files = [blob for blob in _blobs() if blob.is_wheel and _normal(blob.file.name.split("-")[0]) == name]
-    own = [json.loads(path.read_text()) for path in installed.files or () if path.parent.name == "sboms"]
+    metadata = installed.metadata
+    licence = metadata["License-Expression"] or metadata["License"]
+    files = [blob for blob in _blobs() if blob.is_wheel and _normalize(blob.file.name.split("-")[0]) == name]
+    sboms = [json.loads(path.read_text()) for path in installed.files or () if path.parent.name == "sboms"]
     crates = [
         _component(PackageURL.from_string(each["purl"]), each["licenses"][0]["expression"])
-        for listed in own
-        for each in listed["components"]
-        if each.get("scope") != "excluded"  # from what is compiled in
+        for sbom in sboms
+        for each in sbom["components"]
+        if each.get("scope") != "excluded"  # from the binary
     ]
     return [_component(PackageURL("pypi", None, name, installed.version), licence, files), *crates]
 
 
 def _cpython() -> Component:
-    """Return the interpreter, whose source does not say this of itself."""
+    """Return the interpreter, whose source has no such metadata."""
     (source,) = (blob for blob in _blobs() if not blob.is_wheel)
     version = source.file.name.removeprefix("Python-").removesuffix(".tar.xz")
     cpe = f"cpe:2.3:a:python:python:{version}:*:*:*:*:*:*:*"
@@ -84,7 +84,7 @@ def _component(
     type: ComponentType = ComponentType.LIBRARY,  # noqa: A002 - the library's name
     cpe: str | None = None,
 ) -> Component:
-    """Return a component with the files of it that are vendored."""
+    """Return a component with its vendored files."""
     references = [
         ExternalReference(
             type=ExternalReferenceType.DISTRIBUTION,
@@ -109,7 +109,7 @@ def _blobs() -> Iterable[Blob]:
     return read_index(INDEX.read_text()).values()
 
 
-def _normal(name: str) -> str:
+def _normalize(name: str) -> str:
     return name.replace("_", "-").lower()
 
 

@@ -1,6 +1,6 @@
-"""What the interpreter does while its compiler watches it: what a call of the CPI spends its time with.
+"""The profiling workload for the build of CPython, similar to a call of the CPI.
 
-Not the CPI's own code: with each change of that, every Director would compile the interpreter again.
+This is not the CPI's own code, because each change would make every Director compile the interpreter again.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ PATTERNS = r"(.)([A-Z][a-z]+)", r"^(?:i|vol)-(?P<id>[0-9a-f]{8,17})$", r"(?<=a)\
 SHAPE = {"type": "structure", "members": {"Name": {"shape": "String", "locationName": "name"}}}
 ITEM = "<item><instanceId>i</instanceId><tagSet><item><key>a</key><value>&amp;</value></item></tagSet></item>"
 
-if len(sys.argv) == 1:  # several times, because starting counts as much as the work
+if len(sys.argv) == 1:  # several times, because the start counts as much as the work
     for _ in range(3):
         subprocess.run([sys.executable, "-I", "-S", __file__, "once"], check=True)  # noqa: S603 - itself
     sys.exit()

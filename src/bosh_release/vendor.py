@@ -1,7 +1,7 @@
 """Fetches the release's blobs: the source of CPython and the wheels that ``requirements/run.txt`` locks.
 
-``config/blobs.yml`` lists these files, with size and SHA-256. Files that exist already are checked and not
-fetched again.
+``config/blobs.yml`` lists these files, with size and SHA-256. This program checks files that exist already,
+and does not fetch them again.
 """
 
 import argparse
@@ -38,9 +38,9 @@ TAGS = {
     "Linux-aarch64": ("manylinux_2_17_aarch64", "manylinux2014_aarch64"),
     "Linux-x86_64": ("manylinux_2_17_x86_64", "manylinux2014_x86_64"),
 }
-"""Platforms by their folder, with the wheel tags that suit them: any Linux since glibc 2.17, of 2012."""
+"""The wheel tags for each platform, by the platform's folder: for Linux, glibc 2.17 (2012) or later."""
 KINDS = ("python/*.tar.xz", "wheels/*/*.whl")
-"""What is fetched, below blobs/."""
+"""The patterns of the fetched files, below blobs/."""
 
 
 def fetch(blobs: Mapping[str, Blob], scratch: Path) -> None:
@@ -55,30 +55,30 @@ def fetch(blobs: Mapping[str, Blob], scratch: Path) -> None:
             _keep(file, wanted[file.name])
     for blob in missing:
         if not blob.is_wheel:
-            _keep(sources.fetched(blob.file.name, scratch, blob), blob)
+            _keep(sources.fetch(blob.file.name, scratch, blob), blob)
     _remove_others(blobs)
     say(f"blobs/ is as config/blobs.yml says: {len(blobs)} files, {len(missing)} of them new")
 
 
 def update(known: Mapping[str, Blob], scratch: Path, python: str | None) -> None:
-    """Write config/blobs.yml, and the hashes for the package, from the lock file.
+    """Write config/blobs.yml, and the hashes for the packages, from the lock file.
 
     Args:
-        known: The current entries. An entry that stays must be the same file.
+        known: The current entries. The file of an entry that stays must not change.
         scratch: A folder beside the blobs.
-        python: A version of CPython; without it, the current one stays.
+        python: The new version of CPython; None to keep the current version.
     """
     lock = read_lock(LOCK.read_text())
     blobs = [blob for blob in known.values() if not blob.is_wheel]
     for platform in TAGS:
         names = [name for name in lock if (name in NATIVE) == (platform != EVERY_PLATFORM)]
         files = _wheels(platform, [lock[name] for name in names], scratch)
-        blobs += [_tracked(file, f"wheels/{platform}/{file.name}", known) for file in files]
+        blobs += [_track(file, f"wheels/{platform}/{file.name}", known) for file in files]
     if python:
-        source = sources.fetched(f"Python-{python}.tar.xz", scratch, None)
-        run("tar", "-tf", str(source))  # a file that can't be read to its end gets no entry
+        source = sources.fetch(f"Python-{python}.tar.xz", scratch, None)
+        run("tar", "-tf", str(source))  # fails for an incomplete file
         blobs = [blob for blob in blobs if blob.is_wheel]
-        blobs.append(_tracked(source, f"python/Python-{python}.tar.xz", known))
+        blobs.append(_track(source, f"python/Python-{python}.tar.xz", known))
     INDEX.write_text(index_text(blobs))
     for name, wheels in {HASHES: True, SOURCE_HASH: False}.items():
         (ROOT / "src" / name).write_text(hashes_text(blobs, wheels=wheels))
@@ -86,21 +86,21 @@ def update(known: Mapping[str, Blob], scratch: Path, python: str | None) -> None
     say(f"config/blobs.yml, src/{HASHES} and src/{SOURCE_HASH} are written")
 
 
-def _tracked(file: Path, path: str, known: Mapping[str, Blob]) -> Blob:
+def _track(file: Path, path: str, known: Mapping[str, Blob]) -> Blob:
     blob = known.get(path) or Blob(path, *measure(file))
     _keep(file, blob)
     return blob
 
 
 def _keep(file: Path, blob: Blob) -> None:
-    """Check a fetched file, and move it to its place; an incomplete file never gets there."""
+    """Check a fetched file, and move the file to its place, which never gets an incomplete file."""
     blob.check(file)
     blob.file.parent.mkdir(parents=True, exist_ok=True)
     file.replace(blob.file)
 
 
 def _remove_others(blobs: Mapping[str, Blob]) -> None:
-    """Remove what only an earlier config/blobs.yml listed, as the `bosh` CLI does, and name it."""
+    """Remove and name files that config/blobs.yml does not list any more, as the `bosh` CLI does."""
     for file in sorted(file for kind in KINDS for file in BLOBS.glob(kind)):
         path = file.relative_to(BLOBS).as_posix()
         if path not in blobs:
@@ -109,7 +109,7 @@ def _remove_others(blobs: Mapping[str, Blob]) -> None:
 
 
 def _requirement(blob: Blob) -> str:
-    """Return the requirement with which pip fetches exactly this file."""
+    """Return the requirement for which pip fetches exactly this file."""
     name, version, *_ = blob.file.name.split("-")
     return f"{name}=={version} --hash=sha256:{blob.sha256}"
 
@@ -122,11 +122,11 @@ def _wheels(platform: str, requirements: Iterable[str], scratch: Path) -> list[P
     say(f"fetching {len(wanted)} wheels: {platform}")
     folder = scratch / platform
     folder.mkdir()
-    listed = folder / "requirements.txt"
-    listed.write_text("\n".join(wanted))
+    lock = folder / "requirements.txt"
+    lock.write_text("\n".join(wanted))
     run(
         *(sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check"),
-        *("--no-deps", "--only-binary=:all:", "--require-hashes", f"--requirement={listed}"),
+        *("--no-deps", "--only-binary=:all:", "--require-hashes", f"--requirement={lock}"),
         *(f"--python-version={PYTHON}", "--implementation=cp", f"--abi=cp{PYTHON.replace('.', '')}"),
         *("--abi=abi3", "--abi=none"),
         *(f"--platform={tag}" for tag in TAGS[platform]),
