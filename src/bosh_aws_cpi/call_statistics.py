@@ -1,39 +1,39 @@
 """Counts the AWS calls of one CPI call, for the summary line in the log and for the event log.
 
-`caller` checks the caller's ids for the User-Agent and the event log. It is here because `info` does not load
-this module.
+`caller` checks the caller's ids for the User-Agent and the event log. `info` needs neither the ids nor this
+module.
 """
 
 from collections import Counter, deque
 from threading import Lock
 
-MOST_FAILURES = 10
-"""The number of failed attempts that are remembered: the last ones."""
-_LONGEST_ID = 64
+MAX_FAILURES = 10
+"""The maximum number of failed attempts to record, of which the last ones are kept."""
+_MAX_ID_LENGTH = 64
 
 
 def caller(director_uuid: str | None, request_id: str | None) -> dict[str, str]:
-    """The caller's ids by "director" and "request", where they can be part of a header or of a line.
+    """The caller's ids by "director" and "request", without ids that are unfit for a header or a log line.
 
-    The caller may send anything; a Director's are a UUID and "cpi-123456".
+    The caller may send anything; a Director sends a UUID and "cpi-123456".
     """
     ids = {"director": director_uuid, "request": request_id}
     return {name: value for name, value in ids.items() if value and _is_id(value)}
 
 
 def _is_id(text: str) -> bool:
-    """Whether a text has only ASCII letters, digits, hyphens and underscores, and not too many of them."""
-    return len(text) <= _LONGEST_ID and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
+    """Whether a text is short, and has only ASCII letters, digits, hyphens and underscores."""
+    return len(text) <= _MAX_ID_LENGTH and text.isascii() and text.replace("-", "").replace("_", "").isalnum()
 
 
 class CallStatistics:
     """The AWS calls of one CPI call, by name, with their retries; thread-safe.
 
     Attributes:
-        calls: Their number by name, "ec2.DescribeInstances".
-        retries: The number of attempts after the first ones, by name.
-        throttled: The number of attempts that AWS throttled, by name.
-        failures: The name, the error code and AWS's request id (may be empty) of the last failed attempts.
+        calls: The number of calls by name, "ec2.DescribeInstances".
+        retries: The number of retries by name.
+        throttled: The number of throttled attempts by name.
+        failures: (name, error code, AWS's request id or "") of the last failed attempts.
     """
 
     def __init__(self) -> None:
@@ -41,7 +41,7 @@ class CallStatistics:
         self.calls: Counter[str] = Counter()
         self.retries: Counter[str] = Counter()
         self.throttled: Counter[str] = Counter()
-        self.failures: deque[tuple[str, str, str]] = deque(maxlen=MOST_FAILURES)
+        self.failures: deque[tuple[str, str, str]] = deque(maxlen=MAX_FAILURES)
 
     def count_call(self, name: str) -> None:
         """Count a call, "ec2.DescribeInstances"."""
@@ -49,19 +49,19 @@ class CallStatistics:
             self.calls[name] += 1
 
     def count_retry(self, name: str) -> None:
-        """Count an attempt at a call after the first one."""
+        """Count a retry of a call."""
         with self._lock:
             self.retries[name] += 1
 
     def count_failure(self, name: str, code: str, request_id: str, *, is_throttled: bool) -> None:
-        """Remember a failed attempt, which AWS may have throttled."""
+        """Record a failed attempt, which AWS may have throttled."""
         with self._lock:
             self.failures.append((name, code, request_id))
             if is_throttled:
                 self.throttled[name] += 1
 
     def summary(self) -> str:
-        """The counts as the end of a sentence; empty when AWS was not called.
+        """The counts as the end of a sentence; empty without AWS calls.
 
         ", 2 AWS calls, 1 retry, 0 throttled (2 x ec2.DescribeInstances)".
         """

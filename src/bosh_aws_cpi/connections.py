@@ -1,4 +1,4 @@
-"""The rules of all connections: TLS 1.2 or later, and certificates that are in no file.
+"""Rules for all connections: TLS 1.2 or later, and CA certificates without a file.
 
 urllib3 makes all connections, for the SDK and for requests. The rules are set on its class, because no
 setting of the SDK or of requests reaches all of them: the SDK opens more, for example to instance metadata.
@@ -15,15 +15,15 @@ from urllib3.connection import HTTPSConnection
 from bosh_aws_cpi.errors import wrong_variable
 from bosh_aws_cpi.log import logger
 
-_PART: Final = 1 << 13
+_CHUNK: Final = 1 << 13
 _connect: Final = HTTPSConnection.connect
-_loading: Final = Lock()
+_loading_lock: Final = Lock()
 _certificates: Final[dict[str, str]] = {}
-"""CA certificates in PEM format, by the name that stands for them in place of a file's path."""
+"""CA certificates in PEM format, by the name that replaces the path of a file."""
 
 
 def install() -> None:
-    """Set the rules for all connections from now on."""
+    """Apply the rules to all connections from now on."""
     if os.environ.pop("SSLKEYLOGFILE", None):
         logger.warning(
             "SSLKEYLOGFILE is ignored: anyone who can read that file could decrypt the CPI's connections"
@@ -32,10 +32,10 @@ def install() -> None:
 
 
 def check_file(variable: str, path: str) -> None:
-    """Refuse a path in the environment if no file can be read there; a pipe or a device may have no end.
+    """Check that a path in the environment is a readable file: a pipe or a device may have no end.
 
     Raises:
-        CloudError: It is refused.
+        CloudError: The path is not a readable file.
     """
     if not (os.path.isfile(path) and os.access(path, os.R_OK)):  # noqa: PTH113 - pathlib's may raise
         raise wrong_variable(variable, f"names '{path}', which is not a file that can be read")
@@ -45,7 +45,7 @@ def name_of(certificates: str) -> str:
     """Return a name for CA certificates, which the SDK takes as the path of their file.
 
     Args:
-        certificates: In PEM format, and in ASCII.
+        certificates: The certificates in PEM format, in ASCII.
     """
     name = f"CA certificates {len(_certificates)}"
     _certificates[name] = certificates
@@ -55,34 +55,34 @@ def name_of(certificates: str) -> str:
 def _connect_safely(connection: HTTPSConnection) -> None:
     """Connect with TLS 1.2 or later; some builds of Python, such as Debian 12's, allow older versions.
 
-    The SDK takes a folder of roots for a file (boto/botocore issue 2731).
+    Also load a folder of CA certificates, which the SDK takes for a file (boto/botocore issue 2731).
     """
     oldest = ssl.TLSVersion.TLSv1_2
     connection.ssl_minimum_version = oldest
     if (data := _certificates.get(connection.ca_certs or "")) is not None:
         connection.ca_certs, connection.ca_cert_data = None, data
-    if (context := connection.ssl_context) is not None:  # the SDK's own, which its threads share
+    if (context := connection.ssl_context) is not None:  # the SDK's context, which several threads share
         context.minimum_version = max(context.minimum_version, oldest)
         if connection.ca_certs and os.path.isdir(connection.ca_certs):  # noqa: PTH112 - pathlib's may raise
             connection.ca_certs, connection.ca_cert_dir = None, connection.ca_certs
-            # OpenSSL may crash when threads add a folder at the same time (openssl/openssl issue 24480). That
-            # urllib3 then adds it again changes nothing.
-            with _loading:
+            # OpenSSL may crash when threads add a folder at the same time (openssl/openssl issue 24480).
+            # urllib3 adds the folder again, without effect.
+            with _loading_lock:
                 context.load_verify_locations(capath=connection.ca_cert_dir)
     _connect(connection)
 
 
-class _Readable(Protocol):
-    """An answer of requests, read with ``stream=True``; requests itself is loaded by few methods."""
+class _Response(Protocol):
+    """A response of requests with ``stream=True``; a protocol, because few methods load requests."""
 
     def iter_content(self, chunk_size: int) -> Iterator[bytes]: ...
 
 
-def read(answer: _Readable, most: int) -> bytes | None:
-    """The content of an answer; None when it has more bytes than that, of which no more are read."""
+def read(response: _Response, max_bytes: int) -> bytes | None:
+    """Read the content of a response; None when it is larger than ``max_bytes``, without reading on."""
     content = b""
-    for part in answer.iter_content(_PART):
+    for part in response.iter_content(_CHUNK):
         content += part
-        if len(content) > most:
+        if len(content) > max_bytes:
             return None
     return content

@@ -51,12 +51,12 @@ _NOT_CORRECT = "Arguments are not correct, details: '"
 
 
 def not_correct(details: str) -> InvalidCall:
-    """The error for wrong arguments or a wrong configuration, in the wording that callers expect."""
+    """The error for wrong arguments or a wrong configuration, in the wording of the Ruby release."""
     return InvalidCall(f"{_NOT_CORRECT}{details}'")
 
 
 def reason(error: BoshError) -> str:
-    """The message of an error without the words that only callers expect."""
+    """The message of an error without the wording of the Ruby release."""
     is_quoted = error.message.startswith(_NOT_CORRECT)
     return error.message[len(_NOT_CORRECT) : -1] if is_quoted else error.message
 

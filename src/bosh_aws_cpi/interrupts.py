@@ -1,12 +1,12 @@
-"""Turns SIGTERM, SIGINT, SIGHUP and the loss of the caller into an exception, raised only at safe points.
+"""Converts SIGTERM, SIGINT, SIGHUP and the loss of the caller to an exception, raised only at safe points.
 
-An interruption between the creation of a resource and the arming of its undo step would orphan the resource.
-Such steps are shielded: the interruption is held back until their end. Only the first one counts, so that
-the undo that it starts is not itself interrupted.
+An interruption between the creation of a resource and the registration of its undo step would orphan the
+resource. Such steps are shielded: an interruption is held back until the step ends. Only the first
+interruption counts, so that nothing interrupts the undo.
 
 The caller is gone when the other end of the response's pipe is closed, for example because the Director's
-task was killed. That ends only calls that create something (`end_without_caller`): nobody else knows the
-resources. All other calls complete their work.
+task was killed. This interrupts only calls that create resources (`end_without_caller`), which nobody else
+would know. All other calls complete their work.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MILLISECONDS: Final = 1000
 
 
 class Interrupted(BaseException):
-    """A signal, or the loss of the caller, ended the call. Not an `Exception`: no error handler swallows it.
+    """A signal, or the loss of the caller, ended the call. Not an `Exception`: no handler swallows it.
 
     Args:
         cause: "SIGTERM", or `CALLER_GONE`.
@@ -34,7 +34,7 @@ class Interrupted(BaseException):
 
 
 class _Signals:
-    """The interruption that has arrived, if any, and whether it may end the call now."""
+    """The pending interruption, if any, and whether it may end the call now."""
 
     def __init__(self) -> None:
         self.forget()
@@ -56,13 +56,13 @@ class _Signals:
             self.closed = True
             raise Interrupted(self.received)
 
-    def look_for_caller(self, seconds: float = 0) -> None:
-        """Wait for so many seconds at most until the caller is gone, and record its loss like a signal."""
-        if self.caller is not None and _is_unread(self.caller, seconds) and self.received is None:
+    def wait_for_loss(self, seconds: float = 0) -> None:
+        """Wait until the caller is gone, at most for some seconds, and record the loss like a signal."""
+        if self.caller is not None and _is_other_end_closed(self.caller, seconds) and self.received is None:
             self.received = CALLER_GONE
 
     @property
-    def watches(self) -> bool:
+    def watches_caller(self) -> bool:
         """Whether the loss of the caller would interrupt the call."""
         is_open = self.received is None and not self.closed
         return is_open and self.needs_caller and self.caller is not None
@@ -72,10 +72,10 @@ _signals = _Signals()
 
 
 def install() -> None:
-    """Catch SIGTERM, SIGINT and SIGHUP from now on, for a new call; they are held back until `start`.
+    """Catch SIGTERM, SIGINT and SIGHUP from now on, for a new call; hold them back until `start`.
 
-    Those that `__main__` held back arrive now. SIGHUP stays ignored if the parent process ignores it, as
-    nohup does.
+    Signals that `__main__` has blocked arrive now. SIGHUP stays ignored if the parent process ignores it,
+    as nohup does.
     """
     _signals.forget()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -96,27 +96,27 @@ def start() -> None:
 
 
 def set_caller(descriptor: int) -> None:
-    """Remember where the caller reads the response.
+    """Set the file descriptor of the response, by which the loss of the caller is noticed.
 
     Args:
-        descriptor: The response's file descriptor. The loss of the caller shows if it is a pipe or a socket.
+        descriptor: The file descriptor; only a pipe or a socket shows the loss of the caller.
     """
     _signals.caller = descriptor
 
 
 def end_without_caller() -> None:
-    """From now on, the loss of the caller interrupts the call: the call is about to create something."""
+    """Let the loss of the caller interrupt the call from now on, because the call will create a resource."""
     _signals.needs_caller = True
 
 
 def check() -> None:
-    """Raise `Interrupted` if the caller is gone, or for a signal that a failed step has held back.
+    """Raise `Interrupted` if the caller is gone, or if a failed step has held a signal back.
 
     Raises:
         Interrupted: Once, if an interruption is pending.
     """
-    if _signals.watches:
-        _signals.look_for_caller()
+    if _signals.watches_caller:
+        _signals.wait_for_loss()
     _signals.raise_if_due()
 
 
@@ -124,28 +124,28 @@ def pause(seconds: float) -> None:
     """Sleep; a call that needs its caller wakes up as soon as the caller is gone.
 
     Raises:
-        Interrupted: Before, during or after the pause; a shielded step holds it back.
+        Interrupted: Before, during or after the pause, unless a shielded step holds it back.
     """
     _signals.raise_if_due()
-    if not _signals.watches:
+    if not _signals.watches_caller:
         time.sleep(seconds)
         return
     end = time.monotonic() + seconds
-    _signals.look_for_caller(seconds)
+    _signals.wait_for_loss(seconds)
     _signals.raise_if_due()
-    if _signals.received is None:  # the poll may end early although the caller is there
+    if _signals.received is None:  # the poll may end early although the caller is not gone
         time.sleep(max(0, end - time.monotonic()))
 
 
 def pending() -> str | None:
-    """The interruption that is held back by a shielded step; None when there is none."""
-    if _signals.watches:
-        _signals.look_for_caller()
+    """The interruption that a shielded step holds back; None when there is none."""
+    if _signals.watches_caller:
+        _signals.wait_for_loss()
     return None if _signals.closed else _signals.received
 
 
 def close() -> None:
-    """Ignore signals and the loss of the caller from now on: the call's outcome stands."""
+    """Ignore signals and the loss of the caller from now on, because the outcome of the call is final."""
     _signals.closed = True
 
 
@@ -164,9 +164,9 @@ class _Shield:
 def shielded() -> _Shield:
     """Hold a signal back until the step ends.
 
-    When the step itself fails, its error takes precedence, and the signal is held back until `check`. A
-    context manager may raise `Interrupted` before its step begins or after it has ended, so the caller must
-    be able to undo the step: see `cpi.undo.undoing`.
+    When the step itself fails, its error takes precedence, and the signal is held back until `check`. The
+    context manager may raise `Interrupted` before the step begins or after it has ended, so the caller must
+    be able to undo the step: see `cpi.undo.run_with_undo`.
 
     Raises:
         Interrupted: At the end of a step that succeeded, if a signal arrived in the meantime.
@@ -174,8 +174,8 @@ def shielded() -> _Shield:
     return _Shield()
 
 
-def _is_unread(descriptor: int, seconds: float) -> bool:
-    """Whether the other end of a pipe is closed, or gets closed within so many seconds.
+def _is_other_end_closed(descriptor: int, seconds: float) -> bool:
+    """Whether the other end of a pipe is closed, or is closed within some seconds.
 
     Linux always reports a closed end; macOS does so only if the poller registers an event (NixOS/nix,
     issue 1871 and pull request 1872, which name Apple's radar 37537852).

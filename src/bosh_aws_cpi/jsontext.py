@@ -1,4 +1,4 @@
-"""JSON: a strict reader, and a writer whose output every other program can read."""
+"""JSON: a strict reader, and a writer of portable JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 _INFINITE = float("inf")
 MAX_DEPTH = 100
-"""Documents with more levels are refused, because the program must be able to write any document it reads."""
+"""The maximum depth of a document: the program must be able to write every document that it reads."""
 
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _OPENING = re.compile(r"[\[{]")
@@ -25,14 +25,14 @@ class JsonTextError(ValueError):
 def decode(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Read one JSON document.
 
-    Stricter than Python's own reader, which accepts NaN, infinite numbers, duplicate keys and lone
-    surrogates: none of these would reach AWS or the agent unchanged.
+    Unlike Python's own reader, refuse NaN, infinite numbers, duplicate keys and lone surrogates, which would
+    not reach AWS or the agent unchanged.
 
     Args:
         raw: The document in UTF-8.
 
     Raises:
-        JsonTextError: It is not JSON, or contains one of the above, or has more than `MAX_DEPTH`
+        JsonTextError: The document is not JSON, has one of these values, or has more than `MAX_DEPTH`
             levels.
     """
     try:
@@ -41,10 +41,10 @@ def decode(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
         raise JsonTextError(f"not UTF-8: {error.reason} at byte {error.start}") from None
     try:
         document = json.loads(
-            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_without_duplicates
+            text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_refuse_duplicates
         )
     except RecursionError:
-        raise _too_deep() from None
+        raise _depth_error() from None
     except ValueError as error:
         raise JsonTextError(str(error)) from None
     if len(_OPENING.findall(text)) > MAX_DEPTH:
@@ -55,21 +55,21 @@ def decode(raw: bytes) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def encode(value: object, *, ascii_only: bool = False) -> str:
-    """Write a value as JSON on one line, without spaces.
+    """Return a value as JSON on one line, without spaces.
 
     Args:
-        ascii_only: Escape all non-ASCII characters, so that the text is the same in every encoding.
+        ascii_only: Whether to escape all non-ASCII characters, so that the text suits every encoding.
     """
     return json.dumps(value, separators=(",", ":"), ensure_ascii=ascii_only, allow_nan=False)
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a value is a JSON integer. Python's booleans are integers too; JSON's are not."""
+    """Whether a value is a JSON integer; unlike Python's, JSON's booleans are not integers."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_true(value: object) -> bool:
-    """Ruby's truth, which manifests rely on: only null and false are false."""
+    """Whether a value is true in Ruby, as manifests expect: only null and false are not."""
     return value is not None and value is not False
 
 
@@ -89,7 +89,7 @@ def _finite(digits: str) -> float:
     return number
 
 
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     document = dict(pairs)
     if len(document) < len(pairs):
         raise JsonTextError("an object has the same key twice")
@@ -102,7 +102,7 @@ def _check_depth(document: object) -> None:
         level = [inner for outer in level for inner in _containers(outer)]
         if not level:
             return
-    raise _too_deep()
+    raise _depth_error()
 
 
 def _containers(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
@@ -110,7 +110,7 @@ def _containers(value: Any) -> list[Any]:  # noqa: ANN401 - any JSON value
     return [entry for entry in inner if isinstance(entry, dict | list)]
 
 
-def _too_deep() -> JsonTextError:
+def _depth_error() -> JsonTextError:
     return JsonTextError(f"nested deeper than {MAX_DEPTH} levels")
 
 

@@ -1,7 +1,7 @@
 """Logging: to stderr, each line with the request's id, and without secrets.
 
-It does not use `logging`, which with all that it imports would take a quarter of `info`: each call writes to
-one stream, in one form. It does not write through `sys.stderr`, which waits for ever when a pipe is full.
+This does not use `logging`, whose import would take a quarter of `info`: each call writes to one stream, in
+one format. This does not write through `sys.stderr`, which waits for ever when a pipe is full.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ NAMES: Final = {DEBUG: "DEBUG", INFO: "INFO", WARNING: "WARNING", ERROR: "ERROR"
 """The levels as they appear in the log."""
 
 HEAD, TAIL = 300, 200
-"""The characters that a long log message keeps: of its beginning, which names the resource, and of its end,
-which has the remedy. The Director reads stderr byte by byte. Nothing is cut at level debug."""
+"""The numbers of characters to keep of a long log message: of its beginning, which names the resource, and of
+its end, which has the remedy. The Director reads stderr byte by byte. At level debug nothing is cut."""
 IN_RESPONSE: Final = 10
-"""How many times as much a message of the response keeps: a launch may have been refused by many types."""
+"""The factor for messages in the response: a message may name many instance types that EC2 refused."""
 NEAR_SECURITY: Final = 0.7
-"""How alike (see `nearest`) an unknown key must be to one that decides on security, to be refused for it."""
+"""The minimum similarity (see `nearest`) to a key for security at which an unknown key is refused."""
 _STDERR: Final = 2
 PATIENCE: Final = 5.0
-"""How many seconds, in all, a process waits for the reader of a full stderr, before it drops log lines."""
-_LAST_PATIENCE: Final = 1.0
-"""How many seconds it waits for the reader at its end, to tell how many lines were dropped."""
+"""The seconds, in total, that a process waits for the reader of a full stderr before it drops log lines."""
+_PATIENCE_AT_END: Final = 1.0
+"""The seconds that a process waits for the reader at its end, to log the number of dropped lines."""
 
 redact: Final = Redactor()
 """The process's only redactor: all log lines and errors go through it."""
 
 
 def printable(text: str) -> str:
-    """Text for people, on one line: characters that show nothing, or steer a terminal, are escaped.
+    """Return a text on one line, with escapes for characters that are invisible or control a terminal.
 
-    These are line breaks, control and format characters, and everything else that Python does not call
-    printable. The escapes are JSON's, so a JSON document keeps its meaning.
+    These are line breaks, control and format characters, and all others that Python does not consider
+    printable. The escapes are JSON's escapes, so a JSON document keeps its meaning.
     """
     if text.isprintable():
         return text
@@ -51,19 +51,19 @@ def printable(text: str) -> str:
 
 
 def counted(number: float, noun: str) -> str:
-    """A number of things: "1 minute", "2 minutes", "2 addresses"."""
+    """Format a number with a noun: "1 minute", "2 minutes", "2 addresses"."""
     shown = f"{number:.0f}"
     plural = "es" if noun.endswith("s") else "s"
     return f"{shown} {noun}{'' if shown == '1' else plural}"
 
 
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The known name that a mistyped one is most like, in whatever case; empty if it is like none.
+    """The known name that is most similar to a mistyped name, ignoring case; empty if no name is similar.
 
     Args:
         name: The mistyped name.
         known: The known names.
-        cutoff: How alike they must be, from 0 to 1.
+        cutoff: The minimum similarity, from 0 to 1.
     """
     from difflib import get_close_matches  # noqa: PLC0415 - few calls have a mistyped name
 
@@ -72,24 +72,24 @@ def nearest(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
 
 class Log:
-    """The process's log. A message is a %-format; no message ends a call, even if it can't be written."""
+    """The log of the process. A message is a %-format; a message that can't be written raises no error."""
 
     def __init__(self) -> None:
         self.descriptor: int | None = None
-        """Nothing is logged before `start`, and nothing if the process has no stderr."""
+        """The file descriptor of stderr; None before `start`, or if the process has no stderr."""
         self.level = INFO
         self.request_id: str | None = None
         self._patience = PATIENCE
         self._dropped = 0
         self._is_cut = False
-        """Whether the last line that was written lacks its end."""
+        """Whether the last line was written incompletely."""
 
     def debug(self, text: str, *arguments: object) -> None:
         """Log at level debug."""
         self.log(DEBUG, text, *arguments)
 
     def info(self, text: str, *arguments: object, is_whole: bool = False) -> None:
-        """Log at level info; `is_whole` messages are never shortened, because they appear nowhere else."""
+        """Log at level info; a message with `is_whole` is never shortened."""
         self.log(INFO, text, *arguments, is_whole=is_whole)
 
     def warning(self, text: str, *arguments: object, is_whole: bool = False) -> None:
@@ -103,7 +103,7 @@ class Log:
     def exception(self, text: str, *arguments: object) -> None:
         """Log at level error, with the traceback of the exception that is being handled.
 
-        The traceback may quote foreign text, so each of its lines is marked.
+        The traceback may quote foreign text, so "| " precedes each of its lines.
         """
         from traceback import format_exc  # noqa: PLC0415 - only a bug in the CPI needs it
 
@@ -117,33 +117,33 @@ class Log:
             return
         try:
             message = redact(text % arguments if arguments else text)
-            self._put(self._line(level, message if is_whole or self.level == DEBUG else shortened(message)))
+            self._emit(self._line(level, message if is_whole or self.level == DEBUG else shortened(message)))
         except Exception:  # noqa: BLE001 - whatever an argument's own text raises
             return
 
     def say(self, text: str) -> None:
-        """Write a line for the operator of a command, without time and level."""
-        self._put(printable(redact(text)))
+        """Write a line for the operator who runs a command, without time and level."""
+        self._emit(printable(redact(text)))
 
     def end(self) -> None:
-        """Tell how many lines were dropped, now that the response is written."""
-        self._patience = _LAST_PATIENCE
-        self._tell_dropped()
+        """Log the number of dropped lines, after the response is written."""
+        self._patience = _PATIENCE_AT_END
+        self._log_dropped()
 
     def _line(self, level: int, message: str) -> str:
-        """A message after its time, request id and level."""
+        """Format a log line: time, request id, level, message."""
         now = time.time()
         request = f"[req_id {self.request_id}] " if self.request_id else ""
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(now))
         return f"{stamp}.{int(now % 1 * 1000):03d} {request}{NAMES[level]}: {printable(message)}"
 
-    def _put(self, line: str) -> None:
+    def _emit(self, line: str) -> None:
         """Write a line, or count it as dropped."""
-        if not (self._tell_dropped() and self._write(line)):
+        if not (self._log_dropped() and self._write(line)):
             self._dropped += 1
 
-    def _tell_dropped(self) -> bool:
-        """Write how many lines were dropped, if any; False if stderr is still full."""
+    def _log_dropped(self) -> bool:
+        """Log the number of dropped lines, if any; False if stderr is still full."""
         lines = counted(self._dropped, "log line")
         text = f"{lines} dropped here, because stderr was full and nobody read it"
         if self._dropped and not self._write(self._line(WARNING, text)):
@@ -152,7 +152,7 @@ class Log:
         return True
 
     def _write(self, line: str) -> bool:
-        """Write a line; False if stderr stays full. What can't be written for another reason is lost.
+        """Write a line; False if stderr stays full. After any other error the line is lost.
 
         A pipe that is ready takes PIPE_BUF bytes without blocking (Python's documentation of `select`). The
         parent process may use the same pipe, so it is not made non-blocking.
@@ -179,12 +179,12 @@ class Log:
 
 
 def shortened(text: str, times: int = 1) -> str:
-    """A text without its middle, if it is longer than `HEAD` and `TAIL`, or than that many times as much."""
+    """Cut the middle out of a text that is longer than `HEAD` plus `TAIL`, multiplied by ``times``."""
     head, tail = times * HEAD, times * TAIL
-    left = len(text) - head - tail
-    if left <= 0:
+    cut = len(text) - head - tail
+    if cut <= 0:
         return text
-    return f"{text[:head]}… ({counted(left, 'character')} at log level debug) …{text[-tail:]}"
+    return f"{text[:head]}… ({counted(cut, 'character')} at log level debug) …{text[-tail:]}"
 
 
 logger: Final = Log()
@@ -197,11 +197,11 @@ def start() -> None:
 
 
 def set_request_id(request_id: object) -> None:
-    """Add the caller's request id to each line from now on, if it is a printable string."""
+    """Add a request id, if it is a printable string, to each line from now on."""
     if isinstance(request_id, str) and request_id.isprintable():
         logger.request_id = request_id
 
 
 def set_level(level: str) -> None:
-    """Log from this level on: one of `LEVELS`."""
+    """Log only messages of this level, one of `LEVELS`, and higher levels."""
     logger.level = LEVELS[level]

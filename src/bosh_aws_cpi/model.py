@@ -21,18 +21,18 @@ TypeOption = Literal[
     "primary_ipv6",
     "spread",
 ]
-"""A launch option that not every instance type supports: the name of the property that asks for it."""
+"""The property of a launch option that some instance types do not support."""
 
 
 def gib(mib: int) -> int:
-    """Convert MiB, BOSH's unit for disks, to GiB, EBS's unit, rounded up."""
+    """Convert MiB, BOSH's unit for disks, to GiB, EBS's unit, and round up."""
     return -(-mib // MIB_PER_GIB)
 
 
 class Encryption(Record):
-    """Whether an EBS volume is encrypted and with which key.
+    """Whether an EBS volume is encrypted, and with which key.
 
-    EC2 refuses a key without ``Encrypted`` true, so `arguments` sends it only then.
+    EC2 refuses a key without ``Encrypted`` true, so `arguments` has the key only with encryption.
     """
 
     encrypted: bool = False
@@ -40,12 +40,12 @@ class Encryption(Record):
     key_source: str = ""
     """The path of the property that names the key: "aws.kms_key_arn"."""
     is_chosen: bool = False
-    """Whether the resource, or a default for its kind, says whether it is encrypted; else ``aws`` does."""
+    """Whether the resource's properties, or the defaults for its kind, contain ``encrypted``."""
 
     def arguments(self) -> Json:
-        """The arguments of calls that create volumes or AMIs; none without encryption.
+        """The arguments of calls that create volumes or AMIs; empty without encryption.
 
-        With ``Encrypted`` false EC2 refuses a copy or a root disk of what is encrypted.
+        EC2 refuses ``Encrypted`` false for a copy, or a root disk, of an encrypted source.
         """
         if not self.encrypted:
             return {}
@@ -53,13 +53,13 @@ class Encryption(Record):
 
     @property
     def unused_key(self) -> str:
-        """The path of a default key that has no effect, though nobody chose that; "" if there is none."""
+        """The path of a key without effect, unless encryption is off by choice; "" if there is none."""
         has_effect = self.encrypted or self.is_chosen or not self.kms_key_arn
         return "" if has_effect else self.key_source
 
     @property
     def key_text(self) -> str:
-        """The key that encrypts and its property, for messages: "'…' (aws.kms_key_arn)"; "" without any."""
+        """The key and its property, for messages: "'…' (aws.kms_key_arn)"; "" without encryption."""
         if not self.encrypted:
             return ""
         return (
@@ -77,19 +77,19 @@ class Image(Record):
     block_device_names: Sequence[str]
     snapshot_ids: Sequence[str]
     is_encrypted: bool = False
-    """Whether the snapshot of its root disk is encrypted."""
+    """Whether the snapshot of the root disk is encrypted."""
     has_plain_disks: bool = False
-    """Whether the snapshot of one of its disks is not encrypted."""
+    """Whether the snapshot of a disk is not encrypted."""
     root_gib: int = 0
-    """The size of its root disk in GiB; 0 when it is not known."""
+    """The size of the root disk in GiB; 0 when not known."""
     state: str = "available"
     """EC2's state; a VM can be launched only from an "available" AMI."""
     boot_mode: str = ""
-    """EC2's, "legacy-bios", "uefi" or "uefi-preferred"; empty for the type's default."""
+    """EC2's boot mode: "legacy-bios", "uefi" or "uefi-preferred"; empty for the instance type's default."""
     has_tpm: bool = False
-    """Whether its VMs have a NitroTPM."""
+    """Whether VMs from the AMI have a NitroTPM."""
     copied_from: tuple[str, str] | None = None
-    """The id and the region of the AMI that it was copied from; None for another AMI, and some old ones."""
+    """The id and the region of the source of a copied AMI; None if EC2 shows no source."""
     tags: Mapping[str, str] = EMPTY
     created: datetime | None = None
 
@@ -99,64 +99,64 @@ class InstanceTypeFacts(Record):
 
     name: str
     ebs_needs_nvme_path: bool
-    """True on Nitro, where the guest finds an EBS volume only below /dev/disk/by-id."""
+    """Whether the type is on Nitro, where the guest finds an EBS volume only below /dev/disk/by-id."""
     architectures: frozenset[str] = frozenset()
-    """The architectures of the AMIs that it can run; empty when not known."""
+    """The architectures of the AMIs that the type can run; empty when not known."""
     ebs_optimized: str = "default"
     """"default" (always), "supported" (on request) or "unsupported"."""
     is_burstable: bool = False
     store_disks: int = 0
-    """The number of disks of its instance store."""
+    """The number of disks of the instance store."""
     store_gib: int = 0
-    """The size of each, in GiB."""
+    """The size of each disk of the instance store, in GiB."""
     max_ebs_attachments: int = 0
     """The maximum number of volumes, including the root disk; 0 when not known."""
     ebs_cards: int = 1
-    """The number of its EBS cards."""
+    """The number of EBS cards."""
     store_is_nvme: bool = False
-    """Whether these disks are NVMe: EC2 then attaches them without a mapping, and the guest numbers them."""
+    """Whether these disks are NVMe: EC2 attaches NVMe disks without a mapping; the guest numbers them."""
     memory_mib: int = 0
-    """Its memory in MiB; 0 when not known."""
+    """The memory in MiB; 0 when not known."""
     network_cards: int = 0
-    """The number of its network cards; 0 when not known."""
+    """The number of network cards; 0 when not known."""
     boot_modes: frozenset[str] = frozenset()
-    """How it can boot, "legacy-bios" or "uefi"; empty when not known."""
+    """The supported boot modes, "legacy-bios" and "uefi"; empty when not known."""
     lacks_tpm: bool = False
-    """Whether EC2 says that it supports no NitroTPM."""
+    """Whether EC2 reports that the type does not support NitroTPM."""
     single_cards: frozenset[str] = frozenset()
-    """The indexes of the network cards that take only one interface, as far as known."""
+    """The indexes of the network cards that accept only one interface, as far as known."""
     card_interfaces: frozenset[str] = frozenset()
-    """The types of interfaces that its network cards take, as "1 efa" for card 1, as far as known."""
+    """The types of interfaces that the network cards accept, as far as known: "1 efa" for card 1."""
     lacks: frozenset[TypeOption] = frozenset()
-    """The launch options that it does not support, as far as known."""
+    """The launch options that the type does not support, as far as known."""
 
 
 class Nic(Record):
-    """A network interface as EC2 shows it, alone or in the description of its instance."""
+    """A network interface, from DescribeNetworkInterfaces or from its instance's description."""
 
     nic_id: str
     mac_address: str = ""
     status: str = ""
     vm_cid: str | None = None
-    """The instance that it is attached to, of any account; None in the description of its instance."""
+    """The instance, of any account, that has the interface; None in the description of the instance."""
     vm_owner_id: str = ""
-    """The account of that instance, or AWS's name for itself: "amazon-elb"."""
+    """The account of the instance, or an AWS service: "amazon-elb"."""
     device_index: int = 0
     card_index: int = 0
-    """Its network card; the device indexes of different cards are independent."""
+    """The network card; the device indexes of different cards are independent."""
     attachment_id: str = ""
     addresses: Sequence[str] = ()
-    """Its private IPv4 addresses and its IPv6 addresses, of each family the primary one first."""
+    """The private IPv4 and the IPv6 addresses, in each family the primary address first."""
     public: Sequence[str] = ()
-    """Its public IPv4 addresses; each belongs to a private one."""
+    """The public IPv4 addresses; each is associated with a private address."""
     prefixes: Sequence[str] = ()
-    """The prefixes that are delegated to it."""
+    """The delegated prefixes."""
     group_ids: Sequence[str] = ()
     subnet_id: str = ""
     vpc_id: str = ""
     owner_id: str = ""
     is_managed: bool = False
-    """Whether AWS manages it for somebody, such as the owner of a load balancer."""
+    """Whether AWS manages the interface for another service, such as a load balancer."""
     tags: Mapping[str, str] = EMPTY
     description: str = ""
 
@@ -165,21 +165,21 @@ class Nic(Record):
 
     @property
     def own_vm_cid(self) -> str | None:
-        """The instance that it is attached to, if that belongs to the interface's account."""
+        """The instance that has the interface, if both belong to the same account."""
         return self.vm_cid if self.vm_owner_id == self.owner_id else None
 
     def primary_address(self, family: str) -> str | None:
-        """Its primary address of a family, "ipv4" or "ipv6"; None when it has none."""
+        """The primary address of a family, "ipv4" or "ipv6"; None when the interface has no such address."""
         return next((each for each in self.addresses if (":" in each) == (family == "ipv6")), None)
 
 
 class StateReason(Record):
-    """Why EC2 changed the state of an instance."""
+    """EC2's reason for the last change of an instance's state."""
 
     code: str
     """"Client.VolumeLimitExceeded" (caused by the account) or "Server.InternalError" (caused by AWS)."""
     text: str
-    """The code and EC2's message, "CODE: message"."""
+    """The code and EC2's message: "CODE: message"."""
 
 
 class Instance(Record):
@@ -190,25 +190,25 @@ class Instance(Record):
     instance_type: str
     availability_zone: str
     devices: Mapping[str, str]
-    """Volume id by device name."""
+    """The volume ids by device name."""
     volume_cards: Sequence[int] = ()
     """The EBS card of each volume."""
     detaching_volumes: frozenset[str] = frozenset()
     """The ids of the volumes that are being detached."""
     kept_volumes: frozenset[str] = frozenset()
-    """The ids of the volumes that stay when it is terminated."""
+    """The ids of the volumes that EC2 keeps when the instance is terminated."""
     nics: Sequence[Nic] = ()
-    """Its network interfaces, by network card and device index."""
+    """The network interfaces, in the order of network card and device index."""
     vpc_id: str | None = None
-    """The VPC of the instance; None for a terminated one."""
+    """The VPC of the instance; None for a terminated instance."""
     virtualization_type: str = "hvm"
     client_token: str | None = None
-    """The token of the RunInstances that launched it."""
+    """The client token of the RunInstances call that launched the instance."""
     state_reason: StateReason | None = None
-    """The reason for the last change of state."""
+    """EC2's reason for the last change of state; None without a reason."""
     ami_id: str = ""
     age: float | None = None
-    """Seconds between its launch and EC2's answer, both by AWS's clock; None when not known."""
+    """The seconds between the launch and EC2's answer, by AWS's clock; None when not known."""
     is_spot: bool = False
     metadata_endpoint: str = ""
     """"enabled" or "disabled"; empty when EC2 does not show it."""
@@ -219,16 +219,16 @@ class Instance(Record):
 
     @property
     def is_gone(self) -> bool:
-        """Whether it is terminated: EC2 still shows such an instance for about an hour."""
+        """Whether the instance is terminated; EC2 shows a terminated instance for about an hour."""
         return self.state == "terminated"
 
     @property
     def is_ending(self) -> bool:
-        """Whether it is shutting down or terminated."""
+        """Whether the instance is shutting down or terminated."""
         return self.state in {"shutting-down", "terminated"}
 
     def nic_at(self, position: int, card_index: int = 0) -> str:
-        """The id of a network interface, which must exist, by its position on its network card."""
+        """The id of the existing interface at a position on a network card."""
         return [nic.nic_id for nic in self.nics if nic.card_index == card_index][position]
 
 
@@ -245,7 +245,7 @@ class Volume(Record):
     encrypted: bool
     iops: int | None = None
     throughput: int | None = None
-    """MiB/s."""
+    """The throughput in MiB/s."""
     kms_key_arn: str | None = None
     tags: Mapping[str, str] = EMPTY
     created: datetime | None = None
@@ -258,13 +258,13 @@ class Subnet(Record):
     vpc_id: str
     availability_zone: str
     families: frozenset[str] = frozenset({"IPv4"})
-    """The families of the addresses that an interface gets if its request names none: "IPv4", "IPv6"."""
+    """The families of the addresses that an interface gets by default: "IPv4", "IPv6"."""
     state: str = "available"
     """EC2's state; a VM can be created only in an "available" subnet."""
     ranges: Sequence[str] = ()
-    """Its ranges in CIDR notation: at most one of IPv4, and then those of IPv6."""
+    """The ranges in CIDR notation: at most one IPv4 range, then the IPv6 ranges."""
     free: int = 0
-    """The number of its free IPv4 addresses."""
+    """The number of free IPv4 addresses."""
     tags: Mapping[str, str] = EMPTY
 
     def __str__(self) -> str:
@@ -272,7 +272,7 @@ class Subnet(Record):
 
     @property
     def range(self) -> str:
-        """Its range of IPv4; empty for an IPv6-only subnet."""
+        """The IPv4 range; empty for an IPv6-only subnet."""
         return next((each for each in self.ranges if ":" not in each), "")
 
 
@@ -280,7 +280,7 @@ class NicPlan(Record):
     """A planned network interface."""
 
     group: str
-    """The nic group: the networks' ``nic_group``, or the one network's name."""
+    """The nic group: the ``nic_group`` of the networks, or the name of the only network."""
     networks: Sequence[str]
     subnet_id: str
     kind: Literal["manual", "dynamic"]
@@ -290,20 +290,20 @@ class NicPlan(Record):
     """A delegated prefix, "10.0.1.16/28"."""
     ipv6_prefix: str | None = None
     is_ipv6_primary: bool = False
-    """Whether its IPv6 address becomes its primary one."""
+    """Whether the IPv6 address becomes the primary IPv6 address."""
     fallback_subnets: Sequence[str] = ()
     """The ids of the subnets to try when the first one is full, for a dynamic network only."""
     options: Mapping[str, Any] = EMPTY
-    """EC2's options of the interface beyond its subnet, groups and addresses, as RunInstances names them."""
+    """Other options of the interface than subnet, groups and addresses, by RunInstances' names."""
 
     @property
     def card_index(self) -> int:
-        """Its network card."""
+        """The network card."""
         return int(self.options.get("NetworkCardIndex", 0))
 
     @property
     def addresses(self) -> list[str]:
-        """Its single addresses."""
+        """The addresses, without prefixes."""
         return [address for address in (self.ipv4_address, self.ipv6_address) if address]
 
 
@@ -312,9 +312,9 @@ class Vip(Record):
 
     ip: str
     position: int
-    """The position of the interface that gets it among those of its network card."""
+    """The position, on its network card, of the interface that gets the elastic IP."""
     card_index: int = 0
-    """The network card of that interface."""
+    """The network card of the interface."""
 
 
 class TemplateVersion(Record):
@@ -323,19 +323,19 @@ class TemplateVersion(Record):
     template_id: str
     version: int
     parameters: Collection[str]
-    """The names of those that it holds."""
+    """The names of the parameters that the version sets."""
 
     @property
     def argument(self) -> Json:
         """RunInstances' argument ``LaunchTemplate``.
 
-        It has the number that was read: all launches of a create_vm must be equal, or their client tokens
-        can't be used again.
+        The argument has the number of the version, not "$Latest": all launches of a create_vm must be equal,
+        or EC2 would refuse their client tokens.
         """
         return {"LaunchTemplateId": self.template_id, "Version": str(self.version)}
 
     def ignored(self, arguments: Collection[str]) -> list[str]:
-        """The parameters in whose place EC2 takes those of a launch.
+        """The parameters of the version that arguments of the launch override.
 
         Args:
             arguments: The names of RunInstances' arguments.

@@ -1,7 +1,7 @@
 """The process of the executable: ``cpi CONFIG_PATH``, one request on stdin, one response on stdout.
 
-The only module that deals with the process; it connects the protocol with the cloud. It also runs the
-operators' commands: ``cpi COMMAND CONFIG_PATH …``.
+This module alone handles arguments, streams and the exit status; it connects the protocol with the cloud. It
+also runs the operators' commands: ``cpi COMMAND CONFIG_PATH …``.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from bosh_aws_cpi.tools import command_line
 
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
 _CHUNK = 1 << 16
-_LARGEST_REQUEST = 16 << 20
-_GARBAGE = 100_000
-"""The number of new objects at which Python's garbage collector runs. Most objects live until the end of the
+_MAX_REQUEST_SIZE = 16 << 20
+_GC_THRESHOLD = 100_000
+"""The number of new objects that triggers Python's garbage collector. Most objects live until the end of the
 call, so more frequent runs would free little, and take a tenth of a short call's time."""
-_WAITING = "cpi: waiting for a JSON request on the terminal; Ctrl-D on a new line ends it, Ctrl-C the call"
+_NOTICE = "cpi: waiting for a JSON request on the terminal; Ctrl-D on a new line ends it, Ctrl-C the call"
 
 
 class _AwsHost:
@@ -54,10 +54,9 @@ class _AwsHost:
         return function
 
     def translate(self, error: Exception) -> BoshError | None:
-        typed = error if isinstance(error, BoshError) else None
-        if "botocore" not in sys.modules or self._call is None:  # the error is not botocore's
-            return typed
-        from bosh_aws_cpi.aws.sdk.translation import name_key, translate  # noqa: PLC0415
+        if "botocore" not in sys.modules:  # the error can't be botocore's
+            return None
+        from bosh_aws_cpi.aws.sdk.translation import translate  # noqa: PLC0415
 
         if (typed := typed or translate(error, self._call.method)) is not None:
             names = (name for name, _ in METHODS[self._call.method].arguments)
@@ -74,7 +73,7 @@ class _AwsHost:
             self._cloud.discard_created()
 
     def note(self, response: bytes, seconds: float, *, is_delivered: bool) -> None:
-        """Append the call to the event log, if there is one."""
+        """Append the call to the event log, if one is configured."""
         if self._call and self._cloud and self._cloud.config.debug.event_log:
             from bosh_aws_cpi.cpi import event_log  # noqa: PLC0415 - few configurations have one
 
@@ -83,12 +82,12 @@ class _AwsHost:
 
 
 def run() -> NoReturn:
-    """Run `main`, and exit the process at once.
+    """Run `main`, and exit the process without the interpreter's shutdown.
 
-    The interpreter's own shutdown, which clears every module, would take a tenth of a short call's time.
-    `main` has flushed the logs, and no other thread is running.
+    The shutdown, which clears every module, would take a tenth of a short call's time. `main` has flushed
+    the logs, and no other thread is running.
     """
-    gc.set_threshold(_GARBAGE)
+    gc.set_threshold(_GC_THRESHOLD)
     os._exit(main())
 
 
@@ -113,25 +112,25 @@ def _run_command(arguments: list[str]) -> int:
 
 
 def _is_configuration(argument: str) -> bool:
-    """Whether the only argument is a path, also of nothing, at the first look: BOSH's have a slash."""
+    """Whether the only argument looks like a path, even of a missing file: BOSH's paths have a slash."""
     return not argument.startswith("-") and ("/" in argument or "." in argument or not argument)
 
 
 def _answer(arguments: list[str]) -> int:
     began = time.perf_counter()
-    output = _claim_stdout()
+    output = _reserve_stdout()
     log.start()
     if output is None:
         log.logger.error("stdout is closed: no response can be written, so the call is not executed")
         return 1
     interrupts.set_caller(output)
     if os.isatty(_STDIN):
-        log.logger.say(_WAITING)
+        log.logger.say(_NOTICE)
     host = _AwsHost(arguments)
     response = dispatch.answer(_read_all, host, lambda: time.perf_counter() - began)
     is_delivered = _write_response(output, response)
     if is_delivered:
-        os.close(output)  # a caller may read to its end before it reads the log
+        os.close(output)  # a caller may read stdout to its end before stderr
     else:
         text = "The caller is gone and did not read the response: %s"
         log.logger.error(text, response.decode(), is_whole=True)
@@ -140,16 +139,16 @@ def _answer(arguments: list[str]) -> int:
     return 0 if is_delivered else 1
 
 
-def _claim_stdout() -> int | None:
+def _reserve_stdout() -> int | None:
     """Reserve stdout for the response: all other output goes to stderr.
 
     Returns:
         The file descriptor for the response, or None when stdout is closed. Child processes do not inherit
-        it, so none of them keeps it open.
+        the descriptor, so they can't keep it open.
     """
-    _fill_gap(_STDIN)
-    is_closed = _fill_gap(_STDOUT)
-    _fill_gap(_STDERR)
+    _open_if_closed(_STDIN)
+    is_closed = _open_if_closed(_STDOUT)
+    _open_if_closed(_STDERR)
     os.set_blocking(_STDIN, True)
     os.set_blocking(_STDOUT, True)
     output = None if is_closed else os.dup(_STDOUT)
@@ -157,8 +156,8 @@ def _claim_stdout() -> int | None:
     return output
 
 
-def _fill_gap(descriptor: int) -> bool:
-    """Open a closed standard stream as /dev/null, so that no other file gets its descriptor."""
+def _open_if_closed(descriptor: int) -> bool:
+    """Open a standard stream as /dev/null if it is closed, so that no other file gets its descriptor."""
     try:
         os.fstat(descriptor)
     except OSError:
@@ -174,14 +173,14 @@ def _read_all() -> bytes:
     """Read the request.
 
     Raises:
-        InvalidCall: It is far larger than anything that EC2 accepts.
+        InvalidCall: The request is far larger than any request that EC2 accepts.
     """
     content = bytearray()
     try:
         while chunk := os.read(_STDIN, _CHUNK):
             content += chunk
-            if len(content) > _LARGEST_REQUEST:
-                message = f"Request cannot be deserialized, details: more than {_LARGEST_REQUEST >> 20} MiB"
+            if len(content) > _MAX_REQUEST_SIZE:
+                message = f"Request cannot be deserialized, details: more than {_MAX_REQUEST_SIZE >> 20} MiB"
                 raise InvalidCall(message)
     except OSError as error:
         log.logger.warning("Reading the request failed: %s", error.strerror)
@@ -200,7 +199,7 @@ def _write_response(output: int, response: bytes) -> bool:
 
 
 def _flush_logs() -> None:
-    """Flush stdout and stderr; a closed stream must not cause an error at exit."""
+    """Flush stdout and stderr, without an error for a closed stream."""
     for stream in filter(None, (sys.stdout, sys.stderr)):
         with suppress(OSError, ValueError):
             stream.flush()

@@ -1,8 +1,8 @@
-"""Values with named fields: the one kind of value that the program makes itself.
+"""Records: immutable values with named fields, which replace dataclasses in this program.
 
-Like frozen dataclasses, but without their price. Python compiles the methods of each dataclass in every
-process. To load `dataclasses`, and to create a named tuple's class, would take more of `info` than all of its
-own work (docs/performance.md). Type checkers see frozen dataclasses.
+Python compiles the methods of each dataclass in every process. To load `dataclasses`, or to create a named
+tuple's class, would take more of `info` than all of its own work (docs/performance.md). Type checkers see
+frozen dataclasses.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ else:  # only type checkers need these
 __all__ = ["EMPTY", "Confidential", "Entity", "Generic", "Record", "T"]
 
 EMPTY: Mapping[Any, Any] = MappingProxyType({})
-"""The default of a field that is a mapping: nobody can add to it."""
+"""The default of fields that are mappings; it is immutable."""
 
 
 @dataclass_transform(frozen_default=True)
 class Record:
-    """A base class; the annotations of a derived class are its fields, and its attributes their defaults.
+    """A base class; the annotations of a derived class define the fields, and its attributes their defaults.
 
     Raises:
-        TypeError: A field has no value, or a value has no field.
+        TypeError: A required field has no value, or there is no field for a value.
     """
 
     _fields: ClassVar[tuple[str, ...]] = ()
@@ -65,7 +65,7 @@ class Record:
         self.__delattr__(name)
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__}.{name} can't be changed: use `replaced`")
+        raise AttributeError(f"{type(self).__name__}.{name} can't be changed: use `replace`")
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and _values(other) == _values(self)
@@ -79,14 +79,14 @@ class Record:
 
 
 class Confidential(Record):
-    """A record that may contain secrets, and so shows only its name."""
+    """A record that may contain secrets, so its repr shows only the name of the class."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}>"
 
 
 class Entity(Record):
-    """A record that equals only itself, because two parts of a document may have the same values."""
+    """A record that equals only itself: two parts of a document may have the same values."""
 
     def __eq__(self, other: object) -> bool:
         return self is other

@@ -1,4 +1,4 @@
-"""Finds secrets in documents, by the names of their keys and by their form, and masks them in texts."""
+"""Masks secrets in texts; finds secrets in documents by the names of keys, and in texts by their form."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from collections.abc import Iterator
 MASK = "<redacted>"
 
 _MIN_LENGTH = 8
-"""A shorter secret is masked only where the context identifies it: in a URL, or after a secret's key.
+"""A shorter secret is masked only in a URL, or after a secret's key.
 
-It may be an ordinary word ("agent", "vcap"): masking it everywhere would garble the message and reveal it.
+An ordinary word ("agent", "vcap"), masked everywhere, would garble the message and reveal the secret.
 """
 
 _SECRET_NAME = re.compile(
@@ -20,16 +20,15 @@ _SECRET_NAME = re.compile(
     r"|(^|[_-])(cert|key|ca|auth)$"
     r"|^access_key"
 )
-"""What makes a name a secret's, for names without upper case; to compile a pattern that ignores it takes
-longer."""
+"""Matches the name of a secret in lower case; a pattern with IGNORECASE takes longer to compile."""
 _NOT_SECRET = frozenset({"credentials_source", "http_tokens"})
-_OF_AWS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
-"""Parameters of AWS's calls whose names sound like secrets, but are none."""
+_AWS_PARAMETERS = frozenset({"ClientToken", "HttpTokens", "Key", "NextToken"})
+"""Parameters of AWS's calls whose names sound like secrets, but whose values are none."""
 _OBJECTS = frozenset({"credentials", "user_data"})
-"""Objects in which each key decides whether its value is secret: the reports of preflight and diagnose."""
+"""Objects, in reports of preflight and diagnose, in which only values of secret keys are masked."""
 _URL_PASSWORD = re.compile(r"(?<=://)([^/\s:@]*):([^/\s]*)(?=@)")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^:@/]*:(.*)@[^@]*", re.DOTALL)
-"""A value that consists of a URL alone: its password may contain any character, even a slash or a space."""
+"""A value that is a URL, whose password may contain any character, even a slash or a space."""
 _PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----.*?(-----END [A-Z0-9 ]+-----|$)", re.DOTALL)
 _AWS_KEY = re.compile(r"(<(?:AccessKeyId|SecretAccessKey|SessionToken)>)[^<]*")
 _KEY = re.compile(
@@ -43,18 +42,18 @@ _WORD = re.compile(r"""[^\s"'&,;(){}\[\]]+""")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 """Characters that a URL contains as they are (RFC 3986, 2.3)."""
 _QUOTES_IN_XML = (("&quot;", "&apos;"), ("&quot;", "&#39;"), ("&quot;", "&#x27;"), ("&#34;", "&#39;"))
-"""Those of XML itself, and of the standard libraries of Ruby, Python and Go."""
+"""The quotation marks of XML itself, and of the standard libraries of Ruby, Python and Go."""
 _BRACKET = re.compile(r"""[\[\]{}]""")
 
 
 class Redactor:
-    """Masks secrets in texts: those that it has learned, and others by their form."""
+    """Masks secrets in texts: learned secrets, and others by their form."""
 
     def __init__(self) -> None:
-        self._values: list[str] = []  # longest first: a secret may be part of another
+        self._values: list[str] = []  # longest first: a secret may be a part of another secret
 
     def learn(self, document: object) -> None:
-        """Remember every secret in a JSON document: values of secret keys, PEM blocks, passwords in URLs."""
+        """Learn every secret in a JSON document: values of secret keys, PEM blocks, passwords in URLs."""
         known = set(self._values)
         for value in _secrets(document):
             if len(value) >= _MIN_LENGTH:
@@ -62,21 +61,21 @@ class Redactor:
         self._values = sorted(known, key=len, reverse=True)
 
     def __call__(self, text: str) -> str:
-        """The text without its secrets."""
+        """Return the text with its secrets masked."""
         for value in self._values:
             text = text.replace(value, MASK)
         text = _PEM.sub(MASK, text)
         text = _AWS_KEY.sub(rf"\1{MASK}", text)
         text = _URL_PASSWORD.sub(rf"\1:{MASK}", text)
-        return _without_named(text)
+        return _mask_named(text)
 
 
-def _without_named(text: str) -> str:
-    """The text with the value after each secret's key masked."""
+def _mask_named(text: str) -> str:
+    """Mask the value after each secret's key."""
     parts: list[str] = []
     end = 0
     for key in _KEY.finditer(text):
-        if key.start() < end or key["name"] in _OF_AWS or not _is_secret_name(key["name"]):
+        if key.start() < end or key["name"] in _AWS_PARAMETERS or not _is_secret_name(key["name"]):
             continue
         if (span := _value(text, key)) is not None:
             quote_mark, after = span
@@ -100,9 +99,9 @@ def _value(text: str, key: re.Match[str]) -> tuple[str, int] | None:
 
 
 def _end_of_quoted(text: str, opening: re.Match[str]) -> int:
-    """The end position of a quoted value; the end of the text when it is not closed, as in a cut document.
+    """The end position of a quoted value; the end of the text when the quote is not closed.
 
-    In JSON within a string of JSON, a mark has one escape, and a mark within a value three; and so on.
+    In JSON within a JSON string, a quotation mark has one escape, and a mark within a value three; and so on.
     """
     opened, mark = len(opening[1]), opening[2]
     for each in _QUOTE.finditer(text, opening.end()):
@@ -112,9 +111,9 @@ def _end_of_quoted(text: str, opening: re.Match[str]) -> int:
 
 
 def _end_of_brackets(text: str, begin: int) -> int:
-    """The end position of an object or a list; the end of the text when it is not closed.
+    """The end position of an object or a list; the end of the text when the bracket is not closed.
 
-    A bracket inside a string may change the result, but never to a position before the first string's end.
+    A bracket inside a string may change the result, which is never before the end of the first string.
     """
     depth = 0
     for bracket in _BRACKET.finditer(text, begin):
@@ -155,7 +154,7 @@ def _spellings(value: str) -> set[str]:
 
 
 def _in_xml(value: str) -> Iterator[str]:
-    """The value in XML and HTML, whose writers spell quotation marks in different ways."""
+    """The value in XML and HTML, with the different spellings of quotation marks."""
     escaped = value.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     yield from (value, escaped)
     if '"' in value or "'" in value:
@@ -164,9 +163,9 @@ def _in_xml(value: str) -> Iterator[str]:
 
 
 def _in_base64(value: bytes) -> Iterator[str]:
-    """The Base64 of a value: alone, and as a part of a longer text, where it depends on the value's position.
+    """The Base64 of a value: alone, and within a longer text, where it depends on the value's position.
 
-    Characters that also depend on what comes before or after the value are left out.
+    Characters that also depend on the text before or after the value are left out.
     """
     yield b2a_base64(value, newline=False).decode()
     for before in range(3):
@@ -175,7 +174,7 @@ def _in_base64(value: bytes) -> Iterator[str]:
 
 
 def _in_url(value: str) -> Iterator[str]:
-    """Percent-encoded as by `urllib.parse.quote` and `quote_plus`, also with digits in lower case."""
+    """The value percent-encoded as by `urllib.parse.quote` and `quote_plus`, also with lower case digits."""
     if special := set(value) - _UNRESERVED:
         coded = ((each, each.encode(errors="surrogatepass")) for each in special)
         codes = {ord(each): "".join(f"%{byte:02X}" for byte in code) for each, code in coded}

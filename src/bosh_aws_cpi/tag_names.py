@@ -1,15 +1,15 @@
-"""Names of tags by which the CPI recognises its own resources, and those that the Director knows."""
+"""The keys of the tags that the CPI or the Director sets, by which the CPI recognises its resources."""
 
 import re
 from typing import Final
 from unicodedata import normalize
 
 VM_METADATA: Final = frozenset({"compiling", "created_at", "id", "index", "job"})
-"""Tags of set_vm_metadata, which always writes some of these; a manifest's own tags have other names."""
+"""Tags of set_vm_metadata, which always sets some of them; a manifest's own tags have other keys."""
 DISK_METADATA: Final = frozenset(
     {"attached_at", "director", "instance_id", "instance_index", "instance_name"}
 )
-"""Tags of set_disk_metadata, which always writes some of these."""
+"""Tags of set_disk_metadata, which always sets some of them."""
 
 OWN: Final = frozenset(
     {
@@ -31,18 +31,18 @@ OWN: Final = frozenset(
         "bosh_sweep_seen",
     }
 )
-"""All tags that the CPI relies on, besides those that record targets: a request must never set them."""
+"""All tags that the CPI relies on, except for records of targets; a request must never set these tags."""
 TARGET_TAG: Final = "bosh_target_"
-"""What the keys of the tags begin with that record targets: bosh_target_GROUP_PORT = "ARN TARGET"."""
+"""The beginning of the key of a tag that records a target: bosh_target_GROUP_PORT = "ARN TARGET"."""
 
 
 def records_target(key: str) -> bool:
-    """Whether a tag's key is one of a target's record."""
+    """Whether a tag with this key records a target."""
     return re.fullmatch(rf"{TARGET_TAG}[0-9a-f]+_[0-9]+", key) is not None
 
 
 def fold(key: str) -> str:
-    """A key without what a reader may overlook: case, spaces, invisible characters, forms of letters."""
+    """Normalise a key: ignore case, spaces, invisible characters and forms of letters."""
     if not key.isascii():
         key = normalize("NFKC", normalize("NFKC", key).casefold())
     return "".join(each for each in key.lower() if each.isprintable() and not each.isspace())

@@ -81,40 +81,40 @@ class Feature(Record):
         return [] if self.is_by_hand else self.actions
 
 
-_NO_ID: Final = "0" * 17
+_ABSENT_ID: Final = "0" * 17
 _NAME: Final = "cpi-preflight"
 PARAMETERS: Final[Mapping[str, Any]] = {
-    "AllocationId": f"eipalloc-{_NO_ID}",
-    "AssociationId": f"aclassoc-{_NO_ID}",
-    "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": f"snap-{_NO_ID}"}}],
+    "AllocationId": f"eipalloc-{_ABSENT_ID}",
+    "AssociationId": f"aclassoc-{_ABSENT_ID}",
+    "BlockDeviceMappings": [{"DeviceName": "/dev/sda1", "Ebs": {"SnapshotId": f"snap-{_ABSENT_ID}"}}],
     "CidrBlock": "192.0.2.0/24",  # which is reserved for documentation
     "DestinationCidrBlock": "192.0.2.0/24",
-    "GroupName": f"{_NAME}-{_NO_ID}",
-    "ImageId": f"ami-{_NO_ID}",
-    "InstanceId": f"i-{_NO_ID}",
-    "InstanceIds": [f"i-{_NO_ID}"],
-    "Instances": [{"InstanceId": f"i-{_NO_ID}"}],
+    "GroupName": f"{_NAME}-{_ABSENT_ID}",
+    "ImageId": f"ami-{_ABSENT_ID}",
+    "InstanceId": f"i-{_ABSENT_ID}",
+    "InstanceIds": [f"i-{_ABSENT_ID}"],
+    "Instances": [{"InstanceId": f"i-{_ABSENT_ID}"}],
     "LaunchPermission": {"Add": [{"UserId": "123456789012"}]},
     "LoadBalancerName": f"no-{_NAME}",
     "MapPublicIpOnLaunch": {"Value": False},
     "Name": _NAME,
-    "NetworkAclId": f"acl-{_NO_ID}",
-    "NetworkInterfaceId": f"eni-{_NO_ID}",
-    "Resources": [f"i-{_NO_ID}"],
-    "RouteTableId": f"rtb-{_NO_ID}",
-    "SnapshotId": f"snap-{_NO_ID}",
+    "NetworkAclId": f"acl-{_ABSENT_ID}",
+    "NetworkInterfaceId": f"eni-{_ABSENT_ID}",
+    "Resources": [f"i-{_ABSENT_ID}"],
+    "RouteTableId": f"rtb-{_ABSENT_ID}",
+    "SnapshotId": f"snap-{_ABSENT_ID}",
     "SourceDestCheck": {"Value": True},
-    "SourceImageId": f"ami-{_NO_ID}",
-    "SourceVolumeId": f"vol-{_NO_ID}",
-    "SpotInstanceRequestIds": [f"sir-{_NO_ID}"],
-    "SubnetId": f"subnet-{_NO_ID}",
+    "SourceImageId": f"ami-{_ABSENT_ID}",
+    "SourceVolumeId": f"vol-{_ABSENT_ID}",
+    "SpotInstanceRequestIds": [f"sir-{_ABSENT_ID}"],
+    "SubnetId": f"subnet-{_ABSENT_ID}",
     "Tags": [{"Key": _NAME, "Value": ""}],
     "TargetGroupArn": "arn:{partition}:elasticloadbalancing:{region}:{account}:targetgroup/"
     f"{_NAME}/{'0' * 16}",
-    "Targets": [{"Id": f"i-{_NO_ID}"}],
+    "Targets": [{"Id": f"i-{_ABSENT_ID}"}],
     "Versions": ["$Default"],
-    "VolumeId": f"vol-{_NO_ID}",
-    "VpcId": f"vpc-{_NO_ID}",
+    "VolumeId": f"vol-{_ABSENT_ID}",
+    "VpcId": f"vpc-{_ABSENT_ID}",
 }
 """The parameters of preflight's calls. Placeholders: {region}; {zone}, a zone of the region; {partition} and
 {account} of the credentials."""

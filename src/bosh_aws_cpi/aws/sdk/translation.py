@@ -312,7 +312,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
     },
 }
 """The remedies by error codes: a set, or a text with spaces between the codes; each code occurs once."""
-ROWS_BY_MESSAGE: Final = {
+MESSAGE_ROWS: Final = {
     ("InvalidParameterValue", codes.NO_ADDRESS_WORDS): Row(Kind.BUSY, _NO_ADDRESS),
     ("InvalidParameterValue", "is not a valid tag key"): Row(
         Kind.INVALID,
@@ -394,7 +394,7 @@ def row_of(code: str, message: str = "") -> Row | None:
     """The row for a code and its message, else for the code, else for its family; None without any."""
     of_words = (
         row
-        for (with_words, words), row in ROWS_BY_MESSAGE.items()
+        for (with_words, words), row in MESSAGE_ROWS.items()
         if with_words == code and re.search(words, message, re.IGNORECASE)
     )
     of_family = (row for pattern, row in FAMILIES.items() if re.fullmatch(pattern, code))
