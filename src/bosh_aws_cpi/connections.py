@@ -16,7 +16,7 @@ from bosh_aws_cpi.errors import wrong_variable
 from bosh_aws_cpi.log import logger
 
 _CHUNK: Final = 1 << 13
-_connect: Final = HTTPSConnection.connect
+_original_connect: Final = HTTPSConnection.connect
 _loading_lock: Final = Lock()
 _certificates: Final[dict[str, str]] = {}
 """CA certificates in PEM format, by the name that replaces the path of a file."""
@@ -69,7 +69,7 @@ def _connect_safely(connection: HTTPSConnection) -> None:
             # urllib3 adds the folder again, without effect.
             with _loading_lock:
                 context.load_verify_locations(capath=connection.ca_cert_dir)
-    _connect(connection)
+    _original_connect(connection)
 
 
 class _Response(Protocol):

@@ -80,13 +80,13 @@ class CPIAPIVersionNotSupported(CpiError):
 
 
 class MethodNotImplemented(CpiError):
-    """The method is unknown or not implemented: the caller falls back to another one."""
+    """The method is unknown or not implemented; the caller falls back to another method."""
 
     wire_type = "Bosh::Clouds::NotImplemented"
 
 
 class NotSupported(CpiError):
-    """The method can't do this: the caller falls back to another one."""
+    """The method can't do this; the caller falls back to another method."""
 
     wire_type = "Bosh::Clouds::NotSupported"
 

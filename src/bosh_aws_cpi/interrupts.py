@@ -37,9 +37,9 @@ class _Signals:
     """The pending interruption, if any, and whether it may end the call now."""
 
     def __init__(self) -> None:
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         self.received: str | None = None
         self.closed = True  # before the call, after a first signal, past the point of no return
         self.shields = 0
@@ -77,7 +77,7 @@ def install() -> None:
     Signals that `__main__` has blocked arrive now. SIGHUP stays ignored if the parent process ignores it,
     as nohup does.
     """
-    _signals.forget()
+    _signals.reset()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _signals.on_signal)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:

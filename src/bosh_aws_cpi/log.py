@@ -118,7 +118,7 @@ class Log:
         try:
             message = redact(text % arguments if arguments else text)
             self._emit(self._line(level, message if is_whole or self.level == DEBUG else shortened(message)))
-        except Exception:  # noqa: BLE001 - whatever an argument's own text raises
+        except Exception:  # noqa: BLE001 - an argument's __str__ may raise anything
             return
 
     def say(self, text: str) -> None:

@@ -48,7 +48,7 @@ def install(sources: Path, lib: Path, platform: str) -> None:
     cut_data(lib)
     drop_typed_dicts(lib / "pydantic_core" / "core_schema.py")
     shutil.copyfile(sources / "bosh_release" / ROOTS, lib / "certifi" / "__init__.py")
-    # The bytecode stays valid whatever happens to the files' times: nothing is written at run time.
+    # The bytecode stays valid if the files' times change: nothing is written at run time.
     if not compileall.compile_dir(
         lib, quiet=1, force=True, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
     ):

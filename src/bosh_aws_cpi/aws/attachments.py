@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MAX_UNSEEN = 22
 """The number of polls (about 20 seconds) in which EC2 may fail to show an attachment that it has accepted."""
-MAX_KEPT: Final = 30
+MAX_REFUSALS: Final = 30
 """After this number of refusals, over about half a minute, the CPI assumes that another VM keeps the volume.
 
 Before that, EC2 may still show an attachment that has just ended, or show a terminated VM as running.
@@ -128,7 +128,7 @@ class _Holder:
         self._refusals = 0
 
     def check(self, volume: Volume, error: ClientError) -> None:
-        """Look up the other VM after the first refusal, and after each one beyond `MAX_KEPT`.
+        """Look up the other VM after the first refusal, and after each refusal beyond `MAX_REFUSALS`.
 
         Args:
             volume: The volume as DescribeVolumes shows it after the refusal.
@@ -138,7 +138,7 @@ class _Holder:
         """
         held = {vm: name for vm, (state, name) in volume.attachments.items() if state in _ATTACHED_STATES}
         self._refusals += bool(held)
-        is_last = self._refusals > MAX_KEPT
+        is_last = self._refusals > MAX_REFUSALS
         if not held or not (is_last or self._refusals == 1):
             return
         vm_cid, name = next(iter(held.items()))

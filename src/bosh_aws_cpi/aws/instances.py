@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def find_by_tags(client: "EC2Client", tags: Mapping[str, str]) -> list[Instance]:
-    """DescribeInstances for the instances with all of these tags, including terminated ones.
+    """DescribeInstances: the instances with all of these tags, including terminated instances.
 
     Args:
         tags: The tags, such as those that name an agent.

@@ -68,7 +68,7 @@ class Vpc(Record):
 
 
 def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
-    """DescribeVpcs for one VPC; None when EC2 does not show it."""
+    """DescribeVpcs for one VPC; None when EC2 does not show the VPC."""
     for entry in client.describe_vpcs(Filters=[exactly("vpc-id", vpc_id)])["Vpcs"]:
         ipv4 = [entry.get("CidrBlock"), *_associated_ranges(entry, "CidrBlock")]
         return Vpc(

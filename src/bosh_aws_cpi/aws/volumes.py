@@ -359,7 +359,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
     timing.poll(timing.VOLUME_MODIFIED, f"volume '{disk_cid}' to be changed", probe)
 
 
-def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or an empty one
+def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or {}
     """The latest modification of a volume; empty if EC2 shows none."""
     filters = [exactly("volume-id", disk_cid)]
     answer = call_unless_missing(

@@ -46,7 +46,7 @@ def load(path: str, context: Json) -> CpiConfig:
     document = read(path)
     try:
         return parse_document(document, context, path)
-    finally:  # a mistyped key may be why another one is missing
+    finally:  # a key may be missing because it is mistyped
         warn_of_unknown_keys(document, context)
 
 

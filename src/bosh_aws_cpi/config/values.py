@@ -207,7 +207,7 @@ def external_id(value: object, key: Key[Any]) -> str | None:
 
 
 def strings(value: object, key: Key[Any]) -> list[str]:
-    """A list of strings; null means an empty list."""
+    """A list of strings; an empty list for null."""
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(entry, str) for entry in value):
@@ -265,7 +265,7 @@ def one_of(value: object, key: Key[T]) -> T:
 
 
 def json_object(value: object, key: Key[Any]) -> Json:
-    """An object; null means an empty one."""
+    """An object; an empty object for null."""
     return _object(value, key.shown)
 
 

@@ -219,7 +219,7 @@ def is_uncertain(error: BaseException) -> bool:
 
 
 def may_be_done(error: BaseException) -> bool:
-    """Whether a call that ended with this error may have taken effect, in this attempt or an earlier one."""
+    """Whether a call that ended with this error may have taken effect, in this or an earlier attempt."""
     call = call_of(error)
     return is_uncertain(error) or (call is not None and call.was_uncertain)
 
@@ -379,7 +379,7 @@ def policy_remedy(error: Exception) -> str:
 
 
 def run_all(*steps: Callable[[], object]) -> None:
-    """Run every step, even after one has failed.
+    """Run every step, even after a step has failed.
 
     Raises:
         Exception: The first error, after all steps have run; further errors are logged.

@@ -102,7 +102,7 @@ class RoleCredentials(DeferredRefreshableCredentials):
         # IAM revokes a role's sessions by a deny; without a deny, new credentials lack the permission, too.
         is_refused = is_ended or EXPLICIT_DENY in str(error.get("Message"))
         if self._are_cached:
-            self._forget()
+            self._delete_cached()
             self._are_refused = is_refused
         return 0 if is_refused else None
 
@@ -111,11 +111,11 @@ class RoleCredentials(DeferredRefreshableCredentials):
         try:
             fetched = self._fetcher.fetch_credentials()
         except (LookupError, TypeError, ValueError):  # a damaged file
-            self._forget()
+            self._delete_cached()
             fetched = self._fetcher.fetch_credentials()
         self._are_cached, self._are_refused = not self._cache.is_new, False
         return self._learn(fetched)
 
-    def _forget(self) -> None:
+    def _delete_cached(self) -> None:
         with suppress(OSError, KeyError):
             del self._cache[self._cache.key]

@@ -43,7 +43,7 @@ class Policy(Record):
     longest_pause: float = 5.0
 
 
-_AS_RUBY: Final = 1600
+_RUBY_LIMIT: Final = 1600
 """The Ruby release's wait for volumes, attachments and AMIs, in seconds, rounded up.
 
 No wait is shorter than in the Ruby release, so that a deployment that succeeded there still succeeds.
@@ -70,15 +70,15 @@ SUBNET_RELEASED: Final = Policy("the VMs that were just deleted release a subnet
 """For DependencyViolation: the subnet still has interfaces."""
 GROUP_AVAILABLE: Final = Policy("a placement group whose name is in use is shown with its tags, or gone", 60)
 """EC2 may show a new group of another call, or its tags, late, or may still be deleting an earlier group."""
-VOLUME_AVAILABLE: Final = Policy("a volume is available", _AS_RUBY)
+VOLUME_AVAILABLE: Final = Policy("a volume is available", _RUBY_LIMIT)
 COPY_ACCEPTED: Final = Policy("EBS accepts another copy of a volume", 300, longest_pause=15)
 """For CopyVolumesLimitExceeded; the default of terraform-provider-aws.
 
 Earlier copies may take hours, in which the VM has no disk; so after this time the Director copies the data.
 """
-VOLUME_ATTACHED: Final = Policy("a volume is attached", _AS_RUBY)
-VOLUME_DETACHED: Final = Policy("a volume is detached", _AS_RUBY)
-VOLUME_DELETED: Final = Policy("a volume is deleted", _AS_RUBY)
+VOLUME_ATTACHED: Final = Policy("a volume is attached", _RUBY_LIMIT)
+VOLUME_DETACHED: Final = Policy("a volume is detached", _RUBY_LIMIT)
+VOLUME_DELETED: Final = Policy("a volume is deleted", _RUBY_LIMIT)
 VOLUME_RELEASED: Final = Policy("EBS releases the volume of a deleted VM", 600, longest_pause=15)
 """For VolumeInUse: EBS still holds the volume for a VM that was just deleted."""
 DEVICE_NAME_FREE: Final = Policy("a device name is free, when all seem to be in use", 30)
@@ -90,11 +90,11 @@ IMAGE_COPIED: Final = Policy("a time-based copy of an AMI is available", 14_400,
 """Enough for a time-based copy of 45 minutes behind four others: its minutes begin when the earlier copies of
 the same AMI have ended (EBS user guide, "Time-based copies").
 """
-IMAGE_GONE: Final = Policy("an AMI is gone", _AS_RUBY)
+IMAGE_GONE: Final = Policy("an AMI is gone", _RUBY_LIMIT)
 SNAPSHOT_RELEASED: Final = Policy("a deregistered AMI releases its snapshot", 300)
 SNAPSHOT_COMPLETED: Final = Policy("a snapshot is completed", 14_400, longest_pause=15)
 """The first snapshot of a large, full volume takes hours."""
-VOLUME_MODIFIED: Final = Policy("a changed volume can be used", _AS_RUBY)
+VOLUME_MODIFIED: Final = Policy("a changed volume can be used", _RUBY_LIMIT)
 BLOCK_WRITTEN: Final = Policy("EBS accepts a snapshot's block", 300, longest_pause=2)
 DEVICE_SEEN: Final = Policy("the kernel shows an attached volume", 60, longest_pause=1)
 NEW_SEEN: Final = Policy("AWS shows a new resource, within another wait", 60)

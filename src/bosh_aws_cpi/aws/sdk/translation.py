@@ -76,10 +76,10 @@ _QUOTA: Final = "delete unused resources, or ask AWS to raise the quota"
 _NAMED_VALUE: Final = "the named value in the cloud config, the manifest, or the CPI's configuration"
 _MANIFEST: Final = f"correct {_NAMED_VALUE}"
 _NO_ADDRESS: Final = "use a larger subnet, delete resources in it, or give a dynamic network subnet_fallbacks"
-_CCK: Final = "bosh cloud-check finds missing VMs and disks"
+_CLOUD_CHECK: Final = "bosh cloud-check finds missing VMs and disks"
 
 TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
-    Kind.VM_GONE: {codes.INSTANCE_MISSING: _CCK},
+    Kind.VM_GONE: {codes.INSTANCE_MISSING: _CLOUD_CHECK},
     Kind.MISSING: {
         codes.NO_ID: "this is not the id of a resource that can have tags",
         codes.IMAGE_MISSING & codes.NOT_FOUND_YET: (
@@ -136,7 +136,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "InvalidInstance": "the load balancer does not know the instance",
         "ResourceNotFoundException": "the snapshot is gone: upload the stemcell again",
     },
-    Kind.DISK_GONE: {codes.VOLUME_MISSING - codes.NO_ID: _CCK},
+    Kind.DISK_GONE: {codes.VOLUME_MISSING - codes.NO_ID: _CLOUD_CHECK},
     Kind.QUOTA: {
         codes.QUOTA_REACHED
         | code_set(

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from bosh_aws_cpi.aws import attachments
-from bosh_aws_cpi.aws.attachments import MAX_KEPT
+from bosh_aws_cpi.aws.attachments import MAX_REFUSALS
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.looks import DISK, OTHER_VM, VM, instances, volume
 from tests.unit.conftest import Clock, ProgramLog, Stub
@@ -16,7 +16,7 @@ def test_disk_of_another_vm(ec2: Stub, clock: Clock, program_log: ProgramLog, sh
     """A VM that keeps a disk is named after half a minute; one that leaves is waited for, as in doubt."""
     ec2.keeps("describe_volumes", {"Volumes": [volume("in-use", (OTHER_VM, "attached"), name="/dev/sdg")]})
     ec2.keeps("describe_instances", shown if shown == "UnauthorizedOperation" else instances(shown)[0])
-    refusals = ["VolumeInUse"] * (MAX_KEPT + 1)
+    refusals = ["VolumeInUse"] * (MAX_REFUSALS + 1)
     ends = refusals if shown == "running" else [*refusals, {}]
     ec2.lay("attach_volume", *ends, VolumeId=DISK, InstanceId=VM, Device="/dev/sdf")
     if shown == "running":
