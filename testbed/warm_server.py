@@ -42,8 +42,8 @@ def run_clock(speed: float) -> None:
     time.monotonic = lambda: began + (monotonic() - began) * speed
     time.sleep = lambda seconds: sleep(float(seconds) / speed)
     interrupts: Any = importlib.import_module("bosh_aws_cpi.interrupts")
-    is_unread = interrupts._is_unread  # noqa: SLF001 - the program's other way to wait
-    interrupts._is_unread = lambda pipe, seconds: is_unread(pipe, seconds / speed)  # noqa: SLF001
+    is_closed = interrupts._is_other_end_closed  # noqa: SLF001 - the program's other way to wait
+    interrupts._is_other_end_closed = lambda pipe, seconds: is_closed(pipe, seconds / speed)  # noqa: SLF001
 
 
 def hasten_timeouts(speed: float) -> None:

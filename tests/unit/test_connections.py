@@ -18,8 +18,8 @@ def test_one_thread_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         given.append((lock.locked(), *arguments, named))
 
     monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", load)
-    monkeypatch.setattr(connections, "_connect", lambda _: None)
-    monkeypatch.setattr(connections, "_loading", lock)
+    monkeypatch.setattr(connections, "_original_connect", lambda _: None)
+    monkeypatch.setattr(connections, "_loading_lock", lock)
     monkeypatch.setattr(HTTPSConnection, "connect", HTTPSConnection.connect)
     connections.install()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -31,7 +31,7 @@ def test_one_thread_after_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_path_that_cannot_be_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """An operator's bundle of which the system does not say what it is counts as a file."""
-    monkeypatch.setattr(connections, "_connect", lambda _: None)
+    monkeypatch.setattr(connections, "_original_connect", lambda _: None)
     monkeypatch.setattr(HTTPSConnection, "connect", HTTPSConnection.connect)
     connections.install()
     context, path = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), "x" * 5000
