@@ -54,9 +54,10 @@ class _AwsHost:
         return function
 
     def translate(self, error: Exception) -> BoshError | None:
-        if "botocore" not in sys.modules:  # the error can't be botocore's
-            return None
-        from bosh_aws_cpi.aws.sdk.translation import translate  # noqa: PLC0415
+        typed = error if isinstance(error, BoshError) else None
+        if "botocore" not in sys.modules or self._call is None:  # the error can't be botocore's
+            return typed
+        from bosh_aws_cpi.aws.sdk.translation import name_key, translate  # noqa: PLC0415
 
         if (typed := typed or translate(error, self._call.method)) is not None:
             names = (name for name, _ in METHODS[self._call.method].arguments)

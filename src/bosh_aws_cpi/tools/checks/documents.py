@@ -30,7 +30,7 @@ Places = Mapping[Location, tuple[int, int]]
 class _Loader(BoundedLoader):
     """Reads keys and dates as strings, and refuses what JSON lacks."""
 
-    most_values = 100_000
+    max_values = 100_000
 
     def __init__(self, content: bytes) -> None:
         super().__init__(content)
