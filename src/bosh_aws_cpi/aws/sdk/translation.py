@@ -313,6 +313,9 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
 }
 """The remedies by error codes: a set, or a text with spaces between the codes; each code occurs once."""
 MESSAGE_ROWS: Final = {
+    ("AuthFailure", "image|address"): Row(
+        Kind.DENIED, "use an AMI or elastic IP of this account, or one that is shared with it"
+    ),
     ("InvalidParameterValue", codes.NO_ADDRESS_WORDS): Row(Kind.BUSY, _NO_ADDRESS),
     ("InvalidParameterValue", "is not a valid tag key"): Row(
         Kind.INVALID,
