@@ -45,7 +45,7 @@ def current_vm_id(cloud: Cloud) -> str:  # noqa: ARG001 - every method gets the 
 
 
 def _instance_id(endpoint: str) -> str:
-    """What the metadata service answers, which may be anything; empty for an answer that is too long."""
+    """Return the metadata service's answer, which may be any text; empty if the answer is too long."""
     deadline = time.monotonic() + PATIENCE
     with requests.Session() as session:
         session.trust_env = False  # a proxy would get its own machine's metadata

@@ -20,7 +20,7 @@ _ABOUT_A_KEY: Final = re.compile(r"KMS ?[Kk]ey|CustomerKey|[Kk]ey ID")
 def review_key(
     own: Encryptable, encryption: Encryption, review: Review, path: str = "cloud_properties"
 ) -> None:
-    """Note an own KMS key that nothing would use as a problem, and a default one as ignored.
+    """Report a KMS key that encrypts nothing: an own key as a problem, a default key as ignored.
 
     Args:
         own: The properties.
@@ -36,7 +36,7 @@ def review_key(
 def check_key(
     own: Encryptable, encryption: Encryption, path: str = "cloud_properties", *, is_encrypted: bool = False
 ) -> None:
-    """Refuse an own KMS key that nothing would use, and log a default one; see `review_key`.
+    """Refuse an own KMS key that encrypts nothing, and log a default key that encrypts nothing.
 
     Args:
         is_encrypted: Whether the properties are for a disk that is encrypted, and stays so.
@@ -52,7 +52,7 @@ def check_key(
 
 
 def add_keys(message: str, keys: Iterable[str]) -> str:
-    """An error's message, with the keys if it is about a key.
+    """Return an error's message; a message about a KMS key also names the keys.
 
     Args:
         keys: Each as `Encryption.key_text` shows it; an empty one stands for no encryption.
@@ -65,7 +65,7 @@ def add_keys(message: str, keys: Iterable[str]) -> str:
 
 @contextmanager
 def naming_keys(*keys: str) -> Iterator[None]:
-    """Add the keys to an error about a key; see `with_keys`.
+    """Name the keys in an error about a KMS key; see `add_keys`.
 
     Raises:
         CloudError: AWS refuses a key.

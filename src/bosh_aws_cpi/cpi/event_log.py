@@ -29,7 +29,7 @@ _OPENING: Final = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NO
 def note(
     cloud: Cloud, method: str, arguments: list[Any], response: bytes, seconds: float, *, is_delivered: bool
 ) -> None:
-    """Append a call that has ended to the configured file; if that fails, a warning is logged.
+    """Append a line about a finished call to the configured file; a failure is only logged.
 
     Args:
         seconds: How long the call took.
@@ -70,14 +70,14 @@ def note(
 
 
 def _ids(values: Iterable[Any]) -> list[str]:
-    """The ids among values and in lists of them; an object may have others' texts, such as tags."""
+    """Return the ids among the arguments and in their lists; hashes may have foreign texts, such as tags."""
     texts = (text for value in values for text in (value if isinstance(value, list) else [value]))
     matches = (_ID.fullmatch(text) for text in texts if isinstance(text, str))
     return [each[1] for each in matches if each][:_MOST_IDS]
 
 
 def _safe(text: str | None) -> str | None:
-    """A code or a request id of AWS; None if it has another form, or is a secret."""
+    """Return an error code or a request id of AWS; None if the text has another form, or is a secret."""
     return text if text and CODE.fullmatch(text) and redact(text) == text else None
 
 

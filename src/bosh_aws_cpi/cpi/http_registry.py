@@ -46,7 +46,7 @@ class HttpRegistry:
         """Do nothing: only a request shows whether the registry works."""
 
     def has(self, vm_cid: str) -> bool:
-        """Whether it has settings of a VM.
+        """Whether the registry has settings of a VM.
 
         Raises:
             CloudError: The registry did not answer, or refused the request.
@@ -118,7 +118,7 @@ class HttpRegistry:
         accepted: Container[int],
         **body: Any,  # noqa: ANN401 - the session's arguments
     ) -> tuple[int, bytes]:
-        """Send a request; the error of an answer with another status begins with `what`."""
+        """Send a request; a status that is not expected is an error that begins with `what`."""
         url = f"{self._base}/instances/{quote(vm_cid, safe='')}/settings"
         timeout = (CONNECT_TIMEOUT, ANSWERED.seconds)
         try:
@@ -151,7 +151,7 @@ def _without_userinfo(endpoint: str) -> str:
 
 
 def _persistent(settings: Json) -> Json:
-    """The persistent disks in settings; a value that is no object counts as missing."""
+    """Return the persistent disks in a VM's settings; a value that is not an object counts as missing."""
     for key in ("disks", "persistent"):
         if not isinstance(settings.get(key), dict):
             settings[key] = {}
@@ -160,7 +160,7 @@ def _persistent(settings: Json) -> Json:
 
 
 def _reason(error: requests.RequestException) -> str:
-    """Why there was no answer: the innermost cause, since only the outer ones contain the URL."""
+    """Return why the registry did not answer: the innermost cause, which does not contain the URL."""
     cause: BaseException = error
     while cause.__context__ is not None:
         cause = cause.__context__

@@ -1,4 +1,4 @@
-"""How a method looks up what its arguments name: `cpi check` makes the same lookups in another way."""
+"""Look-ups of the resources that a method's arguments name; `cpi check` has its own `Ask`."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -7,10 +7,10 @@ from bosh_aws_cpi.properties.types import Value
 
 
 class Ask(Protocol):
-    """Makes a lookup."""
+    """Looks up a resource."""
 
     def __call__(self, key: str, look_up: Callable[[], Value]) -> Value | None:
-        """Make a lookup; None if `cpi check` can't know the answer.
+        """Look up a resource; None if `cpi check` can't know the answer.
 
         Args:
             key: The property that names what is looked up.
@@ -19,5 +19,5 @@ class Ask(Protocol):
 
 
 def ask_now(key: str, look_up: Callable[[], Value]) -> Value:  # noqa: ARG001 - an `Ask`
-    """Make a lookup for a method, which fails with its error."""
+    """Look up a resource for a method; an error ends the method."""
     return look_up()

@@ -25,7 +25,7 @@ from bosh_aws_cpi.properties.types import Review, read_properties, refuse
 from bosh_aws_cpi.records import Record
 
 _MAX_TAKEN: Final = 20
-"""After so many ranges that other calls took first, create_network fails."""
+"""The number of ranges that other calls may take first, before create_network fails."""
 
 
 def create_network(cloud: Cloud, network: Json) -> list[Any]:
@@ -143,7 +143,7 @@ def _tags(config: CpiConfig, wish: ManagedNetwork, review: Review) -> dict[str, 
 
 
 def gather(cloud: Cloud, wish: ManagedNetwork, ask: Ask = ask_now) -> Vpc | None:
-    """The VPC, to which the route table and the network ACL must belong.
+    """Return the VPC; the route table and the network ACL must belong to it.
 
     Args:
         cloud: The cloud.
@@ -163,7 +163,7 @@ def gather(cloud: Cloud, wish: ManagedNetwork, ask: Ask = ask_now) -> Vpc | None
 
 
 def try_ranges(cloud: Cloud, request: NetworkRequest, review: Review, ask: Ask) -> None:
-    """Gather, and choose ranges as create_network would, for `cpi check`."""
+    """Gather, and choose the ranges that create_network would choose; for `cpi check`."""
     if (vpc := gather(cloud, request.wish, ask)) is not None:
         existing = ask("range", lambda: subnets.of_vpc(cloud.ec2, vpc.vpc_id)) or []
         review.attempt("range", lambda: request.ranges(vpc, existing, ()))

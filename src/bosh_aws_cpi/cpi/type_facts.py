@@ -11,7 +11,7 @@ from bosh_aws_cpi.plan.instance_types import static_facts, tabled_facts
 
 
 def type_facts(cloud: Cloud, names: Sequence[str]) -> dict[str, InstanceTypeFacts]:
-    """The facts about instance types, by name."""
+    """Return the facts about instance types, by name."""
     if cloud.config.aws.enable_describe_instance_types:
         if (asked := instance_types.facts(cloud.ec2, names)) is not None:
             return asked

@@ -13,7 +13,7 @@ Result = TypeVar("Result")
 
 
 class Undo:
-    """Undo steps, each armed by the step that it undoes; see `undoing`."""
+    """The undo steps, each armed by the step that creates; see `run_with_undo`."""
 
     def __init__(self) -> None:
         self._steps: list[Callable[[], None]] = []

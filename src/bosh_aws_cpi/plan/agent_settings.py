@@ -15,7 +15,7 @@ _VM_NAMES = uuid.UUID("9d1c4d58-6f7f-4b52-9b0a-3d0c6f4f2f1e")
 _MINIMAL_ALONE = frozenset({"dns", "registry"})
 """Keys of the minimal settings, which the agent section can't override."""
 MAC_PLACEHOLDER = "00:00:00:00:00:00"
-"""Has the length of a MAC, so that the size of the settings is known before the interfaces are created."""
+"""A text as long as a MAC: the size of the settings is checked before the interfaces exist."""
 
 
 class AgentSettingsInput(Confidential):

@@ -16,7 +16,7 @@ from bosh_aws_cpi.records import Record
 
 EPHEMERAL_NAME: Final = "/dev/sdb"
 TYPES: Final = ("instance_type", "instance_type_fallbacks")
-"""The properties that have a part in what a type can't do."""
+"""The properties that a problem with an instance type's disks names."""
 _IN_STORE: Final = "ephemeral_disk.use_instance_storage"
 _FALLBACK_ROOT: Final = {"hvm": "/dev/xvda", "paravirtual": "/dev/sda"}
 _FIRST_RAW: Final = {"hvm": "/dev/xvdba", "paravirtual": "/dev/sdc"}
@@ -142,7 +142,7 @@ def _of_instance_store(
 def _root(
     own: RootDisk, image: Image, defaults: DiskDefaults, encryption: Encryption
 ) -> tuple[Json, list[Problem], list[Problem]]:
-    """The device, what is ignored, and the problems."""
+    """Return the root device, the ignored properties, and the problems."""
     disk, origin = defaults.root(own)
     limits = ebs.limits_of(disk.type)
     taken = {"iops": limits.takes_iops, "throughput": limits.takes_throughput}

@@ -20,7 +20,7 @@ _OWN_ROOT: Final = "cloud_properties.root_disk"
 _OWN_EPHEMERAL: Final = "cloud_properties.ephemeral_disk"
 _OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
 _KEYS: Final = ("size", "type", "iops", "iops_per_gib", "throughput", "encrypted", "kms_key_arn")
-"""What a default may be, as far as the disk has such a property."""
+"""The properties that can have a default, if the kind of disk has them."""
 _OF_IOPS: Final = frozenset({"iops", "iops_per_gib"})
 
 
@@ -122,7 +122,7 @@ def _read(model: type[Disk], given: Json, path: str, what: str) -> Disk:
 
 
 def _merged(own: Disk, default: Disk, path: str, default_path: str) -> tuple[Disk, ebs.Origin]:
-    """A disk over the default, whose iops and throughput are made for the default's type only."""
+    """Return a disk with its defaults; a default's iops and throughput apply to the default's type only."""
     inherited = default.model_fields_set - own.model_fields_set - _OF_ENCRYPTION
     if "type" in own.model_fields_set and own.type != default.type:
         inherited -= {*_OF_IOPS, "throughput"}

@@ -19,7 +19,7 @@ from bosh_aws_cpi.records import Record
 
 
 class VolumeType(Record):
-    """What EBS accepts for volumes of a type. Without values: a type that this version does not know."""
+    """The limits of a type of EBS volume; without values, a type that this version does not know."""
 
     most_gib: int = 65_536
     """The maximum size, over which `cpi check` warns."""
@@ -74,7 +74,7 @@ _OTHER_STATES: Final = frozenset({"pending", "error", "recoverable", "recovering
 
 
 def limits_of(volume_type: str) -> VolumeType:
-    """What EBS accepts for volumes of a type."""
+    """Return the limits of a type of EBS volume."""
     return VOLUME_TYPES.get(volume_type, _UNKNOWN)
 
 
@@ -97,7 +97,7 @@ class EbsVolume(Record):
 
     @property
     def limits(self) -> VolumeType:
-        """What EBS accepts for its type."""
+        """The limits of the volume's type."""
         return limits_of(self.type)
 
     def figures(self) -> Json:

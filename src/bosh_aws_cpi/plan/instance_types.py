@@ -86,7 +86,7 @@ def check_common_architecture(types: Iterable[InstanceTypeFacts]) -> None:
 
 
 def check_image(image: Image, facts: InstanceTypeFacts) -> None:
-    """Check that a type can run an AMI; what is not known of either, EC2 checks.
+    """Check that a type can run an AMI; EC2 checks what the CPI does not know of the two.
 
     Raises:
         CloudError: It can't (EC2 user guide, "Boot modes" and "Requirements for using NitroTPM").

@@ -1,4 +1,4 @@
-"""What an interface gets apart from subnet, security groups and addresses: EFA, ENA Express, time-outs."""
+"""The options of an interface beside subnet, security groups and addresses: EFA, ENA Express, time-outs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
@@ -82,7 +82,7 @@ def check(plans: Sequence[NicPlan]) -> None:
 
 
 def problems_of_type(plans: Sequence[NicPlan], facts: InstanceTypeFacts) -> Iterator[Problem]:
-    """Why an instance type can't have the interfaces; EC2 checks what is not known of it."""
+    """Yield why an instance type can't have the interfaces; EC2 checks facts that are not known."""
     for name, key in (
         ("interface_type", "InterfaceType"),
         ("ena_express", "EnaSrdSpecification"),

@@ -25,7 +25,7 @@ class LaunchOption(Record):
     zone: str = ""
     """The zone of that subnet; empty like it."""
     skips_placement_group: bool = False
-    """Whether it is launched outside of the VM's spread placement group, which is only preferred."""
+    """Whether the VM is launched outside of its spread placement group (``spread: prefer``)."""
 
     @property
     def is_on_demand(self) -> bool:
@@ -39,14 +39,14 @@ class LaunchOption(Record):
 
     @property
     def label(self) -> str:
-        """Instance type, market, and whether it is reserved or not spread; without the subnet."""
+        """The option for messages, without its subnet: "m5.large (spot, not spread)"."""
         on_demand = "reserved" if self.is_reserved else "on demand"
         outside = ", not spread" if self.skips_placement_group else ""
         return f"{self.facts.name} ({on_demand if self.is_on_demand else self.market}{outside})"
 
     @property
     def offer(self) -> tuple[str, str]:
-        """What EC2 has capacity for, or not: the way, and the zone."""
+        """The label and the zone: EC2 has capacity for both, or not."""
         return self.label, self.zone
 
     def __str__(self) -> str:

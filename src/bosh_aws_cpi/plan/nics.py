@@ -78,7 +78,7 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
 
 
 def _names(plan: NicPlan, networks: Mapping[str, Network]) -> set[str]:
-    """The names under which a vip network finds an interface."""
+    """Return the names by which a vip network can refer to an interface."""
     return {plan.group, *filter(None, (networks[name].nic_group for name in plan.networks))}
 
 
@@ -131,7 +131,7 @@ def _ignored_texts(networks: Mapping[str, Network], plans: Sequence[NicPlan]) ->
 
 
 def _missing_kind(network: Network) -> str:
-    """What a network needs from its interface: "IPv4 address"; empty if nothing."""
+    """Return the kind of address that a network needs from its interface, "IPv4 address", or ""."""
     asked = network.delegated_prefix or str(network.address or "")
     kind = "prefix" if network.delegated_prefix else "address"
     return f"{'IPv6' if ':' in asked else 'IPv4'} {kind}" if asked else ""

@@ -1,4 +1,4 @@
-"""What not every instance type can do for a VM, and what hibernation needs."""
+"""The options that only some instance types support, and the requirements of hibernation."""
 
 from collections.abc import Iterator
 
@@ -52,7 +52,7 @@ def unsupported(name: str, facts: InstanceTypeFacts, whose: str = "") -> Problem
 def hibernation_warning(
     properties: VmProperties, image: Image, facts: InstanceTypeFacts, devices: BlockDevices
 ) -> str:
-    """Why a launch with hibernation may fail, though `planned` finds no problem; empty if no reason is known.
+    """Return why a launch with hibernation may fail, though `plan_type` finds no problem; or "".
 
     EC2 wants room for the memory and for "OS or applications", without a number (EC2 user guide,
     "Prerequisites for EC2 instance hibernation"). The stemcell's files rarely fill its disk.
@@ -86,12 +86,12 @@ def requested_options(properties: VmProperties) -> list[TypeOption]:
 
 
 def weighting(properties: VmProperties) -> str | None:
-    """The bandwidth weighting to ask for; None for the default, which all types have."""
+    """Return the bandwidth weighting to request; None for the default, which all types have."""
     return None if properties.bandwidth_weighting == "default" else properties.bandwidth_weighting
 
 
 def _of_hibernation(image: Image, facts: InstanceTypeFacts, devices: BlockDevices) -> Iterator[Problem]:
-    """What its disks lack (EC2 user guide, "Prerequisites for EC2 instance hibernation").
+    """Yield what the disks lack (EC2 user guide, "Prerequisites for EC2 instance hibernation").
 
     An account may encrypt all volumes by default, which the CPI can't see; ``encrypted`` is needed even then.
     """
@@ -122,5 +122,5 @@ def _root_mib(root: Json, image: Image) -> int:
 
 
 def _size_for_memory(image: Image, facts: InstanceTypeFacts) -> int:
-    """A size of the root disk, in MiB, with which it holds the memory even if the stemcell's disk is full."""
+    """Return a size of the root disk, in MiB, that holds the memory and a full stemcell's disk."""
     return facts.memory_mib + image.root_gib * MIB_PER_GIB

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 FILE: Final = f"{__file__.rpartition('/')[0]}/instance_types.jsonl.gz"
 _GZIP: Final = 31
-"""What zlib calls a gzip file with the largest window. The module gzip costs more to load than the table."""
+"""zlib's number for a gzip file with the largest window: the module gzip costs more to load."""
 
 Row = tuple[str, bool, str, bool, int, int, bool, int, int]
 """A type's architectures; whether a guest sees EBS volumes under NVMe names; whether EBS optimisation is on
@@ -55,7 +55,7 @@ def names() -> list[str]:
 
 
 def facts(name: str) -> Row | None:
-    """The facts about a type; None for one of which nothing is known."""
+    """Return the facts about a type; None if the table lacks the type."""
     for row in _rows(name):
         # A part of a name has been found, too, as has "m5.large m5a.large".
         if name in row[_NAMES].split():

@@ -130,7 +130,7 @@ def _check_decryption(volume: Volume, properties: DiskProperties, wanted: Encryp
 
 
 def _encryption_of_copy(volume: Volume, wanted: Encryption) -> Encryption:
-    """A volume keeps its key unless another one is wanted."""
+    """Return the encryption of a copy: a volume keeps its key unless another key is wanted."""
     if wanted.encrypted and (wanted.kms_key_arn or not volume.kms_key_arn):
         return wanted
     return Encryption(volume.encrypted, volume.kms_key_arn, "the disk's own key")

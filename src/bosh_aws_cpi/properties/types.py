@@ -88,7 +88,7 @@ Groups = Annotated[
 ]
 """The security groups of a network."""
 WHOLE: Final = BeforeValidator(_as_whole)
-"""What all whole numbers have; it stands behind their limits, so that the JSON Schema has these."""
+"""The validator of all whole numbers; it follows their limits, so that the JSON Schema has the limits."""
 Mib = Annotated[int, Field(strict=True, gt=0), WHOLE]
 Count = Annotated[int, Field(strict=True, gt=0), WHOLE]
 InitializationRate = Annotated[int, Field(strict=True, ge=100, le=300), WHOLE]
@@ -136,7 +136,7 @@ KmsKey = Annotated[
 ]
 
 MISSING: Final = "is missing"
-"""What is said of a required key."""
+"""The message for a required key that is missing."""
 HASH_RULE: Final = "hash_rule"
 """The type of pydantic's error for a hash whose keys contradict each other: a hash as such is right."""
 _NOUNS: Final = {
@@ -156,9 +156,9 @@ _BOUNDS: Final = {
 }
 """Pydantic's errors for numbers beyond a limit: where the limit is in the error, and its word."""
 _OF_ENCRYPTION: Final = frozenset({"encrypted", "kms_key_arn"})
-"""For these null is a value, too: no encryption, no key, whatever the defaults say."""
+"""The keys for which null is a value: no encryption or no key, whatever the defaults are."""
 UNKNOWN: Final = "is unknown"
-"""What is said first of an unknown key that is refused."""
+"""The beginning of the message for an unknown key that is refused."""
 
 
 class Problem(Record):
@@ -192,7 +192,7 @@ class PropertyError(CloudError):
 
 
 def problem_of(error: CloudError, key: str) -> Problem:
-    """The problem that an error is about; it blames this property, unless it names another one."""
+    """Return an error's problem; a plain CloudError blames the property given."""
     return error.problem if isinstance(error, PropertyError) else Problem(key, error.message)
 
 
@@ -207,7 +207,7 @@ def refuse(problems: Iterable[Problem]) -> None:
 
 
 class Review:
-    """What a method finds wrong with its arguments: it refuses them with the first problem.
+    """The problems of a method's arguments: the method refuses them with the first.
 
     `cpi check` lists all of them.
     """
@@ -218,7 +218,7 @@ class Review:
         """What the method accepts and ignores, as the Ruby release does, so that manifests keep working."""
 
     def attempt(self, key: str, step: Callable[[], Value]) -> Value | None:
-        """The value of a step; if it refuses the arguments, its error becomes a problem, and there is none.
+        """Return a step's result; None if the step refuses the arguments, which is noted as a problem.
 
         Args:
             key: The property to blame.
@@ -240,7 +240,7 @@ class Review:
         self.ignored.append(Problem(key, text, beside))
 
     def accept(self, plan: Value | None) -> Value:
-        """The plan, which is there if there is no problem; what is ignored is logged.
+        """Return the plan if there is no problem, and log what is ignored.
 
         Raises:
             CloudError: There is a problem; the first is the message.
@@ -254,7 +254,7 @@ class Review:
 
 
 class Properties(BaseModel):
-    """A hash of properties; one that is null is as good as absent."""
+    """A hash of properties; a null property counts as absent."""
 
     model_config = ConfigDict(extra="allow", frozen=True, hide_input_in_errors=True)
 
@@ -308,7 +308,7 @@ class Properties(BaseModel):
             yield Problem(key, f"cloud_properties.{key} must hold exactly one of: {', '.join(names)}")
 
     def unknown(self) -> "Iterator[tuple[Location, str]]":
-        """What leads to each unknown key, and the nearest known name; empty if none is near."""
+        """Yield the location of each unknown key, and the nearest known name; empty if none is near."""
         for key in self.model_extra or {}:
             yield (key,), self.nearest(key)
         for name in type(self).model_fields:
@@ -322,7 +322,7 @@ class Properties(BaseModel):
 
     @classmethod
     def _hashes_with(cls, key: str) -> "Iterator[str]":
-        """Where a key is known in the hashes among the properties; lists of hashes don't count."""
+        """Return the hashes among the properties that know a key; lists of hashes are not searched."""
         for name, field in cls.model_fields.items():
             parts = get_args(field.annotation) if get_origin(field.annotation) is UnionType else ()
             for part in (field.annotation, *parts):
@@ -331,11 +331,11 @@ class Properties(BaseModel):
 
 
 class Closed(Properties):
-    """A hash that decides on security, so that an unknown key, which may be a mistyped one, is an error."""
+    """A hash about security: an unknown key is an error, because it may be a mistyped one."""
 
     @classmethod
     def refuses(cls, key: str) -> bool:  # noqa: ARG003 - all are
-        """Whether an unknown key is an error: each is."""
+        """Whether an unknown key is an error: always."""
         return True
 
 
@@ -355,7 +355,7 @@ def camel_keys(options: Mapping[str, object]) -> Json:
 
 
 class Encryptable(Properties):
-    """Properties of something that EBS can encrypt."""
+    """The properties of a resource that EBS can encrypt."""
 
     encrypted: Truth = False
     """Encrypt it. Default: `aws.encrypted`."""
@@ -363,7 +363,7 @@ class Encryptable(Properties):
     """KMS key; without one, the account's default key for EBS. Default: `aws.kms_key_arn`."""
 
     def encryption(self, default: Encryption, path: str = "cloud_properties") -> Encryption:
-        """What the properties say, else the defaults; a property that is there counts, also when false.
+        """Return the encryption by the properties, else by the defaults; a false property counts as given.
 
         Args:
             default: The defaults.
@@ -422,7 +422,7 @@ def read_properties(model: type[_Parsed], values: Json, path: str) -> _Parsed:
 
 
 def mistakes(error: ValidationError) -> "Iterator[tuple[Location, str]]":
-    """What leads to each wrong value, and what belongs there; a value, except a number, may be a secret."""
+    """Yield the location and the message of each wrong value; only numbers are quoted, not secrets."""
     for entry in error.errors(include_url=False):
         kind, route, value = entry["type"], entry["loc"], entry["input"]
         own = entry["msg"].removeprefix("Value error, ")  # pydantic's prefix for the errors of validators
@@ -431,7 +431,7 @@ def mistakes(error: ValidationError) -> "Iterator[tuple[Location, str]]":
 
 
 def _describe(kind: str, route: Location, value: object, limits: Json) -> str:
-    """A type's or a limit's error in the words of JSON and YAML; empty for another one."""
+    """Return the message for a wrong type or a limit in the words of JSON and YAML, or ""."""
     is_size = bool(route) and route[-1] in {"size", "disk"}
     if noun := _NOUNS.get(kind):
         of_mib = " of MiB" if is_size and kind == "int_type" else ""

@@ -466,7 +466,7 @@ class VmProperties(Properties):
             yield Problem("spot_ondemand_fallback", text, ("spot", "spot_bid_price"))
 
     def _excludes(self, key: str) -> bool:
-        """Whether a property has a value with which it excludes others: by default any, except false."""
+        """Whether a property's value excludes others: by default every value except false."""
         if key == "capacity_reservation":
             return self._is_reserved
         if key == "capacity_reservation.market":

@@ -1,4 +1,4 @@
-"""The disks that come and go with a VM, in create_vm's cloud properties."""
+"""The disks that are created and deleted with a VM, in create_vm's cloud properties."""
 
 from bosh_aws_cpi.properties.types import Closed, Count, Encryptable, InitializationRate, KmsKey, Mib, Truth
 
@@ -44,7 +44,7 @@ class EphemeralDisk(Encryptable, Closed):
 
     @property
     def ignored(self) -> list[str]:
-        """The properties that mean nothing because there is no such volume, and that create_vm accepts."""
+        """The properties that have no effect because there is no such volume, and that create_vm accepts."""
         if self.use_root_disk:
             accepted = type(self).model_fields.keys() - {"use_root_disk"}
         else:

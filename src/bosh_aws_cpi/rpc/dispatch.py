@@ -1,4 +1,4 @@
-"""One call: decode, open, resolve, bind, call, encode. The only place where errors become answers."""
+"""Answers one call: decode, open, resolve, bind, call, encode. Errors become answers only here."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _unforeseen_error(error: BaseException) -> BoshError:
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
-    """Whether an error, or a cause of it, is that the system denies this process more memory."""
+    """Whether an error, or a cause of it, says that the system denies this process more memory."""
     while error is not None:
         if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == ENOMEM):
             return True
@@ -122,7 +122,7 @@ def _interruption_error(interruption: Interrupted) -> CloudError:
 
 
 def _log_text(typed: BoshError, error: BaseException) -> str:
-    """The error and its backtrace, innermost frame last, without the source lines that a traceback prints.
+    """Return the error and its backtrace, innermost frame last, without source lines.
 
     Only the first line of each cause is included: the others may quote a whole document.
     """
@@ -161,7 +161,7 @@ def _error_response(error: BoshError, log: str) -> bytes:
 
 
 def _shorten(text: str) -> str:
-    """A text that may quote AWS or the request, for people: redacted, on one line, and of limited length."""
+    """Return a text that may quote AWS or the request, redacted, on one line, and shortened."""
     return printable(shortened(redact(text), IN_RESPONSE))
 
 

@@ -106,7 +106,7 @@ def _tags(config: CpiConfig, properties: DiskProperties, review: Review) -> dict
 
 
 def snapshot_problems(cloud: Cloud, wanted: WantedDisk, ask: Ask = ask_now) -> Iterator[Problem]:
-    """Look up the snapshot of a new disk, if it has one; yields why EBS makes no disk from it."""
+    """Look up the snapshot of a new disk; yields the reasons why EBS can't restore a disk from it."""
     if (snapshot_id := wanted.properties.snapshot_id) is None:
         return
     if (candidates := ask("snapshot_id", lambda: [snapshots.find(cloud.ec2, snapshot_id)])) is not None:
@@ -115,7 +115,7 @@ def snapshot_problems(cloud: Cloud, wanted: WantedDisk, ask: Ask = ask_now) -> I
 
 
 def _create(cloud: Cloud, arguments: Json, tags: Mapping[str, str], call: str, undo: Undo) -> str:
-    """Create the volume; with a random client token if another request has used the same request id."""
+    """Create the volume. If another request has used this request id, the client token is random."""
     is_shared = cloud.config.request_id is not None
     try:
         return _create_as(cloud, arguments, tags, call, undo, is_shared=is_shared)
@@ -143,7 +143,7 @@ def _create_as(
 
 
 def _zone(cloud: Cloud, vm_cid: str | None, call: str) -> str:
-    """The VM's zone, or a random one, which is the same for a retry."""
+    """Return the VM's zone, or without a VM a random zone, which is the same for a retry."""
     if vm_cid:
         return instances.find_alive(cloud.ec2, vm_cid).availability_zone
     return random.Random(call).choice(subnets.ordinary_zones(cloud.ec2))  # noqa: S311 - spreads disks, no secret

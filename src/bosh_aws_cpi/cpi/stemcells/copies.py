@@ -90,7 +90,7 @@ def copy(cloud: Cloud, source: Source, properties: StemcellProperties, wanted_ta
 
 
 def _patience(cloud: Cloud) -> tuple[timing.Policy, str]:
-    """How long to wait for a copy, and what to log; a time-based copy waits for earlier ones of the AMI."""
+    """Return how long to wait for a copy, and the line to log; a time-based copy waits for earlier copies."""
     minutes = cloud.config.aws.stemcell.copy_completion_minutes
     if not minutes:
         return timing.IMAGE_AVAILABLE, ""

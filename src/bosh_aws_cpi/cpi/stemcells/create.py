@@ -97,7 +97,7 @@ def _light(
 
 
 def _not_in_region(cloud: Cloud, properties: StemcellProperties) -> CloudError:
-    """The error for a light stemcell; an AMI that it names for the region may be hidden."""
+    """Return the error for a light stemcell without an AMI in the region, where EC2 may hide the AMI."""
     region = cloud.config.aws.region
     message = f"Stemcell does not contain an AMI in region {region}"
     if region not in properties.ami:

@@ -27,9 +27,9 @@ except ImportError:  # no wheel for this machine
 NAME: Final = "root.img"
 _MIB: Final = 1 << 20
 _MAX_OTHER_MIB: Final = 256
-"""The maximum size of all that is not root.img's data: a stemcell's image contains nothing else."""
+"""The maximum size in MiB of everything but root.img's data."""
 _DAMAGED: Any = (tarfile.TarError, gzip.BadGzipFile, EOFError, zlib.error, ValueError)
-"""What the libraries raise if the file is not what it should be."""
+"""The exceptions of the libraries for a damaged file."""
 _AGAIN: Final = "Download the stemcell again"
 _ALONE: Final = f"Use a stemcell whose image contains {NAME} alone, as a file"
 
@@ -155,7 +155,7 @@ class _RawImage:
         """Offset and length of its data, in bytes."""
 
     def data(self, most: int) -> Iterator[tuple[int, bytes]]:
-        """Its data, in parts that lie within one block of ``most`` bytes, each with its offset.
+        """Yield root.img's data with its offsets, in parts that lie within one block of ``most`` bytes.
 
         Raises:
             EOFError: The tar ends before.
@@ -184,7 +184,7 @@ class _RawImage:
             _check_other(self._stream.tell(), end)
 
     def _next(self, end: int) -> tarfile.TarInfo | None:
-        """The next root.img; all before it must lie before a position."""
+        """Return the next root.img; all other members must end before a position."""
         while member := self._tar.next():
             if posixpath.normpath(f"/{member.name}") == f"/{NAME}":
                 return member
@@ -199,7 +199,7 @@ def _check_other(position: int, end: int) -> None:
 
 @contextmanager
 def _open(path: str) -> Iterator[_RawImage]:
-    """An image at the first byte of its data.
+    """Open an image at the first byte of root.img's data.
 
     Raises:
         CloudError: There is no image, or it can't be read.

@@ -28,7 +28,7 @@ def check(cloud: Cloud, properties: StemcellProperties, encryption: Encryption) 
 
 
 def apply(cloud: Cloud, properties: StemcellProperties, ami_id: str) -> str:
-    """Give an AMI that is available its settings; returns its id."""
+    """Set the properties of an available AMI; returns its id."""
     if properties.deprecate_at:
         images.deprecate(cloud.ec2, ami_id, properties.deprecate_at)
     if properties.share_with:

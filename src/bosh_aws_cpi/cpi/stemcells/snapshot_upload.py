@@ -95,7 +95,7 @@ def _put_all(cloud: Cloud, snapshot_id: str, source: ImageSource) -> dict[int, b
 
 
 class _Pool(ThreadPoolExecutor):
-    """A pool that works with the threads that it has where the system denies it more."""
+    """A thread pool that continues with fewer threads if the system denies more."""
 
     def _adjust_thread_count(self) -> None:
         try:
@@ -114,7 +114,7 @@ class Progress:
         self._next = _FIRST_REPORT
 
     def report(self, done: int) -> None:
-        """Log how many blocks are written, if it is time to."""
+        """Log how many blocks are written, if the interval has passed."""
         seconds = time.monotonic() - self._began
         if seconds < self._next and done < self._blocks:
             return

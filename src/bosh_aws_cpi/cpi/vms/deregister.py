@@ -40,7 +40,7 @@ def is_own(clients: Clients, instance: Instance, target: Target) -> bool:
 
 
 def _why_not_own(clients: Clients, instance: Instance, target: Target) -> str | None:
-    """Why a target may not be the VM's own; None for an address of its interfaces, in the group's VPC."""
+    """Return why a target may not be the VM's own; None for an address of the VM in the group's VPC."""
     if not target.is_address:
         return "it is another instance"
     vpc_id = load_balancers.vpc_of(clients.elbv2, target.group_arn)
@@ -54,7 +54,7 @@ def _why_not_own(clients: Clients, instance: Instance, target: Target) -> str | 
 
 
 def _why_not_own_any_more(clients: Clients, instance: Instance, target: Target, vpc_id: str) -> str | None:
-    """Why an address may no longer be the VM's; None if nobody else has it."""
+    """Return why an address may no longer be the VM's; None if nobody else has it."""
     try:
         address = ip_address(target.target_id)
     except ValueError:

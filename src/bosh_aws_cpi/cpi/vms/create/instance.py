@@ -106,7 +106,7 @@ class InstanceCreation:
         return {each.client_token: each for each in vms}
 
     def _launch(self, option: LaunchOption, generation: int) -> Instance | Outcome:
-        """One launch: its instance if that runs, otherwise what became of it."""
+        """Launch once; returns the running instance, or the outcome of the launch."""
         try:
             launched = self._launch_once_free(option, generation)
         except AddressTaken as error:
@@ -134,7 +134,7 @@ class InstanceCreation:
         return outcome if self._is_new(seen) else outcome.replace(rule=launch_outcomes.TOKEN_RULE)
 
     def _launch_once_free(self, option: LaunchOption, generation: int) -> Instance:
-        """RunInstances, as soon as the address is free and EC2 knows the placement group."""
+        """Call RunInstances until the address is free and EC2 knows the placement group."""
         (logger.warning if option.skips_placement_group else logger.info)("Launching %s", option)
         run = partial(self._run_instances, option, generation, self._arguments(option, generation))
         create = partial(self._undo.create, run, self._discard)
@@ -150,7 +150,7 @@ class InstanceCreation:
         return launch_in_group(self._cloud, group, create)
 
     def _run_instances(self, option: LaunchOption, generation: int, arguments: Json) -> Instance:
-        """RunInstances; if it fails, the spot request that it may leave open is cancelled."""
+        """Call RunInstances; if it fails, cancel the spot request that it may leave open."""
         ec2, token = self._cloud.ec2, self._token(option, generation)
         try:
             return launches.run(ec2, arguments, lambda: self._find_by_token().get(token), self._is_new)

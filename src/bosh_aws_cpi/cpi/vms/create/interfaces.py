@@ -72,7 +72,7 @@ def retry_until_free(
 
 
 class _Holders:
-    """The holders of the addresses, attempt by attempt."""
+    """Finds the holders of the addresses, once per attempt."""
 
     def __init__(self, cloud: Cloud, agent_id: str, subnet_id: str) -> None:
         self._cloud = cloud
@@ -145,7 +145,7 @@ class _Holders:
 
 
 def _hint(vm: Instance | None, director: str | None) -> str:
-    """What to do about an instance that this Director may not know; empty for all others.
+    """Return what to do about an instance that this Director may not know; empty for all others.
 
     The Director has set_vm_metadata tag each VM right after create_vm.
     """
@@ -172,7 +172,7 @@ def create_interfaces(cloud: Cloud, plan: VmPlan, undo: Undo) -> list[Nic]:
 
 
 def nic_error(plan: NicPlan, why: BoshError) -> CloudError:
-    """The error for an interface that could not be created, before the launch or by it."""
+    """Return the error for an interface that neither the CPI nor RunInstances could create."""
     message = f"Failed to create network interface for nic_group '{plan.group}': {why.message}"
     return VMCreationFailed(message, ok_to_retry=True) if why.ok_to_retry else CloudError(message)
 
@@ -257,7 +257,7 @@ class _InterfaceCreation:
             raise
 
     def _find_unanswered(self, nic_plan: NicPlan) -> Nic | None:
-        """The interface whose creation was not answered."""
+        """Find the interface of a CreateNetworkInterface call whose answer was lost."""
         wanted = set(nic_plan.addresses)
         return next((nic for nic in self._find_unattached(nic_plan) if wanted.issubset(nic.addresses)), None)
 

@@ -18,10 +18,10 @@ MAX_RELAUNCHES: Final = 2
 
 
 class Rule(Record):
-    """A row of the table: what EC2 said or did, and what follows."""
+    """A row of the table: EC2's error or the end of an instance, and create_vm's next step."""
 
     outcome: str
-    """What became of the launch."""
+    """The name of the outcome."""
     event: frozenset[str] | Callable[[Exception], object] | Mapping[str, str]
     """The codes, or a predicate, of an error of RunInstances; or, for an instance that was ended, the
     remedies by the beginning of EC2's code for the reason."""
@@ -37,7 +37,7 @@ class Rule(Record):
     """What to do about an error of RunInstances, in place of its code's remedy."""
 
     def applies_to(self, error: Exception) -> bool:
-        """Whether an error of RunInstances means this."""
+        """Whether this rule is about an error of RunInstances."""
         if isinstance(self.event, frozenset):
             return has_code(error, self.event)
         return callable(self.event) and bool(self.event(error))
@@ -123,13 +123,13 @@ RULES: Final = (
 
 
 class Outcome(Record):
-    """What became of a launch that gives no running VM."""
+    """The outcome of a launch that gives no running VM."""
 
     rule: Rule
     message: str
-    """EC2's error, or what the CPI waited for in vain."""
+    """EC2's error, or the state that the instance did not reach."""
     error: BoshError
-    """The same, with its remedy."""
+    """The error for the caller: the message with its remedy."""
     instance: Instance | None = None
     """The instance that was ended."""
 

@@ -1,4 +1,4 @@
-"""create_vm's first stage: reads its arguments, and finds what contradicts itself, without AWS."""
+"""create_vm's first stage: reads the arguments, and finds contradictions without AWS."""
 
 from collections.abc import Mapping, Sequence
 
@@ -92,7 +92,7 @@ def parse(config: CpiConfig, arguments: VmArguments, review: Review) -> WantedVm
 
 
 def _nic_plans(properties: VmProperties, networks: Mapping[str, Network], review: Review) -> list[NicPlan]:
-    """One per network interface, in the order of their device indexes."""
+    """Return a plan per network interface, in the order of the device indexes."""
     plans = nics.nic_plans(networks)
     review.ignored += nics.ignored_problems(networks, plans)
     if properties.zone_fallback:

@@ -24,7 +24,7 @@ _REMEDY: Final = ". Retry the deployment. If it fails again, check that nobody d
 
 
 def known_group(cloud: Cloud, wanted: SpreadGroup) -> SpreadGroup:
-    """The placement group of an instance group as EC2 knows it; one without the CPI's tags counts as unseen.
+    """Return an instance group's placement group as EC2 knows it; without the CPI's tags it is unknown.
 
     Raises:
         CloudError: The CPI did not create the placement group of that name.

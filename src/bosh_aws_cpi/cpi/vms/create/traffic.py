@@ -107,7 +107,7 @@ def route_traffic(cloud: Cloud, traffic: Traffic, instance: Instance, undo: Undo
 
 
 def _associate(cloud: Cloud, elastic_ip: ElasticIp, nic_id: str, undo: Undo) -> None:
-    """Take the address over; undo gives it back. An address that was free is released with the interface."""
+    """Associate the elastic IP with the VM; undo restores its former association."""
     former = elastic_ip.nic_id
     if former is not None and former != nic_id:
         undo.arm(

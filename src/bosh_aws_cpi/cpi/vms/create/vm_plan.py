@@ -1,4 +1,4 @@
-"""create_vm's third stage: plans the VM from what is wanted and what AWS says. Pure."""
+"""create_vm's third stage: plans the VM from its arguments and AWS's answers; pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -36,7 +36,7 @@ class VmPlan(Record):
     spec: InstanceSpec
     settings_input: AgentSettingsInput
     options: Sequence[LaunchOption]
-    """The ways in which it may be launched, in the order in which they are tried."""
+    """The launch options, in the order in which create_vm tries them."""
     nic_plans: Sequence[NicPlan]
     creates_nics_first: bool
     """Whether the interfaces are created before the instance; otherwise RunInstances creates the only one."""
@@ -59,7 +59,7 @@ class VmPlan(Record):
 
     @property
     def limits(self) -> str:
-        """What keeps the VM from capacity that EC2 may have elsewhere, as sentences."""
+        """Return the restrictions that keep the VM from capacity elsewhere, as sentences."""
         zone = self.options[0].zone or self.spec.zone
         must_spread = self.spec.spread and not any(option.skips_placement_group for option in self.options)
         return (f". The VM's persistent disks keep it in {zone}" if self.has_disks else "") + (
@@ -147,7 +147,7 @@ def _settings_input(config: CpiConfig, wanted: WantedVm, facts: VmFacts) -> Agen
 
 
 def _options(wanted: WantedVm, facts: VmFacts, review: Review) -> list[LaunchOption]:
-    """The ways to launch the VM, each type checked; none if a type is not known."""
+    """Return the launch options, each type checked; none if a type is not known."""
     properties, configured = wanted.properties, wanted.disk_defaults
     defaults = configured.for_image(facts.image)  # in which the root disk is not smaller than the AMI's
     if defaults != configured and properties.root_disk.size is None:
@@ -175,7 +175,7 @@ def _options(wanted: WantedVm, facts: VmFacts, review: Review) -> list[LaunchOpt
 def _devices(
     wanted: WantedVm, facts: VmFacts, of_type: InstanceTypeFacts, defaults: DiskDefaults, review: Review
 ) -> BlockDevices:
-    """The block devices for an instance type, which is checked, too."""
+    """Check an instance type, and return its block devices."""
     properties, image = wanted.properties, facts.image
     review.attempt("instance_type", lambda: instance_types.check_image(image, of_type))
     devices, problems = type_options.plan_type(properties, image, of_type, defaults)
@@ -189,7 +189,7 @@ def _devices(
 
 
 class _VmPlace(Record):
-    """Where a VM will be."""
+    """The zone and subnets of a VM."""
 
     zone: str
     subnets: Mapping[str, str]
@@ -202,7 +202,7 @@ class _VmPlace(Record):
 
 
 def _place(wanted: WantedVm, facts: VmFacts, review: Review) -> _VmPlace | None:
-    """The zone, in which all of the VM's subnets and disks must be; None if a subnet is not known."""
+    """Find the zone that all of the VM's subnets and disks must share; None if a subnet is not known."""
     known_subnets, plans, leaves_zone = facts.subnets, wanted.nic_plans, wanted.properties.zone_fallback
     if known_subnets is None or not plans:
         return None
