@@ -93,21 +93,19 @@ def arguments(
     if option.is_spot:
         tagged.append("spot-instances-request")
     credit = properties.credit_specification if option.facts.is_burstable else None
+    weighting = type_options.weighting(properties)
     optional = {
         "KeyName": key_name,
-        "IamInstanceProfile": {"Name": profile} if profile else None,
+        "IamInstanceProfile": profile and {"Name": profile},
         "MetadataOptions": camel_keys(spec.metadata_options),
         "InstanceMarketOptions": _market(option, properties),
         "CapacityReservationSpecification": _reservation(properties.capacity_reservation, option),
         "CpuOptions": properties.cpu_options and properties.cpu_options.ec2_names,
         "CreditSpecification": credit and credit.ec2_names,
-    }
-    weighting = type_options.weighting(properties)
-    optional |= {
-        "EnclaveOptions": {"Enabled": True} if properties.enclave else None,
-        "HibernationOptions": {"Configured": True} if properties.hibernation else None,
-        "NetworkPerformanceOptions": {"BandwidthWeighting": weighting} if weighting else None,
-        "LaunchTemplate": spec.template.argument if spec.template else None,
+        "EnclaveOptions": properties.enclave and {"Enabled": True},
+        "HibernationOptions": properties.hibernation and {"Configured": True},
+        "NetworkPerformanceOptions": weighting and {"BandwidthWeighting": weighting},
+        "LaunchTemplate": spec.template and spec.template.argument,
     }
     optimized = {} if properties.ebs_optimized is None else {"EbsOptimized": properties.ebs_optimized}
     return {
