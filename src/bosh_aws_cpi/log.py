@@ -50,7 +50,7 @@ def printable(text: str) -> str:
     return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in text)
 
 
-def counted(number: float, noun: str) -> str:
+def pluralize(number: float, noun: str) -> str:
     """Format a number with a noun: "1 minute", "2 minutes", "2 addresses"."""
     shown = f"{number:.0f}"
     plural = "es" if noun.endswith("s") else "s"
@@ -117,7 +117,7 @@ class Log:
             return
         try:
             message = redact(text % arguments if arguments else text)
-            self._emit(self._line(level, message if is_whole or self.level == DEBUG else shortened(message)))
+            self._emit(self._line(level, message if is_whole or self.level == DEBUG else shorten(message)))
         except Exception:  # noqa: BLE001 - an argument's __str__ may raise anything
             return
 
@@ -144,7 +144,7 @@ class Log:
 
     def _log_dropped(self) -> bool:
         """Log the number of dropped lines, if any; False if stderr is still full."""
-        lines = counted(self._dropped, "log line")
+        lines = pluralize(self._dropped, "log line")
         text = f"{lines} dropped here, because stderr was full and nobody read it"
         if self._dropped and not self._write(self._line(WARNING, text)):
             return False
@@ -178,13 +178,13 @@ class Log:
         return True
 
 
-def shortened(text: str, times: int = 1) -> str:
+def shorten(text: str, times: int = 1) -> str:
     """Cut the middle out of a text that is longer than `HEAD` plus `TAIL`, multiplied by ``times``."""
     head, tail = times * HEAD, times * TAIL
     cut = len(text) - head - tail
     if cut <= 0:
         return text
-    return f"{text[:head]}… ({counted(cut, 'character')} at log level debug) …{text[-tail:]}"
+    return f"{text[:head]}… ({pluralize(cut, 'character')} at log level debug) …{text[-tail:]}"
 
 
 logger: Final = Log()

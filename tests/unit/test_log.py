@@ -68,7 +68,7 @@ def test_traceback(stderr: Stderr) -> None:
 )
 def test_counted(number: float, noun: str, said: str) -> None:
     """A noun is in the singular only after a one that is shown."""
-    assert log.counted(number, noun) == said
+    assert log.pluralize(number, noun) == said
 
 
 @pytest.mark.parametrize(("level", "is_whole"), [("debug", True), ("info", False), ("error", False)])

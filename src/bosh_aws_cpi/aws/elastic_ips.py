@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.filters import exactly
+from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.records import Record
@@ -34,7 +34,7 @@ def find(client: "EC2Client", ip: str) -> ElasticIp:
     Raises:
         CloudError: The account has no such address.
     """
-    answer = client.describe_addresses(Filters=[exactly("public-ip", ip)])
+    answer = client.describe_addresses(Filters=[equals("public-ip", ip)])
     for entry in answer["Addresses"]:
         nic_id = entry.get("NetworkInterfaceId")
         if nic_id:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.listings import list_by_values
-from bosh_aws_cpi.aws.sdk.filters import exactly
+from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.records import Record
 
@@ -81,7 +81,7 @@ def security_group_ids(client: "EC2Client", vpc_id: str, names: Sequence[str]) -
         The ids of the groups with each name; `require_one` selects.
     """
     pages = client.get_paginator("describe_security_groups").paginate(
-        Filters=[exactly("vpc-id", vpc_id), exactly("group-name", *sorted(set(names)))]
+        Filters=[equals("vpc-id", vpc_id), equals("group-name", *sorted(set(names)))]
     )
     groups = [(group["GroupName"], group["GroupId"]) for page in pages for group in page["SecurityGroups"]]
     return {name: [group_id for known, group_id in groups if known == name] for name in names}

@@ -18,8 +18,8 @@ from bosh_aws_cpi.aws.sdk.errors import (
     has_code,
     run_all,
 )
-from bosh_aws_cpi.aws.sdk.filters import beginning, by_tags, exactly
-from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, parsed_time, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals, starts_with
+from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, parse_time, tags_of
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -46,7 +46,7 @@ class AmiNotCreated(CloudError):
     """EC2 reports that it could not create an AMI."""
 
 
-def of_stemcell(stemcell_cid: str) -> str:
+def ami_id_of(stemcell_cid: str) -> str:
     """The id of a stemcell's AMI."""
     return stemcell_cid.removesuffix(LIGHT_SUFFIX)
 
@@ -62,7 +62,7 @@ def find_first(client: "EC2Client", ami_ids: Sequence[str]) -> str | None:
 
     The ids are in a filter, because a single id of another region in ImageIds would fail the whole call.
     """
-    answer = client.describe_images(Filters=[exactly("image-id", *ami_ids)], IncludeDeprecated=True)
+    answer = client.describe_images(Filters=[equals("image-id", *ami_ids)], IncludeDeprecated=True)
     known_ids = {entry["ImageId"] for entry in answer["Images"]}
     return next((ami_id for ami_id in ami_ids if ami_id in known_ids), None)
 
@@ -92,7 +92,7 @@ def register(client: "EC2Client", arguments: Json) -> str:
     name = arguments["Name"]
 
     def find_by_name() -> str | None:
-        answer = client.describe_images(Owners=["self"], Filters=[exactly("name", name)])
+        answer = client.describe_images(Owners=["self"], Filters=[equals("name", name)])
         return next((entry["ImageId"] for entry in answer["Images"] if entry.get("Name") == name), None)
 
     return create_once(
@@ -107,14 +107,14 @@ def kernels(client: "EC2Client", architecture: str) -> list[tuple[str, str]]:
     """DescribeImages: Amazon's kernel images, as (id, image location)."""
     answer = client.describe_images(
         Owners=["amazon"],
-        Filters=[exactly("architecture", architecture), exactly("image-type", "kernel")],
+        Filters=[equals("architecture", architecture), equals("image-type", "kernel")],
     )
     return [(entry["ImageId"], entry.get("ImageLocation", "")) for entry in answer["Images"]]
 
 
 def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Image]:
     """DescribeImages: the account's AMIs with all of these tags, available AMIs before pending AMIs."""
-    states = exactly("state", "available", "pending")
+    states = equals("state", "available", "pending")
     answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
     newest_last = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
     return [_image(entry) for entry in newest_last if has_tags(entry, marks)]
@@ -164,11 +164,11 @@ def finish(
         AmiNotCreated: EC2 reports that it could not create the AMI, with its reason.
         CloudError: The wait timed out.
     """
-    note_snapshots(client, wait_until_available(client, ami_id, patience, notice))
+    tag_snapshots(client, wait_until_available(client, ami_id, patience, notice))
     return ami_id
 
 
-def note_snapshots(client: "EC2Client", image: Image) -> None:
+def tag_snapshots(client: "EC2Client", image: Image) -> None:
     """Tag the snapshots of an AMI with its id, so that delete_stemcell finds them after the AMI is gone.
 
     An error is only logged.
@@ -206,7 +206,7 @@ def _image(entry: "ImageTypeDef") -> Image:
         root_gib=root.get("VolumeSize", 0),
         tags=tags_of(entry),
         copied_from=(source, region) if source and region and not was_instance else None,
-        created=parsed_time(entry.get("CreationDate", "")),
+        created=parse_time(entry.get("CreationDate", "")),
     )
 
 
@@ -380,7 +380,7 @@ def _remaining_snapshots(
     paginator = client.get_paginator("describe_snapshots")
     certainty_by_id = {
         snapshot["SnapshotId"]: snapshots.is_for_image(snapshot, ami_id)
-        for each in [beginning("description", named), *by_tags(marks)]
+        for each in [starts_with("description", named), *by_tags(marks)]
         for page in paginator.paginate(OwnerIds=["self"], Filters=[each])
         for snapshot in page["Snapshots"]
         if snapshot.get("Description", "").startswith(named) or marks.items() & tags_of(snapshot).items()

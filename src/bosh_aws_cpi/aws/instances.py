@@ -145,7 +145,7 @@ def reboot(client: "EC2Client", vm_cid: str) -> None:
             client.reboot_instances(InstanceIds=[vm_cid])
 
 
-def pass_foreign_traffic(client: "EC2Client", vm_cid: str) -> None:
+def disable_source_dest_check(client: "EC2Client", vm_cid: str) -> None:
     """Disable the source/destination check; EC2 accepts this only for an instance with one interface."""
     timing.retry_until_visible(
         f"instance '{vm_cid}'",

@@ -6,8 +6,8 @@ from ipaddress import IPv4Network
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bosh_aws_cpi.aws.listings import PAGE, entries
-from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
-from bosh_aws_cpi.aws.sdk.idempotency import parsed_time, tags_of
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
+from bosh_aws_cpi.aws.sdk.idempotency import parse_time, tags_of
 from bosh_aws_cpi.aws.snapshots import is_for_image
 from bosh_aws_cpi.aws.subnets import CREATED_TAG
 from bosh_aws_cpi.records import EMPTY, Record
@@ -55,7 +55,7 @@ def reload(client: "EC2Client", resource: Resource) -> Resource | None:
     """Look a resource up again; None when the resource is gone."""
     listing = _KINDS[resource.kind]
     value = resource.group if listing.id_filter == "group-name" else resource.resource_id
-    return next(iter(_list(client, resource.kind, Filters=[exactly(listing.id_filter, value)])), None)
+    return next(iter(_list(client, resource.kind, Filters=[equals(listing.id_filter, value)])), None)
 
 
 class _Listing(Record):
@@ -97,7 +97,7 @@ def _resource(kind: Kind, id_key: str, entry: Any) -> Resource:  # noqa: ANN401 
         entry[id_key],
         state["Name"] if kind == "instance" else state,
         tags,
-        created or parsed_time(entry.get("CreationDate") or tags.get(CREATED_TAG, "")),
+        created or parse_time(entry.get("CreationDate") or tags.get(CREATED_TAG, "")),
         size_gib=entry.get("Size") or entry.get("VolumeSize", 0),
         type=entry.get("VolumeType") or entry.get("InstanceType") or entry.get("Strategy", ""),
         snapshot_ids=tuple(device["SnapshotId"] for device in devices if device.get("SnapshotId")),

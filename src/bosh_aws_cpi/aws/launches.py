@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags
 from bosh_aws_cpi.errors import VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -93,7 +93,7 @@ def cancel_open_requests(client: "EC2Client", tags: Mapping[str, str]) -> None:
 
     EC2 may keep the spot request of a failed launch open, and launch the instance later.
     """
-    filters = [*by_tags(tags), exactly("state", "open")]
+    filters = [*by_tags(tags), equals("state", "open")]
     pages = client.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
     requests = [each for page in pages for each in page["SpotInstanceRequests"]]
     request_ids = [each["SpotInstanceRequestId"] for each in requests if has_tags(each, tags)]

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from bosh_aws_cpi.aws.sdk.filters import exactly
+from bosh_aws_cpi.aws.sdk.filters import equals
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import FilterTypeDef
@@ -64,5 +64,5 @@ def list_by_values(
     """
     wanted = sorted(set(values))
     for start in range(0, len(wanted), _MAX_VALUES):
-        part = [exactly(filter_name, *wanted[start : start + _MAX_VALUES])]
+        part = [equals(filter_name, *wanted[start : start + _MAX_VALUES])]
         yield from entries(client, operation, key, Filters=[*part, *also], **more)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bosh_aws_cpi.aws.sdk import errors, timing
 from bosh_aws_cpi.aws.sdk.errors import ask_or_warn, call_unless_missing, has_code, try_delete
-from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -46,7 +46,7 @@ def create(client: "EC2Client", arguments: Json, find: Callable[[], Nic | None])
     )
 
 
-def find_of_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> list[Nic]:
+def find_by_agent(client: "EC2Client", tags: Mapping[str, str], subnet_id: str) -> list[Nic]:
     """DescribeNetworkInterfaces: the interfaces in a subnet that were created for one agent.
 
     Args:
@@ -99,7 +99,7 @@ def find_holder(client: "EC2Client", subnet_id: str, address: str) -> Nic | None
         address: An IPv4 or IPv6 address or prefix.
     """
     if "/" not in address and (
-        nic := next(find_in_subnet(client, subnet_id, exactly(_filter_name(address), address)), None)
+        nic := next(find_in_subnet(client, subnet_id, equals(_filter_name(address), address)), None)
     ):
         return nic
     # EC2 has no filter for prefixes, and an address may lie within a prefix.
@@ -116,7 +116,7 @@ def _filter_name(address: str) -> str:
     return "ipv6-addresses.ipv6-address" if ":" in address else "addresses.private-ip-address"
 
 
-def delegate(client: "EC2Client", nic: Nic, prefix: str) -> None:
+def delegate_prefix(client: "EC2Client", nic: Nic, prefix: str) -> None:
     """Delegate a prefix to an interface, unless the interface already has the prefix."""
     if prefix in nic.prefixes:
         return
@@ -141,7 +141,7 @@ def request_public_ip(client: "EC2Client", nic_id: str) -> None:
     _modify(client, nic_id, AssociatePublicIpAddress=True)
 
 
-def pass_foreign_traffic(client: "EC2Client", nic_id: str) -> None:
+def disable_source_dest_check(client: "EC2Client", nic_id: str) -> None:
     """Disable the source/destination check of an interface."""
     _modify(client, nic_id, SourceDestCheck={"Value": False})
 
@@ -204,7 +204,7 @@ def _modify(client: "EC2Client", nic_id: str, **attribute: Any) -> None:  # noqa
 
 def find_in_subnet(client: "EC2Client", subnet_id: str, *filters: "FilterTypeDef") -> Iterator[Nic]:
     """DescribeNetworkInterfaces: the interfaces in a subnet, page after page."""
-    return _describe(client, exactly("subnet-id", subnet_id), *filters)
+    return _describe(client, equals("subnet-id", subnet_id), *filters)
 
 
 def _describe(client: "EC2Client", *filters: "FilterTypeDef") -> Iterator[Nic]:
@@ -219,9 +219,9 @@ def find_by_address(client: "EC2Client", address: str) -> list[Nic]:
         client: The EC2 client.
         address: A private or public IPv4 address, or an IPv6 address.
     """
-    nics = list(_describe(client, exactly(_filter_name(address), address)))
+    nics = list(_describe(client, equals(_filter_name(address), address)))
     if not nics and ip_address(address).is_global and ":" not in address:
-        nics = list(_describe(client, exactly("association.public-ip", address)))
+        nics = list(_describe(client, equals("association.public-ip", address)))
     return nics
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 from bosh_aws_cpi.aws.listings import entries
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import GROUP_EXISTS, GROUP_IN_USE, GROUP_MISSING, has_code, try_delete
-from bosh_aws_cpi.aws.sdk.filters import exactly
+from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, tags_of
-from bosh_aws_cpi.log import counted, logger
+from bosh_aws_cpi.log import logger, pluralize
 from bosh_aws_cpi.records import Record
 
 if TYPE_CHECKING:
@@ -40,18 +40,18 @@ class PlacementGroup(Record):
         if wanted is not None and self.strategy not in {"", "partition"}:
             return f"has no partitions: its strategy is {self.strategy}, not partition"
         if wanted is not None and self.partitions and wanted > self.partitions:
-            return f"has {counted(self.partitions, 'partition')}, but placement_partition is {wanted}"
+            return f"has {pluralize(self.partitions, 'partition')}, but placement_partition is {wanted}"
         return ""
 
 
 def find(client: "EC2Client", name: str) -> PlacementGroup | None:
     """DescribePlacementGroups for one group; None if the group does not exist, or EC2 is deleting it."""
-    groups = client.describe_placement_groups(Filters=[exactly("group-name", name)])["PlacementGroups"]
+    groups = client.describe_placement_groups(Filters=[equals("group-name", name)])["PlacementGroups"]
     named = (each for each in groups if each["GroupName"] == name)
     return next((read(each) for each in named if each.get("State") not in _ENDING), None)
 
 
-def by_name(client: "EC2Client") -> dict[str, PlacementGroup]:
+def find_all_by_name(client: "EC2Client") -> dict[str, PlacementGroup]:
     """DescribePlacementGroups: all placement groups, by name."""
     groups = entries(client, "describe_placement_groups", "PlacementGroups", page=None)
     return {each["GroupName"]: read(each) for each in groups}

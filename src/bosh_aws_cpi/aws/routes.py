@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk.errors import call_unless_missing, code_of, has_code
-from bosh_aws_cpi.aws.sdk.filters import exactly
+from bosh_aws_cpi.aws.sdk.filters import equals
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.records import Record
@@ -59,14 +59,14 @@ def tables(client: "EC2Client", table_ids: Sequence[str]) -> dict[str, RouteTabl
     return {table.table_id: table for table in _tables(client, "route-table-id", table_ids)}
 
 
-def of_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[RouteTable]:
+def find_by_vpcs(client: "EC2Client", vpc_ids: Iterable[str]) -> list[RouteTable]:
     """DescribeRouteTables: all tables of these VPCs."""
     return list(_tables(client, "vpc-id", vpc_ids))
 
 
 def _tables(client: "EC2Client", name: str, values: Iterable[str]) -> Iterator[RouteTable]:
     pages = client.get_paginator("describe_route_tables").paginate(
-        Filters=[exactly(name, *sorted(set(values)))]
+        Filters=[equals(name, *sorted(set(values)))]
     )
     for entry in (entry for page in pages for entry in page["RouteTables"]):
         associations = entry.get("Associations", [])

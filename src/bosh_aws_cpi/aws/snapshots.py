@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import SNAPSHOT_MISSING, has_code, naming_disk
-from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import WITHOUT_TOKEN, create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.jsontext import Json
@@ -52,7 +52,7 @@ def find_marked(client: "EC2Client", mark: tuple[str, str], disk_cid: str | None
     tags = dict([mark])
     filters = by_tags(tags)
     if disk_cid is not None:
-        filters.append(exactly("volume-id", disk_cid))
+        filters.append(equals("volume-id", disk_cid))
     entries = client.describe_snapshots(OwnerIds=["self"], Filters=filters)["Snapshots"]
     intact = (entry for entry in entries if has_tags(entry, tags) and entry.get("State") not in _FAILED)
     return next((entry["SnapshotId"] for entry in intact if is_recent(entry.get("StartTime"))), None)

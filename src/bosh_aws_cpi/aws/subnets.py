@@ -15,14 +15,14 @@ from bosh_aws_cpi.aws.sdk.errors import (
     has_code,
     may_be_done,
 )
-from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import (
     WITHOUT_TOKEN,
     create_once,
+    format_time,
     is_recent,
-    parsed_time,
+    parse_time,
     tags_of,
-    written_time,
 )
 from bosh_aws_cpi.errors import CloudError, NetworkNotFound
 from bosh_aws_cpi.jsontext import Json
@@ -69,7 +69,7 @@ class Vpc(Record):
 
 def find_vpc(client: "EC2Client", vpc_id: str) -> Vpc | None:
     """DescribeVpcs for one VPC; None when EC2 does not show the VPC."""
-    for entry in client.describe_vpcs(Filters=[exactly("vpc-id", vpc_id)])["Vpcs"]:
+    for entry in client.describe_vpcs(Filters=[equals("vpc-id", vpc_id)])["Vpcs"]:
         ipv4 = [entry.get("CidrBlock"), *_associated_ranges(entry, "CidrBlock")]
         return Vpc(
             entry["VpcId"],
@@ -99,7 +99,7 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
         CloudError: EC2 shows no such zone.
     """
     answer = client.describe_availability_zones(
-        Filters=[exactly("state", "available"), exactly("zone-type", "availability-zone")]
+        Filters=[equals("state", "available"), equals("zone-type", "availability-zone")]
     )
     zones = sorted(zone["ZoneName"] for zone in answer["AvailabilityZones"])
     if not zones:
@@ -110,15 +110,15 @@ def ordinary_zones(client: "EC2Client") -> list[str]:
     return zones
 
 
-def by_id(client: "EC2Client", subnet_ids: Iterable[str]) -> dict[str, Subnet]:
+def find_by_id(client: "EC2Client", subnet_ids: Iterable[str]) -> dict[str, Subnet]:
     """DescribeSubnets: the subnets with these ids that exist, by id."""
     entries = list_by_values(client, "describe_subnets", "Subnets", "subnet-id", subnet_ids, page=None)
     return {entry["SubnetId"]: _subnet(entry) for entry in entries}
 
 
-def of_vpc(client: "EC2Client", vpc_id: str) -> list[Subnet]:
+def find_by_vpc(client: "EC2Client", vpc_id: str) -> list[Subnet]:
     """DescribeSubnets: all subnets of a VPC, including subnets that the CPI did not create."""
-    return _describe(client, exactly("vpc-id", vpc_id))
+    return _describe(client, equals("vpc-id", vpc_id))
 
 
 def is_marked(subnet: Subnet, mark: tuple[str, str]) -> bool:
@@ -127,7 +127,7 @@ def is_marked(subnet: Subnet, mark: tuple[str, str]) -> bool:
     An older subnet belongs to another request with the same request id.
     """
     key, value = mark
-    created = parsed_time(subnet.tags.get(CREATED_TAG, ""))
+    created = parse_time(subnet.tags.get(CREATED_TAG, ""))
     return subnet.tags.get(key) == value and is_recent(created) and subnet.state not in _FAILED
 
 
@@ -174,7 +174,7 @@ def use_route_table(client: "EC2Client", subnet_id: str, table_id: str) -> None:
     """Associate a new subnet with a route table (AssociateRouteTable); no error if it already is."""
 
     def is_associated() -> bool:
-        answer = client.describe_route_tables(Filters=[exactly("association.subnet-id", subnet_id)])
+        answer = client.describe_route_tables(Filters=[equals("association.subnet-id", subnet_id)])
         return any(entry["RouteTableId"] == table_id for entry in answer["RouteTables"])
 
     _retry_until_seen(
@@ -192,7 +192,7 @@ def use_acl(client: "EC2Client", subnet_id: str, acl_id: str) -> None:
     """
 
     def associations() -> Iterator[tuple[str, str]]:
-        answer = client.describe_network_acls(Filters=[exactly("association.subnet-id", subnet_id)])
+        answer = client.describe_network_acls(Filters=[equals("association.subnet-id", subnet_id)])
         for acl in answer["NetworkAcls"]:
             for each in acl["Associations"]:
                 if each["SubnetId"] == subnet_id:
@@ -258,7 +258,7 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
                 raise
             if not may_be_done(error):
                 may_be_unseen = has_code(error, errors.NOT_FOUND_YET)  # eventual consistency
-                if may_be_unseen and by_id(client, [subnet_id]):
+                if may_be_unseen and find_by_id(client, [subnet_id]):
                     raise timing.NotYet(describe_error(error)) from error
                 raise NetworkNotFound(subnet_id) from error
             logger.info("Subnet '%s' was deleted by the call whose answer was lost", subnet_id)
@@ -284,7 +284,7 @@ def discard(client: "EC2Client", subnet_id: str) -> None:
 
 def _in_use(client: "EC2Client", subnet_id: str, nics: Sequence[Nic], text: str) -> CloudError:
     """Tag a subnet that has interfaces, so that `cpi sweep` finds it, and return the error."""
-    tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: written_time(clock.now())})
+    tags.try_to_create(client, subnet_id, {DELETE_FAILED_TAG: format_time(clock.now())})
     texts = [
         f"{nic} ({nic.status}, {nic.vm_cid or nic.description or 'no description'})" for nic in nics[:_SHOWN]
     ]
@@ -314,7 +314,7 @@ def _has_staying_nics(client: "EC2Client", nics: Sequence[Nic]) -> bool:
         "Reservations",
         "instance-id",
         vm_cids,
-        also=[exactly("instance-state-name", *_ALIVE_STATES)],
+        also=[equals("instance-state-name", *_ALIVE_STATES)],
         page=None,
     )
     return bool(ask_or_warn(", ".join(sorted(vm_cids)), lambda: any(True for _ in alive)))

@@ -17,7 +17,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     naming_disk,
     try_delete,
 )
-from bosh_aws_cpi.aws.sdk.filters import by_tags, exactly
+from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import create_once, has_tags, is_recent, tags_of
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
 from bosh_aws_cpi.jsontext import Json
@@ -45,7 +45,7 @@ NOT_MODIFIABLE: Final = frozenset(
 _NO_MODIFICATION: Final = frozenset({"InvalidVolumeModification.NotFound"})
 _MODIFIED: Final = frozenset({"optimizing", "completed"})
 _MODIFYING: Final = frozenset({"modifying", "optimizing"})
-TOO_MANY: Final = frozenset({"CopyVolumesLimitExceeded"})
+COPY_LIMIT_REACHED: Final = frozenset({"CopyVolumesLimitExceeded"})
 """CopyVolumes answers this while the quota of concurrent copies in the region, 5 by default, is used up
 (EBS user guide, "Copy an Amazon EBS volume")."""
 
@@ -361,7 +361,7 @@ def _wait_until_usable(client: "EC2Client", disk_cid: str, began: Any) -> None: 
 
 def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SDK's typed dict, or {}
     """The latest modification of a volume; empty if EC2 shows none."""
-    filters = [exactly("volume-id", disk_cid)]
+    filters = [equals("volume-id", disk_cid)]
     answer = call_unless_missing(
         _NO_MODIFICATION, lambda: client.describe_volumes_modifications(Filters=filters)
     )

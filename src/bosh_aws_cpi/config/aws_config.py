@@ -386,7 +386,7 @@ def _check_keys(config: AwsConfig) -> None:
         what = f"begins with ASIA, so it is temporary: add its token, {AwsConfig.session_token.shown}"
         raise values.wrong_value(AwsConfig.access_key_id, what)
     if config.role_arn:
-        beginning = values.in_region("arn:PARTITION:", config.region)
+        beginning = values.fill_region("arn:PARTITION:", config.region)
         if not config.role_arn.startswith(beginning):
             what = f"must begin with {beginning}, as all roles of {config.region} do"
             raise values.wrong_value(AwsConfig.role_arn, what)

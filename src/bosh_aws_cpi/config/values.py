@@ -174,7 +174,7 @@ def partition(region: str) -> str:
     return next((name for start, name in _PARTITIONS if region.startswith(start)), "aws")
 
 
-def in_region(text: str, region: str) -> str:
+def fill_region(text: str, region: str) -> str:
     """Replace REGION in a text by a region, and PARTITION by the region's partition."""
     return text.replace("REGION", region).replace("PARTITION", partition(region))
 

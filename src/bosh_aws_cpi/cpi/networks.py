@@ -8,7 +8,7 @@ from typing import Any, Final
 from bosh_aws_cpi.aws import firewalls, routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
 from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, describe_error, has_code, may_be_done
-from bosh_aws_cpi.aws.sdk.idempotency import written_time
+from bosh_aws_cpi.aws.sdk.idempotency import format_time
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.cpi.cloud import Cloud
@@ -165,7 +165,7 @@ def gather(cloud: Cloud, wish: ManagedNetwork, ask: Ask = ask_now) -> Vpc | None
 def try_ranges(cloud: Cloud, request: NetworkRequest, review: Review, ask: Ask) -> None:
     """Gather, and choose the ranges that create_network would choose; for `cpi check`."""
     if (vpc := gather(cloud, request.wish, ask)) is not None:
-        existing = ask("range", lambda: subnets.of_vpc(cloud.ec2, vpc.vpc_id)) or []
+        existing = ask("range", lambda: subnets.find_by_vpc(cloud.ec2, vpc.vpc_id)) or []
         review.attempt("range", lambda: request.ranges(vpc, existing, ()))
 
 
@@ -220,7 +220,7 @@ def _find_or_create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo)
     tried: list[str] = []
     is_own = False
     while True:
-        existing = subnets.of_vpc(cloud.ec2, vpc.vpc_id)
+        existing = subnets.find_by_vpc(cloud.ec2, vpc.vpc_id)
         earlier = next((each for each in existing if request.is_for(each)), None)
         if earlier is not None:
             if is_own:  # this call created it without an answer
@@ -244,7 +244,7 @@ def _find_or_create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo)
 def _new_subnet(cloud: Cloud, request: NetworkRequest, ranges: Mapping[str, str], undo: Undo) -> Subnet:
     zone = request.wish.cloud_properties.availability_zone
     key, value = request.mark
-    tags = {**request.tags, key: value, subnets.CREATED_TAG: written_time(clock.now())}
+    tags = {**request.tags, key: value, subnets.CREATED_TAG: format_time(clock.now())}
     arguments = {
         "VpcId": request.wish.vpc_id,
         **ranges,

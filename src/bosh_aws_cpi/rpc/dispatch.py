@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 from bosh_aws_cpi import interrupts, jsontext
 from bosh_aws_cpi.errors import BoshError, CloudError, NotSupported, Unknown
 from bosh_aws_cpi.interrupts import Interrupted
-from bosh_aws_cpi.log import IN_RESPONSE, logger, printable, redact, set_request_id, shortened
+from bosh_aws_cpi.log import IN_RESPONSE, logger, printable, redact, set_request_id, shorten
 from bosh_aws_cpi.rpc import methods, request
 from bosh_aws_cpi.rpc.request import Request
 
@@ -162,7 +162,7 @@ def _error_response(error: BoshError, log: str) -> bytes:
 
 def _shorten(text: str) -> str:
     """Return a text that may quote AWS or the request, redacted, on one line, and shortened."""
-    return printable(shortened(redact(text), IN_RESPONSE))
+    return printable(shorten(redact(text), IN_RESPONSE))
 
 
 def _encode(document: dict[str, Any]) -> bytes:

@@ -120,18 +120,18 @@ class Asker:
         """
         try:
             answer = call()
-        except translation.NO_KEYS:
+        except translation.NO_CREDENTIALS_ERRORS:
             raise
         except ClientError as error:
             return self._judge(service, error)
-        except (*translation.OUT_OF_REACH, BotoCoreError) as error:
+        except (*translation.NO_ANSWER_ERRORS, BotoCoreError) as error:
             if not self._again and (role := role_error(self._config, error)) is not None:
                 raise role from error
             if not self._keys_accepted and (wrong := _unknown_region(self._config, service)):
                 raise CloudError(wrong) from error
             return NoAnswer(
                 error,
-                explain_no_answer(service, error) if isinstance(error, translation.OUT_OF_REACH) else "",
+                explain_no_answer(service, error) if isinstance(error, translation.NO_ANSWER_ERRORS) else "",
             )
         self._keys_accepted = True
         return answer

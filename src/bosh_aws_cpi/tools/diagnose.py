@@ -145,7 +145,7 @@ def _sides(
     group_ids = {group_id for each in both for group_id in each.group_ids}
     groups = asker.ask("security groups", lambda: firewalls.groups_by_id(client, group_ids))
     acls = asker.ask("network ACLs", lambda: firewalls.acls_of_vpcs(client, vpc_ids))
-    tables = asker.ask("routes", lambda: routes.of_vpcs(client, vpc_ids))
+    tables = asker.ask("routes", lambda: routes.find_by_vpcs(client, vpc_ids))
     return side(vm, groups, acls, tables), side(peer, groups, acls, tables) if peer else None
 
 

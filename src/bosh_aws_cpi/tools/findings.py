@@ -5,7 +5,7 @@ from enum import Enum
 from typing import Final
 
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import counted, redact
+from bosh_aws_cpi.log import pluralize, redact
 from bosh_aws_cpi.records import Record
 
 
@@ -138,4 +138,4 @@ def document(findings: Iterable[Finding], more: Json) -> Json:
 def _count(severity: Severity, findings: Sequence[Finding]) -> str:
     number = sum(each.severity is severity for each in findings)
     is_noun = severity is not Severity.NOT_CHECKED
-    return counted(number, severity.value) if is_noun else f"{number} {severity.value}"
+    return pluralize(number, severity.value) if is_noun else f"{number} {severity.value}"

@@ -13,7 +13,7 @@ from typing import Final
 
 from bosh_aws_cpi.aws.images import AMI_TAG
 from bosh_aws_cpi.aws.inventory import Kind, Resource
-from bosh_aws_cpi.aws.sdk.idempotency import parsed_time, written_time
+from bosh_aws_cpi.aws.sdk.idempotency import format_time, parse_time
 from bosh_aws_cpi.aws.subnets import DELETE_FAILED_TAG
 from bosh_aws_cpi.plan import nics, spread
 from bosh_aws_cpi.plan.tag_plan import (
@@ -47,13 +47,13 @@ _DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets o
 
 def seen_tags(resource: Resource, now: datetime) -> dict[str, str]:
     """The tag for a resource that is first seen now."""
-    return {SEEN_TAG: f"{written_time(now)} {resource.resource_id}"}
+    return {SEEN_TAG: f"{format_time(now)} {resource.resource_id}"}
 
 
 def _first_seen(resource: Resource) -> datetime | None:
     """When a sweep first saw a resource; None without a mark for this resource."""
     text, _, resource_id = resource.tags.get(SEEN_TAG, "").partition(" ")
-    return parsed_time(text) if resource_id == resource.resource_id else None
+    return parse_time(text) if resource_id == resource.resource_id else None
 
 
 class Removal(Enum):

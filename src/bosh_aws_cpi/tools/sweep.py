@@ -25,7 +25,7 @@ from bosh_aws_cpi.aws.inventory import Kind, Resource
 from bosh_aws_cpi.aws.sdk import clock, timing
 from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code
-from bosh_aws_cpi.aws.sdk.idempotency import written_time
+from bosh_aws_cpi.aws.sdk.idempotency import format_time
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
@@ -101,7 +101,7 @@ class Report(Record):
     def lines(self, *, is_complete: bool) -> list[str]:
         """The table for people, and its summary; a run that was interrupted is not complete."""
         counts = [
-            f"{kind}s not permitted" if kind in self.not_listed else log.counted(len(own), kind)
+            f"{kind}s not permitted" if kind in self.not_listed else log.pluralize(len(own), kind)
             for kind, own in self.there.own.items()
         ]
         return [
@@ -168,7 +168,7 @@ class Report(Record):
             "kind": resource.kind,
             "id": resource.resource_id,
             "why": stray.why,
-            "since": None if stray.since is None else written_time(stray.since),
+            "since": None if stray.since is None else format_time(stray.since),
             "age_hours": None if age is None else round(age, 2),
             "size_gib": resource.size_gib or None,
             "type": resource.type or None,

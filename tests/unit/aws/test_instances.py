@@ -71,7 +71,7 @@ def test_pass_foreign_traffic(ec2: Stub) -> None:
     """A router's source/destination check is taken off the instance, as soon as EC2 knows it."""
     change = {"InstanceId": VM, "SourceDestCheck": {"Value": False}}
     ec2.lay("modify_instance_attribute", NOT_FOUND, {}, **change)
-    instances.pass_foreign_traffic(ec2.client, VM)
+    instances.disable_source_dest_check(ec2.client, VM)
 
 
 def test_shutdown_that_is_not_skipped(ec2: Stub) -> None:

@@ -82,18 +82,20 @@ def test_delegate(ec2: Stub, prefix: str, operation: str, name: str) -> None:
     """
     others = ("10.0.0.32/28", "2600:0:0:0:1::/80")
     ec2.lay(operation, NOT_FOUND, {}, **OF_NIC, **{name: [prefix]})
-    network_interfaces.delegate(ec2.client, Nic(NIC, MAC, "available", prefixes=others), prefix)
-    network_interfaces.delegate(ec2.client, Nic(NIC, MAC, "available", prefixes=(*others, prefix)), prefix)
+    network_interfaces.delegate_prefix(ec2.client, Nic(NIC, MAC, "available", prefixes=others), prefix)
+    network_interfaces.delegate_prefix(
+        ec2.client, Nic(NIC, MAC, "available", prefixes=(*others, prefix)), prefix
+    )
     delegated: Any = {name: [{name.removesuffix("es"): prefix}]}
     now = {"NetworkInterfaces": [entry(**delegated)]}
     looks: list[Any] = [now, {"NetworkInterfaces": [entry()]}, NOT_FOUND]
     for look in looks:
         ec2.lay(operation, "InvalidIPAddress.InUse", **OF_NIC, **{name: [prefix]})
         ec2.lay("describe_network_interfaces", look, NetworkInterfaceIds=[NIC])
-    network_interfaces.delegate(ec2.client, Nic(NIC, MAC), prefix)
+    network_interfaces.delegate_prefix(ec2.client, Nic(NIC, MAC), prefix)
     for _ in looks[1:]:
         with pytest.raises(ClientError, match="InvalidIPAddress"):
-            network_interfaces.delegate(ec2.client, Nic(NIC, MAC), prefix)
+            network_interfaces.delegate_prefix(ec2.client, Nic(NIC, MAC), prefix)
 
 
 def test_of_agent(ec2: Stub) -> None:
@@ -101,7 +103,7 @@ def test_of_agent(ec2: Stub) -> None:
     found = [entry(TagSet=tagged(a="1", b="2")), entry(TagSet=tagged(a="1"), NetworkInterfaceId="eni-2")]
     filters = [IN_SUBNET, *by_tags({"a": "1", "b": "2"})]
     ec2.lay("describe_network_interfaces", {"NetworkInterfaces": found}, Filters=filters)
-    (own,) = network_interfaces.find_of_agent(ec2.client, {"a": "1", "b": "2"}, SUBNET)
+    (own,) = network_interfaces.find_by_agent(ec2.client, {"a": "1", "b": "2"}, SUBNET)
     assert own.nic_id == NIC
 
 

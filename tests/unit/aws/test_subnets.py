@@ -36,7 +36,7 @@ def test_by_id(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     ]
     answer = {"Subnets": [{**SHOWN, "CidrBlock": "10.0.1.0/24", **more}, {**SHOWN, "SubnetId": "subnet-2"}]}
     ec2.lay("describe_subnets", answer, Filters=[{"Name": "subnet-id", "Values": [SUBNET, "subnet-2"]}])
-    found = subnets.by_id(ec2.client, ["subnet-2", SUBNET, "subnet-2"])
+    found = subnets.find_by_id(ec2.client, ["subnet-2", SUBNET, "subnet-2"])
     assert found.keys() == {SUBNET, "subnet-2"}
     assert found[SUBNET].families == families
     assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64"]

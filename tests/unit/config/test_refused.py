@@ -6,7 +6,7 @@ import botocore.session
 import pytest
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.config.values import boolean, in_region
+from bosh_aws_cpi.config.values import boolean, fill_region
 from testbed.executable import ABSENT
 from tests.unit.config.parsing import ROLE_ARN, parse, refusal
 
@@ -110,7 +110,7 @@ def test_partitions() -> None:
     session = botocore.session.get_session()
     for partition in session.get_available_partitions():
         regions = session.get_available_regions("ec2", partition, allow_non_regional=False)
-        assert {in_region("PARTITION", region) for region in regions} <= {partition}
+        assert {fill_region("PARTITION", region) for region in regions} <= {partition}
 
 
 def test_context() -> None:

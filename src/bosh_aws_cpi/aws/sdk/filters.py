@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import FilterTypeDef
 
 
-def exactly(name: str, *values: str) -> "FilterTypeDef":
+def equals(name: str, *values: str) -> "FilterTypeDef":
     """A filter for any of these values."""
     return {"Name": name, "Values": list(map(_escape, values))}
 
 
-def beginning(name: str, text: str) -> "FilterTypeDef":
+def starts_with(name: str, text: str) -> "FilterTypeDef":
     """A filter for values that begin with a text."""
     return {"Name": name, "Values": [f"{_escape(text)}*"]}
 
 
 def by_tags(tags: Mapping[str, str]) -> "list[FilterTypeDef]":
     """Filters for resources with all of these tags."""
-    return [exactly(f"tag:{key}", tags[key]) for key in sorted(tags)]
+    return [equals(f"tag:{key}", tags[key]) for key in sorted(tags)]
 
 
 def _escape(value: str) -> str:

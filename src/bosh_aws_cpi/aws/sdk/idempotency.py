@@ -31,7 +31,7 @@ def is_recent(created: datetime | None) -> bool:
     return created is None or clock.first_time() - created < RECENT
 
 
-def parsed_time(text: str) -> datetime | None:
+def parse_time(text: str) -> datetime | None:
     """Parse a time, in UTC unless the text has a zone; None when the text is not a time."""
     try:
         time = datetime.fromisoformat(text)
@@ -40,7 +40,7 @@ def parsed_time(text: str) -> datetime | None:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def written_time(time: datetime) -> str:
+def format_time(time: datetime) -> str:
     """Format a time for tags and reports: in UTC, to the second."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -340,9 +340,9 @@ FAMILIES: Final = {
     r"[\w.]*InUse": Row(Kind.STATE, "another resource uses this one: detach it first"),
 }
 """The rows for patterns of codes that have no row of their own; the first match counts."""
-NO_KEYS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
+NO_CREDENTIALS_ERRORS: Final = (CredentialRetrievalError, NoCredentialsError, PartialCredentialsError)
 """The SDK's exceptions when there are no keys, so that no call is possible."""
-OUT_OF_REACH: Final = (NotConnected, HTTPClientError, ResponseParserError, EndpointProviderError)
+NO_ANSWER_ERRORS: Final = (NotConnected, HTTPClientError, ResponseParserError, EndpointProviderError)
 """The SDK's exceptions when AWS did not answer."""
 KEYS_REMEDY: Final = (
     "Give the machine that runs the CPI an instance profile, set AWS_ACCESS_KEY_ID and "
@@ -511,7 +511,9 @@ def _message_without_answer(error: Exception) -> str:
     if isinstance(error, CredentialRetrievalError):
         return _join_sentences(text, KEYS_REMEDY)
     return (
-        _join_sentences(text, explain_no_answer("", error, text)) if isinstance(error, OUT_OF_REACH) else text
+        _join_sentences(text, explain_no_answer("", error, text))
+        if isinstance(error, NO_ANSWER_ERRORS)
+        else text
     )
 
 

@@ -140,4 +140,4 @@ def _reuse(cloud: Cloud, image: Image, wanted_tags: Mapping[str, str]) -> None:
     if images.find(cloud.ec2, image.ami_id) is None:
         message = f"The call that created AMI '{image.ami_id}' has deleted it: upload the stemcell again"
         raise CloudError(message)
-    images.note_snapshots(cloud.ec2, image)  # last: the sweep lists an AMI whose snapshots lack this tag
+    images.tag_snapshots(cloud.ec2, image)  # last: the sweep lists an AMI whose snapshots lack this tag

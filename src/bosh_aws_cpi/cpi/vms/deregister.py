@@ -59,7 +59,7 @@ def _why_not_own_any_more(clients: Clients, instance: Instance, target: Target, 
         address = ip_address(target.target_id)
     except ValueError:
         return "it is not an address"
-    for subnet in subnets.of_vpc(clients.ec2, vpc_id):
+    for subnet in subnets.find_by_vpc(clients.ec2, vpc_id):
         if any(address in ip_network(each) for each in subnet.ranges):
             nic = network_interfaces.find_holder(clients.ec2, subnet.subnet_id, target.target_id)
             if nic is None or nic.vm_cid == instance.vm_cid or _was_of_vm(instance, nic):

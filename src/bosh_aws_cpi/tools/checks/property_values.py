@@ -13,7 +13,7 @@ from typing import Annotated, Final
 from pydantic.fields import FieldInfo
 
 from bosh_aws_cpi.config.aws_config import AwsConfig
-from bosh_aws_cpi.config.values import in_region
+from bosh_aws_cpi.config.values import fill_region
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import MIB_PER_GIB
 from bosh_aws_cpi.plan import type_table
@@ -165,7 +165,7 @@ def _warning(node: Node, what: str, remedy: str) -> Finding:
 def _of_name(node: Node, key: str, named: AwsName, region: str, *, is_offline: bool) -> Iterator[Finding]:
     """A text that can't be what it names in AWS: another kind's id, an ARN, a zone of another region."""
     text, found = str(node.value), _ID.fullmatch(str(node.value))
-    wanted, form = (in_region(each, region) for each in (named.what, named.form))
+    wanted, form = (fill_region(each, region) for each in (named.what, named.form))
     what = ""
     if found is not None and f" {found[1]}-" not in wanted:
         what = f"is the id of {_THINGS[found[1]]}"

@@ -39,7 +39,7 @@ _ERROR, _WARNING = Severity.ERROR, Severity.WARNING
 _THINGS: Final[tuple[tuple[str, str, str, Any], ...]] = (
     ("key_name", "key pair", "ec2", instances.key_pairs),
     ("iam_instance_profile", "instance profile", "iam", instances.instance_profiles),
-    ("placement_group", "placement group", "ec2", placement_groups.by_name),
+    ("placement_group", "placement group", "ec2", placement_groups.find_all_by_name),
     ("capacity_reservation.id", "capacity reservation", "ec2", capacity.reservations),
     ("dedicated_host.id", "Dedicated Host", "ec2", capacity.hosts),
 )
@@ -85,7 +85,7 @@ def of_vm(
 def subnets_of(account: Account, files: Files) -> Mapping[str, Subnet] | None:
     """The subnets of the files that exist, by id; None if AWS does not say it."""
     ids = {str(node.value) for _, node in files.subnet_ids}
-    return account.listing("subnets", lambda: subnets.by_id(account.clients.ec2, ids)) if ids else {}
+    return account.listing("subnets", lambda: subnets.find_by_id(account.clients.ec2, ids)) if ids else {}
 
 
 def types_of(account: Account, names: Collection[str]) -> Mapping[str, TypeDetails]:

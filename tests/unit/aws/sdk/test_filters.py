@@ -14,12 +14,12 @@ from bosh_aws_cpi.aws.sdk import filters
 )
 def test_escaped(value: str, escaped: str) -> None:
     """A value stands for itself; in the beginning of one the last asterisk alone is a wildcard."""
-    assert filters.exactly("n", value, "b") == {"Name": "n", "Values": [escaped, "b"]}
+    assert filters.equals("n", value, "b") == {"Name": "n", "Values": [escaped, "b"]}
     assert filters.by_tags({"b": "2", "a": value}) == [
         {"Name": "tag:a", "Values": [escaped]},
         {"Name": "tag:b", "Values": ["2"]},
     ]
-    assert filters.beginning("n", value) == {"Name": "n", "Values": [f"{escaped}*"]}
+    assert filters.starts_with("n", value) == {"Name": "n", "Values": [f"{escaped}*"]}
 
 
 def test_one_place() -> None:

@@ -9,7 +9,7 @@ from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from bosh_aws_cpi.aws.sdk import clock as aws_clock
 from bosh_aws_cpi.aws.sdk.errors import Call, may_be_done
-from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, create_once, is_recent, parsed_time
+from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, create_once, is_recent, parse_time
 from bosh_aws_cpi.aws.sdk.timing import LOST_SEEN
 from bosh_aws_cpi.errors import CloudError
 from tests.unit.aws.timing_script import Script, fault, knowing, refusal
@@ -119,4 +119,4 @@ def test_garbled_time(date: str | None) -> None:
 )
 def test_times(text: str, expected: datetime | None) -> None:
     """A time without a zone is UTC; an invalid time is None."""
-    assert parsed_time(text) == expected
+    assert parse_time(text) == expected

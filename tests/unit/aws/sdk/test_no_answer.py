@@ -17,7 +17,7 @@ from botocore.exceptions import (
 from botocore.parsers import ResponseParserError
 
 from bosh_aws_cpi.aws.sdk.errors import CALL, Call
-from bosh_aws_cpi.aws.sdk.translation import OUT_OF_REACH, explain, explain_no_answer, is_error_of_aws
+from bosh_aws_cpi.aws.sdk.translation import NO_ANSWER_ERRORS, explain, explain_no_answer, is_error_of_aws
 
 URL = "https://ec2.example.test"
 
@@ -82,7 +82,7 @@ def after(error: Exception, cause: Exception) -> Exception:
 )
 def test_out_of_reach(error: Exception, words: str, *, is_about_endpoint: bool) -> None:
     """Each kind of failure has its own words; if another endpoint helps, its property is named."""
-    assert isinstance(error, OUT_OF_REACH)
+    assert isinstance(error, NO_ANSWER_ERRORS)
     said = explain_no_answer("elbv2", error)
     assert words in said
     assert "pw" not in said

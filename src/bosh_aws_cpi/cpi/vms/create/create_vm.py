@@ -102,7 +102,7 @@ def _create(cloud: Cloud, plan: VmPlan, undo: Undo) -> CreatedVm:
 
 def _pass_foreign_traffic(cloud: Cloud, instance: Instance) -> None:
     if len(instance.nics) == 1:
-        instances.pass_foreign_traffic(cloud.ec2, instance.vm_cid)
+        instances.disable_source_dest_check(cloud.ec2, instance.vm_cid)
         return
     for nic in instance.nics:
-        network_interfaces.pass_foreign_traffic(cloud.ec2, nic.nic_id)
+        network_interfaces.disable_source_dest_check(cloud.ec2, nic.nic_id)

@@ -59,7 +59,7 @@ def gather(cloud: Cloud, wanted: WantedVm, ask: Ask = ask_now) -> VmFacts:
     properties = wanted.properties
     image = ask("stemcell", lambda: find_image(cloud, wanted.arguments.stemcell_cid))
     types = ask("instance_type", lambda: type_facts(cloud, properties.instance_types)) or {}
-    subnets = ask("subnets", lambda: aws_subnets.by_id(cloud.ec2, wanted.subnet_ids))
+    subnets = ask("subnets", lambda: aws_subnets.find_by_id(cloud.ec2, wanted.subnet_ids))
     disk_cids, template, group = wanted.arguments.disk_cids, properties.launch_template, wanted.spread
     disks = ask("", lambda: volumes.find_all(cloud.ec2, disk_cids)) if disk_cids else None
     vpc_id = _vpc_id(wanted, subnets or {})
@@ -89,12 +89,12 @@ def find_image(cloud: Cloud, stemcell_cid: str) -> Image:
     Raises:
         CloudError: It does not exist, or is disabled.
     """
-    image = images.find(cloud.ec2, images.of_stemcell(stemcell_cid))
+    image = images.find(cloud.ec2, images.ami_id_of(stemcell_cid))
     if image is None:
         aws = cloud.config.aws
         role = f" with aws.role_arn '{aws.role_arn}'" if aws.role_arn else ""
         message = (
-            f"could not find AMI '{images.of_stemcell(stemcell_cid)}'. It does not exist in region "
+            f"could not find AMI '{images.ami_id_of(stemcell_cid)}'. It does not exist in region "
             f"{aws.region}{role}, or its owner does not share it with this account: upload the stemcell "
             "again (bosh upload-stemcell --fix), or correct aws.region"
         )

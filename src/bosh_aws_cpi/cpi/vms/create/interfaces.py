@@ -16,7 +16,7 @@ from bosh_aws_cpi.cpi.undo import Undo
 from bosh_aws_cpi.cpi.vms.create.vm_plan import VmPlan
 from bosh_aws_cpi.errors import BoshError, CloudError, VMCreationFailed, VMNotFound
 from bosh_aws_cpi.jsontext import Json
-from bosh_aws_cpi.log import DEBUG, INFO, counted, logger
+from bosh_aws_cpi.log import DEBUG, INFO, logger, pluralize
 from bosh_aws_cpi.model import Instance, Nic, NicPlan
 from bosh_aws_cpi.plan import nics, tag_plan
 from bosh_aws_cpi.plan.tag_plan import AGENT_TAG, DIRECTOR_TAG
@@ -153,7 +153,7 @@ def _hint(vm: Instance | None, director: str | None) -> str:
         return ""
     if VM_METADATA & vm.tags.keys():
         return ""
-    since = "" if vm.age is None else f", launched {counted(max(vm.age, 0) / 60, 'minute')} ago,"
+    since = "" if vm.age is None else f", launched {pluralize(max(vm.age, 0) / 60, 'minute')} ago,"
     return (
         f". This instance{since} lacks the tags of set_vm_metadata: an earlier call may have leaked it. "
         "If no task is creating it and `bosh vms` does not list it, delete it: "
@@ -269,7 +269,7 @@ class _InterfaceCreation:
 
     def _find_unattached(self, nic_plan: NicPlan) -> list[Nic]:
         tags = tag_plan.of_origin(*self._plan.identity)
-        own_nics = network_interfaces.find_of_agent(self._cloud.ec2, tags, nic_plan.subnet_id)
+        own_nics = network_interfaces.find_by_agent(self._cloud.ec2, tags, nic_plan.subnet_id)
         return [nic for nic in own_nics if nic.vm_cid is None and nic.nic_id not in self._created]
 
     def _discard(self, nic_id: str) -> None:
@@ -288,5 +288,5 @@ class _InterfaceCreation:
 
     def _delegate_prefixes(self, nic_plan: NicPlan, nic: Nic) -> None:
         for prefix in filter(None, (nic_plan.ipv4_prefix, nic_plan.ipv6_prefix)):
-            delegate = partial(network_interfaces.delegate, self._cloud.ec2, nic, prefix)
+            delegate = partial(network_interfaces.delegate_prefix, self._cloud.ec2, nic, prefix)
             retry_until_free(self._cloud, self._agent_id, nic_plan.subnet_id, [prefix], delegate)
