@@ -119,11 +119,8 @@ class InstanceCreation:
             if (outcome := launch_outcomes.outcome_of_error(error)) is None:
                 raise
             return outcome
-        seen: Instance | None = launched
-        is_new = self._is_new(launched)
-        if is_new or not launched.is_ending:
-            nic_count = len(self._plan.nic_plans)
-            seen = launches.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count, is_new=is_new)
+        is_new, nic_count = self._is_new(launched), len(self._plan.nic_plans)
+        seen = launches.wait_until_running(self._cloud.ec2, launched.vm_cid, nic_count, is_new=is_new)
         if seen is None:
             instances.discard(self._cloud.ec2, launched.vm_cid)
             message = f"EC2 does not show instance '{launched.vm_cid}'"
