@@ -23,7 +23,7 @@ OPTION = "SkipOsShutdown"
 OWN_TAG = "bosh_skip_os_shutdown"
 
 
-def ended(sent: ReadCalls) -> list[bool]:
+def skipped_shutdowns(sent: ReadCalls) -> list[bool]:
     """List of each termination whether it skipped the shutdown."""
     return [call.get(OPTION) == "true" for call in sent(END)]
 
@@ -35,7 +35,7 @@ def test_skipped(
     vm_cid = vm()
     assert cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == [LOOK, END, LOOK]
-    assert ended(sent) == [True]
+    assert skipped_shutdowns(sent) == [True]
     assert world.state() == world.empty
 
 
@@ -47,7 +47,7 @@ def test_disk_that_stays(
     world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk_cid, Device="/dev/sdf")
     answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
-    assert ended(sent) == [False]
+    assert skipped_shutdowns(sent) == [False]
     assert f"The shutdown of '{vm_cid}' is not skipped, because disks outlive it: {disk_cid}" in answer.stderr
 
 
@@ -70,7 +70,7 @@ def test_own_property(
     vm_cid = create_vm({"skip_os_shutdown": own}, executable=executable).ok()[0]
     assert tags_of(vm_cid).get(OWN_TAG) == (None if own is None else str(own).lower())
     assert executable.call("delete_vm", vm_cid, stemcell=2).ok() is None
-    assert ended(sent) == [is_skipped]
+    assert skipped_shutdowns(sent) == [is_skipped]
 
 
 def test_property_without_effect(create_vm: CreateVm, warnings: ReadWarnings) -> None:
@@ -96,7 +96,7 @@ def test_refused(
     fake_aws.rule(action=END, where={OPTION: "true"}, times=None, error=error)
     answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.ok() is None
-    assert ended(sent) == [True, False]
+    assert skipped_shutdowns(sent) == [True, False]
     (said,) = warnings(answer)
     why = f"EC2 refused to skip the shutdown of instance '{vm_cid}'; its termination takes longer: "
     assert said.startswith(f"{why}TerminateInstances failed with {code}: Not here.")
@@ -110,7 +110,7 @@ def test_denied(
     vm_cid, message = vm(), deny(END)
     answer = cpi_with(skip_os_shutdown=True).call("delete_vm", vm_cid, stemcell=2)
     assert answer.error == failure("CloudError", message)
-    assert ended(sent) == [True]
+    assert skipped_shutdowns(sent) == [True]
 
 
 @pytest.mark.parametrize(
@@ -136,4 +136,4 @@ def test_one_look(
     cpi = cpi_with(skip_os_shutdown=True, **settings)
     assert cpi.call("delete_vm", vm_cid, stemcell=2).ok() is None
     assert fake_aws.actions() == calls
-    assert ended(sent) == [True]
+    assert skipped_shutdowns(sent) == [True]

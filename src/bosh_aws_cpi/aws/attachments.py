@@ -14,7 +14,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     code_of,
     describe_error,
     has_code,
-    may_be_done,
+    may_have_taken_effect,
     naming_disk,
     naming_vm,
 )
@@ -197,7 +197,7 @@ def detach(client: "EC2Client", disk_cid: str, vm_cid: str) -> None:
         try:
             client.detach_volume(VolumeId=disk_cid, InstanceId=vm_cid)
         except client.exceptions.ClientError as error:
-            if code_of(error) in _NOT_ATTACHED and may_be_done(error):
+            if code_of(error) in _NOT_ATTACHED and may_have_taken_effect(error):
                 logger.info("Volume '%s' was detached by the call whose answer was lost", disk_cid)
                 return
             if code_of(error) in _NOT_ATTACHED:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import detail_of, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import detail_of, has_code, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.idempotency import create_once
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
@@ -144,6 +144,6 @@ def complete(client: "EBSClient", snapshot_id: str, digests: Mapping[int, bytes]
             ChecksumAggregationMethod="LINEAR",
         )
     except ClientError as error:
-        if not (may_be_done(error) and has_code(error, _NOT_PENDING)):
+        if not (may_have_taken_effect(error) and has_code(error, _NOT_PENDING)):
             raise
         logger.info("Snapshot '%s' was completed by the call whose answer was lost", snapshot_id)

@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     call_unless_missing,
     describe_error,
     has_code,
-    may_be_done,
+    may_have_taken_effect,
 )
 from bosh_aws_cpi.aws.sdk.filters import by_tags, equals
 from bosh_aws_cpi.aws.sdk.idempotency import (
@@ -256,7 +256,7 @@ def delete(client: "EC2Client", subnet_id: str) -> None:
                 raise timing.NotYet(describe_error(error)) from error
             if not has_code(error, errors.SUBNET_MISSING):
                 raise
-            if not may_be_done(error):
+            if not may_have_taken_effect(error):
                 may_be_unseen = has_code(error, errors.NOT_FOUND_YET)  # eventual consistency
                 if may_be_unseen and find_by_id(client, [subnet_id]):
                     raise timing.NotYet(describe_error(error)) from error

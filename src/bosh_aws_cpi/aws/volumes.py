@@ -13,7 +13,7 @@ from bosh_aws_cpi.aws.sdk.errors import (
     describe_error,
     has_code,
     is_volume_missing,
-    may_be_done,
+    may_have_taken_effect,
     naming_disk,
     try_delete,
 )
@@ -181,7 +181,7 @@ def delete(client: "EC2Client", disk_cid: str, patience: timing.Policy = timing.
         try:
             client.delete_volume(VolumeId=disk_cid)
         except client.exceptions.ClientError as error:
-            if not (is_volume_missing(error) and may_be_done(error)):
+            if not (is_volume_missing(error) and may_have_taken_effect(error)):
                 raise
             logger.info("Volume '%s' was deleted by the call whose answer was lost", disk_cid)
 
@@ -248,10 +248,10 @@ def discard_shared(client: "EC2Client", disk_cid: str, *, was_seen: bool = False
     Raises:
         CloudError: The deletion is not certain.
     """
-    seen = ask_or_warn(f"volume '{disk_cid}'", lambda: find(client, disk_cid))
+    volume = ask_or_warn(f"volume '{disk_cid}'", lambda: find(client, disk_cid))
     try:
-        if seen is None or not _is_of_another_call(seen):
-            # Another call may begin to use the volume now.
+        if volume is None or not _is_of_another_call(volume):
+            # No retry while the volume is in use: another call would be the user.
             discard(client, disk_cid, timing.AT_ONCE, was_seen=was_seen)
             return
     except client.exceptions.ClientError as error:
@@ -315,11 +315,11 @@ def modify(client: "EC2Client", disk_cid: str, changes: Json) -> None:
         NotSupported: EBS can't change this volume now; the message says why.
         CloudError: The change failed, or the wait timed out.
     """
-    running = _latest(client, disk_cid)
-    state = running.get("ModificationState")
-    if _is_for(running, changes):
+    latest = _latest(client, disk_cid)
+    state = latest.get("ModificationState")
+    if _is_same_change_in_progress(latest, changes):
         logger.info("The same change of volume '%s' is already under way: waiting for it", disk_cid)
-        began = running.get("StartTime")
+        began = latest.get("StartTime")
     elif state in _MODIFYING:
         raise NotSupported(f"Volume '{disk_cid}' can't be changed now: an earlier change is still {state}")
     else:
@@ -337,7 +337,7 @@ def _start(client: "EC2Client", disk_cid: str, changes: Json) -> Any:  # noqa: A
             if not has_code(error, NOT_MODIFIABLE):
                 raise
             latest = ask_or_warn(f"the changes of '{disk_cid}'", lambda: _latest(client, disk_cid)) or {}
-            if _is_for(latest, changes):  # started by this call, whose first answer was lost
+            if _is_same_change_in_progress(latest, changes):  # started by a lost first attempt
                 return latest.get("StartTime")
             raise NotSupported(
                 f"Volume '{disk_cid}' can't be changed now: {describe_error(error)}"
@@ -370,7 +370,7 @@ def _latest(client: "EC2Client", disk_cid: str) -> Any:  # noqa: ANN401 - the SD
     return oldest_first[-1] if oldest_first else {}
 
 
-def _is_for(modification: Any, changes: Json) -> bool:  # noqa: ANN401
+def _is_same_change_in_progress(modification: Any, changes: Json) -> bool:  # noqa: ANN401
     """Whether a modification is in progress and has these target values."""
     return modification.get("ModificationState") in _MODIFYING and all(
         modification.get(f"Target{name}") == value for name, value in changes.items()

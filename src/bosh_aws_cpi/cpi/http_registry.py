@@ -17,7 +17,7 @@ _OK = 200
 _OK_OR_MISSING = frozenset({_OK, 404})
 CONNECT_TIMEOUT = 10
 """Seconds."""
-_LONGEST = 1 << 22
+_MAX_ANSWER_BYTES = 1 << 22
 """The most bytes of an answer; a VM's settings have some thousands."""
 
 
@@ -60,10 +60,10 @@ class HttpRegistry:
         Raises:
             CloudError: The registry did not accept them.
         """
-        what = f"Cannot update settings for '{vm_cid}'"
+        failure = f"Cannot update settings for '{vm_cid}'"
         body = jsontext.encode(settings).encode()
         headers = {"Content-Type": "application/json"}
-        self._send("PUT", vm_cid, what, range(200, 300), data=body, headers=headers)
+        self._send("PUT", vm_cid, failure, range(200, 300), data=body, headers=headers)
 
     def delete(self, vm_cid: str) -> None:
         """Delete a VM's settings; no error if there are none.
@@ -80,7 +80,7 @@ class HttpRegistry:
             CloudError: They can't be read or written.
         """
         settings = self._read(vm_cid)
-        _persistent(settings)[disk_cid] = device_path
+        _persistent_disks(settings)[disk_cid] = device_path
         self.save(vm_cid, settings)
 
     def detach(self, vm_cid: str, disk_cid: str) -> bool:
@@ -93,7 +93,7 @@ class HttpRegistry:
             CloudError: They can't be read or written.
         """
         settings = self._read(vm_cid)
-        if _persistent(settings).pop(disk_cid, None) is None:
+        if _persistent_disks(settings).pop(disk_cid, None) is None:
             return False
         self.save(vm_cid, settings)
         return True
@@ -114,25 +114,25 @@ class HttpRegistry:
         self,
         http_method: str,
         vm_cid: str,
-        what: str,
+        failure: str,
         accepted: Container[int],
         **body: Any,  # noqa: ANN401 - the session's arguments
     ) -> tuple[int, bytes]:
-        """Send a request; a status that is not expected is an error that begins with `what`."""
+        """Send a request; a status that is not expected is an error that begins with `failure`."""
         url = f"{self._base}/instances/{quote(vm_cid, safe='')}/settings"
         timeout = (CONNECT_TIMEOUT, ANSWERED.seconds)
         try:
             answer = self._session.request(
                 http_method, url, timeout=timeout, allow_redirects=False, stream=True, **body
             )
-            content = connections.read(answer, _LONGEST)
+            content = connections.read(answer, _MAX_ANSWER_BYTES)
         except requests.RequestException as error:
-            raise self._failed(f"{what}: {_reason(error)}") from None
+            raise self._failed(f"{failure}: {_reason(error)}") from None
         if content is None:
-            raise self._failed(f"{what}: the answer has more than {_LONGEST} bytes")
+            raise self._failed(f"{failure}: the answer has more than {_MAX_ANSWER_BYTES} bytes")
         logger.debug("Registry %s %s: HTTP %d", http_method, url, answer.status_code)
         if answer.status_code not in accepted:
-            raise self._failed(f"{what}, got HTTP {answer.status_code}")
+            raise self._failed(f"{failure}, got HTTP {answer.status_code}")
         return answer.status_code, content
 
     def _parsed(self, vm_cid: str, text: bytes) -> Any:  # noqa: ANN401 - any JSON value
@@ -150,7 +150,7 @@ def _without_userinfo(endpoint: str) -> str:
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])).rstrip("/")
 
 
-def _persistent(settings: Json) -> Json:
+def _persistent_disks(settings: Json) -> Json:
     """Return the persistent disks in a VM's settings; a value that is not an object counts as missing."""
     for key in ("disks", "persistent"):
         if not isinstance(settings.get(key), dict):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from bosh_aws_cpi.aws import firewalls, routes, subnets
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, describe_error, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import RANGE_TAKEN, describe_error, has_code, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.idempotency import format_time
 from bosh_aws_cpi.aws.subnets import Vpc
 from bosh_aws_cpi.config.cpi_config import CpiConfig
@@ -238,7 +238,7 @@ def _find_or_create(cloud: Cloud, request: NetworkRequest, vpc: Vpc, undo: Undo)
                 raise
             logger.info("Trying another range: %s", describe_error(error))
             tried += chosen
-            is_own = is_own or may_be_done(error)
+            is_own = is_own or may_have_taken_effect(error)
 
 
 def _new_subnet(cloud: Cloud, request: NetworkRequest, ranges: Mapping[str, str], undo: Undo) -> Subnet:

@@ -24,8 +24,10 @@ _KEYS: Final = ("size", "type", "iops", "iops_per_gib", "throughput", "encrypted
 _OF_IOPS: Final = frozenset({"iops", "iops_per_gib"})
 
 
-def persistent(own: DiskProperties, aws: AwsConfig) -> tuple[DiskProperties, ebs.Origin, Encryption]:
-    """A disk over ``aws.default_persistent_disk``, where its properties stand, and the default encryption.
+def with_persistent_defaults(
+    own: DiskProperties, aws: AwsConfig
+) -> tuple[DiskProperties, ebs.Origin, Encryption]:
+    """Return a disk with its defaults, the places of its properties, and the default encryption.
 
     Raises:
         CloudError: A default is wrong, is unknown, or EBS would refuse a disk with it; the message names it.

@@ -339,7 +339,7 @@ def mac_addresses(plans: Sequence[NicPlan], macs: Sequence[str]) -> dict[str, st
 
     Args:
         plans: All interfaces of the VM.
-        macs: Their addresses, in the same order; none when RunInstances creates the interface.
+        macs: Their addresses, in the same order; empty if RunInstances creates the only interface.
     """
     return {
         name: mac

@@ -54,8 +54,8 @@ class ManagedNetwork(Properties):
         if not self.cloud_properties.vpc_id:
             key = "cloud_properties.vpc_id"
             yield Problem(key, f"Missing properties: network.{key}, the VPC of the managed network")
-        yield from self._of_range()
-        yield from self._of_gateway()
+        yield from self._range_problems()
+        yield from self._gateway_problems()
 
     @property
     def vpc_id(self) -> str:
@@ -68,8 +68,8 @@ class ManagedNetwork(Properties):
         network = None if self.range is None else ip_network(self.range)
         return network if isinstance(network, IPv4Network) else None
 
-    def _of_range(self) -> Iterator[Problem]:
-        """EC2 allows no subnet of that size, or ``range`` and ``netmask_bits`` contradict each other."""
+    def _range_problems(self) -> Iterator[Problem]:
+        """Yield a size that EC2 does not allow, and a contradiction of ``range`` and ``netmask_bits``."""
         wanted, bits = self.subnet_range, self.netmask_bits
         if self.range is not None and wanted is None:
             text = f"network.range must be IPv4, not {self.range}. For IPv6, also set cloud_properties.ipv6"
@@ -82,8 +82,8 @@ class ManagedNetwork(Properties):
             text = f"network.range is {wanted}, but network.netmask_bits is {bits}: remove one of them"
             yield Problem("range", text)
 
-    def _of_gateway(self) -> Iterator[Problem]:
-        """AWS's router has the second address (VPC user guide, "Subnet sizing")."""
+    def _gateway_problems(self) -> Iterator[Problem]:
+        """Yield a gateway other than AWS's router, the second address (VPC user guide, "Subnet sizing")."""
         if self.gateway is None:
             return
         if self.range is None:

@@ -12,16 +12,16 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.properties.types import Encryptable, Mib, Problem, Text, Truth, read_properties
 
-OF_REGISTRATION: Final = ("imds_support", "tpm_support")
-SETTINGS: Final = (*OF_REGISTRATION, "deprecate_at", "share_with")
-"""The properties that only an AMI of the CPI's own can have."""
+REGISTRATION_SETTINGS: Final = ("imds_support", "tpm_support")
+OWN_AMI_SETTINGS: Final = (*REGISTRATION_SETTINGS, "deprecate_at", "share_with")
+"""The properties that only an AMI that the CPI creates can have."""
 TAGS_IGNORED: Final = (
     "is ignored: the Director passes its own tags, and a light stemcell's AMI is not ours. For the AMIs that "
     "the CPI creates, use aws.tags"
 )
 """Why ``tags`` have no effect for a Director and for light stemcells."""
 _FORM: Final = "%Y-%m-%dT%H:%M:%SZ"
-_OTHERS: Final = r"\d{12}|arn:aws[a-z-]*:organizations::\d{12}:(organization|ou)/[a-z0-9/-]+"
+_ACCOUNT_OR_ARN: Final = r"\d{12}|arn:aws[a-z-]*:organizations::\d{12}:(organization|ou)/[a-z0-9/-]+"
 """Ids of accounts, and ARNs as in the API model of AWS Organizations."""
 
 
@@ -31,8 +31,8 @@ def _as_time(value: object) -> object:
     raise ValueError("must be a time in UTC, as '2030-01-31T00:00:00Z', in quotes")
 
 
-def _as_other(value: object) -> object:
-    if re.fullmatch(_OTHERS, str(value), re.ASCII):
+def _as_account_or_arn(value: object) -> object:
+    if re.fullmatch(_ACCOUNT_OR_ARN, str(value), re.ASCII):
         return str(value)
     message = "must be an AWS account's id, 12 digits in quotes, or the ARN of an organization or its unit"
     raise ValueError(message)
@@ -63,7 +63,7 @@ class StemcellProperties(Encryptable):
     deprecate_at: Annotated[str | None, BeforeValidator(_as_time)] = None
     """* Time in UTC, as `'2030-01-31T00:00:00Z'`, at most ten years ahead, from which EC2 marks the AMI as
     [deprecated](#shared-and-deprecated-amis)."""
-    share_with: tuple[Annotated[str, BeforeValidator(_as_other)], ...] = ()
+    share_with: tuple[Annotated[str, BeforeValidator(_as_account_or_arn)], ...] = ()
     """* Ids of AWS accounts, and ARNs of organizations and organizational units, that may
     [launch the AMI](#shared-and-deprecated-amis)."""
     imds_support: Literal["v2.0"] | None = None
@@ -77,7 +77,7 @@ class StemcellProperties(Encryptable):
     version: Text | None = None
     """Part of a heavy stemcell's description and tag `Name`."""
 
-    # Every stemcell carries these; they matter to heavy ones, see there, and to other clouds.
+    # Every stemcell has these: `HeavyStemcellProperties` uses some, the rest are for other clouds.
     architecture: Any = None
     boot_mode: Any = None
     disk: Any = None
@@ -102,7 +102,7 @@ class StemcellProperties(Encryptable):
     @property
     def settings(self) -> list[str]:
         """Those of `SETTINGS` that are given."""
-        return [name for name in SETTINGS if getattr(self, name)]
+        return [name for name in OWN_AMI_SETTINGS if getattr(self, name)]
 
     def problems(self, encryption: Encryption, now: datetime) -> Iterator[Problem]:
         """Why create_stemcell refuses the `settings` of an AMI that it creates.

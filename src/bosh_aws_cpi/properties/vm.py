@@ -50,7 +50,7 @@ _PROFILE: Final = AwsName("the name of an instance profile", r"[\w+=,.@-]{1,128}
 _ARN: Final = r"^arn:[^:]+:elasticloadbalancing:[^:]+:\d{12}:targetgroup/[^/]+/[0-9a-f]+$"
 
 
-def _is_arn(value: str) -> str:
+def _as_arn(value: str) -> str:
     if re.fullmatch(_ARN, value) is None:
         message = "must be the ARN of a target group, arn:aws:elasticloadbalancing:…:targetgroup/NAME/ID"
         raise ValueError(message)
@@ -58,7 +58,7 @@ def _is_arn(value: str) -> str:
 
 
 TargetGroupArn = Annotated[
-    str, AfterValidator(_is_arn), WithJsonSchema({"type": "string", "pattern": _ARN}), _TARGETS
+    str, AfterValidator(_as_arn), WithJsonSchema({"type": "string", "pattern": _ARN}), _TARGETS
 ]
 Port = Annotated[int, Field(strict=True, ge=1, le=65_535), WHOLE]
 

@@ -26,7 +26,7 @@ def _is_cid(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _is_strings(value: object) -> bool:
+def _is_list_of_strings(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
@@ -43,7 +43,7 @@ OPTIONAL_CID = ArgumentKind("a String that is not empty, or null", _is_cid, _non
 PATH = ArgumentKind("a String", lambda value: isinstance(value, str))
 HASH = ArgumentKind("a Hash", _is_hash, dict)
 OPTIONAL_HASH = ArgumentKind("a Hash or null", _is_hash, _none)
-CIDS = ArgumentKind("an Array of Strings", _is_strings, list)
+CIDS = ArgumentKind("an Array of Strings", _is_list_of_strings, list)
 DISK_SIZE = ArgumentKind("an Integer", is_integer, complaint="disk size needs to be an integer")
 
 

@@ -103,7 +103,7 @@ class Asker:
         """What AWS did not answer, and why."""
 
     @property
-    def has_answered(self) -> bool:
+    def are_keys_accepted(self) -> bool:
         """Whether AWS has answered a call, and so accepted the keys."""
         return self._keys_accepted
 

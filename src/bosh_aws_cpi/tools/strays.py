@@ -33,16 +33,15 @@ from bosh_aws_cpi.tag_names import DISK_METADATA, VM_METADATA
 SEEN_TAG: Final = "bosh_sweep_seen"
 """The time, and the resource's id, "2026-05-01T00:00:00Z eni-1".
 
-Manifests are written before EC2 chooses the id, so no tag in them can be a mark.
+A tag of a manifest can't be mistaken for a mark: its author can't know the id.
 """
-_MARKED: Final[frozenset[Kind]] = frozenset({"interface", "placement group"})
+_KINDS_AGED_BY_MARK: Final[frozenset[Kind]] = frozenset({"interface", "placement group"})
 """The kinds whose age only the mark of an earlier sweep shows."""
-_ENDING: Final = frozenset({"shutting-down", "terminated"})
-_PASSING: Final = _ENDING | {"deleting", "pending"}
-"""What is created or deleted now, of any kind; of volumes only available ones count. EBS ends a pending
-snapshot that nobody writes."""
+_ENDING_STATES: Final = frozenset({"shutting-down", "terminated"})
+_TRANSIENT_STATES: Final = _ENDING_STATES | {"deleting", "pending"}
+"""The states of resources that are being created or deleted. EBS ends snapshots that nobody writes."""
 _UNUSABLE: Final = frozenset({"error", "failed", "invalid"})
-_DISK_ONLY: Final = DISK_METADATA - {"director"}  # which set_vm_metadata sets on all volumes of a VM
+_DISK_ONLY: Final = DISK_METADATA - {"director"}  # set_vm_metadata sets director on all volumes
 
 
 def seen_tags(resource: Resource, now: datetime) -> dict[str, str]:
@@ -64,8 +63,8 @@ class Removal(Enum):
     """Only if the operator names it: it may hold data, and the Director may know it."""
     INSTANCE = "--delete --instance"
     """Only if the operator names it: the Director may know it."""
-    HAND = "a person"
-    """Only by a person, because it may not be a stray."""
+    BY_HAND = "a person"
+    """Only by a person, because it is perhaps not a stray."""
 
 
 class StrayOutcome(Enum):
@@ -98,9 +97,9 @@ class Stray(Record):
     error: str | None = None
 
     @property
-    def is_marked(self) -> bool:
-        """Whether `since` is the time of a sweep's mark: it is for all resources of its kind."""
-        return self.resource.kind in _MARKED
+    def is_aged_by_mark(self) -> bool:
+        """Whether `since` is the time of a sweep's mark, because EC2 reports no time for this kind."""
+        return self.resource.kind in _KINDS_AGED_BY_MARK
 
     def age(self, now: datetime) -> float | None:
         """The age in hours; None when that is not known."""
@@ -136,16 +135,16 @@ class Inventory(Record):
 
     def judge(self, resource: Resource) -> Stray | None:
         """Return a resource as a stray; None if it is not certainly one."""
-        if resource.tags.get(DIRECTOR_TAG) != self.director or resource.state in _PASSING:
+        if resource.tags.get(DIRECTOR_TAG) != self.director or resource.state in _TRANSIENT_STATES:
             return None
         verdict = _JUDGES[resource.kind](resource, self)
-        since = _first_seen(resource) if resource.kind in _MARKED else resource.created
+        since = _first_seen(resource) if resource.kind in _KINDS_AGED_BY_MARK else resource.created
         return None if verdict is None else Stray(resource, *verdict, since)
 
     @cached_property
     def agents(self) -> frozenset[str]:
         """The agents whose instance exists."""
-        alive = (each for each in self.own["instance"] if each.state not in _ENDING)
+        alive = (each for each in self.own["instance"] if each.state not in _ENDING_STATES)
         return frozenset(each.tags.get(AGENT_TAG, "") for each in alive)
 
     @cached_property
@@ -177,7 +176,7 @@ def _image(image: Resource, there: Inventory) -> _Verdict:
     without_ami = {each.resource_id for each in there.own["snapshot"] if AMI_TAG not in each.tags}
     if image.state != "available" or without_ami.isdisjoint(image.snapshot_ids):
         return None
-    return "perhaps of an interrupted create_stemcell", Removal.HAND
+    return "perhaps of an interrupted create_stemcell", Removal.BY_HAND
 
 
 def _snapshot(snapshot: Resource, there: Inventory) -> _Verdict:
@@ -195,7 +194,7 @@ def _snapshot(snapshot: Resource, there: Inventory) -> _Verdict:
         return None
     if snapshot.is_for_image and AMI_TAG not in tags:
         return "of a stemcell that has no AMI", Removal.DELETE
-    return "perhaps of a stemcell that has no AMI", Removal.HAND
+    return "perhaps of a stemcell that has no AMI", Removal.BY_HAND
 
 
 _LOOK_FIRST: Final = "by update_disk: first look in bosh disks --orphaned and bosh instances --details"
@@ -231,7 +230,7 @@ def _interface(interface: Resource, there: Inventory) -> _Verdict:
         return None
     if interface.description == nics.description(there.director, agent):
         return "of a VM that is gone", Removal.DELETE
-    return "perhaps of a VM that is gone", Removal.HAND
+    return "perhaps of a VM that is gone", Removal.BY_HAND
 
 
 def _lost_agent(resource: Resource, there: Inventory) -> str | None:
@@ -244,10 +243,10 @@ def _subnet(subnet: Resource, _there: Inventory) -> _Verdict:
     if NETWORK_TAG not in subnet.tags:
         return None
     if DELETE_FAILED_TAG in subnet.tags:
-        return "delete_network failed: the Director has forgotten it", Removal.HAND
+        return "delete_network failed: the Director has forgotten it", Removal.BY_HAND
     if subnet.is_used:
         return None
-    return "perhaps of a managed network that the Director has forgotten", Removal.HAND
+    return "perhaps of a managed network that the Director has forgotten", Removal.BY_HAND
 
 
 def _placement_group(group: Resource, there: Inventory) -> _Verdict:
@@ -293,7 +292,7 @@ class SweepOptions(Record):
 
 
 _LEFT: Final = {
-    Removal.HAND: StrayOutcome.LEFT,
+    Removal.BY_HAND: StrayOutcome.LEFT,
     Removal.DISK: StrayOutcome.LEFT_DISK,
     Removal.INSTANCE: StrayOutcome.LEFT_INSTANCE,
 }
@@ -305,7 +304,7 @@ def decide_outcome(stray: Stray, options: SweepOptions, now: datetime) -> StrayO
     if stray.removal is Removal.INSTANCE and resource_id in options.instances:
         return StrayOutcome.REMOVED
     if age is None:
-        return StrayOutcome.MARKED if stray.is_marked and options.delete else StrayOutcome.UNKNOWN
+        return StrayOutcome.MARKED if stray.is_aged_by_mark and options.delete else StrayOutcome.UNKNOWN
     if age < options.older_than:  # it may belong to a call that is still running
         return StrayOutcome.YOUNG
     if stray.removal is Removal.DELETE:

@@ -160,7 +160,7 @@ class Report(Record):
         if hours is None:
             return "unknown"
         text = f"{hours:.1f} h" if hours < _SHOWN_IN_HOURS else f"{hours / 24:.0f} days"
-        return f"seen {text} ago" if stray.is_marked else text
+        return f"seen {text} ago" if stray.is_aged_by_mark else text
 
     def _entry(self, stray: Stray) -> Json:
         resource, age, price = stray.resource, stray.age(self.now), monthly_cost(stray.resource)

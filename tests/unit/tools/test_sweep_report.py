@@ -35,7 +35,7 @@ def became(stray: Stray, outcome: StrayOutcome, error: str | None = None) -> Str
         (23.9, Removal.DISK, NAMED, StrayOutcome.YOUNG),
         (-1, Removal.DELETE, SweepOptions(0, delete=True), StrayOutcome.REMOVED),
         (-1, Removal.DELETE, SweepOptions(0.001, delete=True), StrayOutcome.YOUNG),
-        (100, Removal.HAND, NAMED, StrayOutcome.LEFT),
+        (100, Removal.BY_HAND, NAMED, StrayOutcome.LEFT),
         (100, Removal.INSTANCE, NAMED, StrayOutcome.LEFT_INSTANCE),
         (1, Removal.INSTANCE, NAMED, StrayOutcome.YOUNG),
         (1, Removal.INSTANCE, NAMED_INSTANCE, StrayOutcome.REMOVED),

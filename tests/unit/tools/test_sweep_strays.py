@@ -45,9 +45,9 @@ STRAYS: list[tuple[Resource, Removal]] = [
     (SNAPSHOT, Removal.DELETE),
     (thing("snapshot", "error", STEMCELL, is_for_image=True), Removal.DELETE),
     (thing("snapshot", "completed", {**COPY, **CALL}, is_for_image=True), Removal.DELETE),
-    *((thing("snapshot", "completed", tags), Removal.HAND) for tags in (STEMCELL, DONE, {**COPY, **CALL})),
+    *((thing("snapshot", "completed", tags), Removal.BY_HAND) for tags in (STEMCELL, DONE, {**COPY, **CALL})),
     *(
-        (thing("snapshot", "completed", tags, is_for_image=True), Removal.HAND)
+        (thing("snapshot", "completed", tags, is_for_image=True), Removal.BY_HAND)
         for tags in (DONE, {**COPY, **CALL, "bosh_ami": "ami-1"})
     ),
     *((IMAGE.replace(state=state), Removal.DELETE) for state in ("failed", "error", "invalid")),
@@ -57,9 +57,9 @@ STRAYS: list[tuple[Resource, Removal]] = [
         Removal.INSTANCE,
     ),
     (thing("instance", "stopped", AGENT), Removal.INSTANCE),
-    (thing("subnet", tags=MANAGED), Removal.HAND),
-    (thing("subnet", tags=REFUSED), Removal.HAND),
-    (thing("subnet", tags=REFUSED, is_used=True), Removal.HAND),
+    (thing("subnet", tags=MANAGED), Removal.BY_HAND),
+    (thing("subnet", tags=REFUSED), Removal.BY_HAND),
+    (thing("subnet", tags=REFUSED, is_used=True), Removal.BY_HAND),
 ]
 OURS = f"BOSH agent agent-1 of director {DIRECTOR}"
 OF_VM = thing("interface", tags=AGENT, hours=None, description=OURS)
@@ -201,7 +201,7 @@ def test_snapshot_of_a_copy_in_the_making(source: str, expected: list[str]) -> N
 def test_image_that_may_be_lost(tags: dict[str, str], count: int) -> None:
     """An available AMI is left to a person if its snapshot lacks the tag of a finished stemcell."""
     strays = found(IMAGE, SNAPSHOT.replace(tags={**SNAPSHOT.tags, **tags, **({} if count else DONE)}))
-    assert [(stray.resource, stray.removal) for stray in strays] == [(IMAGE, Removal.HAND)] * count
+    assert [(stray.resource, stray.removal) for stray in strays] == [(IMAGE, Removal.BY_HAND)] * count
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_first_seen(resource: Resource, value: str | None, since: datetime | Non
     """An interface or group is a stray since its mark; a mark that names another resource does not count."""
     mark = {} if value is None else {"bosh_sweep_seen": value.format(id=resource.resource_id)}
     (stray,) = found(resource.replace(tags={**resource.tags, **mark}))
-    assert (stray.since, stray.is_marked, stray.removal) == (since, True, Removal.DELETE)
+    assert (stray.since, stray.is_aged_by_mark, stray.removal) == (since, True, Removal.DELETE)
 
 
 @pytest.mark.parametrize(
@@ -228,4 +228,4 @@ def test_first_seen(resource: Resource, value: str | None, since: datetime | Non
 def test_interface_of_another(description: str) -> None:
     """An interface without create_vm's description is left to a person."""
     (stray,) = found(OF_VM.replace(description=description))
-    assert (stray.why, stray.removal) == ("perhaps of a VM that is gone", Removal.HAND)
+    assert (stray.why, stray.removal) == ("perhaps of a VM that is gone", Removal.BY_HAND)

@@ -30,10 +30,10 @@ INVALID_PARAMETER: Final = INVALID_VALUE | code_set(
 )
 UNKNOWN_PARAMETER: Final = code_set("UnknownParameter")
 INSTANCE_STATE: Final = code_set("IncorrectInstanceState")
-NO_ID: Final = code_set("InvalidID")
+MALFORMED_ID: Final = code_set("InvalidID")
 """CreateTags' code for a malformed id."""
 INSTANCE_MISSING: Final = code_set("InvalidInstanceID.NotFound InvalidInstanceID.Malformed")
-VOLUME_MISSING: Final = code_set("InvalidVolume.NotFound InvalidVolumeID.Malformed") | NO_ID
+VOLUME_MISSING: Final = code_set("InvalidVolume.NotFound InvalidVolumeID.Malformed") | MALFORMED_ID
 IMAGE_MISSING: Final = code_set("InvalidAMIID.NotFound InvalidAMIID.Malformed InvalidAMIID.Unavailable")
 SNAPSHOT_MISSING: Final = code_set("InvalidSnapshot.NotFound InvalidSnapshotID.Malformed")
 NIC_MISSING: Final = code_set("InvalidNetworkInterfaceID.NotFound InvalidNetworkInterfaceId.Malformed")
@@ -60,7 +60,7 @@ VOLUME_IN_USE: Final = code_set("VolumeInUse")
 NIC_IN_USE: Final = code_set("InvalidNetworkInterface.InUse") | INVALID_VALUE
 """DeleteNetworkInterface answers InvalidParameterValue while EC2 is still detaching the interface."""
 TAG_REFUSED: Final = code_set("TagLimitExceeded") | INVALID_VALUE
-UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | NO_ID
+UNTAGGABLE: Final = TAG_REFUSED | NOT_FOUND_YET | MALFORMED_ID
 """Codes that may concern only one of several resources, so that the others may accept the tags."""
 QUOTA_REACHED: Final = code_set("InstanceLimitExceeded MaxSpotInstanceCountExceeded VcpuLimitExceeded")
 RESERVATION_FULL: Final = code_set("ReservationCapacityExceeded")
@@ -76,11 +76,11 @@ NO_CAPACITY: Final = QUOTA_REACHED | RESERVATION_FULL | NO_HOST | PRICE_TOO_LOW 
 """RunInstances' codes when the instance type can't be launched here and now, but another type may work.
 
 Some of these codes come with HTTP 500."""
-BLOCK_PENDING: Final = code_set("InvalidCapacityReservationState.PendingActivation")
-RESERVATION_CLOSED: Final = code_set("InvalidCapacityReservationState.Unavailable") | BLOCK_PENDING
+CAPACITY_BLOCK_PENDING: Final = code_set("InvalidCapacityReservationState.PendingActivation")
+RESERVATION_CLOSED: Final = code_set("InvalidCapacityReservationState.Unavailable") | CAPACITY_BLOCK_PENDING
 """RunInstances' codes for an interruptible reservation that EC2 takes back, and for a capacity block that has
 not begun (aws/karpenter-provider-aws, its errors for reserved capacity)."""
-AT_FAULT: Final = code_set("InternalError InternalFailure ServerInternal ServiceUnavailable Unavailable")
+AWS_FAULT: Final = code_set("InternalError InternalFailure ServerInternal ServiceUnavailable Unavailable")
 """RunInstances' codes for a fault of AWS: a retry may succeed."""
 NO_PREFIX: Final = code_set("InsufficientCidrBlocks")
 NO_ADDRESS: Final = code_set("InsufficientFreeAddressesInSubnet")
@@ -175,8 +175,8 @@ def is_shortage(error: BaseException | None) -> bool:
     A shortage of volumes or addresses does not count, because it concerns all instance types alike.
     """
     code = code_of(error)
-    is_of_family = code.startswith("Insufficient") and "Capacity" in code
-    return code in NO_CAPACITY or (is_of_family and code not in NO_VOLUME | NO_PUBLIC_ADDRESS)
+    looks_like_shortage = code.startswith("Insufficient") and "Capacity" in code
+    return code in NO_CAPACITY or (looks_like_shortage and code not in NO_VOLUME | NO_PUBLIC_ADDRESS)
 
 
 def is_group_full(error: BaseException | None) -> bool:
@@ -218,7 +218,7 @@ def is_uncertain(error: BaseException) -> bool:
     return isinstance(error, HTTPClientError | ResponseParserError)
 
 
-def may_be_done(error: BaseException) -> bool:
+def may_have_taken_effect(error: BaseException) -> bool:
     """Whether a call that ended with this error may have taken effect, in this or an earlier attempt."""
     call = call_of(error)
     return is_uncertain(error) or (call is not None and call.was_uncertain)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from bosh_aws_cpi.aws.sdk import clock, timing
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_of, describe_error, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, call_of, describe_error, may_have_taken_effect
 from bosh_aws_cpi.errors import BoshError, CloudError
 from bosh_aws_cpi.log import logger
 
@@ -72,7 +72,7 @@ def create_once(
     Raises:
         Exception: The last attempt's error, if the search finds no resource. If an earlier attempt's outcome
             is uncertain, a refusal is raised only after another search, because the resource itself may have
-            caused the refusal (its range or name is in use); `may_be_done` is then true for the refusal.
+            caused the refusal (its range or name is in use); then `may_have_taken_effect` is true.
     """
     has_answer = was_uncertain = False
 
@@ -91,7 +91,7 @@ def create_once(
             return create()
         except Exception as error:
             # Any other error occurs while the answer is read: the resource may exist.
-            is_refused = isinstance(error, (*FAILURES, BoshError)) and not may_be_done(error)
+            is_refused = isinstance(error, (*FAILURES, BoshError)) and not may_have_taken_effect(error)
             if is_refused and not was_uncertain:
                 raise
             was_uncertain = True

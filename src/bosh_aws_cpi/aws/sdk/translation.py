@@ -81,7 +81,7 @@ _CLOUD_CHECK: Final = "bosh cloud-check finds missing VMs and disks"
 TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
     Kind.VM_GONE: {codes.INSTANCE_MISSING: _CLOUD_CHECK},
     Kind.MISSING: {
-        codes.NO_ID: "this is not the id of a resource that can have tags",
+        codes.MALFORMED_ID: "this is not the id of a resource that can have tags",
         codes.IMAGE_MISSING & codes.NOT_FOUND_YET: (
             "upload the stemcell again with --fix; check the account's Allowed AMIs setting"
         ),
@@ -136,7 +136,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         "InvalidInstance": "the load balancer does not know the instance",
         "ResourceNotFoundException": "the snapshot is gone: upload the stemcell again",
     },
-    Kind.DISK_GONE: {codes.VOLUME_MISSING - codes.NO_ID: _CLOUD_CHECK},
+    Kind.DISK_GONE: {codes.VOLUME_MISSING - codes.MALFORMED_ID: _CLOUD_CHECK},
     Kind.QUOTA: {
         codes.QUOTA_REACHED
         | code_set(
@@ -231,7 +231,7 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         codes.NO_ADDRESS: _NO_ADDRESS,
         codes.NO_VOLUME: "use another zone or another volume type",
         codes.THROTTLED: _THROTTLED,
-        codes.AT_FAULT
+        codes.AWS_FAULT
         | codes.NO_PUBLIC_ADDRESS
         | code_set(
             "InternalServerException RequestTimeoutException HealthUnavailable RetryableError "
@@ -286,9 +286,11 @@ TABLE: Final[Mapping[Kind, Mapping[str | frozenset[str], str]]] = {
         | code_set(
             "IncorrectState InvalidState IncorrectModificationState InvalidInstanceState InvalidHostState"
         ): "wait until the resource has changed its state, then retry",
-        codes.BLOCK_PENDING: ("wait until the capacity block begins, or add instance_type_fallbacks"),
+        codes.CAPACITY_BLOCK_PENDING: (
+            "wait until the capacity block begins, or add instance_type_fallbacks"
+        ),
         codes.RESERVATION_CLOSED
-        - codes.BLOCK_PENDING: "use another capacity_reservation, or add instance_type_fallbacks",
+        - codes.CAPACITY_BLOCK_PENDING: "use another capacity_reservation, or add instance_type_fallbacks",
         codes.VOLUME_IN_USE: "detach the volume where it is attached",
         codes.NIC_IN_USE - codes.INVALID_VALUE: "an instance uses the interface: delete the instance first",
         codes.SUBNET_USED: "delete the resources that depend on this one first",

@@ -22,7 +22,7 @@ from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Volume
 from bosh_aws_cpi.plan import ebs, tag_plan, volume_changes
-from bosh_aws_cpi.plan.disk_defaults import persistent
+from bosh_aws_cpi.plan.disk_defaults import with_persistent_defaults
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import refuse
 from bosh_aws_cpi.records import Record
@@ -77,7 +77,7 @@ def update_disk(cloud: Cloud, disk_cid: str, new_size: int, cloud_properties: Js
     own = DiskProperties.parse(cloud_properties)
     size = ebs.requested_gib(new_size)
     refuse(own.problems())
-    properties, origin, default = persistent(own, cloud.config.aws)
+    properties, origin, default = with_persistent_defaults(own, cloud.config.aws)
     volume = volumes.find(cloud.ec2, disk_cid)
     check_key(properties, properties.encryption(default), is_encrypted=volume.encrypted)
     change = volume_changes.change(volume, size, properties, default, origin)

@@ -14,7 +14,7 @@ from bosh_aws_cpi.cpi.undo import Undo, run_with_undo
 from bosh_aws_cpi.jsontext import Json
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import ebs, tag_plan
-from bosh_aws_cpi.plan.disk_defaults import persistent
+from bosh_aws_cpi.plan.disk_defaults import with_persistent_defaults
 from bosh_aws_cpi.properties.disk import DiskProperties
 from bosh_aws_cpi.properties.types import Problem, Review, refuse
 from bosh_aws_cpi.records import Record
@@ -28,7 +28,7 @@ def create_disk(cloud: Cloud, size: int, cloud_properties: Json, vm_cid: str | N
     Args:
         size: MiB.
         cloud_properties: See `DiskProperties`.
-        vm_cid: The VM that the disk is meant for: it is created in that VM's zone; in a random zone if null.
+        vm_cid: The disk is created in the zone of this VM; if null, in a random zone.
 
     Returns:
         The disk's id.
@@ -86,7 +86,7 @@ def parse(config: CpiConfig, size: int, cloud_properties: Json, review: Review) 
     size_gib = ebs.requested_gib(size)
     own = DiskProperties.parse(cloud_properties)
     review.problems += own.problems()
-    properties, origin, default = persistent(own, config.aws)
+    properties, origin, default = with_persistent_defaults(own, config.aws)
     volume = ebs.of_disk(properties, size_gib)
     review.problems += ebs.problems(volume, "disk", origin)
     tags = review.attempt("tags", lambda: _tags(config, properties, review)) or {}
@@ -115,7 +115,7 @@ def snapshot_problems(cloud: Cloud, wanted: WantedDisk, ask: Ask = ask_now) -> I
 
 
 def _create(cloud: Cloud, arguments: Json, tags: Mapping[str, str], call: str, undo: Undo) -> str:
-    """Create the volume. If another request has used this request id, the client token is random."""
+    """Create the volume; if another request has used the request id, again with a random client token."""
     is_shared = cloud.config.request_id is not None
     try:
         return _create_as(cloud, arguments, tags, call, undo, is_shared=is_shared)

@@ -16,7 +16,7 @@ from bosh_aws_cpi.log import logger
 from bosh_aws_cpi.model import Encryption
 from bosh_aws_cpi.plan import tag_plan
 from bosh_aws_cpi.properties.stemcell import (
-    OF_REGISTRATION,
+    REGISTRATION_SETTINGS,
     TAGS_IGNORED,
     HeavyStemcellProperties,
     StemcellProperties,
@@ -70,7 +70,7 @@ def _light(
     if region not in properties.ami and cloud.config.aws.stemcell.copy_from_region:
         source_region = nearest_region(properties.ami, region) or region
     is_copied = encryption.encrypted or source_region != region
-    if wrong := [name for name in properties.settings if not is_copied or name in OF_REGISTRATION]:
+    if wrong := [name for name in properties.settings if not is_copied or name in REGISTRATION_SETTINGS]:
         path = path_of(wrong[0], cloud.config.aws.stemcell.overrides)
         raise CloudError(
             f"{path}.{wrong[0]} can't be set for this light stemcell, whose AMI exists already. Remove it, "

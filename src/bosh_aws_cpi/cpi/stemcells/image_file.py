@@ -154,17 +154,17 @@ class _RawImage:
         self._segments: Sequence[tuple[int, int]] = segments
         """Offset and length of its data, in bytes."""
 
-    def data(self, most: int) -> Iterator[tuple[int, bytes]]:
-        """Yield root.img's data with its offsets, in parts that lie within one block of ``most`` bytes.
+    def data(self, block_size: int) -> Iterator[tuple[int, bytes]]:
+        """Yield root.img's data with its offsets, in parts that lie within one block of ``block_size`` bytes.
 
         Raises:
-            EOFError: The tar ends before.
+            EOFError: The tar ends before the data does.
         """
         self._stream.seek(self._start)
         for start, length in self._segments:
             offset, end = start, start + length
             while offset < end:
-                wanted = min(end - offset, most - offset % most)
+                wanted = min(end - offset, block_size - offset % block_size)
                 part = self._stream.read(wanted)
                 if len(part) < wanted:
                     raise EOFError("its tar ends too early")

@@ -102,7 +102,7 @@ class Account:
             CloudError: It has answered nothing.
         """
         found = self._asker.not_checked
-        if found and not self._asker.has_answered:
+        if found and not self._asker.are_keys_accepted:
             texts = ["AWS has answered no call", found[0].what, found[0].remedy]
             raise CloudError(". ".join(filter(None, texts)))
         return found

@@ -26,10 +26,12 @@ _CREDENTIALS: Final = frozenset(
     | {"role_arn", "external_id", "session_tags"}
 )
 """Keys that are taken from one file together: keys and role of two files are no credentials."""
-_WAYS: Final = frozenset({"connection_options", *(key.name for key in aws_config.ENDPOINTS.values())})
+_CONNECTION_KEYS: Final = frozenset(
+    {"connection_options", *(key.name for key in aws_config.ENDPOINTS.values())}
+)
 """Keys that say how this machine reaches AWS."""
 _GROUPS: Final = "default_security_groups"
-_ANY_GROUPS: Final = ["((default_security_groups))"]
+_PLACEHOLDER_GROUPS: Final = ["((default_security_groups))"]
 """Stands for groups that only the interpolated manifest names."""
 _ROWS: Final = AwsConfig.rows
 
@@ -68,12 +70,12 @@ def read_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[Aw
 
     Args:
         document: The manifest.
-        given: The ``aws`` section of cpi.json. It lends what the manifest has as variables, and how AWS is
-            reached.
+        given: The ``aws`` section of cpi.json. It supplies the values that are variables in the manifest, and
+            the keys that say how AWS is reached.
         aws: That section, parsed: what is checked instead if the manifest's properties can't be read.
     """
     whole = document.root.at(*_ROUTE, "aws")
-    other = aws.replace(default_security_groups=aws.default_security_groups or _ANY_GROUPS)
+    other = aws.replace(default_security_groups=aws.default_security_groups or _PLACEHOLDER_GROUPS)
     if whole.is_unknown:
         what = "is a variable: the configuration is that of cpi.json"
         return other, [Finding(Severity.NOT_CHECKED, what, INTERPOLATE, whole.place)]
@@ -87,11 +89,11 @@ def read_create_env(document: Document, given: Json, aws: AwsConfig) -> tuple[Aw
     found = [refusal(whole, what.format(key), f"Add {key}", BOSH_CLI) for key in missing]
     section: Json = {"region": aws.region, **_JOB}
     if _GROUPS in entries:
-        section[_GROUPS] = _ANY_GROUPS
+        section[_GROUPS] = _PLACEHOLDER_GROUPS
     found += unknown_keys_in(((document.root.at(*_ROUTE), _MODEL), (whole, _model("aws."))), CPI)
     for key, node in entries.items():
         found += _enter_key(key, node, given, section)
-    section |= {key: given[key] for key in _WAYS & given.keys() - entries.keys()}
+    section |= {key: given[key] for key in _CONNECTION_KEYS & given.keys() - entries.keys()}
     lent = section | dict.fromkeys(_CREDENTIALS) | {key: given[key] for key in _CREDENTIALS & given.keys()}
     has_variables = any(node.has_variables for key, node in entries.items() if key in _CREDENTIALS)
     for each in [lent] if has_variables else [section, lent]:

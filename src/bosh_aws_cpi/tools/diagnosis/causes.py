@@ -239,11 +239,12 @@ def _dns(facts: Facts) -> Iterator[Finding]:
     if facts.has_dns is not False:
         return
     given = facts.settings.dns if facts.settings else ()
-    is_asked = not given or any(is_of_amazon(facts, host) for host in given)
-    is_mbus = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
-    worst = Severity.ERROR if is_mbus else Severity.WARNING
+    uses_amazon = not given or any(is_of_amazon(facts, host) for host in given)
+    # The agent must resolve the name of the message bus, if it is a name.
+    needs_name = facts.mbus is not None and not facts.is_inbound and not is_ip(facts.mbus.host)
+    severity = Severity.ERROR if needs_name else Severity.WARNING
     yield Finding(
-        worst if is_asked else Severity.NOTE,
+        severity if uses_amazon else Severity.NOTE,
         "DNS is disabled in the VPC (enableDnsSupport), so Amazon's DNS server does not answer",
         "Enable it, or give the VM other DNS servers",
         source="AWS",

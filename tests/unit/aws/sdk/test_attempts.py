@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError
 
 from bosh_aws_cpi.aws.sdk.clients import Clients, CommandClients
-from bosh_aws_cpi.aws.sdk.errors import call_of, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import call_of, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.timing import THROTTLED_CALL, THROTTLED_COMMAND
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -104,7 +104,7 @@ def test_memory(
     call = call_of(error)
     assert call is not None
     assert call.throttled == throttled
-    assert may_be_done(error) is is_perhaps_done
+    assert may_have_taken_effect(error) is is_perhaps_done
 
 
 def test_throttled(fake_aws: FakeAws, clients: Clients, clock: Clock) -> None:

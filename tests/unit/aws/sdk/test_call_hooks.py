@@ -13,7 +13,7 @@ from botocore.session import Session
 
 from bosh_aws_cpi.aws.sdk.call_hooks import MAX_IDS, ids, install, mask
 from bosh_aws_cpi.aws.sdk.clients import Clients
-from bosh_aws_cpi.aws.sdk.errors import CALL, Call, describe_error, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import CALL, Call, describe_error, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.permissions import operations
 from bosh_aws_cpi.aws.sdk.translation import translate
 from bosh_aws_cpi.call_statistics import CallStatistics
@@ -82,10 +82,10 @@ def test_keys_that_can_not_be_renewed() -> None:
     install(session, CallStatistics())
     error = ConnectTimeoutError(endpoint_url="https://sts.example.test")
     setattr(error, CALL, Call("sts:AssumeRole", ()))
-    assert not may_be_done(error)
+    assert not may_have_taken_effect(error)
     own = Call("ec2:CreateVolume", (), was_uncertain=True)
     session.emit("after-call-error.ec2.CreateVolume", exception=error, context={CALL: own})
-    assert may_be_done(error)
+    assert may_have_taken_effect(error)
     assert "sts:AssumeRole" in describe_error(error)
 
 
@@ -170,7 +170,7 @@ def test_page(
             clients.ebs.complete_snapshot(SnapshotId="snap-01234567", ChangedBlocksCount=1)
         typed = translate(caught.value, "attach_disk")
         assert isinstance(typed, CloudError)
-        assert (proxy.asked, may_be_done(caught.value)) == (asked, is_perhaps_done)
+        assert (proxy.asked, may_have_taken_effect(caught.value)) == (asked, is_perhaps_done)
         assert typed.ok_to_retry is (status != 302)
         assert SECRET not in f"{caught.value} {typed.message} {program_log.text}"
 

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError, ReadTimeoutError
 
 from bosh_aws_cpi.aws.sdk import clock as aws_clock
-from bosh_aws_cpi.aws.sdk.errors import Call, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import Call, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT, WITHOUT_TOKEN, create_once, is_recent, parse_time
 from bosh_aws_cpi.aws.sdk.timing import LOST_SEEN
 from bosh_aws_cpi.errors import CloudError
@@ -65,7 +65,7 @@ def test_create_once(
     assert (find.calls == 0) is ((end == "made" and made == 1) or end in CERTAIN)
     left = [each.text for each in program_log.records if each.text.startswith("Perhaps left behind")]
     assert bool(left) is (end is TAKEN)
-    assert may_be_done(TAKEN) or end is not TAKEN
+    assert may_have_taken_effect(TAKEN) or end is not TAKEN
 
 
 def test_not_found(clock: Clock) -> None:

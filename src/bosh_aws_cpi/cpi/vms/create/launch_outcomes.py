@@ -79,8 +79,9 @@ USER_RULE: Final = Rule("end by a user", {"Client.UserInitiatedShutdown": ""}, "
 """It may be an earlier call's undo, seconds after its launch."""
 RULES: Final = (
     TOKEN_RULE,
-    Rule("no answer", errors.may_be_done, "none", "fail", "retriable"),  # EC2 may have launched the VM
-    Rule("fault of AWS, or throttled", errors.AT_FAULT | errors.THROTTLED, _RESERVED, "fail", "retriable"),
+    # EC2 may have launched the VM.
+    Rule("no answer", errors.may_have_taken_effect, "none", "fail", "retriable"),
+    Rule("fault of AWS, or throttled", errors.AWS_FAULT | errors.THROTTLED, _RESERVED, "fail", "retriable"),
     GROUP_RULE,
     Rule("quota", errors.QUOTA_REACHED, "all", _ALL, "final"),
     CAPACITY_RULE,

@@ -10,7 +10,7 @@ from typing import Final
 
 from bosh_aws_cpi.aws import placement_groups
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import GROUP_MISSING, GROUP_QUOTA_REACHED, has_code, may_be_done
+from bosh_aws_cpi.aws.sdk.errors import GROUP_MISSING, GROUP_QUOTA_REACHED, has_code, may_have_taken_effect
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.errors import CloudError, VMCreationFailed
@@ -54,7 +54,7 @@ def launch_in_group(cloud: Cloud, group: SpreadGroup, launch: Callable[[], Insta
         try:
             return launch()
         except cloud.ec2.exceptions.ClientError as error:
-            if has_code(error, GROUP_MISSING) and not may_be_done(error):
+            if has_code(error, GROUP_MISSING) and not may_have_taken_effect(error):
                 raise timing.NotYet("EC2 does not know it") from error
             raise
 

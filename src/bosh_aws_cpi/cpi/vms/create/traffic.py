@@ -12,7 +12,7 @@ from bosh_aws_cpi.aws.elastic_ips import ElasticIp
 from bosh_aws_cpi.aws.load_balancers import ResolvedTargetGroup, Target, record_tags
 from bosh_aws_cpi.aws.routes import Route, RouteTable
 from bosh_aws_cpi.aws.sdk import timing
-from bosh_aws_cpi.aws.sdk.errors import may_be_done
+from bosh_aws_cpi.aws.sdk.errors import may_have_taken_effect
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.lookup import Ask
 from bosh_aws_cpi.cpi.undo import Undo
@@ -176,7 +176,7 @@ def _point_route(cloud: Cloud, table: RouteTable, destination: str, nic_id: str,
         try:
             return point()
         except Exception as error:
-            if may_be_done(error):
+            if may_have_taken_effect(error):
                 uncertain = pointed(table.route(destination))
                 undo.arm(uncertain, lambda: _restore(ec2, uncertain, target))
             raise

@@ -146,7 +146,7 @@ AFTER_A_LOST_ONE = Call("ec2:RunInstances", (), was_uncertain=True)
         ([*map(refusal, sorted(errors.QUOTA_REACHED))], RULE["quota"], VMCreationFailed, False),
         ([*map(refusal, sorted(SHORTAGES))], outcomes.CAPACITY_RULE, VMCreationFailed, True),
         (
-            [*map(refusal, sorted(errors.AT_FAULT | errors.THROTTLED))],
+            [*map(refusal, sorted(errors.AWS_FAULT | errors.THROTTLED))],
             *(RULE["fault of AWS, or throttled"], VMCreationFailed, True),
         ),
         ([*map(refusal, sorted(errors.TOKEN_SPENT))], outcomes.TOKEN_RULE, CloudError, False),
