@@ -27,13 +27,13 @@ _SERVICES: Final = {
 """The service that looks up what a property names, by the SDK's name; EC2 looks up all others."""
 
 
-class _UnknownError(Exception):
+class _VariableError(Exception):
     """A parameter of a call is a variable."""
 
 
 def _refuse_variables(**event: Any) -> None:  # noqa: ANN401 - botocore's events are keywords
     if variables_in(repr(event["params"])):
-        raise _UnknownError
+        raise _VariableError
 
 
 class Account:
@@ -56,7 +56,7 @@ class Account:
         return ReadingClients(self._aws.replace(max_retries=RETRIES), CallStatistics(), _refuse_variables)
 
     def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
-        """Look something up; the answer is None if AWS refuses the call, or does not answer.
+        """Look something up, and report a lookup that AWS refuses or does not answer as not checked.
 
         Args:
             key: The property that names what is looked up.
@@ -64,7 +64,7 @@ class Account:
                 another error of AWS.
 
         Returns:
-            The answer, and that error as a problem.
+            The answer, or None, and that error as the only problem.
 
         Raises:
             CloudError: AWS does not accept the keys, or the role, or could not be asked at all.
@@ -76,15 +76,15 @@ class Account:
             except CloudError as error:
                 return None, [problem_of(error, key)]
             except ClientError as error:
-                is_unable = has_code(error, UNAUTHORIZED) or is_transient(error) or speaks_of_keys(error)
-                if is_unable or not is_error_of_aws(error):
+                could_not_ask = has_code(error, UNAUTHORIZED) or is_transient(error) or speaks_of_keys(error)
+                if could_not_ask or not is_error_of_aws(error):
                     raise
                 return None, [Problem(key, explain(error))]
 
-        named = (service for name, service in _SERVICES.items() if name in key.split("."))
+        services = (service for name, service in _SERVICES.items() if name in key.split("."))
         try:
-            found = None if self.is_offline else self._asker.ask(key, attempt, next(named, "ec2"))
-        except _UnknownError:
+            found = None if self.is_offline else self._asker.ask(key, attempt, next(services, "ec2"))
+        except _VariableError:
             found = None
         return found or (None, [])
 

@@ -48,6 +48,9 @@ class InstanceCreation:
     def run(self) -> tuple[Instance, LaunchOption]:
         """Launch until an instance runs; returns it, and the launch option that it came from.
 
+        The client token of a launch is made of the launch option and a generation. EC2 answers a used token
+        with the earlier launch, so a further launch of the same option needs the next generation.
+
         Raises:
             CloudError: EC2 refused the launch, or its interface's address belongs to somebody else.
             VMCreationFailed: EC2 has no capacity or no free address for any launch option, or the
@@ -61,8 +64,8 @@ class InstanceCreation:
             outcome = self._launch(option, generation)
             if isinstance(outcome, Instance):
                 return outcome, option
-            left = [other for other in others if outcome.rule.allows(option, other)]
-            step = launch_outcomes.next_step(outcome, option, has_others=bool(left), relaunches=relaunches)
+            allowed = [other for other in others if outcome.rule.allows(option, other)]
+            step = launch_outcomes.next_step(outcome, option, has_others=bool(allowed), relaunches=relaunches)
             if step == "fail":
                 raise outcome.error
             if outcome.instance is not None:
@@ -77,7 +80,7 @@ class InstanceCreation:
                 refusals.append((option, outcome))
                 if step == "fail with all refusals":
                     raise launch_outcomes.failure(refusals, self._plan.limits)
-                options, generation = left, 0
+                options, generation = allowed, 0
         message = f"{MAX_GENERATIONS} instances were already launched for this VM: use another agent id"
         raise VMCreationFailed(message)
 
