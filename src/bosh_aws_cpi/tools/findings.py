@@ -31,7 +31,7 @@ class Place(Record):
         line: Its line, from 1; None when the value is absent.
         position: What tells values on one line apart. With YAML anchors a value has several paths, but one
             position.
-        route: What leads to the value: keys and indexes. Unlike `path`, it is certain.
+        route: The keys and indexes that lead to the value. Unlike `path`, it is certain.
     """
 
     path: str

@@ -363,7 +363,7 @@ def keys_in(model: type[Properties]) -> dict[str, type[Properties] | None]:
 
 @cache
 def models_in(model: type[Properties]) -> Sequence[tuple[str, type[Properties]]]:
-    """What leads to each hash in a hash, as "cloud_properties of vm_types", and its model."""
+    """Yield the path of each hash in a hash, as "cloud_properties of vm_types", and its model."""
     found: list[tuple[str, type[Properties]]] = []
     for name, inner in keys_in(model).items():
         if inner is not None:

@@ -185,7 +185,7 @@ class Document(Record):
         name: The path that the operator gave.
         value: What the YAML says; variables are still text.
         places: Line and column of each value, from 1.
-        repeated: What leads to keys that a hash has twice.
+        repeated: The locations of keys that a hash has twice.
     """
 
     name: str
@@ -217,7 +217,7 @@ class Node(Record):
 
     Attributes:
         document: The document.
-        route: What leads to it.
+        route: The keys and indexes that lead to it.
         path: Its keys for people: list entries with a name have it in place of their index.
         value: The value.
     """

@@ -267,7 +267,7 @@ _CAUSES: Final[tuple[Callable[[Facts], Iterable[Finding]], ...]] = (
 def find(facts: Facts) -> list[Finding]:
     """Find the causes that apply: errors first, else in the order of likelihood.
 
-    Nothing else is said of an instance that is gone: it has neither network nor user data.
+    Of an instance that is gone, only that is reported: it has neither network nor user data.
     """
     found = list(_state(facts))
     if not facts.instance.is_ending:

@@ -75,7 +75,9 @@ TOKEN_RULE: Final = Rule("token of an earlier call", errors.TOKEN_SPENT, "none",
 GROUP_RULE: Final = Rule("full spread group", is_group_full, "all", _ALL, "retriable", "group", _FULL)
 CAPACITY_RULE: Final = Rule("no capacity", is_shortage, "all", _ALL, "retriable")
 SUBNET_RULE: Final = Rule("full subnet", is_subnet_full, "all", _ALL, "retriable", "subnet")
-USER_RULE: Final = Rule("end by a user", {"Client.UserInitiatedShutdown": ""}, "none", "relaunch", "final")
+USER_SHUTDOWN_RULE: Final = Rule(
+    "end by a user", {"Client.UserInitiatedShutdown": ""}, "none", "relaunch", "final"
+)
 """It may be an earlier call's undo, seconds after its launch."""
 RULES: Final = (
     TOKEN_RULE,
@@ -95,7 +97,7 @@ RULES: Final = (
         "relaunch",
         "retriable",
     ),
-    USER_RULE,
+    USER_SHUTDOWN_RULE,
     Rule(
         "end because of a KMS key",  # only Spot needs a grant for its service-linked role
         {
@@ -152,7 +154,7 @@ def outcome_of_error(error: Exception) -> Outcome | None:
 def outcome_of_end(instance: Instance) -> Outcome:
     """The outcome of a launch whose instance was ended before it ran."""
     rule, _ = _rule_and_remedy(instance)
-    who = "A user" if rule is USER_RULE else "EC2"
+    who = "A user" if rule is USER_SHUTDOWN_RULE else "EC2"
     why = instance.state_reason.text if instance.state_reason else "no reason given"
     text = f"{who} terminated instance '{instance.vm_cid}' before it ran: {why}"
     error = VMCreationFailed(text + remedy(instance), ok_to_retry=rule.error == "retriable")

@@ -39,7 +39,7 @@ ON_DEMAND, BLOCK, SPOT = (
         (FOR_CAPACITY, "next option", "next option", "next option", "relaunch"),
         (FOR_A_KEY, "fail", "fail", "next option", "fail"),
         (OF_EC2, "relaunch", "next option", "next option", "relaunch"),
-        (outcomes.USER_RULE, "relaunch", "relaunch", "relaunch", "relaunch"),
+        (outcomes.USER_SHUTDOWN_RULE, "relaunch", "relaunch", "relaunch", "relaunch"),
         (OF_ACCOUNT, "fail", "fail", "fail", "fail"),
     ],
     ids=lambda each: each.outcome if isinstance(each, Rule) else "",
@@ -105,7 +105,7 @@ def test_refusals() -> None:
         ("Client.InvalidKMSKey.InvalidState", FOR_A_KEY, "KMS key"),
         ("Client.VolumeLimitExceeded", OF_ACCOUNT, "quota"),
         ("Client.InstanceInitiatedShutdown", OF_ACCOUNT, ""),
-        ("Client.UserInitiatedShutdown", outcomes.USER_RULE, ""),
+        ("Client.UserInitiatedShutdown", outcomes.USER_SHUTDOWN_RULE, ""),
         ("", OF_EC2, ""),
     ],
 )
@@ -115,7 +115,7 @@ def test_ended(code: str, rule: Rule, remedy: str, *, is_spot: bool) -> None:
     reason = StateReason(code, f"{code}: because") if code else None
     instance = Instance("i-1", "terminated", "t", "z", {}, state_reason=reason, is_spot=is_spot)
     found = outcomes.outcome_of_end(instance)
-    who = "A user" if rule is outcomes.USER_RULE else "EC2"
+    who = "A user" if rule is outcomes.USER_SHUTDOWN_RULE else "EC2"
     why = f"{code}: because" if code else "no reason given"
     said = f"{who} terminated instance 'i-1' before it ran: {why}"
     assert (found.rule, found.instance, found.message) == (rule, instance, said)
