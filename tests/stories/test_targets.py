@@ -294,6 +294,20 @@ def test_repeated(
     assert traffic.state() == traffic.empty
 
 
+@pytest.mark.parametrize("is_own", [True, False])
+def test_unattached_interface_with_the_address(
+    cpi: Cpi, vm_cid: str, traffic: Traffic, world: World, tags_of: ReadTags, *, is_own: bool
+) -> None:
+    """An interface that holds a terminated VM's address keeps the target, unless it was made for the VM."""
+    tags = tags_of(vm_cid)
+    world.ec2.terminate_instances(InstanceIds=[vm_cid])
+    own = f"BOSH agent {tags['bosh_agent_id']} of director {tags['bosh_director_uuid']}"
+    interface = {"SubnetId": world.subnet_id, "PrivateIpAddress": ADDRESS}
+    world.ec2.create_network_interface(**interface, Description=own if is_own else "somebody's")
+    cpi.call("delete_vm", vm_cid, stemcell=2)
+    assert traffic.state()["targets"] == ([] if is_own else [ADDRESS])
+
+
 def test_vm_that_has_lost_its_interface(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
     """The address also leaves if EC2 shows only another interface on the VM, which is shutting down."""
     nic = (
