@@ -1,4 +1,4 @@
-"""docs/cloud-properties.md against the code."""
+"""docs/cloud-properties.md, and the pages that it leads to, against the code."""
 
 import re
 
@@ -11,14 +11,9 @@ from tests.listing import check_listed
 from tests.unit.property_hashes import HASHES
 
 PAGE = (ROOT / "docs/cloud-properties.md").read_text()
-
-
-def section(title: str) -> str:
-    """The text below a heading, up to the next one."""
-    parts = re.split(r"^##+ (.+)$", PAGE, flags=re.MULTILINE)
-    found = dict(zip(parts[1::2], parts[2::2], strict=True))
-    assert title in found, f"docs/cloud-properties.md lacks the heading {title!r}"
-    return found[title]
+LINKED = re.findall(r"\]\(([\w-]+\.md)\)", PAGE.partition("```")[0])
+PAGES = {name: (ROOT / "docs" / name).read_text() for name in LINKED}
+"""The pages that its beginning leads to."""
 
 
 def test_hashes() -> None:
@@ -33,24 +28,23 @@ def test_hashes() -> None:
 
 def test_answers_without_room() -> None:
     """The page lists exactly those answers of EC2 after which another instance type is tried."""
-    text = section("When EC2 has no room")
-    cells = re.findall(r"^\| (`[A-Z].+?) \|", text, flags=re.MULTILINE)
+    cells = re.findall(r"^\| (`[A-Z].+?) \|", PAGES["capacity.md"], flags=re.MULTILINE)
     answers = [name.strip("`") for cell in cells for name in cell.split(", ")]
-    page = "docs/cloud-properties.md, When EC2 has no room"
+    page = "docs/capacity.md"
     check_listed(answers, NO_CAPACITY, f"missing in {page}", f"NO_CAPACITY lacks what is in {page}")
 
 
 def test_tags() -> None:
     """The page names the tags of a VM, by which a stray resource can be traced."""
     own = (DIRECTOR_TAG, AGENT_TAG, CALL_TAG, SHUTDOWN_TAG)
-    listed = re.findall(r"`(bosh_\w+)`", section("Tags"))
-    check_listed(listed, own, "missing in docs/cloud-properties.md, Tags", "no tag of a VM")
+    listed = re.findall(r"`(bosh_\w+)`", PAGES["tags.md"])
+    check_listed(listed, own, "missing in docs/tags.md", "no tag of a VM")
 
 
 def test_configuration() -> None:
-    """Each key of the configuration that the page names is a property of the job."""
+    """Each key of the configuration that the pages name is a property of the job."""
     job = yaml.safe_load((ROOT / "jobs/aws_cpi/spec").read_text())
-    named = set(re.findall(r"`(aws\.[a-z_]+)`", PAGE))
+    named = set(re.findall(r"`(aws\.[a-z_]+)`", PAGE + "".join(PAGES.values())))
     assert named
     known = {".".join(name.split(".")[:2]) for name in job["properties"]}
-    assert named - known == set(), "docs/cloud-properties.md names keys that jobs/aws_cpi/spec lacks"
+    assert named - known == set(), "the pages of cloud properties name keys that jobs/aws_cpi/spec lacks"
