@@ -62,7 +62,7 @@ class _AwsHost:
         if (typed := typed or translate(error, self._call.method)) is not None:
             names = (name for name, _ in METHODS[self._call.method].arguments)
             given = dict(zip(names, self._call.arguments, strict=False))
-            hashes = {name: given.get(name) for name in ("cloud_properties", "networks")}
+            hashes = {name: given.get(name) for name in ("cloud_properties", "networks", "network")}
             typed.message = name_key(typed.message, hashes)
         return typed
 

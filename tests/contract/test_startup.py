@@ -168,7 +168,9 @@ def test_command_by_itself(bare: Callable[..., Answer], tmp_path: Path) -> None:
     assert answer.stderr.endswith(said)
 
 
-@pytest.mark.parametrize("arguments", [["-h"], ["--help"], ["help", "/a/cpi.json"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments", [["-h"], ["--help", "cpi.json"], ["help", "/a/cpi.json"], ["help", "help"]], ids=" ".join
+)
 def test_help(bare: Callable[..., Answer], arguments: list[str]) -> None:
     """The help names the protocol's form and the commands, in lines that a small terminal has room for."""
     answer = bare(*arguments)

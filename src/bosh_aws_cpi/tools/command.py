@@ -22,8 +22,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Refuse arguments, which the message quotes."""
         if wrong := re.search(r"(?:arguments|choice): '?([\w-]+)", message):
-            choices = (each for action in self._actions for each in action.choices or ())
-            near = log.nearest(wrong[1], (*self._option_string_actions, *choices))
+            choices = [each for action in self._actions for each in action.choices or ()]
+            known = self._option_string_actions if wrong[1].startswith("-") else choices
+            near = log.nearest(wrong[1], known)
             message += f" (did you mean {near}?)" if near else ""
         super().error(log.printable(message))
 

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import sys
 from importlib import import_module
 from typing import Final
@@ -38,7 +39,8 @@ def run_command(arguments: list[str]) -> int | None:
     """
     word, *others = arguments or [""]
     if word in {"-h", "--help", "help"}:
-        topics = [each for each in others if "/" not in each]  # the job adds the path of cpi.json
+        # The job adds the path of cpi.json.
+        topics = [each for each in others if each != "help" and not re.search(r"^-|[/.]", each)]
         if not topics:
             return write_stdout(_USAGE)
         word, others = topics[0], ["--help"]

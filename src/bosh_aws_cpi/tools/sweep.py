@@ -225,8 +225,7 @@ def main(arguments: list[str]) -> int:
 def _uuid(text: str) -> str:
     """The UUID of a Director."""
     with suppress(ValueError):
-        UUID(text.strip())
-        return text.strip()
+        return str(UUID(text.strip()))
     raise argparse.ArgumentTypeError(f"must be the UUID that `bosh env` shows, not '{text}'")
 
 

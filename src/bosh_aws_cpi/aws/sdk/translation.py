@@ -530,7 +530,7 @@ def explain_no_answer(service: str, error: Exception, detail: str = "") -> str:
 
     Args:
         service: The SDK's name of the service, used if no call is attached to the error.
-        error: An error of the types `OUT_OF_REACH`, or an answer that is not from AWS.
+        error: An error of the types `NO_ANSWER_ERRORS`, or an answer that is not from AWS.
         detail: The message so far; a cause that it already contains is not added.
     """
     if isinstance(error, ClientError | ResponseParserError):
