@@ -131,26 +131,35 @@ def test_delete_disk(cpi: Cpi, disk: CreateVolume, world: World, fake_aws: FakeA
     assert cpi.call("has_disk", other).ok() is True
 
 
-ATTACHED = """<attachmentSet><item><status>attached</status><volumeId>v</volumeId><instanceId>{}</instanceId>
+ATTACHED = """<attachmentSet><item><status>{}</status><volumeId>v</volumeId><instanceId>{}</instanceId>
 <device>/dev/sdf</device></item></attachmentSet>"""
 
 
-@pytest.mark.parametrize("is_alive", [True, False])
+@pytest.mark.parametrize(
+    ("is_alive", "state"), [(True, "attached"), (False, "attached"), (True, "detaching")]
+)
 def test_delete_disk_that_is_attached(
-    cpi: Cpi, disk: CreateVolume, vm: RunInstance, world: World, fake_aws: FakeAws, *, is_alive: bool
+    cpi: Cpi,
+    disk: CreateVolume,
+    vm: RunInstance,
+    world: World,
+    fake_aws: FakeAws,
+    state: str,
+    *,
+    is_alive: bool,
 ) -> None:
-    """A disk of a VM is refused at once, with the VM; of a VM that is being deleted, it is waited for."""
-    disk_cid, vm_cid = disk(), vm()
+    """A disk that a VM keeps is refused at once, with the VM; one that is being released is waited for."""
+    disk_cid, vm_cid, is_kept = disk(), vm(), is_alive and state == "attached"
     if not is_alive:
         world.ec2.terminate_instances(InstanceIds=[vm_cid])
     fake_aws.rule(action="DeleteVolume", nth=1, error=IN_USE)
-    attached = ["<attachmentSet ?/>|<attachmentSet>\\s*</attachmentSet>", ATTACHED.format(vm_cid)]
+    attached = ["<attachmentSet ?/>|<attachmentSet>\\s*</attachmentSet>", ATTACHED.format(state, vm_cid)]
     fake_aws.rule(action="DescribeVolumes", nth=1, replace=[attached])
     answer = cpi.call("delete_disk", disk_cid)
-    if is_alive:
+    if is_kept:
         message = f"'{disk_cid}' is attached to instance '{vm_cid}': detach it first"
         assert (message in answer.error["message"], answer.error["ok_to_retry"]) == (True, False)
-    assert cpi.call("has_disk", disk_cid).ok() is is_alive
+    assert cpi.call("has_disk", disk_cid).ok() is is_kept
 
 
 @pytest.mark.parametrize(("state", "expected"), [("deleting", True), ("deleted", False)])

@@ -65,6 +65,27 @@ def test_limit_of_the_type(
     assert answer.error == (failure("CloudError", TOO_MANY) if asks else None)
 
 
+@pytest.mark.usefixtures("fast_clock")
+def test_room_that_a_detachment_makes(
+    cpi: Cpi, crowded: Callable[..., str], disk: CreateVolume, fake_aws: FakeAws, world: World
+) -> None:
+    """The room of a disk that is being detached is waited for."""
+    vm_cid, disk_cid = crowded(NITRO), disk()
+    (leaving,) = [
+        each["Ebs"]["VolumeId"]
+        for each in world.instance(vm_cid)["BlockDeviceMappings"]
+        if each["DeviceName"] == USUAL[0]
+    ]
+    world.ec2.detach_volume(VolumeId=leaving)
+    ebs = f"<ebs><volumeId>{leaving}</volumeId><status>detaching</status></ebs>"
+    item = f"<blockDeviceMapping><item><deviceName>{USUAL[0]}</deviceName>{ebs}</item>"
+    fake_aws.rule(action="DescribeInstances", nth=1, replace=[["<blockDeviceMapping>", item]])
+    new = "<maximumEbsAttachments>12</maximumEbsAttachments></ebsInfo>"
+    replacements = [["<maximumEbsAttachments>.*?</maximumEbsAttachments>", ""], ["</ebsInfo>", new]]
+    fake_aws.rule(action="DescribeInstanceTypes", replace=replacements)
+    assert cpi.call("attach_disk", vm_cid, disk_cid, stemcell=2).ok() == NVME + disk_cid.replace("-", "")
+
+
 def unseen(*names: str) -> dict[str, Any]:
     """Return what takes devices out of an instance, as EC2 shows it for some time."""
     return {"replace": [[rf"<item><deviceName>{name}</deviceName>.*?</item>", ""] for name in names]}

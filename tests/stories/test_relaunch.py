@@ -62,6 +62,20 @@ def test_given_up(
 
 
 @pytest.mark.usefixtures("fast_clock")
+def test_next_type_with_the_same_interfaces(
+    create_vm: CreateVm, network: WriteNetwork, sent: ReadCalls, fake_aws: FakeAws
+) -> None:
+    """The next type is launched once the ended instance has released the interfaces."""
+    fake_aws.rule(action="RunInstances", times=1, ends=SHORT)
+    in_use = ["<status>available</status>", "<status>in-use</status>"]
+    fake_aws.rule(action="DescribeNetworkInterfaces", nth=3, replace=[in_use])
+    networks = {"one": network(ADDRESS), "two": network("10.0.2.10", 1)}
+    create_vm({"instance_type_fallbacks": ["t3.small"]}, networks).ok()
+    assert [launch["InstanceType"] for launch in sent("RunInstances")] == ["t3.micro", "t3.small"]
+    # Two when they are made, two before the second launch, and one that EC2 has not let go of yet.
+    assert len(sent("DescribeNetworkInterfaces")) == 5
+
+
 def test_interface_that_is_gone(
     create_vm: CreateVm, network: WriteNetwork, fake_aws: FakeAws, leftovers: ListResources
 ) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from testbed.cloud import FakeAws
+from testbed.executable import finish
 from testbed.world import World
 from tests.protocols import (
     CpiWith,
@@ -49,6 +50,27 @@ def test_disk_that_stays(
     assert answer.ok() is None
     assert skipped_shutdowns(sent) == [False]
     assert f"The shutdown of '{vm_cid}' is not skipped, because disks outlive it: {disk_cid}" in answer.stderr
+
+
+@pytest.mark.usefixtures("traffic")
+def test_disk_that_is_attached_during_the_drain(
+    cpi_with: CpiWith,
+    create_vm: CreateVm,
+    disk: CreateVolume,
+    sent: ReadCalls,
+    fake_aws: FakeAws,
+    world: World,
+) -> None:
+    """The disks are looked at once more after the VM has left its target groups."""
+    vm_cid = create_vm({"lb_target_groups": ["web-tls"]}).ok()[0]
+    fake_aws.rule(action="DeregisterTargets", hold=True)
+    executable = cpi_with(skip_os_shutdown=True, deregister_on_delete=True)
+    call = executable.start("delete_vm", vm_cid, stemcell=2)
+    fake_aws.wait_until_held()
+    world.ec2.attach_volume(InstanceId=vm_cid, VolumeId=disk(), Device="/dev/sdf")
+    fake_aws.release()
+    assert finish(call).ok() is None
+    assert skipped_shutdowns(sent) == [False]
 
 
 @pytest.mark.parametrize(

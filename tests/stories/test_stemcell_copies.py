@@ -122,6 +122,20 @@ def test_two_stemcells_of_one_source(cpi: Cpi, copied: Callable[..., str], world
     assert len(world.state()["snapshots"]) == 1
 
 
+def test_plain_copy_with_the_tags_of_an_encrypted_one(
+    cpi: Cpi, copied: Callable[..., str], world: World, tags_of: ReadTags
+) -> None:
+    """An AMI that is not encrypted is never taken for the encrypted copy, whatever its tags are."""
+    first = copied(**NOBLE)
+    tags = [{"Key": key, "Value": value} for key, value in tags_of(first).items()]
+    plain = world.ec2.copy_image(Name="plain", SourceImageId=world.image_id, SourceRegion="us-east-1")[
+        "ImageId"
+    ]
+    world.ec2.create_tags(Resources=[plain], Tags=tags)
+    cpi.call("delete_stemcell", first).ok()
+    assert copied(**NOBLE) != plain
+
+
 def test_same_request_again(copied: Callable[..., str], world: World, fake_aws: FakeAws) -> None:
     """A repeated request with an id finds its copy, if that is new, even if the stemcell has no name."""
     first = copied(request_id="cpi-1")

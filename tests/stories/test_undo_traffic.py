@@ -29,7 +29,10 @@ def nic_of(world: World, vm_cid: str) -> str:
     return first
 
 
-@pytest.mark.parametrize(("action", "retries"), [("CreateRoute", 0), ("ReplaceRoute", 0), ("CreateRoute", 1)])
+@pytest.mark.parametrize(
+    ("action", "retries"),
+    [("CreateRoute", 0), ("ReplaceRoute", 0), ("CreateRoute", 1), ("RegisterTargets", 0)],
+)
 def test_without_an_answer(
     create_vm: CreateVm,
     cpi_with: CpiWith,
@@ -39,7 +42,7 @@ def test_without_an_answer(
     action: str,
     retries: int,
 ) -> None:
-    """A route whose change was not answered may lead to the VM: it is taken back, also after a retry."""
+    """A route or target whose change was not answered may lead to the VM: undo takes it back."""
     fake_aws.rule(action=action, nth=1, drop="after")
     fake_aws.rule(action="AssociateAddress", error=LATE)
     error = create_vm(**exposed, executable=cpi_with(max_retries=retries)).error

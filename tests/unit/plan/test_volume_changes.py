@@ -137,6 +137,7 @@ def test_other_key(key: str, *, is_default: bool) -> None:
         (GP3, Encryption(kms_key_arn=KEY), {}, {}),
         (GP3, BY_KEY, {}, {"Encrypted": True, "KmsKeyId": KEY}),
         (SECRET, PLAIN, {}, {"Encrypted": True, "KmsKeyId": KEY}),
+        (SECRET, Encryption(encrypted=True), {}, {"Encrypted": True, "KmsKeyId": KEY}),
         (SECRET, Encryption(kms_key_arn=OTHER_KEY), {}, {"Encrypted": True, "KmsKeyId": KEY}),
         (SECRET, BY_KEY, {"kms_key_arn": OTHER_KEY}, {"Encrypted": True, "KmsKeyId": OTHER_KEY}),
         (GP3.replace(encrypted=True), PLAIN, {}, {"Encrypted": True}),
