@@ -162,6 +162,18 @@ def test_undone(
     assert traffic.state() == traffic.empty
 
 
+@pytest.mark.usefixtures("group")
+def test_registered_without_an_answer(
+    create_vm: CreateVm, cpi_with: CpiWith, exposed: dict[str, Any], traffic: Traffic, fake_aws: FakeAws
+) -> None:
+    """An address whose registration was not answered may be a target: it is taken back."""
+    fake_aws.rule(action="RegisterTargets", nth=1, drop="after")
+    exposed["properties"]["lb_target_groups"] = ["ips"]
+    answer = create_vm(**exposed, executable=cpi_with(max_retries=0))
+    assert "RegisterTargets" in answer.error["message"]
+    assert traffic.state() == traffic.empty
+
+
 def test_deregistered(cpi: Cpi, vm_cid: str, traffic: Traffic, fake_aws: FakeAws) -> None:
     """delete_vm deregisters the address once, as soon as it sees the VM, unless another VM has it."""
     fake_aws.rule(action=LOOK, nth=1, replace=[SHUTTING_DOWN])
