@@ -116,8 +116,8 @@ def find_marked(client: "EC2Client", marks: Mapping[str, str]) -> list[Image]:
     """DescribeImages: the account's AMIs with all of these tags, available AMIs before pending AMIs."""
     states = equals("state", "available", "pending")
     answer = client.describe_images(Owners=["self"], Filters=[*by_tags(marks), states])
-    newest_last = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
-    return [_image(entry) for entry in newest_last if has_tags(entry, marks)]
+    by_state = sorted(answer["Images"], key=lambda entry: (entry["State"], entry.get("CreationDate", "")))
+    return [_image(entry) for entry in by_state if has_tags(entry, marks)]
 
 
 def wait_until_available(

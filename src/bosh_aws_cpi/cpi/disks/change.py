@@ -144,7 +144,7 @@ def _replace(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
 
 
 def _copy(cloud: Cloud, wanted: _Copy, undo: Undo) -> str:
-    """Call CopyVolumes until EBS accepts one more copy in the region."""
+    """Retry CopyVolumes until EBS accepts one more copy in the region."""
     old, call = wanted.volume.disk_cid, str(uuid.uuid4())
     copied = tag_plan.of_volume_copy(wanted.volume, cloud.config.director_uuid, call)
     specifications = tag_plan.specifications(

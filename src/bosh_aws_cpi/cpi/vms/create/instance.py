@@ -134,7 +134,7 @@ class InstanceCreation:
         return outcome if self._is_new(seen) else outcome.replace(rule=launch_outcomes.TOKEN_RULE)
 
     def _launch_once_free(self, option: LaunchOption, generation: int) -> Instance:
-        """Call RunInstances until the address is free and EC2 knows the placement group."""
+        """Retry RunInstances until the address is free and EC2 knows the placement group."""
         (logger.warning if option.skips_placement_group else logger.info)("Launching %s", option)
         run = partial(self._run_instances, option, generation, self._arguments(option, generation))
         create = partial(self._undo.create, run, self._discard)
