@@ -89,7 +89,7 @@ def test_made(
     assert tags_of(ami_id) == {**tags, "Name": TITLE}
     (snapshot,) = world.ec2.describe_snapshots(SnapshotIds=[snapshot_id])["Snapshots"]
     assert (snapshot["VolumeSize"], snapshot["Description"], snapshot["Encrypted"]) == (3, TITLE, False)
-    assert "Uploaded 1 of 1 MiB" in answer.stderr
+    assert "Uploaded 1 of 1 MiB (100 %)" in answer.stderr
 
 
 def test_tags(heavy: Heavy, world: World, tags_of: ReadTags) -> None:

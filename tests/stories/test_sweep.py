@@ -12,7 +12,16 @@ from testbed.executable import DIRECTOR_UUID, Cpi, finish
 from testbed.killing import interrupt_at
 from testbed.rules import REQUEST_ID
 from testbed.world import World
-from tests.stories.operators import ALIVE, ANY_AGE, GONE, METADATA, SPREAD, Sweep, TaggedResources
+from tests.stories.operators import (
+    ALIVE,
+    ANY_AGE,
+    GONE,
+    METADATA,
+    OTHER_DIRECTOR,
+    SPREAD,
+    Sweep,
+    TaggedResources,
+)
 from tests.stories.stemcell_images import Heavy
 
 READS = {
@@ -305,6 +314,37 @@ def test_disk_whose_metadata_ec2_refused(cpi: Cpi, world: World, sweep: Sweep, f
     failed = {disk_cid: "failed"}
     assert sweep.outcomes("--delete", "--disk", disk_cid, *ANY_AGE) == failed
     assert "DeleteVolume" not in fake_aws.actions()
+
+
+def test_named_resource_that_is_no_stray(
+    tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws, world: World
+) -> None:
+    """Of what the operator names, the report says which condition of a stray it does not meet."""
+    vm, known = tagged.instance(**ALIVE), tagged.instance(**GONE, job="etcd")
+    attached = tagged.volume(**GONE)
+    tagged.attach(attached, vm)
+    reasons = {
+        "vol-0123456789abcdef0": "it does not exist",
+        tagged.volume(bosh_director_uuid=OTHER_DIRECTOR, **GONE): "bosh_director_uuid is missing, or",
+        attached: "its state is in-use",
+        tagged.volume(bosh_call="c", instance_id="0f", attached_at="x"): "the tag attached_at of set_disk_m",
+        tagged.volume(**ALIVE): "its VM exists, or no other tag",
+        known: "the tag job of set_vm_metadata",
+    }
+    before = world.state()
+    named = [word for each in reasons for word in ("--instance" if each[0] == "i" else "--disk", each)]
+    strays = sweep("--json", "--delete", *named, *ANY_AGE).document["strays"]
+    errors = {each["id"]: each["error"] for each in strays if each["outcome"] == "failed"}
+    assert errors.keys() == reasons.keys()
+    assert [each for each, why in reasons.items() if why not in errors[each]] == []
+    assert world.state() == before
+    fake_aws.rule(action="DescribeVolumes", where={"Filter.1.Name": "volume-id"}, error=REFUSED)
+    (refused,) = [
+        each
+        for each in sweep("--json", "--delete", "--disk", attached).document["strays"]
+        if each["why"] == "named by you"
+    ]
+    assert "ec2:DescribeVolumes" in refused["error"]
 
 
 def test_snapshots_that_may_not_be_listed(tagged: TaggedResources, sweep: Sweep, fake_aws: FakeAws) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from testbed import terminal
 from testbed.cloud import FakeAws
-from testbed.executable import EXECUTABLE, Answer, Cpi, least_environment
+from testbed.executable import DIRECTOR_UUID, EXECUTABLE, Answer, Cpi, least_environment
 from testbed.world import World
 from tests.stories.operators import ANY_AGE, GONE, Sweep, TaggedResources
 from tests.stories.right_configs import OWN
@@ -216,3 +216,14 @@ def test_json(on_terminal: OnTerminal) -> None:
     assert shown.stdout == piped.stdout
     assert piped.stdout.decode().rstrip("\n").isprintable()
     assert "\u202e\u2028" in json.dumps(piped.document, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("stream", ["stderr", "stdout"])
+def test_long_command(scene: Scene, stream: str) -> None:
+    """A command that takes seconds says on a terminal that it is at work, and nothing in a pipe."""
+    cpi = scene.cpi
+    scene.fake_aws.rule(action="DescribeSnapshots", delay=2.1)
+    command = [EXECUTABLE, "sweep", str(cpi.config_path), "--director", DIRECTOR_UUID]
+    answer = terminal.run(command, least_environment(cpi.folder), cpi.folder, streams=[stream])
+    progress = "cpi: at work, 2 AWS calls so far"
+    assert (progress in answer.stdout.decode() + answer.stderr) is (stream == "stderr")

@@ -4,16 +4,38 @@ import argparse
 import os
 import re
 import sys
+import time
 from collections.abc import Callable, Iterable
 from typing import Final, NoReturn
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
+from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.errors import BoshError, InvalidCall, reason
 from bosh_aws_cpi.jsontext import Json, encode
 from bosh_aws_cpi.tools.command_line import fail, write_stdout
 
 _FAILED: Final = "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept"
+
+
+_FIRST_PROGRESS: Final = 2.0
+_PROGRESS_INTERVAL: Final = 10.0
+
+
+class ShownStatistics(CallStatistics):
+    """The AWS calls of a command; tells on a terminal, from time to time, that the command is at work."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._next = time.monotonic() + _FIRST_PROGRESS
+
+    def count_call(self, name: str) -> None:
+        """Count a call, "ec2.DescribeInstances"."""
+        super().count_call(name)
+        now = time.monotonic()
+        if now >= self._next and sys.stderr is not None and sys.stderr.isatty():
+            self._next = now + _PROGRESS_INTERVAL
+            log.logger.say(f"cpi: at work, {log.pluralize(self.calls.total(), 'AWS call')} so far")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 from bosh_aws_cpi import log
 from bosh_aws_cpi.aws import firewalls, instances, network_interfaces, routes, subnets
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
-from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.cpi_config import CpiConfig
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.errors import CloudError, VMNotFound
@@ -61,7 +60,7 @@ def _address(text: str) -> str:
 
 def _diagnose(given: argparse.Namespace) -> int:
     config = load(given.config, {})
-    statistics = CallStatistics()
+    statistics = command.ShownStatistics()
     try:  # only this call must succeed: all others are left out if AWS does not answer at once
         instance = instances.find(CommandClients(config.aws, statistics).ec2, given.vm)
     except VMNotFound as error:

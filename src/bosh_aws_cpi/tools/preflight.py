@@ -18,7 +18,6 @@ from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, describe_error
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES
-from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.errors import CloudError
@@ -298,7 +297,7 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = CommandClients(config.replace(max_retries=RETRIES), CallStatistics())
+        self._clients = CommandClients(config.replace(max_retries=RETRIES), command.ShownStatistics())
         self._problems: dict[str, str] = {}
         self._asker = Asker(config)
 

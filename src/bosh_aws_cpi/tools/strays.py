@@ -141,6 +141,20 @@ class Inventory(Record):
         since = _first_seen(resource) if resource.kind in _KINDS_AGED_BY_MARK else resource.created
         return None if verdict is None else Stray(resource, *verdict, since)
 
+    def why_no_stray(self, named: Resource | None) -> str:
+        """The condition of a stray that a named volume or instance does not meet; None does not exist."""
+        if named is None:
+            return "it does not exist in this account and region"
+        if named.tags.get(DIRECTOR_TAG) != self.director:
+            return f"its tag {DIRECTOR_TAG} is missing, or is not this Director's UUID"
+        is_disk = named.kind == "volume"
+        if named.state in _TRANSIENT_STATES or (is_disk and named.state != "available"):
+            return f"its state is {named.state}"
+        if known := _known_disk_tags(named) if is_disk else VM_METADATA & named.tags.keys():
+            method = "set_disk_metadata" if is_disk else "set_vm_metadata"
+            return f"it has the tag {min(known)} of {method}, so the Director knows it"
+        return "its VM exists, or no other tag says for what the CPI created it"
+
     @cached_property
     def agents(self) -> frozenset[str]:
         """The agents whose instance exists."""
@@ -208,7 +222,7 @@ def _volume(volume: Resource, there: Inventory) -> _Verdict:
         return None
     if copy_id := tags.get(REPLACED_BY_TAG):
         why = f"replaced by {copy_id}, {_LOOK_FIRST}"
-    elif (DISK_METADATA if CALL_TAG in tags else _DISK_ONLY) & tags.keys():  # the Director may know it
+    elif _known_disk_tags(volume):
         return None
     elif source_id := tags.get(REPLACES_TAG):
         why = f"a copy of {source_id} without the Director's tags, {_LOOK_FIRST}"
@@ -221,6 +235,11 @@ def _volume(volume: Resource, there: Inventory) -> _Verdict:
     else:
         return None
     return why, Removal.DISK
+
+
+def _known_disk_tags(volume: Resource) -> frozenset[str]:
+    """The tags which show that the Director may know a disk."""
+    return (DISK_METADATA if CALL_TAG in volume.tags else _DISK_ONLY) & volume.tags.keys()
 
 
 def _interface(interface: Resource, there: Inventory) -> _Verdict:

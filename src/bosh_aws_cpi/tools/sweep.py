@@ -27,7 +27,6 @@ from bosh_aws_cpi.aws.sdk.clients import Clients
 from bosh_aws_cpi.aws.sdk.errors import FAILURES, UNAUTHORIZED, describe_error, has_code
 from bosh_aws_cpi.aws.sdk.idempotency import format_time
 from bosh_aws_cpi.aws.sdk.translation import explain
-from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.cpi.vms.deregister import deregister_addresses
 from bosh_aws_cpi.errors import BoshError, CloudError
@@ -48,10 +47,6 @@ from bosh_aws_cpi.tools.strays import (
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
-_NO_STRAY: Final = (
-    "not a stray of this Director: it must exist, have the Director's UUID as a tag, be unused, and lack the "
-    "tags of set_disk_metadata and set_vm_metadata"
-)
 _DELETED: Final = frozenset({StrayOutcome.REMOVED, StrayOutcome.GONE})
 _DESCRIPTION: Final = """\
 List the resources of one Director that interrupted calls have left behind, and delete them with --delete."""
@@ -254,7 +249,7 @@ def _sweep(given: argparse.Namespace) -> int:
             "call runs"
         )
     config = load(given.config, {}).aws
-    clients = Clients(config, CallStatistics())
+    clients = Clients(config, command.ShownStatistics())
     there, not_listed = _list_resources(clients.ec2, given.director)
     if not any(there.own.values()):
         log.logger.warning(
@@ -306,7 +301,17 @@ def _handle_all(clients: Clients, report: Report) -> None:
         is_disk = each in options.disks
         resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
         removal = Removal.DISK if is_disk else Removal.INSTANCE
-        strays.append(Stray(resource, "named by you", removal, None, StrayOutcome.FAILED, _NO_STRAY))
+        strays.append(Stray(resource, "named by you", removal, None))
+        strays[-1] = _refuse_named(clients, report, strays[-1])
+
+
+def _refuse_named(clients: Clients, report: Report, named: Stray) -> Stray:
+    """Say why a resource that the operator names is no stray."""
+    try:
+        why = report.there.why_no_stray(inventory.reload(clients.ec2, named.resource))
+    except FAILURES as error:
+        return named.replace(outcome=StrayOutcome.FAILED, error=explain(error))
+    return named.replace(outcome=StrayOutcome.FAILED, error=f"not a stray of this Director: {why}")
 
 
 def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:

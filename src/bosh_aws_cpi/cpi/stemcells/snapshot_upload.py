@@ -21,8 +21,8 @@ _MOST_PENDING: Final = 2 * MAX_CONNECTIONS
 """Blocks in memory: one for each thread, and another that waits for it."""
 _LONGEST_WAIT: Final = 1.0
 """Seconds until a signal is noticed while EBS takes no block."""
-_FIRST_REPORT: Final = 5.0
-"""Seconds until the first log line about the progress; the interval doubles with each line."""
+_REPORT_INTERVAL: Final = 10.0
+"""Seconds between two log lines about the progress."""
 _MIB: Final = 1 << 20
 
 
@@ -106,18 +106,19 @@ class _Pool(ThreadPoolExecutor):
 
 
 class Progress:
-    """Logs the progress, early at first and then at growing intervals."""
+    """Logs the progress at intervals, and at the end."""
 
     def __init__(self, blocks: int) -> None:
         self._blocks = blocks
         self._began = time.monotonic()
-        self._next = _FIRST_REPORT
+        self._next = _REPORT_INTERVAL
 
     def report(self, done: int) -> None:
         """Log how many blocks are written, if the interval has passed."""
         seconds = time.monotonic() - self._began
         if seconds < self._next and done < self._blocks:
             return
-        self._next = 2 * seconds + _FIRST_REPORT
+        self._next = seconds + _REPORT_INTERVAL
         written, total = (count * BLOCK_SIZE / _MIB for count in (done, self._blocks))
-        logger.info("Uploaded %d of %d MiB, %.1f MiB/s", written, total, written / max(seconds, 0.001))
+        part, speed = 100 * done // self._blocks, written / max(seconds, 0.001)
+        logger.info("Uploaded %d of %d MiB (%d %%), %.1f MiB/s", written, total, part, speed)

@@ -132,15 +132,15 @@ def test_few_threads(cloud: Cloud, ebs: Ebs, monkeypatch: pytest.MonkeyPatch, mo
 
 
 def test_progress(clock: Clock, program_log: ProgramLog) -> None:
-    """The log has the progress after five seconds, at growing intervals, and at the end."""
+    """The log has the progress every ten seconds, and at the end."""
     progress = snapshot_upload.Progress(8)
-    for done, seconds in ((0, 4), (0, 2), (2, 3), (2, 8), (3, 3), (8, 5)):
+    for done, seconds in ((0, 9), (0, 1), (2, 9), (2, 2), (3, 3), (8, 5)):
         clock.now += seconds
         progress.report(done)
     assert [record.text for record in program_log.records] == [
-        "Uploaded 0 of 4 MiB, 0.0 MiB/s",
-        "Uploaded 1 of 4 MiB, 0.1 MiB/s",
-        "Uploaded 4 of 4 MiB, 0.2 MiB/s",
+        "Uploaded 0 of 4 MiB (0 %), 0.0 MiB/s",
+        "Uploaded 1 of 4 MiB (25 %), 0.0 MiB/s",
+        "Uploaded 4 of 4 MiB (100 %), 0.1 MiB/s",
     ]
 
 
