@@ -180,6 +180,7 @@ def test_missing(preflight: Preflight, fake_aws: FakeAws) -> None:
         ("GetCallerIdentity", "InvalidClientTokenId", ["AWS does not accept the keys of aws.access_key_id"]),
         ("GetCallerIdentity", "AuthFailure", ["AWS does not accept the keys", "clock"]),
         ("DescribeAvailabilityZones", "InternalError", ["EC2 does not list the zones of region 'us-east-1'"]),
+        ("DescribeAvailabilityZones", "OptInRequired", ["EC2 does not list the zones", "enable the region"]),
     ],
 )
 def test_not_carried_out(
@@ -259,7 +260,8 @@ def test_no_verdict(preflight: Preflight, fake_aws: FakeAws) -> None:
     assert (answer.returncode, answer.document["is_ready"]) == (1, False)
     for name, action in (("Baseline", "CreateVolume"), ("Routes", "CreateRoute")):
         code, _ = refused[action]
-        assert feature(answer, name)["no_verdict"] == {f"ec2:{action}": f"answered with {code}"}
+        (why,) = feature(answer, name)["no_verdict"].items()
+        assert (why[0], why[1].partition(":")[0]) == (f"ec2:{action}", f"{action} failed with {code}")
     assert "ec2:TerminateInstances" in feature(answer, "Baseline")["allowed"]
     ((service, problem),) = problems_of(answer).items()
     assert service == "elbv2"

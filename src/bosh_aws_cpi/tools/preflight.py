@@ -18,6 +18,7 @@ from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
 from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, describe_error
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES
+from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.loading import load
 from bosh_aws_cpi.errors import CloudError
@@ -389,4 +390,4 @@ def verdict_of(error: ClientError, permitted: frozenset[str]) -> Verdict:
         return Verdict("missing", code)
     if code.endswith(_NO_SUCH_ID):
         return Verdict("not checkable", f"answered with {code}, which proves nothing")
-    return Verdict("no verdict", f"answered with {code}")
+    return Verdict("no verdict", explain(error))
