@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from bosh_aws_cpi.config import values
 from bosh_aws_cpi.config.aws_config import AwsConfig
 from bosh_aws_cpi.config.cpi_config import KEYS
+from bosh_aws_cpi.properties.vm import OTHER_SPELLINGS, MetadataOptions
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.config.values import Key
+    from bosh_aws_cpi.properties.types import Properties
 
 Json = dict[str, Any]
 ANYTHING: Json = {}
@@ -40,7 +42,18 @@ LIMITS: dict[Any, Json] = {
     values.log_file: {"type": ["string", "boolean"]},  # for true, the template has the job's own path
     values.whole_number: {"minimum": 0},
     values.contract_version: {"minimum": 1},
+    **{
+        kind: {"pattern": f"^({pattern})?$"}  # an empty string is as good as null
+        for kind, pattern in {
+            values.sendable: values.SENDABLE,
+            values.region: values.SENDABLE,
+            values.role_arn: values.ROLE_ARN,
+            values.external_id: values.EXTERNAL_ID,
+        }.items()
+    },
 }
+MODELS: dict[str, type[Properties]] = {AwsConfig.metadata_options.path: MetadataOptions}
+"""Keys whose objects create_vm reads with a model."""
 UNSET: Json = {"enum": [None]}
 FALSY: Json = {"enum": [None, "", False, 0, [], {}]}
 """What means the default of a key with choices."""
@@ -61,10 +74,25 @@ def of_key(key: Key[Any]) -> Json:
     """The schema of a property that is a key of cpi.json."""
     if key.kind is values.one_of:
         return given({"enum": [*key.choices]}, FALSY)
+    if key.path in MODELS:
+        return given(of_model(MODELS[key.path]))
     if key.kind is values.optional_choice:
         return given({"enum": [*key.choices]})
     is_any = key.kind is values.boolean and not key.is_new  # only null and false are false
     return ANYTHING if is_any else given(kind_of(key)[1])
+
+
+def of_model(model: type[Properties]) -> Json:
+    """The keys of a model, and their types; words are left to EC2, which may get new ones."""
+    found = model.model_json_schema()["properties"]
+    names = {**{name: name for name in found}, **(OTHER_SPELLINGS if model is MetadataOptions else {})}
+    types = {name: {"anyOf": [*map(or_digits, found[other]["anyOf"])]} for name, other in names.items()}
+    return {"type": "object", "additionalProperties": False, "properties": types}
+
+
+def or_digits(schema: Json) -> Json:
+    """The schema of a whole number, which may also be a string of digits."""
+    return {**schema, "type": ["integer", "string"]} if schema["type"] == "integer" else schema
 
 
 def given(schema: Json, unset: Json = UNSET) -> Json:

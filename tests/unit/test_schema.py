@@ -17,7 +17,8 @@ from jsonschema import Draft202012Validator, validators
 
 from bosh_aws_cpi.config.cpi_config import KEYS
 from bosh_aws_cpi.config.values import Key
-from bosh_aws_cpi.errors import InvalidCall
+from bosh_aws_cpi.errors import CloudError, InvalidCall
+from bosh_aws_cpi.properties.vm import MetadataOptions
 from testbed.cloud import ROOT
 from testbed.world import World
 from tests.stories.checked_config import GONE, Route, changed, right
@@ -145,19 +146,47 @@ def laid(path: str, value: Any) -> Any:
     return value
 
 
+GIVEN: tuple[Any, ...] = (
+    True,
+    False,
+    0,
+    1,
+    3,
+    15,
+    -1,
+    1.5,
+    "",
+    "8",
+    "info",
+    "a b",
+    "é",
+    [],
+    ["a"],
+    [1],
+    {},
+    {"a": 1},
+)
+HOP_LIMITS = [{"http_put_response_hop_limit": each} for each in (1, 64, 65, "2", None)]
+OPTIONS = (*HOP_LIMITS, {"http_tokens": 1}, {"http_protocol_ipv_6": "enabled"})
+PATTERNS = ("must be a host", "must be an absolute path", "is a zone of")
+"""What errors about the content of a string say that the schema leaves to the CPI."""
+
+
 @pytest.mark.parametrize("key", [key for key in KEYS if key.job is None], ids=lambda key: key.path)
 def test_job_property(job_validator: Any, key: Key[Any]) -> None:
     """A value of a property is invalid exactly when the executable rejects it; the wrong value is named."""
-    for value in (True, False, 0, 1, 3, 15, -1, 1.5, "", "8", "info", [], ["a"], [1], {}, {"a": 1}):
+    for value in (*GIVEN, *(OPTIONS if key.name == "metadata_options" else ())):
         try:
-            key.kind(value, key)
+            given = key.kind(value, key)
+            if key.name == "metadata_options":
+                MetadataOptions.parse(given, {})
             expected = []
-        except InvalidCall as error:
-            is_content = ", got" not in str(error)  # of a string: left to the CPI
+        except (InvalidCall, CloudError) as error:
+            is_content = ", got" not in str(error) and any(each in str(error) for each in PATTERNS)
             is_for_template = key.path == "debug.event_log" and value is True
             expected = [] if is_content or is_for_template else [tuple(key.path.split("."))]
         found = marked(job_validator, laid(key.path, value))
-        routes = [route[: len(route) if not isinstance(route[-1], int) else -1] for route in found]
+        routes = [route[: len(key.path.split("."))] for route in found]
         assert routes == expected, f"{key.path}: {value!r}"
 
 

@@ -10,6 +10,10 @@ from bosh_aws_cpi.errors import InvalidCall, not_correct
 from bosh_aws_cpi.jsontext import Json, encode, is_integer, is_true, type_name
 from bosh_aws_cpi.records import Generic, Record, T
 
+SENDABLE: Final = "[!-~]+"
+ROLE_ARN: Final = r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+"
+EXTERNAL_ID: Final = r"[A-Za-z0-9_+=,.@:/-]{2,1224}"
+"""What STS accepts (API model, externalIdType)."""
 _LABEL: Final = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"
 _NAME: Final = rf"{_LABEL}(?:\.{_LABEL})*\.?"
 _IPV6: Final = r"\[(?P<ipv6>[0-9A-Fa-f:.]+(?:%[A-Za-z0-9._-]+)?)\]"
@@ -146,13 +150,13 @@ UNSENDABLE: Final = "a space, a line break or another character that is not prin
 
 def is_sendable(text: str) -> bool:
     """Whether a text may be a key, a token or a region, which are sent in the headers of a request."""
-    return re.fullmatch("[!-~]+", text) is not None
+    return re.fullmatch(SENDABLE, text) is not None
 
 
 def role_arn(value: object, key: Key[Any]) -> str | None:
     """The ARN of a role, which may have a path; None for null and the empty string."""
     given = sendable(value, key)
-    if given is None or re.fullmatch(r"arn:aws[a-z-]*:iam::[0-9]{12}:role/[!-~]+", given):
+    if given is None or re.fullmatch(ROLE_ARN, given):
         return given
     raise wrong_value(key, "must be the ARN of a role, such as arn:aws:iam::123456789012:role/NAME")
 
@@ -199,9 +203,9 @@ def log_file(value: object, key: Key[Any]) -> str | None:
 
 
 def external_id(value: object, key: Key[Any]) -> str | None:
-    """An external id that STS accepts (API model, externalIdType); None for null and the empty string."""
+    """An external id that STS accepts; None for null and the empty string."""
     given = string(value, key)
-    if given is None or re.fullmatch(r"[A-Za-z0-9_+=,.@:/-]{2,1224}", given):
+    if given is None or re.fullmatch(EXTERNAL_ID, given):
         return given
     raise wrong_value(key, "must have 2 to 1224 letters, digits and _+=,.@:/-")
 
