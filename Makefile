@@ -52,9 +52,9 @@ e2e-tools: venv # what it needs
 	@sh scripts/e2e-tools
 	@sh scripts/vendor
 
-stemcell-lines: venv ## Compile and run the release as on each stemcell line; as root; LINES="jammy noble" HASTY=1 KEEP=/folder
+stemcell-lines: venv ## Compile and run the release as on each stemcell line; as root; LINES="jammy noble" ARCH=arm64 HASTY=1 KEEP=/folder
 	@sh scripts/vendor
-	LINES_CHOSEN="$(LINES)" LINES_HASTY="$(HASTY)" LINES_KEPT="$(KEEP)" \
+	LINES_CHOSEN="$(LINES)" LINES_ARCH="$(ARCH)" LINES_HASTY="$(HASTY)" LINES_KEPT="$(KEEP)" \
 		$(BIN)/python -m pytest tests/release/test_stemcell_lines.py $(PYTEST_ARGS)
 
 aws-check: venv ## Try the assumptions about AWS in an account; AWS_CHECK_ARGS="--region us-east-1" or --simulated

@@ -20,7 +20,7 @@ REFUSED: Final = (
     "A userland of a stemcell line can't be made on this machine, so nothing is known about the release on "
     "it. It takes Linux, root (in Docker and Concourse: a privileged container), mmdebstrap and the keys of "
     "Debian's archive (Debian: mmdebstrap, debian-archive-keyring), and a mirror of Debian among this "
-    "machine's apt sources. The system says: "
+    "machine's apt sources; for another ARCH, qemu-user-static. The system says: "
 )
 _COMPILING: Final = ("libc6-dev", "libssl-dev", "make", "xz-utils", "zlib1g-dev")
 _FETCHING: Final = ("Acquire::Check-Valid-Until", "Acquire::Check-Date", "Acquire::http", "Acquire::https")
@@ -83,6 +83,8 @@ class Userland:
 
     line: Line
     root: Path
+    architecture: str = ""
+    """Debian's name of another one than this machine's, whose programs QEMU must run (binfmt_misc)."""
 
     def __post_init__(self) -> None:
         """Make it, unless it is there.
@@ -125,6 +127,7 @@ class Userland:
                 *("mmdebstrap", "--mode=root", "--variant=essential", f"--aptopt={file.name}"),
                 f"--keyring={_KEYRING}",
                 *(f"--dpkgopt=path-exclude={pattern}" for pattern in _LEFT_OUT),
+                *([f"--architectures={self.architecture}"] if self.architecture else []),
                 f"--include={','.join(self.line.packages)}",
                 *(self.line.suite, str(self.root), mirror),
             )

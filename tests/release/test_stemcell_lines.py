@@ -25,12 +25,14 @@ from tests.release.playing import ONE_OF_EACH_METHOD, play
 from tests.stories.own_vm import DISK_SIZE, loop_device, makes_loop_devices
 from tests.stories.stemcell_images import MIB, PROPERTIES, SMALL, packed
 
-pytestmark = pytest.mark.timeout(7200)
+pytestmark = pytest.mark.timeout(28_800 if os.environ.get("LINES_ARCH") else 7200)
 
 CHOSEN = os.environ.get("LINES_CHOSEN", "").split()
 """The lines to test; all, if it names none."""
 IS_HASTY = bool(os.environ.get("LINES_HASTY"))
 """Whether the interpreter is compiled once and with little optimisation: for a run that is over sooner."""
+ARCHITECTURE = os.environ.get("LINES_ARCH", "")
+"""Debian's name of another architecture than this machine's, which QEMU emulates: "arm64"."""
 KEPT = os.environ.get("LINES_KEPT")
 """A folder in which userlands and compiled packages stay, for the next run, which takes them as they are."""
 VERSIONS = {
@@ -56,7 +58,7 @@ def userland(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     """Make a line's userland; some hundred MB, which do not stay."""
     line: Line = request.param
     place = Path(KEPT) / line.name if KEPT else tmp_path_factory.mktemp(line.name)
-    yield Userland(line, place / "root")
+    yield Userland(line, place / "root", ARCHITECTURE)
     if not KEPT:
         shutil.rmtree(place)
 
@@ -111,7 +113,7 @@ def test_versions(userland: Userland) -> None:
     glibc, openssl, gcc = VERSIONS[userland.line.name]
     found = re.findall(r"\d+", userland.said("ldd", "--version").splitlines()[0])[-2:]
     assert tuple(map(int, found)) >= glibc
-    (library,) = [*userland.root.glob("usr/lib/x86_64-linux-gnu/libcrypto.so.?*")]
+    (library,) = [*userland.root.glob("usr/lib/*-linux-gnu/libcrypto.so.?*")]
     assert re.search(rb"OpenSSL " + re.escape(openssl.encode()), library.read_bytes())
     assert userland.said("gcc", "-dumpfullversion").startswith(gcc)
     for program in ("dd", "cp", "sha256sum", "mktemp", "realpath", "uname", "wc", "nproc"):
