@@ -20,7 +20,7 @@ REFUSED: Final = (
     "A userland of a stemcell line can't be made on this machine, so nothing is known about the release on "
     "it. It takes Linux, root (in Docker and Concourse: a privileged container), mmdebstrap and the keys of "
     "Debian's archive (Debian: mmdebstrap, debian-archive-keyring), and a mirror of Debian among this "
-    "machine's apt sources; for another ARCH, qemu-user-static. The system says: "
+    "machine's apt sources; for another ARCH, qemu-user-static and arch-test. The system says: "
 )
 _COMPILING: Final = ("libc6-dev", "libssl-dev", "make", "xz-utils", "zlib1g-dev")
 _FETCHING: Final = ("Acquire::Check-Valid-Until", "Acquire::Check-Date", "Acquire::http", "Acquire::https")
