@@ -1,4 +1,4 @@
-"""Reads the assumptions from the tables of docs/aws-assumptions.md, the only place where they are written."""
+"""Reads the assumptions from the lists of docs/aws-assumptions.md, the only place where they are written."""
 
 import re
 from dataclasses import dataclass
@@ -7,18 +7,17 @@ from pathlib import Path
 DOCUMENT = Path(__file__).parent.parent / "docs" / "aws-assumptions.md"
 TRIED = "Tried by make aws-check"
 """The section of the assumptions that have a trial."""
-_COLUMNS = ["id", "assumption", "source"]
-_ID = re.compile(r"`([a-z0-9-]+)`")
+_ITEM = re.compile(r"- `(?P<name>[a-z0-9-]+)`: (?P<text>.+) \*(?P<source>[^*]+)\*")
 
 
 @dataclass(frozen=True)
 class Assumption:
-    """One row.
+    """One item.
 
     Attributes:
         name: Its id.
         text: The assumption about AWS, in a sentence or two.
-        source: The document or observation that it is based on; "guess" if there is none.
+        source: The document or observation that it is based on; "Guess" if there is none.
         section: The page's section: what tries it, or why nothing does.
     """
 
@@ -37,29 +36,24 @@ def read(path: Path = DOCUMENT) -> dict[str, Assumption]:
     """Read all assumptions, by their ids, in the order of the document.
 
     Raises:
-        ValueError: A row can't be understood, or an id is there twice.
+        ValueError: An item can't be understood, or an id is there twice.
     """
     found: dict[str, Assumption] = {}
     section = ""
-    is_ours = False
-    for line in path.read_text(encoding="utf-8").splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-        if not line.startswith("|"):
-            section = line.removeprefix("## ") if line.startswith("## ") else section
-            is_ours = False
-        elif cells == _COLUMNS:
-            is_ours = True
-        elif is_ours and not line.startswith("| ---"):
-            assumption = _assumption(cells, line, section)
+    for block in re.split(r"\n(?=\n|- )", path.read_text(encoding="utf-8")):
+        line = " ".join(block.split())
+        if line.startswith("## "):
+            section = line.removeprefix("## ")
+        elif line.startswith("- `"):
+            assumption = _assumption(line, section)
             if assumption.name in found:
                 raise ValueError(f"{path.name} has `{assumption.name}` twice")
             found[assumption.name] = assumption
     return found
 
 
-def _assumption(cells: list[str], line: str, section: str) -> Assumption:
-    named = _ID.fullmatch(cells[0])
-    if named is None or len(cells) != len(_COLUMNS):
-        raise ValueError(f"This is no row of an assumption: {line}")
-    _, text, source = cells
-    return Assumption(named[1], text, source, section)
+def _assumption(line: str, section: str) -> Assumption:
+    read = _ITEM.fullmatch(line)
+    if read is None:
+        raise ValueError(f"This is no item of an assumption: {line}")
+    return Assumption(**read.groupdict(), section=section)

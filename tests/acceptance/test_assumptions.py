@@ -1,4 +1,4 @@
-"""The table of the assumptions about AWS."""
+"""The lists of the assumptions about AWS."""
 
 import re
 from pathlib import Path
@@ -29,9 +29,9 @@ def test_codes_of_the_field() -> None:
     assert codes <= by_code().keys()
 
 
-def test_row_that_cannot_be_read(tmp_path: Path) -> None:
-    """An incomplete row is refused, and the error quotes it."""
-    path = tmp_path / "table.md"
-    path.write_text("| id | assumption | source |\n| --- | --- |\n| `x` | guess |\n")
-    with pytest.raises(ValueError, match=r"no row of an assumption.*\| `x` \| guess \|"):
+def test_item_that_cannot_be_read(tmp_path: Path) -> None:
+    """An item without a source is refused, and the error quotes it."""
+    path = tmp_path / "list.md"
+    path.write_text("## Guesses\n\n- `x`: It is\n  so.\n")
+    with pytest.raises(ValueError, match=r"no item of an assumption: - `x`: It is so\."):
         assumptions.read(path)
