@@ -132,6 +132,7 @@ def test_two_vms(
     other = spread_vm(executable=executable, **more).ok()[0]
     expected = {*GATHERED, "RunInstances", "DescribeInstances", "DescribePlacementGroups"}
     assert set(fake_aws.actions()) == expected
+    assert fake_aws.actions().count("DescribePlacementGroups") == 1
     assert world.instance(other)["Placement"]["GroupName"] == NAME
 
 

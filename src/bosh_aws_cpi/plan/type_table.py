@@ -22,8 +22,8 @@ by default, on request or never; whether it is burstable; the number of instance
 first in GiB, and whether they are NVMe; the maximum number of EBS volumes; the number of EBS cards."""
 
 
-_NAMES, _VCPUS, _MEMORY_MIB = 0, 10, 11
-"""The columns beside those of `Row`."""
+_NAMES, _ARCHITECTURES, _VCPUS, _MEMORY_MIB = 0, 1, 10, 11
+"""The columns beside those of `Row`, and its first."""
 
 
 @cache
@@ -59,7 +59,7 @@ def facts(name: str) -> Row | None:
     for row in _rows(name):
         # A part of a name has been found, too, as has "m5.large m5a.large".
         if name in row[_NAMES].split():
-            return tuple(row[_NAMES + 1 : _VCPUS])
+            return tuple(row[_ARCHITECTURES:_VCPUS])
     unlisted = UNLISTED_TYPES.get(name)
     return unlisted and (*unlisted, 1)
 
@@ -71,7 +71,7 @@ def sizes(family: str) -> list[tuple[str, int, int, str]]:
     """
     prefix = f"{family}."
     return [
-        (name, row[_VCPUS], row[_MEMORY_MIB], row[_NAMES + 1].removeprefix("i386 "))
+        (name, row[_VCPUS], row[_MEMORY_MIB], row[_ARCHITECTURES].removeprefix("i386 "))
         for row in _rows(prefix)
         for name in row[_NAMES].split()
         if name.startswith(prefix) and row[_VCPUS]

@@ -211,17 +211,17 @@ def _into_peer(path: Path, peer: Side, source: Remote) -> Iterator[Finding]:
     )
 
 
-def _way_back(path: Path, vm: Side, peer: Side, source: str) -> Iterator[Finding]:
+def _way_back(path: Path, vm: Side, peer: Side, vm_address: str) -> Iterator[Finding]:
     """Check the route back, which another VPC needs; within one VPC there always is one."""
     if peer.table is None or peer.interface.vpc_id == vm.interface.vpc_id:
         return
-    route = route_to(peer.table, source)
+    route = route_to(peer.table, vm_address)
     if route is not None and not route.is_blackhole:
         return
     lacks = "has no route" if route is None else "has only a black hole as a route"
     yield path.finding(
         f"Route table {peer.table.table_id} of the Director's subnet {peer.interface.subnet_id} {lacks} back "
-        f"to the VM, {source}",
+        f"to the VM, {vm_address}",
         "Add a route to the same peering connection, transit gateway or VPN",
     )
 
