@@ -288,7 +288,7 @@ def test_unknown_vm(cpi: Cpi) -> None:
 def test_mistyped_address(pair: VmAndDirector) -> None:
     """If nobody has the address that the operator gave, it is to be corrected, and not the message bus."""
     first, *_ = pair.findings("--director-address", "10.0.2.66")
-    assert first["what"].startswith("No network interface has the Director's address 10.0.2.66")
+    assert first["what"].startswith("The Director's address 10.0.2.66 is in the range of the VM's VPC")
     assert first["remedy"].startswith("Correct --director-address (agent.mbus has 10.0.2.6), or ")
 
 

@@ -196,7 +196,7 @@ def test_card_without_efa(
 
 ONE = "networks.one.cloud_properties."
 TIMEOUTS = ("tcp_established_timeout", "udp_stream_timeout", "udp_timeout")
-NO_SUCH_TYPE = f"Invalid properties: {ONE}interface_type: must be 'interface' or 'efa', got String"
+NO_SUCH_TYPE = f"Invalid properties: {ONE}interface_type: must be 'interface' or 'efa'"
 UDP_ALONE = f"{ONE}ena_express.udp needs ena_express.enabled: set it to true, or remove udp"
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"interface_type": "efa-only"}, NO_SUCH_TYPE),

@@ -133,7 +133,7 @@ def test_copy(cpi: Cpi, world: World, sent: ReadCalls) -> None:
             "cloud_properties.deprecate_at must be a time within the next ten years, not ",
         ),
         ({"tpm_support": V2}, "tpm_support needs boot_mode uefi, and a stemcell whose image boots by UEFI"),
-        ({"imds_support": "v1.0"}, "imds_support: must be 'v2.0', got String"),
+        ({"imds_support": "v1.0"}, "imds_support: must be 'v2.0'"),
     ],
 )
 def test_refused(heavy: Heavy, refused: CheckRefused, given: dict[str, Any], message: str) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from bosh_aws_cpi.properties.vm import VmProperties
 from testbed.cloud import FakeAws
 from testbed.world import World
 from tests.protocols import CreateVm, ReadCalls, ReadWarnings, WriteNetwork
@@ -127,29 +128,32 @@ def test_options(
     assert warnings(answer) == ([warning] if warning else [])
 
 
+NESTED = {
+    "ephemeral_disk": {"use_instance_storage": False},
+    "root_disk": {"encrypted": False, "kms_key_arn": None, "volume_initialization_rate": None},
+}
+NEEDED = {"instance_type", "availability_zone", "metadata_options", *NESTED}
+DEFAULTS = {name: each.default for name, each in VmProperties.model_fields.items() if name not in NEEDED}
+AT_REST = {
+    "null": dict.fromkeys(DEFAULTS),
+    "default": {name: [] if each == () else each for name, each in DEFAULTS.items()} | NESTED,
+}
+
+
+@pytest.mark.parametrize("properties", AT_REST.values(), ids=AT_REST.keys())
 def test_properties_at_rest(
     create_vm: CreateVm,
     sent: ReadCalls,
     warnings: ReadWarnings,
     fake_aws: FakeAws,
     world: World,
+    properties: dict[str, Any],
 ) -> None:
     """Properties that ask for nothing change nothing, also when they are null, and cost no call."""
     create_vm().ok()
     (plain,), asked = sent("RunInstances"), set(fake_aws.actions())
     world.ec2.terminate_instances(InstanceIds=world.state()["instances"])
     fake_aws.forget_calls()
-    nulls = ("spot_bid_price", "dedicated_host", "capacity_reservation", "ebs_optimized", "cpu_options")
-    properties: dict[str, Any] = {
-        **dict.fromkeys((*nulls, "raw_instance_storage", "auto_assign_public_ip", "credit_specification")),
-        **{name: [] for name in ("elbs", "lb_target_groups", "advertised_routes", "instance_type_fallbacks")},
-        **dict.fromkeys(("bandwidth_weighting", "launch_template", "placement_partition")),
-        **dict.fromkeys(("enclave", "hibernation", "primary_ipv6", "spot", "spread"), False),
-        "spot_ondemand_fallback": False,
-        "source_dest_check": True,
-        "ephemeral_disk": {"use_instance_storage": False},
-        "root_disk": {"encrypted": False, "kms_key_arn": None, "volume_initialization_rate": None},
-    }
     answer = create_vm(properties, agent_id="agent-2")
     answer.ok()
     assert set(fake_aws.actions()) == asked

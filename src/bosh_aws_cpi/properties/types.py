@@ -443,7 +443,8 @@ def _describe(kind: str, route: Location, value: object, limits: Json) -> str:
     if kind == "string_too_short":
         return f"must have at least {limits['min_length']} characters"
     if kind == "literal_error":
-        return f"must be {limits['expected']}, got {type_name(value)}"
+        got = "" if isinstance(value, str) else f", got {type_name(value)}"
+        return f"must be {limits['expected']}{got}"
     return MISSING if kind == "missing" else ""
 
 

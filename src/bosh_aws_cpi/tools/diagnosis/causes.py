@@ -165,8 +165,8 @@ def _holder(facts: Facts) -> Iterator[Finding]:
         is_own = vpc.owner_id == vm.interface.owner_id
         yield Finding(
             Severity.ERROR if is_own else Severity.WARNING,
-            f"No network interface has the Director's address {facts.remote}, which is in the VM's VPC "
-            f"{vpc.vpc_id}",
+            f"The Director's address {facts.remote} is in the range of the VM's VPC {vpc.vpc_id}, but no "
+            "network interface has it",
             f"Correct {_source(facts)}, or recreate the Director's VM",
             source="AWS",
         )
