@@ -1,4 +1,4 @@
-"""Attaching and detaching EBS volumes, through the orders of refusals that EC2 shows."""
+"""Whose attachment a refused AttachVolume may be, and how long a new one may be unseen."""
 
 import pytest
 
@@ -41,13 +41,3 @@ def test_attachment_that_is_never_seen(ec2: Stub, clock: Clock) -> None:
     assert 18 <= clock.now <= 30
     with pytest.raises(CloudError, match="was detached from instance"):
         attachments.wait_until_attached(ec2.client, DISK, VM)
-
-
-def test_detach_by_force(ec2: Stub, clock: Clock) -> None:
-    """A volume that must come off is taken off by force, and waited for; one that is off is fine."""
-    ec2.lay("detach_volume", {}, **PAIR, Force=True)
-    ec2.lay("describe_volumes", *volumes("detaching", ""), **OF_DISK)
-    ec2.lay("detach_volume", "IncorrectState", "InvalidAttachment.NotFound", **PAIR, Force=True)
-    for _ in range(3):
-        attachments.detach_by_force(ec2.client, DISK, VM)
-    assert len(clock.pauses) == 1

@@ -1,4 +1,4 @@
-"""The EBS direct APIs, when answers are lost or refused."""
+"""What a lost or refused answer of the EBS direct APIs means for a block, and for the whole snapshot."""
 
 from base64 import b64encode
 from collections.abc import Callable

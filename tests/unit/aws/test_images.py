@@ -1,4 +1,4 @@
-"""AMIs and the snapshots behind them, through the orders of states and lost answers that EC2 shows."""
+"""What is read of an AMI, in which order copies count, and whose snapshots a deletion takes."""
 
 from typing import Any
 
@@ -34,13 +34,6 @@ def test_find(ec2: Stub) -> None:
     )
     assert images.find(ec2.client, AMI) == whole
     assert images.find(ec2.client, AMI) == Image(AMI, "", "hvm", "", [], [])
-
-
-def test_find_none(ec2: Stub) -> None:
-    """Each of EC2's answers for an unknown AMI results in None."""
-    unknown = (GONE, "InvalidAMIID.Malformed", "InvalidAMIID.Unavailable")
-    ec2.lay("describe_images", shown(), *unknown, **OF_AMI)
-    assert [images.find(ec2.client, AMI) for _ in range(4)] == [None] * 4
 
 
 def test_find_first(ec2: Stub) -> None:
@@ -118,34 +111,3 @@ def test_delete_what_was_half_deleted(ec2: Stub) -> None:
         ec2.lay("describe_snapshots", found, OwnerIds=["self"], Filters=filters)
     lay_deletions(ec2, *searches)
     images.delete(ec2.client, AMI)
-
-
-@pytest.mark.parametrize(
-    ("look", "deleted"),
-    [
-        (GONE, ["snap-1", "snap-2"]),
-        (shown(image("failed", "snap-1")), ["snap-2"]),
-    ],
-    ids=["unknown yet", "shown"],
-)
-def test_discard_copy(ec2: Stub, clock: Clock, look: Any, deleted: list[str]) -> None:
-    """A copy that EC2 may not know yet is deregistered; its snapshots are deleted, unless EC2 has done so."""
-    ec2.lay("describe_images", look, **OF_AMI)
-    results = [{"SnapshotId": "snap-1", "ReturnCode": "success"}] if "Images" in look else []
-    ec2.lay("deregister_image", GONE, {"DeleteSnapshotResults": results}, **DEREGISTER)
-    ec2.lay("describe_images", GONE, **OF_AMI)
-    said = f"Copied for DestinationAmi {AMI} from SourceAmi ami-1"
-    left = [{"SnapshotId": f"snap-{n}", "VolumeId": "vol-ffffffff", "Description": said} for n in (1, 2)]
-    disks = {**left[0], "SnapshotId": "snap-3", "VolumeId": "vol-1"}
-    ec2.keeps("describe_snapshots", {"Snapshots": [*left, disks]})
-    lay_deletions(ec2, *deleted)
-    images.discard_copy(ec2.client, AMI, {"bosh_call": "c-1"})
-    assert len(clock.pauses) == 1
-
-
-def test_deregister(ec2: Stub, clock: Clock) -> None:
-    """An AMI is deregistered even if EC2 does not know it yet; its snapshot stays."""
-    ec2.lay("deregister_image", GONE, {}, ImageId=AMI)
-    ec2.lay("describe_images", shown(image("available", "snap-1")), GONE, **OF_AMI)
-    images.deregister(ec2.client, AMI)
-    assert len(clock.pauses) == 2

@@ -1,14 +1,12 @@
-"""EC2 instances, found, rebooted and removed, through the orders of states that EC2 shows."""
+"""What is read of an instance, and each refusal to skip the shutdown."""
 
 from typing import Any
 
 from bosh_aws_cpi.aws import instances
 from bosh_aws_cpi.model import Nic, StateReason
 from tests.unit.aws import looks
-from tests.unit.aws.looks import OF_VM, VM, tagged
+from tests.unit.aws.looks import OF_VM, VM
 from tests.unit.conftest import Stub
-
-NOT_FOUND = "InvalidInstanceID.NotFound"
 
 
 def test_read() -> None:
@@ -53,25 +51,6 @@ def test_read() -> None:
     assert (found.state_reason, found.is_spot) == (StateReason("pending", "pending: pending"), True)
     plain = instances.from_entry(looks.instance(), {})
     assert (plain.devices, plain.nics, plain.client_token, plain.is_spot) == ({}, [], None, False)
-
-
-def test_tagged(ec2: Stub) -> None:
-    """Instances are found by all their tags, over all pages, in every state."""
-    filters = [{"Name": "tag:a", "Values": ["1"]}, {"Name": "tag:b", "Values": ["2"]}]
-    tags = tagged(a="1", b="2")
-    first, last, other = *looks.instances("running", "terminated", Tags=tags), *looks.instances("stopped")
-    ec2.lay("describe_instances", {**first, "NextToken": "n"}, Filters=filters)
-    second = {"Reservations": [*other["Reservations"], *last["Reservations"]]}
-    ec2.lay("describe_instances", second, Filters=filters, NextToken="n")
-    found = instances.find_by_tags(ec2.client, {"b": "2", "a": "1"})
-    assert [each.state for each in found] == ["running", "terminated"]
-
-
-def test_pass_foreign_traffic(ec2: Stub) -> None:
-    """A router's source/destination check is taken off the instance, as soon as EC2 knows it."""
-    change = {"InstanceId": VM, "SourceDestCheck": {"Value": False}}
-    ec2.lay("modify_instance_attribute", NOT_FOUND, {}, **change)
-    instances.disable_source_dest_check(ec2.client, VM)
 
 
 def test_shutdown_that_is_not_skipped(ec2: Stub) -> None:

@@ -1,4 +1,4 @@
-"""Listings: over all pages, and by more values than one filter may have."""
+"""What is read of each kind of resource that a sweep lists."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -7,26 +7,8 @@ import pytest
 
 from bosh_aws_cpi.aws import firewalls, inventory
 from bosh_aws_cpi.aws.inventory import Resource
-from bosh_aws_cpi.aws.listings import list_by_values
 from tests.unit.aws.looks import tagged
 from tests.unit.conftest import Stub
-
-
-@pytest.mark.parametrize(("count", "sizes"), [(0, []), (200, [200]), (401, [200, 200, 1])])
-def test_every_value(ec2: Stub, count: int, sizes: list[int]) -> None:
-    """Every value is asked for once, 200 in a call at most, and every entry of every page is listed."""
-    names = [f"sg-{number:03}" for number in range(count)]
-    begin = 0
-    for size in sizes:
-        part = names[begin : begin + size]
-        asked: dict[str, Any] = {"Filters": [{"Name": "group-id", "Values": part}], "MaxResults": 1000}
-        groups = [{"GroupId": name} for name in part]
-        ec2.lay("describe_security_groups", {"SecurityGroups": groups[:7], "NextToken": "n"}, **asked)
-        ec2.lay("describe_security_groups", {"SecurityGroups": groups[7:]}, **asked, NextToken="n")
-        begin += size
-    twice = [*reversed(names), *names]
-    found = list_by_values(ec2.client, "describe_security_groups", "SecurityGroups", "group-id", twice)
-    assert [entry["GroupId"] for entry in found] == names
 
 
 def test_security_groups(ec2: Stub) -> None:

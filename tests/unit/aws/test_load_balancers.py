@@ -1,4 +1,4 @@
-"""Classic load balancers, and the target groups of the others."""
+"""Codes for what is not registered, and which target groups of several pages are asked."""
 
 from typing import Any
 
@@ -6,10 +6,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws import load_balancers
-from bosh_aws_cpi.aws.load_balancers import Target, record_tags
-from bosh_aws_cpi.aws.sdk.timing import TARGETS_DRAINED
-from bosh_aws_cpi.errors import CloudError
-from tests.unit.conftest import Clock, Stub
+from bosh_aws_cpi.aws.load_balancers import Target
+from tests.unit.conftest import Stub
 
 VM, VPC = "i-1", "vpc-1"
 ARN = "arn:aws-us-gov:elasticloadbalancing:us-gov-west-1:123456789012:targetgroup/web/0123456789abcdef"
@@ -40,26 +38,7 @@ def health(state: str, reason: str = "") -> dict[str, Any]:
     return {"TargetHealthDescriptions": [{"Target": {"Id": VM}, "TargetHealth": shown}]}
 
 
-DRAINING = health("draining", "Target.DeregistrationInProgress")
 NOT_REGISTERED = health("unused", "Target.NotRegistered")
-NO_TARGETS: dict[str, Any] = {"TargetHealthDescriptions": []}
-
-
-@pytest.mark.parametrize("last", [NOT_REGISTERED, NO_TARGETS, "TargetGroupNotFound"])
-def test_drained(elbv2: Stub, last: dict[str, Any] | str) -> None:
-    """The wait covers all groups; one that is gone, or that no longer has the target, is not asked again."""
-    elbv2.lay("describe_target_health", health("healthy"), DRAINING, last, **TARGET)
-    other = {**TARGET, "TargetGroupArn": "arn:b"}
-    elbv2.lay("describe_target_health", DRAINING, last, **other)
-    load_balancers.wait_until_drained(elbv2.client, [VM_IN_GROUP, Target("arn:b", VM)])
-
-
-def test_never_drained(elbv2: Stub, clock: Clock) -> None:
-    """The wait has one time limit for all groups."""
-    elbv2.keeps("describe_target_health", DRAINING)
-    with pytest.raises(CloudError, match=f"'{VM}' to be drained; last seen: draining"):
-        load_balancers.wait_until_drained(elbv2.client, [Target(f"arn:{name}", VM) for name in "abc"])
-    assert 0 <= clock.now - TARGETS_DRAINED.seconds <= 6
 
 
 def test_targets_of(elbv2: Stub) -> None:
@@ -76,20 +55,3 @@ def test_targets_of(elbv2: Stub) -> None:
     elbv2.lay("describe_target_health", health("unused", "Target.NotInUse"), TargetGroupArn="arn:e", **asked)
     found = load_balancers.targets_of(elbv2.client, VM, VPC)
     assert list(found) == [Target("arn:a", VM), Target("arn:e", VM)]
-
-
-def test_load_balancers_of(elb: Stub) -> None:
-    """The classic load balancers that have the VM are found on all pages."""
-    have = [("a", [VM]), ("b", ["i-2"]), ("c", ["i-2", VM]), ("d", [])]
-    entries: list[dict[str, Any]] = [
-        {"LoadBalancerName": name, "Instances": [{"InstanceId": each} for each in ids]} for name, ids in have
-    ]
-    elb.lay("describe_load_balancers", {"LoadBalancerDescriptions": entries[:2], "NextMarker": "n"})
-    elb.lay("describe_load_balancers", {"LoadBalancerDescriptions": entries[2:]}, Marker="n")
-    assert load_balancers.load_balancers_of(elb.client, VM) == ["a", "c"]
-
-
-def test_longest_record() -> None:
-    """The longest record is within EC2's limits for tags."""
-    long = record_tags([Target(ARN.replace("/web/", f"/{'w' * 32}/"), ":".join(["2001"] * 8), 65_535)])
-    assert [(len(key) <= 127, len(value) <= 255) for key, value in long.items()] == [(True, True)]

@@ -1,16 +1,13 @@
-"""Network interfaces, through the refusals and lost answers that EC2 shows; and who holds an address."""
+"""Lost answers to the delegation of a prefix, and who holds an address within one."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError
 
-from bosh_aws_cpi.aws import network_interfaces, placement_groups, volumes
-from bosh_aws_cpi.aws.sdk.filters import by_tags
+from bosh_aws_cpi.aws import network_interfaces
 from bosh_aws_cpi.model import Nic
-from tests.unit.aws.looks import tagged
-from tests.unit.conftest import Clock, Stub
+from tests.unit.conftest import Stub
 
 NIC, SUBNET = "eni-1", "subnet-1"
 MAC = "02:00:00:00:00:01"
@@ -23,49 +20,6 @@ def entry(status: str = "available", vm_cid: str = "", **more: Any) -> dict[str,
     """Describe the interface."""
     attachment = {"Attachment": {"InstanceId": vm_cid}} if vm_cid else {}
     return {"NetworkInterfaceId": NIC, "Status": status, "MacAddress": MAC, **attachment, **more}
-
-
-IN_USE = ["InvalidNetworkInterface.InUse", "InvalidParameterValue"]
-"""EC2 answers both while it is still detaching the interface."""
-
-
-@pytest.mark.parametrize(
-    ("was_seen", "ends"),
-    [
-        (True, [IN_USE[0], NOT_FOUND]),
-        (False, [NOT_FOUND, NOT_FOUND, *IN_USE, {}]),
-    ],
-)
-def test_discard(ec2: Stub, clock: Clock, ends: list[str | dict[str, Any]], *, was_seen: bool) -> None:
-    """What EC2 is detaching is deleted later; what is gone is fine, but what is unknown may just be new."""
-    ec2.lay("delete_network_interface", *ends, **OF_NIC)
-    network_interfaces.discard(ec2.client, NIC, was_seen=was_seen)
-    assert len(clock.pauses) == len(ends) - 1
-
-
-DELETIONS: dict[str, tuple[Callable[..., bool], str]] = {
-    "delete_volume": (volumes.delete_idle, "VolumeId"),
-    "delete_network_interface": (network_interfaces.delete_unattached, "NetworkInterfaceId"),
-    "delete_placement_group": (placement_groups.delete_unused, "GroupName"),
-}
-
-
-@pytest.mark.parametrize(
-    ("operation", "missing", "in_use"),
-    [
-        ("delete_volume", "InvalidVolume.NotFound", ["VolumeInUse"]),
-        ("delete_network_interface", NOT_FOUND, IN_USE),
-        ("delete_placement_group", "InvalidPlacementGroup.Unknown", ["InvalidPlacementGroup.InUse"]),
-    ],
-)
-def test_idle_deletion(ec2: Stub, clock: Clock, operation: str, missing: str, in_use: list[str]) -> None:
-    """What nothing uses is deleted in one attempt; the result says whether it is gone or in use."""
-    delete, name = DELETIONS[operation]
-    ec2.lay(operation, {}, missing, *in_use, "UnauthorizedOperation", **{name: "x-1"})
-    assert [delete(ec2.client, "x-1") for _ in (0, 1, *in_use)] == [True, True, *[False] * len(in_use)]
-    with pytest.raises(ClientError, match="UnauthorizedOperation"):
-        delete(ec2.client, "x-1")
-    assert clock.pauses == []
 
 
 @pytest.mark.parametrize(
@@ -96,15 +50,6 @@ def test_delegate(ec2: Stub, prefix: str, operation: str, name: str) -> None:
     for _ in looks[1:]:
         with pytest.raises(ClientError, match="InvalidIPAddress"):
             network_interfaces.delegate_prefix(ec2.client, Nic(NIC, MAC), prefix)
-
-
-def test_of_agent(ec2: Stub) -> None:
-    """Only an interface with all of the tags is the agent's, whatever EC2's filter finds."""
-    found = [entry(TagSet=tagged(a="1", b="2")), entry(TagSet=tagged(a="1"), NetworkInterfaceId="eni-2")]
-    filters = [IN_SUBNET, *by_tags({"a": "1", "b": "2"})]
-    ec2.lay("describe_network_interfaces", {"NetworkInterfaces": found}, Filters=filters)
-    (own,) = network_interfaces.find_by_agent(ec2.client, {"a": "1", "b": "2"}, SUBNET)
-    assert own.nic_id == NIC
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Subnets and zones: their settings, when answers are lost, and the deletion of subnets that are in use."""
+"""What is read of a subnet, lost answers to its settings, and interfaces that keep it."""
 
 from typing import Any
 
@@ -42,14 +42,6 @@ def test_by_id(ec2: Stub, more: dict[str, bool], families: set[str]) -> None:
     assert found[SUBNET].ranges == ["10.0.1.0/24", "2600::/64"]
 
 
-def test_zones(ec2: Stub) -> None:
-    """A zone counts in every state in which VMs may run, also while EC2 reports a problem in it."""
-    states = ("available", "constrained", "impaired", "information", "unavailable")
-    zones = [{"ZoneName": state, "State": state} for state in states]
-    ec2.lay("describe_availability_zones", {"AvailabilityZones": zones})
-    assert subnets.zones(ec2.client) == {*states} - {"unavailable"}
-
-
 @pytest.mark.parametrize("tables", [[{"RouteTableId": TABLE}], [{"RouteTableId": "rtb-2"}]])
 def test_associated_already(ec2: Stub, tables: list[dict[str, str]]) -> None:
     """A second association of a subnet that EC2 may not know yet is no error if it has that route table."""
@@ -86,12 +78,6 @@ def test_replaced_already(ec2: Stub, now: str) -> None:
     else:
         with pytest.raises(ClientError, match="InvalidAssociationID"):
             subnets.use_acl(ec2.client, SUBNET, ACL)
-
-
-def test_same_acl(ec2: Stub) -> None:
-    """If the subnet already has the network ACL, nothing is changed."""
-    ec2.lay("describe_network_acls", *acls(ACL), **OF_ASSOCIATION)
-    subnets.use_acl(ec2.client, SUBNET, ACL)
 
 
 IN_SUBNET = {"Filters": [{"Name": "subnet-id", "Values": [SUBNET]}]}

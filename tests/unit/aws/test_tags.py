@@ -1,4 +1,4 @@
-"""CreateTags, as EC2 takes and refuses it."""
+"""Orders of refusals by which CreateTags goes from all resources and tags to single ones."""
 
 from typing import Any
 
@@ -21,14 +21,6 @@ def lay(ec2: Stub, resources: str, given: dict[str, str], *ends: str | dict[str,
 def errors(log: ProgramLog) -> list[str]:
     """List the errors that were logged."""
     return [record.text for record in log.records if record.level == "ERROR"]
-
-
-@pytest.mark.parametrize("code", [NOT_FOUND, "ConcurrentTagAccess"])
-def test_not_found_yet(ec2: Stub, clock: Clock, code: str) -> None:
-    """A resource that was made a moment ago and is not known yet is tried again."""
-    lay(ec2, "x-1", TAGS, code, code, {})
-    tags.create(ec2.client, ["x-1"], TAGS)
-    assert len(clock.pauses) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""EBS volumes, through the orders of states, refusals and lost answers that EC2 shows."""
+"""Whose volume or change EC2 shows after a lost answer, in orders that no story can lay out."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -11,7 +11,7 @@ from bosh_aws_cpi.aws.sdk import timing
 from bosh_aws_cpi.aws.sdk.errors import TOKEN_SPENT
 from bosh_aws_cpi.aws.sdk.idempotency import RECENT
 from bosh_aws_cpi.errors import CloudError, DiskNotFound, NotSupported
-from tests.unit.aws.looks import DISK, OF_DISK, OTHER_DISK, OTHER_VM, VM, tagged, volume
+from tests.unit.aws.looks import DISK, OF_DISK, OTHER_DISK, tagged, volume
 from tests.unit.aws.timing_script import ago
 from tests.unit.conftest import Clock, Stub
 
@@ -20,16 +20,6 @@ MARK = ("bosh_call", "call-1")
 SEARCH: dict[str, Any] = {"Filters": [{"Name": "tag:bosh_call", "Values": ["call-1"]}]}
 CREATE = {"AvailabilityZone": "z", "Size": 1, "ClientToken": "call-1"}
 NEW, OLD = timedelta(minutes=5), RECENT + timedelta(minutes=5)
-
-
-def test_find(ec2: Stub) -> None:
-    """Volumes come in the order asked for, each asked for once, with the attachments that have not ended."""
-    held = volume("in-use", (VM, "attached"), (OTHER_VM, "detached"))
-    other = {**volume(), "VolumeId": OTHER_DISK}
-    ec2.lay("describe_volumes", {"Volumes": [held, other]}, VolumeIds=[DISK, OTHER_DISK])
-    found = volumes.find_all(ec2.client, [OTHER_DISK, DISK, OTHER_DISK])
-    assert [each.disk_cid for each in found] == [OTHER_DISK, DISK, OTHER_DISK]
-    assert found[1].attachments == {VM: ("attached", "/dev/sdf")}
 
 
 @pytest.mark.parametrize(

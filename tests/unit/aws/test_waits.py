@@ -1,4 +1,4 @@
-"""Every wait, through the orders of states that AWS shows."""
+"""Every wait, through orders of states and times that no story can lay out."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
