@@ -30,7 +30,7 @@ STALE = {
     "docs/job.md": "| `nats.port` | ",
     "docs/errors.md": "| `VolumeInUse` | ",
     "docs/cloud-properties.md": "| `use_root_disk` | ",
-    "docs/operators.md": "| every deployment | ",
+    "docs/permissions.md": "| every deployment | ",
     "docs/retries.md": "| an AMI is gone | ",
     "docs/licences.md": "| Python-2.0.1 | ",
     "jobs/aws_cpi/spec": '    description: "AWS region',

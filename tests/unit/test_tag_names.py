@@ -29,6 +29,6 @@ def test_all_tags() -> None:
 
 def test_documented() -> None:
     """The policy's condition on tag keys has all of them: it must allow what the CPI writes."""
-    text = (ROOT / "docs/operators.md").read_text()
+    text = (ROOT / "docs/permissions.md").read_text()
     (listed,) = [each for each in text.split("\n- ") if each.startswith("**Tag keys**")]
     assert {key for key in OWN if f"`{key}`" not in listed} == set()

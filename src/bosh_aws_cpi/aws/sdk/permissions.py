@@ -1,6 +1,6 @@
 """The AWS actions that the CPI calls, or that its policy must allow, in one table.
 
-The policies in docs, the table in docs/operators.md, the calls of `cpi preflight` and the cut of the SDK's
+The policies in docs, the table in docs/permissions.md, the calls of `cpi preflight` and the cut of the SDK's
 data are derived from this table.
 """
 
@@ -61,7 +61,7 @@ class Feature(Record):
     name: str
     """The name of the feature and of its statement in the policies."""
     purpose: str
-    """The description of the feature, in Markdown, for docs/operators.md."""
+    """The description of the feature, in Markdown, for docs/permissions.md."""
     condition: Mapping[str, Any] = EMPTY
     resource: str = ""
     """The resource that operators must name in docs/iam-policy-restricted.json; capitals are placeholders."""
