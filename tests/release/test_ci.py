@@ -112,10 +112,12 @@ def test_no_secrets() -> None:
 
 
 def test_operations_file_replaces_the_release_alone() -> None:
-    """The operations file touches the entry of the release, whose name stays."""
+    """The operations file touches the entry of the release, whose name stays, and the guide leads to it."""
     (operation,) = load(CI / "ops" / "use-release.yml")
     assert operation["path"] == "/releases/name=bosh-aws-cpi"
     assert operation["value"]["name"] == load(ROOT / "config" / "final.yml")["name"] == "bosh-aws-cpi"
+    assert "](../ci/ops/use-release.yml)" in GUIDE.read_text()
+    assert "-o THIS-REPOSITORY/ci/ops/use-release.yml" in GUIDE.read_text()
 
 
 GIT = shutil.which("git") or "git"
