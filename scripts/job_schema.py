@@ -18,7 +18,6 @@ from bosh_aws_cpi.properties.vm import OTHER_SPELLINGS, MetadataOptions
 
 if TYPE_CHECKING:
     from bosh_aws_cpi.config.values import Key
-    from bosh_aws_cpi.properties.types import Properties
 
 Json = dict[str, Any]
 ANYTHING: Json = {}
@@ -43,7 +42,7 @@ LIMITS: dict[Any, Json] = {
     values.whole_number: {"minimum": 0},
     values.contract_version: {"minimum": 1},
     **{
-        kind: {"pattern": f"^({pattern})?$"}  # an empty string is as good as null
+        kind: {"pattern": rf"(?<![\s\S])({pattern})?(?![\s\S])"}  # an empty string is as good as null
         for kind, pattern in {
             values.sendable: values.SENDABLE,
             values.region: values.SENDABLE,
@@ -52,8 +51,6 @@ LIMITS: dict[Any, Json] = {
         }.items()
     },
 }
-MODELS: dict[str, type[Properties]] = {AwsConfig.metadata_options.path: MetadataOptions}
-"""Keys whose objects create_vm reads with a model."""
 UNSET: Json = {"enum": [None]}
 FALSY: Json = {"enum": [None, "", False, 0, [], {}]}
 """What means the default of a key with choices."""
@@ -74,25 +71,26 @@ def of_key(key: Key[Any]) -> Json:
     """The schema of a property that is a key of cpi.json."""
     if key.kind is values.one_of:
         return given({"enum": [*key.choices]}, FALSY)
-    if key.path in MODELS:
-        return given(of_model(MODELS[key.path]))
+    if key.path == AwsConfig.metadata_options.path:
+        return given(metadata_options())
     if key.kind is values.optional_choice:
         return given({"enum": [*key.choices]})
     is_any = key.kind is values.boolean and not key.is_new  # only null and false are false
     return ANYTHING if is_any else given(kind_of(key)[1])
 
 
-def of_model(model: type[Properties]) -> Json:
-    """The keys of a model, and their types; words are left to EC2, which may get new ones."""
-    found = model.model_json_schema()["properties"]
-    names = {**{name: name for name in found}, **(OTHER_SPELLINGS if model is MetadataOptions else {})}
-    types = {name: {"anyOf": [*map(or_digits, found[other]["anyOf"])]} for name, other in names.items()}
-    return {"type": "object", "additionalProperties": False, "properties": types}
+def metadata_options() -> Json:
+    """The options that EC2 has, and their types; their words are left to EC2, which may get new ones."""
+    found = MetadataOptions.model_json_schema()["properties"]
+    types = {name: given(or_digits(each["anyOf"][0])) for name, each in found.items()}
+    types |= {other: types[name] for other, name in OTHER_SPELLINGS.items()}
+    return {"type": "object", "additionalProperties": UNSET, "properties": types}
 
 
 def or_digits(schema: Json) -> Json:
     """The schema of a whole number, which may also be a string of digits."""
-    return {**schema, "type": ["integer", "string"]} if schema["type"] == "integer" else schema
+    is_number = schema["type"] == "integer"
+    return {**schema, "type": ["integer", "string"], "pattern": "^[0-9]+$"} if is_number else schema
 
 
 def given(schema: Json, unset: Json = UNSET) -> Json:

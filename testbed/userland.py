@@ -84,7 +84,7 @@ class Userland:
     line: Line
     root: Path
     architecture: str = ""
-    """Debian's name of another one than this machine's, whose programs QEMU must run (binfmt_misc)."""
+    """Debian's name of the architecture, if it is not this machine's: QEMU runs its programs."""
 
     def __post_init__(self) -> None:
         """Make it, unless it is there.

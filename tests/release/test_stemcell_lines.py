@@ -57,7 +57,7 @@ SUDO = ("sudo", "-n", PROGRAM)
 def userland(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Userland]:
     """Make a line's userland; some hundred MB, which do not stay."""
     line: Line = request.param
-    place = Path(KEPT) / line.name if KEPT else tmp_path_factory.mktemp(line.name)
+    place = Path(KEPT) / ARCHITECTURE / line.name if KEPT else tmp_path_factory.mktemp(line.name)
     yield Userland(line, place / "root", ARCHITECTURE)
     if not KEPT:
         shutil.rmtree(place)
@@ -111,6 +111,7 @@ def call(vm: Vm, *command: str, stdin: bytes = b"") -> tuple[int, bytes, str]:
 def test_versions(userland: Userland) -> None:
     """The userland has the libraries, the compiler and the programs that stand for the line's."""
     glibc, openssl, gcc = VERSIONS[userland.line.name]
+    assert ARCHITECTURE in {"", userland.said("dpkg", "--print-architecture").strip()}
     found = re.findall(r"\d+", userland.said("ldd", "--version").splitlines()[0])[-2:]
     assert tuple(map(int, found)) >= glibc
     (library,) = [*userland.root.glob("usr/lib/*-linux-gnu/libcrypto.so.?*")]

@@ -321,15 +321,17 @@ def test_named_resource_that_is_no_stray(
 ) -> None:
     """Of what the operator names, the report says which condition of a stray it does not meet."""
     vm, known = tagged.instance(**ALIVE), tagged.instance(**GONE, job="etcd")
+    bastion = tagged.instance()
     attached = tagged.volume(**GONE)
     tagged.attach(attached, vm)
     reasons = {
         "vol-0123456789abcdef0": "it does not exist",
         tagged.volume(bosh_director_uuid=OTHER_DIRECTOR, **GONE): "bosh_director_uuid is missing, or",
         attached: "its state is in-use",
-        tagged.volume(bosh_call="c", instance_id="0f", attached_at="x"): "the tag attached_at of set_disk_m",
-        tagged.volume(**ALIVE): "its VM exists, or no other tag",
-        known: "the tag job of set_vm_metadata",
+        tagged.volume(bosh_call="c", id="0f", attached_at="x"): "the tag attached_at, so the Director may",
+        tagged.volume(**ALIVE): "its VM exists, or no tag",
+        known: "the tag job, so the Director may",
+        bastion: "it lacks the tag bosh_agent_id",
     }
     before = world.state()
     named = [word for each in reasons for word in ("--instance" if each[0] == "i" else "--disk", each)]

@@ -225,5 +225,5 @@ def test_long_command(scene: Scene, stream: str) -> None:
     scene.fake_aws.rule(action="DescribeSnapshots", delay=2.1)
     command = [EXECUTABLE, "sweep", str(cpi.config_path), "--director", DIRECTOR_UUID]
     answer = terminal.run(command, least_environment(cpi.folder), cpi.folder, streams=[stream])
-    progress = "cpi: at work, 2 AWS calls so far"
+    progress = "cpi: at work, 2 AWS calls, 0 retries"
     assert (progress in answer.stdout.decode() + answer.stderr) is (stream == "stderr")

@@ -128,15 +128,16 @@ def test_options(
     assert warnings(answer) == ([warning] if warning else [])
 
 
-NESTED = {
+NOTHING = {
+    "spread": False,
     "ephemeral_disk": {"use_instance_storage": False},
     "root_disk": {"encrypted": False, "kms_key_arn": None, "volume_initialization_rate": None},
 }
-NEEDED = {"instance_type", "availability_zone", "metadata_options", *NESTED}
+NEEDED = {"instance_type", "availability_zone", "metadata_options", "ephemeral_disk", "root_disk"}
 DEFAULTS = {name: each.default for name, each in VmProperties.model_fields.items() if name not in NEEDED}
 AT_REST = {
     "null": dict.fromkeys(DEFAULTS),
-    "default": {name: [] if each == () else each for name, each in DEFAULTS.items()} | NESTED,
+    "default": {name: [] if each == () else each for name, each in DEFAULTS.items()} | NOTHING,
 }
 
 

@@ -146,43 +146,26 @@ def laid(path: str, value: Any) -> Any:
     return value
 
 
-GIVEN: tuple[Any, ...] = (
-    True,
-    False,
-    0,
-    1,
-    3,
-    15,
-    -1,
-    1.5,
-    "",
-    "8",
-    "info",
-    "a b",
-    "é",
-    [],
-    ["a"],
-    [1],
-    {},
-    {"a": 1},
-)
-HOP_LIMITS = [{"http_put_response_hop_limit": each} for each in (1, 64, 65, "2", None)]
-OPTIONS = (*HOP_LIMITS, {"http_tokens": 1}, {"http_protocol_ipv_6": "enabled"})
-PATTERNS = ("must be a host", "must be an absolute path", "is a zone of")
-"""What errors about the content of a string say that the schema leaves to the CPI."""
+NUMBERS = (True, False, 0, 1, 3, 15, -1, 1.5)
+TEXTS = ("", "8", "info", "a b", "é", "a\n", "a\nb")
+WHOLES: tuple[Any, ...] = ([], ["a"], [1], {}, {"a": 1})
+HOP_LIMITS = [{"http_put_response_hop_limit": each} for each in (1, 64, 65, "2", "abc", None)]
+OPTIONS = (*HOP_LIMITS, {"http_tokens": 1}, {"http_protocol_ipv_6": "enabled"}, {"a": None})
+LEFT_TO_CPI = ("must be a host", "must be an absolute path", "is a zone of")
+"""Parts of the errors about contents that the schema does not check."""
 
 
 @pytest.mark.parametrize("key", [key for key in KEYS if key.job is None], ids=lambda key: key.path)
 def test_job_property(job_validator: Any, key: Key[Any]) -> None:
     """A value of a property is invalid exactly when the executable rejects it; the wrong value is named."""
-    for value in (*GIVEN, *(OPTIONS if key.name == "metadata_options" else ())):
+    for value in (*NUMBERS, *TEXTS, *WHOLES, *(OPTIONS if key.name == "metadata_options" else ())):
         try:
             given = key.kind(value, key)
             if key.name == "metadata_options":
                 MetadataOptions.parse(given, {})
             expected = []
         except (InvalidCall, CloudError) as error:
-            is_content = ", got" not in str(error) and any(each in str(error) for each in PATTERNS)
+            is_content = ", got" not in str(error) and any(each in str(error) for each in LEFT_TO_CPI)
             is_for_template = key.path == "debug.event_log" and value is True
             expected = [] if is_content or is_for_template else [tuple(key.path.split("."))]
         found = marked(job_validator, laid(key.path, value))

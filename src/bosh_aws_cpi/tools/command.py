@@ -17,13 +17,14 @@ from bosh_aws_cpi.tools.command_line import fail, write_stdout
 
 _FAILED: Final = "bad arguments, a file or configuration that can't be read, or keys that AWS does not accept"
 
-
 _FIRST_PROGRESS: Final = 2.0
+"""Seconds until the first line about the progress."""
 _PROGRESS_INTERVAL: Final = 10.0
+"""Seconds between two such lines."""
 
 
-class ShownStatistics(CallStatistics):
-    """The AWS calls of a command; tells on a terminal, from time to time, that the command is at work."""
+class ToldStatistics(CallStatistics):
+    """Counts a command's AWS calls, and tells on a terminal, from time to time, that it is at work."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,10 +33,18 @@ class ShownStatistics(CallStatistics):
     def count_call(self, name: str) -> None:
         """Count a call, "ec2.DescribeInstances"."""
         super().count_call(name)
+        self._tell()
+
+    def count_retry(self, name: str) -> None:
+        """Count a retry of a call."""
+        super().count_retry(name)
+        self._tell()
+
+    def _tell(self) -> None:
         now = time.monotonic()
         if now >= self._next and sys.stderr is not None and sys.stderr.isatty():
             self._next = now + _PROGRESS_INTERVAL
-            log.logger.say(f"cpi: at work, {log.pluralize(self.calls.total(), 'AWS call')} so far")
+            log.logger.say(f"cpi: at work{self.summary()}")
 
 
 class _Parser(argparse.ArgumentParser):

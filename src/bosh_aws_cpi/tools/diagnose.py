@@ -60,7 +60,7 @@ def _address(text: str) -> str:
 
 def _diagnose(given: argparse.Namespace) -> int:
     config = load(given.config, {})
-    statistics = command.ShownStatistics()
+    statistics = command.ToldStatistics()
     try:  # only this call must succeed: all others are left out if AWS does not answer at once
         instance = instances.find(CommandClients(config.aws, statistics).ec2, given.vm)
     except VMNotFound as error:

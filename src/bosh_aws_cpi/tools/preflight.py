@@ -7,7 +7,7 @@ import argparse
 import re
 from base64 import b64encode
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from typing import Any, Final, Literal, TypeVar
 
@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 
 from bosh_aws_cpi.aws.ebs_direct import BLOCK_SIZE
 from bosh_aws_cpi.aws.sdk.clients import CommandClients
-from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, describe_error
+from bosh_aws_cpi.aws.sdk.errors import UNAUTHORIZED, code_of, describe_error, message_of
 from bosh_aws_cpi.aws.sdk.permissions import ACTIONS, BASELINE, FEATURES
 from bosh_aws_cpi.aws.sdk.translation import explain
 from bosh_aws_cpi.config.aws_config import AwsConfig
@@ -298,7 +298,7 @@ class _Examination:
 
     def __init__(self, config: AwsConfig) -> None:
         self._config = config
-        self._clients = CommandClients(config.replace(max_retries=RETRIES), command.ShownStatistics())
+        self._clients = CommandClients(config.replace(max_retries=RETRIES), command.ToldStatistics())
         self._problems: dict[str, str] = {}
         self._asker = Asker(config)
 
@@ -310,8 +310,9 @@ class _Examination:
                 to list the zones for a reason other than a missing permission.
         """
         config = self._config
-        owner, _ = self._ask("sts", self._clients.sts.get_caller_identity)
-        account, caller = (owner["Account"], owner["Arn"]) if owner else ("", "")
+        owner = self._asker.attempt("sts", self._clients.sts.get_caller_identity)
+        self._judge("sts", owner)
+        account, caller = ("", "") if isinstance(owner, NoAnswer) else (owner["Account"], owner["Arn"])
         zones, zones_verdict = self._zones()
         known = {
             **{action: Verdict("not checkable", why) for action, why in NOT_CHECKABLE.items()},
@@ -332,19 +333,23 @@ class _Examination:
 
     def _zones(self) -> tuple[list[str], Verdict]:
         """The zones. This call is not a dry run, because its answer is needed."""
-        answer, verdict = self._ask("ec2", self._clients.ec2.describe_availability_zones)
-        if verdict.state not in {"allowed", "missing"} and "ec2" not in self._problems:
-            raise CloudError(f"EC2 does not list the zones of region '{self._config.region}': {verdict.why}")
-        found = answer["AvailabilityZones"] if answer else []
-        return sorted(zone["ZoneName"] for zone in found if zone["State"] == "available"), verdict
+        answer = self._asker.attempt("ec2", self._clients.ec2.describe_availability_zones)
+        verdict = self._judge("ec2", answer)
+        if isinstance(answer, NoAnswer):
+            if verdict.state != "missing" and "ec2" not in self._problems:
+                region = self._config.region
+                raise CloudError(f"EC2 does not list the zones of region '{region}': {explain(answer.error)}")
+            return [], verdict
+        available = (zone for zone in answer["AvailabilityZones"] if zone["State"] == "available")
+        return sorted(zone["ZoneName"] for zone in available), verdict
 
     def _verdict(self, probe: Probe | None) -> Verdict:
         if probe is None:
             return Verdict("not checkable", "STS does not name the account")
         if probe.service in self._problems:
             return _FAILS
-        _, verdict = self._ask(probe.service, lambda: self._call(probe), probe.permitted)
-        return verdict
+        answer = self._asker.attempt(probe.service, lambda: self._call(probe))
+        return self._judge(probe.service, answer, probe.permitted)
 
     def _client(self, service: str) -> Any:  # noqa: ANN401 - one of several types
         return getattr(self._clients, service.replace("-", "_"))
@@ -355,22 +360,19 @@ class _Examination:
         dry_run = {"DryRun": True} if "DryRun" in members else {}
         return getattr(client, xform_name(probe.operation))(**probe.parameters, **dry_run)
 
-    def _ask(
-        self, service: str, call: Callable[[], Result], permitted: frozenset[str] = frozenset()
-    ) -> tuple[Result | None, Verdict]:
-        """Call once; return AWS's answer, unless it is an error, and the verdict."""
-        answer = self._asker.attempt(service, call)
+    def _judge(self, service: str, answer: object, permitted: frozenset[str] = frozenset()) -> Verdict:
+        """The verdict for what a call returned."""
         if not isinstance(answer, NoAnswer):
-            return answer, _ALLOWED
+            return _ALLOWED
         error, problem = answer.error, answer.problem
         if not problem:
             if not isinstance(error, ClientError):
-                return None, Verdict("no verdict", describe_error(error))
+                return Verdict("no verdict", describe_error(error))
             if service == "ec2" or not speaks_of_keys(error):
-                return None, verdict_of(error, permitted)
+                return verdict_of(error, permitted)
             problem = other_keys(service, error)
         self._problems[service] = problem
-        return None, _FAILS
+        return _FAILS
 
 
 def verdict_of(error: ClientError, permitted: frozenset[str]) -> Verdict:
@@ -390,4 +392,4 @@ def verdict_of(error: ClientError, permitted: frozenset[str]) -> Verdict:
         return Verdict("missing", code)
     if code.endswith(_NO_SUCH_ID):
         return Verdict("not checkable", f"answered with {code}, which proves nothing")
-    return Verdict("no verdict", explain(error))
+    return Verdict("no verdict", f"answered with {code}: {message_of(error)}")

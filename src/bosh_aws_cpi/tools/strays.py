@@ -142,18 +142,19 @@ class Inventory(Record):
         return None if verdict is None else Stray(resource, *verdict, since)
 
     def why_no_stray(self, named: Resource | None) -> str:
-        """The condition of a stray that a named volume or instance does not meet; None does not exist."""
+        """Why a named volume or instance is no stray; None is for one that does not exist."""
         if named is None:
             return "it does not exist in this account and region"
-        if named.tags.get(DIRECTOR_TAG) != self.director:
-            return f"its tag {DIRECTOR_TAG} is missing, or is not this Director's UUID"
         is_disk = named.kind == "volume"
         if named.state in _TRANSIENT_STATES or (is_disk and named.state != "available"):
             return f"its state is {named.state}"
+        if named.tags.get(DIRECTOR_TAG) != self.director:
+            return f"its tag {DIRECTOR_TAG} is missing, or is not this Director's UUID"
         if known := _known_disk_tags(named) if is_disk else VM_METADATA & named.tags.keys():
-            method = "set_disk_metadata" if is_disk else "set_vm_metadata"
-            return f"it has the tag {min(known)} of {method}, so the Director knows it"
-        return "its VM exists, or no other tag says for what the CPI created it"
+            return f"it has the tag {min(known)}, so the Director may know it"
+        if not is_disk:
+            return f"it lacks the tag {AGENT_TAG}"
+        return "its VM exists, or no tag says what the CPI created it for"
 
     @cached_property
     def agents(self) -> frozenset[str]:

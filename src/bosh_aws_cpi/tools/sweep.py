@@ -249,7 +249,7 @@ def _sweep(given: argparse.Namespace) -> int:
             "call runs"
         )
     config = load(given.config, {}).aws
-    clients = Clients(config, command.ShownStatistics())
+    clients = Clients(config, command.ToldStatistics())
     there, not_listed = _list_resources(clients.ec2, given.director)
     if not any(there.own.values()):
         log.logger.warning(
@@ -301,17 +301,21 @@ def _handle_all(clients: Clients, report: Report) -> None:
         is_disk = each in options.disks
         resource = Resource("volume" if is_disk else "instance", each, "", {}, None)
         removal = Removal.DISK if is_disk else Removal.INSTANCE
-        strays.append(Stray(resource, "named by you", removal, None))
-        strays[-1] = _refuse_named(clients, report, strays[-1])
+        strays.append(_refuse_named(clients, report, Stray(resource, "named by you", removal, None)))
 
 
 def _refuse_named(clients: Clients, report: Report, named: Stray) -> Stray:
     """Say why a resource that the operator names is no stray."""
     try:
         why = report.there.why_no_stray(inventory.reload(clients.ec2, named.resource))
-    except FAILURES as error:
-        return named.replace(outcome=StrayOutcome.FAILED, error=explain(error))
+    except (*FAILURES, BoshError) as error:
+        return _fail(named, error)
     return named.replace(outcome=StrayOutcome.FAILED, error=f"not a stray of this Director: {why}")
+
+
+def _fail(stray: Stray, error: Exception) -> Stray:
+    said = error.message if isinstance(error, BoshError) else explain(error)
+    return stray.replace(outcome=StrayOutcome.FAILED, error=said)
 
 
 def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
@@ -323,8 +327,7 @@ def _handle(clients: Clients, report: Report, stray: Stray) -> Stray:
         elif outcome is StrayOutcome.REMOVED:
             outcome = _delete_if_stray(clients, report, stray)
     except (*FAILURES, BoshError) as error:
-        said = error.message if isinstance(error, BoshError) else explain(error)
-        return stray.replace(outcome=StrayOutcome.FAILED, error=said)
+        return _fail(stray, error)
     return stray.replace(outcome=outcome)
 
 

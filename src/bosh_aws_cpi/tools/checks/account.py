@@ -13,7 +13,7 @@ from bosh_aws_cpi.errors import CloudError
 from bosh_aws_cpi.properties.types import Problem, problem_of
 from bosh_aws_cpi.tools.asking import RETRIES, Asker, ReadingClients, speaks_of_keys
 from bosh_aws_cpi.tools.checks.documents import variables_in
-from bosh_aws_cpi.tools.command import ShownStatistics
+from bosh_aws_cpi.tools.command import ToldStatistics
 from bosh_aws_cpi.tools.findings import Finding
 
 Answer = TypeVar("Answer")
@@ -53,7 +53,7 @@ class Account:
     @cached_property
     def clients(self) -> ReadingClients:
         """AWS's clients."""
-        return ReadingClients(self._aws.replace(max_retries=RETRIES), ShownStatistics(), _refuse_variables)
+        return ReadingClients(self._aws.replace(max_retries=RETRIES), ToldStatistics(), _refuse_variables)
 
     def ask(self, key: str, look_up: Callable[[], Answer]) -> tuple[Answer | None, list[Problem]]:
         """Look something up, and report a lookup that AWS refuses or does not answer as not checked.

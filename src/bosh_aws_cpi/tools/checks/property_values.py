@@ -154,7 +154,7 @@ def _of_number(node: Node, key: str, around: Node) -> Iterator[Finding]:
         what = f"{number} MiB are more than EBS's limit of {limits.most_gib} GiB for a volume of this type"
         yield _warning(node, what, "Give the size in MiB")
     elif 0 < number < _LEAST_MIB[key]:
-        what = f"{number} MiB are less than AWS's smallest size, perhaps meant in GiB"
+        what = f"{number} MiB are less than AWS's smallest size; perhaps GiB were meant"
         yield _warning(node, what, f"For {number} GiB, give {number * MIB_PER_GIB}")
 
 
