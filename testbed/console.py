@@ -25,15 +25,19 @@ CONTRACT = STEMCELL = 3
 
 FAULT = {"action": "CreateVolume", "times": 1, "drop": "after"}
 """An example: CreateVolume creates a volume and its answer is lost, once."""
+DENIAL = {"action": "DescribeVolumes", "error": {"code": "UnauthorizedOperation", "message": "no"}}
+"""Another: DescribeVolumes is refused, each time."""
 
 HELP = f"""\
 METHOD [ARGUMENT ...]  call a method; arguments are JSON, with blanks between them: has_vm "i-0123"
 {{"method": ...}}        send a whole request, as it is
 check FILE ...         run the command on the console's cpi.json; arguments are as in a shell: check --help
-diagnose VM_CID        the same; so are preflight, and sweep --director UUID --older-than 0
+diagnose VM_CID        the same; a VM with the address 10.0.1.6 plays the Director, so create it first
+preflight, sweep ...   the same: sweep --director UUID --older-than 0
 state                  list the resources that were created and still exist
 fault {{"action": ...}}  have calls to AWS go wrong, by a rule as testbed/rules.py has them, such as
                        {json.dumps(FAULT)}
+                       {json.dumps(DENIAL)}
 faults clear           remove all faults
 throttle on|off        throttle calls as EC2 does, or no longer
 help                   say this
