@@ -28,6 +28,16 @@ def test_interfaces_are_seen(ec2: Stub, clock: Clock) -> None:
     assert ended.is_ending
 
 
+def test_earlier_calls_instance(ec2: Stub, clock: Clock) -> None:
+    """Minutes without an answer don't prove that there is no instance of an earlier call."""
+    late = ["fault Unavailable"] * 150
+    ec2.lay("describe_instances", *late, *instances("pending"), NOT_FOUND, *instances("running"), **OF_VM)
+    found = launches.wait_until_running(ec2.client, VM, is_new=False)
+    assert found
+    assert found.state == "running"
+    assert clock.now > INSTANCE_SEEN.seconds
+
+
 def test_earlier_calls_instance_is_gone(ec2: Stub, clock: Clock) -> None:
     """An earlier call's instance that EC2 does not show for minutes is none."""
     ec2.keeps("describe_instances", NOT_FOUND)
