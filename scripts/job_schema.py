@@ -37,12 +37,19 @@ KINDS: dict[str, tuple[str, Json]] = {
     "Stemcell": ("object", {"type": "object"}),
 }
 """The types of keys, for the pages and for the schema, by what their kinds return."""
+
+
+def whole_text(pattern: str) -> str:
+    """A pattern that the whole text must match: in Ruby, which the Director runs, ^ and $ are a line's."""
+    return rf"(?<![\s\S])({pattern})(?![\s\S])"
+
+
 LIMITS: dict[Any, Json] = {
     values.log_file: {"type": ["string", "boolean"]},  # for true, the template has the job's own path
     values.whole_number: {"minimum": 0},
     values.contract_version: {"minimum": 1},
     **{
-        kind: {"pattern": rf"(?<![\s\S])({pattern})?(?![\s\S])"}  # an empty string is as good as null
+        kind: {"pattern": whole_text(f"({pattern})?")}  # an empty string is as good as null
         for kind, pattern in {
             values.sendable: values.SENDABLE,
             values.region: values.SENDABLE,
@@ -90,7 +97,7 @@ def metadata_options() -> Json:
 def or_digits(schema: Json) -> Json:
     """The schema of a whole number, which may also be a string of digits."""
     is_number = schema["type"] == "integer"
-    return {**schema, "type": ["integer", "string"], "pattern": "^[0-9]+$"} if is_number else schema
+    return {**schema, "type": ["integer", "string"], "pattern": whole_text("[0-9]+")} if is_number else schema
 
 
 def given(schema: Json, unset: Json = UNSET) -> Json:
