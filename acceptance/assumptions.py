@@ -17,7 +17,7 @@ class Assumption:
     Attributes:
         name: Its id.
         text: The assumption about AWS, in a sentence or two.
-        source: The document or observation that it is based on; "Guess" if there is none.
+        source: The document or observation behind it; "Guess" if there is none.
         section: The page's section: what tries it, or why nothing does.
     """
 
@@ -53,7 +53,7 @@ def read(path: Path = DOCUMENT) -> dict[str, Assumption]:
 
 
 def _assumption(line: str, section: str) -> Assumption:
-    read = _ITEM.fullmatch(line)
-    if read is None:
+    match = _ITEM.fullmatch(line)
+    if match is None:
         raise ValueError(f"This is no item of an assumption: {line}")
-    return Assumption(**read.groupdict(), section=section)
+    return Assumption(**match.groupdict(), section=section)

@@ -6,7 +6,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TextIO
 
 from bosh_aws_cpi import interrupts, log
 from bosh_aws_cpi.aws.sdk.translation import translate
@@ -42,9 +42,13 @@ class ToldStatistics(CallStatistics):
 
     def _tell(self) -> None:
         now = time.monotonic()
-        if now >= self._next and sys.stderr is not None and sys.stderr.isatty():
+        if now >= self._next and _is_terminal(sys.stderr):
             self._next = now + _PROGRESS_INTERVAL
             log.logger.say(f"cpi: at work{self.summary()}")
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty()
 
 
 class _Parser(argparse.ArgumentParser):
@@ -141,8 +145,7 @@ def show(document: Json, lines: Iterable[str], *, as_json: bool) -> int:
         0, or the exit status if nothing can be written.
     """
     shown = [log.printable(line) for line in ([log.redact(encode(document))] if as_json else lines)]
-    is_terminal = sys.stdout is not None and sys.stdout.isatty()
-    if is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
+    if _is_terminal(sys.stdout) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb":
         for colour, words in _COLOURED.items():
             shown = [re.sub(words, rf"\033[{colour}m\g<0>\033[0m", line) for line in shown]
     return write_stdout("".join(f"{line}\n" for line in shown))

@@ -9,7 +9,7 @@ from base64 import b64encode
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from hashlib import sha256
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
 from botocore import xform_name
 from botocore.exceptions import ClientError
@@ -29,7 +29,6 @@ from bosh_aws_cpi.tools import command
 from bosh_aws_cpi.tools.asking import RETRIES, Asker, NoAnswer, other_keys, speaks_of_keys
 
 _WIDTH: Final = max(map(len, FEATURES)) + 4
-Result = TypeVar("Result", bound=Mapping[str, Any])
 State = Literal["allowed", "missing", "not checkable", "no verdict"]
 """Not checkable: no call can show it. No verdict: a call could, but AWS gave an unexpected answer."""
 
