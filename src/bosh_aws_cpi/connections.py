@@ -1,16 +1,20 @@
-"""Rules for all connections: TLS 1.2 or later, and CA certificates without a file.
+"""Rules for all connections: TLS 1.2 or later, CA certificates without a file, and answers that end.
 
-urllib3 makes all connections, for the SDK and for requests. The rules are set on its class, because no
+urllib3 makes all connections, for the SDK and for requests. The rules are set on its classes, because no
 setting of the SDK or of requests reaches all of them: the SDK opens more, for example to instance metadata.
 """
 
 import os
 import ssl
+import time
 from collections.abc import Iterator
+from http.client import HTTPResponse
+from io import BufferedReader, RawIOBase
+from socket import socket
 from threading import Lock
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
-from urllib3.connection import HTTPSConnection
+from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from bosh_aws_cpi.errors import wrong_variable
 from bosh_aws_cpi.log import logger
@@ -28,6 +32,7 @@ def install() -> None:
         logger.warning(
             "SSLKEYLOGFILE is ignored: anyone who can read that file could decrypt the CPI's connections"
         )
+    HTTPConnection.response_class = _LimitedResponse
     HTTPSConnection.connect = _connect_safely  # type: ignore[assignment,method-assign]
 
 
@@ -70,6 +75,47 @@ def _connect_safely(connection: HTTPSConnection) -> None:
             with _loading_lock:
                 context.load_verify_locations(capath=connection.ca_cert_dir)
     _original_connect(connection)
+
+
+class _LimitedResponse(HTTPResponse):
+    """A response, also of a proxy that opens a tunnel, that must be complete in time.
+
+    A connection's timeout limits each read, so without this an answer of a byte now and then has no end. From
+    the first byte on, the same timeout limits the whole response.
+    """
+
+    def __init__(self, sock: socket, *arguments: Any, **options: Any) -> None:  # noqa: ANN401 - http.client's
+        super().__init__(sock, *arguments, **options)
+        if timeout := sock.gettimeout():
+            self.fp = BufferedReader(_LimitedStream(self.fp.detach(), sock, timeout))
+
+
+class _LimitedStream(RawIOBase):
+    """Reads one response from a connection, at most for ``timeout`` seconds after its first byte."""
+
+    def __init__(self, raw: RawIOBase, connection: socket, timeout: float) -> None:
+        self._raw = raw
+        self._connection = connection
+        self._timeout = timeout
+        self._end: float | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:  # noqa: ANN401 - typeshed has its type from Python 3.12 on
+        if self._end is not None:
+            left = self._end - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("timed out")
+            self._connection.settimeout(left)
+        count = self._raw.readinto(buffer)
+        if self._end is None:
+            self._end = time.monotonic() + self._timeout
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 class _Response(Protocol):

@@ -555,6 +555,27 @@ def test_refused_in_vpc(cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, act
     assert {each["what"].partition(":")[0] for each in found} == {LOOKUPS[action]}
 
 
+@pytest.mark.parametrize(
+    ("action", "element", "name"),
+    [
+        ("DescribeSubnets", "availabilityZone", "AvailabilityZone"),
+        (OFFERS, "location", "Location"),
+        ("DescribeKeyPairs", "keySet", "KeyPairs"),
+        ("DescribeRouteTables", "vpcId", "VpcId"),
+    ],
+)
+def test_answer_without_an_element(
+    cpi: Cpi, world: World, far: Far, fake_aws: FakeAws, action: str, element: str, name: str
+) -> None:
+    """An answer that lacks an element leaves out only its own lookup; action and element are named."""
+    fake_aws.rule(action=action, replace=[[f"(?s)<{element}>.*?</{element}>", ""]])
+    whole = everything(world, far, fake_aws)
+    (found,) = of("not checked", checked(cpi, whole))
+    assert found["what"].startswith(f"{LOOKUPS[action]}: AWS could not be called: its answer can't be read")
+    assert f"(ec2:{action}" in found["what"]
+    assert found["what"].endswith(f", without {name})")
+
+
 def test_silent_service(fake_aws: FakeAws, world: World) -> None:
     """A service that does not answer, as in a VPC without its endpoint, is reported, and not called again."""
     cpi = Cpi(config(fake_aws.endpoint, iam_endpoint=NOWHERE, kms_endpoint=NOWHERE))

@@ -105,23 +105,29 @@ def test_changing(cpi: Cpi, world: World, fake_aws: FakeAws, method: str, other:
 
 
 READS = [
-    (r"<size>1</size>", "<size>x</size>"),
-    (r"<createTime>.*?</createTime>", "<createTime>x</createTime>"),
-    (r"<volumeId>(.*?)</volumeId>", r"<volumeId>\1</volumeId><volumeId>\1</volumeId>"),
-    (r"<volumeSet>(.*)</volumeSet>", r"<volumeSet>\1</volumeSet><volumeSet>\1</volumeSet>"),
-    (r"<volumeId>.*?</volumeId>", ""),
-    (r"<volumeSet>.*</volumeSet>", ""),
+    (r"<size>1</size>", "<size>x</size>", ""),
+    (r"<createTime>.*?</createTime>", "<createTime>x</createTime>", ""),
+    (r"<volumeId>(.*?)</volumeId>", r"<volumeId>\1</volumeId><volumeId>\1</volumeId>", ""),
+    (
+        r"<volumeSet>(.*)</volumeSet>",
+        r"<volumeSet>\1</volumeSet><volumeSet>\1</volumeSet>",
+        ", without VolumeId",
+    ),
+    (r"<volumeId>.*?</volumeId>", "", ", without VolumeId"),
+    (r"<volumeSet>.*</volumeSet>", "", ", without Volumes"),
 ]
 
 
-@pytest.mark.parametrize(("element", "text"), READS)
-def test_element(cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, element: str, text: str) -> None:
-    """So is an element that has no value of its kind, that is missing, or that is there twice."""
+@pytest.mark.parametrize(("element", "text", "lacking"), READS)
+def test_element(
+    cpi: Cpi, disk: CreateVolume, fake_aws: FakeAws, element: str, text: str, lacking: str
+) -> None:
+    """So is an element that has no value of its kind, that is there twice or missing, which is then named."""
     disk_cid = disk()
     fake_aws.rule(action="DescribeVolumes", replace=[[element, text]])
     error = cpi.call("has_disk", disk_cid).error
     assert (error["type"], error["ok_to_retry"]) == ("Bosh::Clouds::CloudError", True)
-    assert error["message"].startswith(f"{UNREADABLE} (ec2:DescribeVolumes for {disk_cid})")
+    assert error["message"].startswith(f"{UNREADABLE} (ec2:DescribeVolumes for {disk_cid}{lacking})")
 
 
 REFUSALS = ["<Response><Errors/></Response>", "<Response><Errors><Error/></Errors></Response>"]

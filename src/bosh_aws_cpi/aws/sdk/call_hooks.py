@@ -17,7 +17,7 @@ from botocore.session import Session
 from botocore.utils import EVENT_ALIASES
 
 from bosh_aws_cpi.aws.sdk import clock
-from bosh_aws_cpi.aws.sdk.errors import CALL, ERROR_STATUS, UNREADABLE, Call, call_of, describe_error
+from bosh_aws_cpi.aws.sdk.errors import CALL, ELEMENT, ERROR_STATUS, UNREADABLE, Call, call_of, describe_error
 from bosh_aws_cpi.call_statistics import CallStatistics
 from bosh_aws_cpi.config.aws_config import ENDPOINTS
 from bosh_aws_cpi.log import DEBUG, logger
@@ -90,7 +90,10 @@ def _parse(
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - any error of the SDK
-        raise ResponseParserError(UNREADABLE) from None
+        error = ResponseParserError(UNREADABLE)
+        if status < ERROR_STATUS:
+            setattr(error, ELEMENT, "")
+        raise error from None
 
 
 _ROOT: Final = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<(\w+)[\s/>]")
@@ -125,28 +128,32 @@ class _Structure(dict[str, Any]):
     """A list to which the call is added when the whole answer is parsed."""
 
     def __missing__(self, key: str) -> Any:  # noqa: ANN401
-        raise _unreadable(self.calls)
+        raise _unreadable(self.calls, key)
 
 
 class _List(list[Any]):
     """A list of an answer, with the same rule as `_Structure`."""
 
     calls: list[Call]
+    name: str
+    """The name of the list; empty for a list in a list."""
 
     def __getitem__(self, key: Any) -> Any:  # noqa: ANN401
         try:
             return super().__getitem__(key)
         except IndexError:
-            raise _unreadable(self.calls) from None
+            raise _unreadable(self.calls, self.name) from None
 
 
-def _unreadable(calls: list[Call]) -> ResponseParserError:
+def _unreadable(calls: list[Call], element: str) -> ResponseParserError:
+    """The error for a missing element, whose name is the program's, not the answer's."""
     error = ResponseParserError(UNREADABLE)
     setattr(error, CALL, calls[0])
+    setattr(error, ELEMENT, element)
     return error
 
 
-def _wrap(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of an answer
+def _wrap(value: Any, calls: list[Call], name: str = "") -> Any:  # noqa: ANN401 - any part of an answer
     """Return a part of an answer in which to read a missing element raises ResponseParserError.
 
     Raises:
@@ -154,9 +161,10 @@ def _wrap(value: Any, calls: list[Call]) -> Any:  # noqa: ANN401 - any part of a
     """
     part: _Structure | _List
     if isinstance(value, dict):
-        part = _Structure((key, _wrap(each, calls)) for key, each in value.items())
+        part = _Structure((key, _wrap(each, calls, key)) for key, each in value.items())
     elif isinstance(value, list):
         part = _List(_wrap(each, calls) for each in value)
+        part.name = name
     elif isinstance(value, Element):
         raise ResponseParserError(UNREADABLE)
     else:

@@ -323,6 +323,9 @@ class Call:
 
 CALL: Final = "bosh_call"
 """The key under which the SDK's context of a call, and the call's error, hold our `Call`."""
+ELEMENT: Final = "bosh_element"
+"""The attribute of a ResponseParserError about AWS's own document: the name of the element that it lacks,
+or "" if a part of it can't be read. An error about a document that is not AWS's has no such attribute."""
 CERTIFICATES: Final = "bosh_certificates"
 """The attribute of an error with the name of the CA certificates that the call trusted; see `Clients`."""
 
@@ -359,6 +362,7 @@ def describe_error(error: BaseException) -> str:
         return f"{error.operation_name} failed with {text} ({about})"
     text = UNREADABLE if isinstance(error, ResponseParserError) else f"{type(error).__name__}: {error}"
     about = " for ".join(filter(None, [call.action, ids])) if call else ""
+    about += f", without {element}" if (element := getattr(error, ELEMENT, "")) else ""
     return text + (f" ({about})" if about else "")
 
 

@@ -202,3 +202,13 @@ def test_memory(clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     Proxy(clients.ec2, 200, "<DescribeVolumesResponse/>")
     with pytest.raises(MemoryError):
         clients.ec2.describe_volumes()
+
+
+def test_missing_entry(clients: Clients) -> None:
+    """An empty list whose first entry is read is named, too."""
+    page = "<DescribeVolumesResponse><volumeSet/></DescribeVolumesResponse>"
+    Proxy(clients.ec2, 200, page)
+    volumes = clients.ec2.describe_volumes(VolumeIds=["vol-01234567"])["Volumes"]
+    with pytest.raises(ResponseParserError) as caught:
+        volumes[0]
+    assert describe_error(caught.value).endswith("(ec2:DescribeVolumes for vol-01234567, without Volumes)")
