@@ -289,6 +289,16 @@ def test_interfaces(cpi: Cpi, world: World) -> None:
     assert words in found[0]["what"]
 
 
+def test_nic_group(cpi: Cpi, world: World) -> None:
+    """A network without a subnet has that of its nic_group, whatever the group's name."""
+    beside = {"range": "10.0.4.0/24", "gateway": "10.0.4.1", "prefix": "28", "azs": ["z1"]}
+    config = changed(right(world), ("networks", 3), {"name": "prefixes", "subnets": [beside]})
+    for name in ("front", ""):
+        networks = [{"name": each, "nic_group": name} for each in ("default", "prefixes")]
+        group = {"name": "web", "instances": 1, "azs": ["z1"], "stemcell": "default", "vm_type": "small"}
+        assert errors(checked_with(cpi, config, [{**group, "networks": networks}])) == []
+
+
 def test_reservation(cpi: Cpi, world: World) -> None:
     """A reservation in one of the zones is a warning for the others; its room is not judged."""
     reservation = {"id": reserved(world.ec2, "m5.large", world.zone)}

@@ -188,19 +188,24 @@ OVERLAP = "Addresses of nic group {} overlap: {} and {}"
 
 
 @pytest.mark.usefixtures("ipv6")
+@pytest.mark.parametrize("group", ["g", ""])
 def test_prefixes(
     create_vm: CreateVm,
     network: WriteNetwork,
     settings: ReadSettings,
     world: World,
+    group: str,
 ) -> None:
-    """A group's first prefix of each kind is delegated to its interface; the agent finds it by its MAC."""
+    """A group's first prefix of each kind is delegated to its interface; the agent finds it by its MAC.
+
+    One network of the group names its subnet.
+    """
     networks = {
-        "range": network("10.0.1.16", nic_group="g", prefix="28"),
-        "one": network("10.0.1.10", nic_group="g", prefix=32),
-        "more": network("10.0.1.32", nic_group="g", prefix=28),
-        "range6": network("2001:db8:0:0:2::", nic_group="g", prefix=80),
-        "one6": network("2001:db8::10", nic_group="g", prefix="128"),
+        "range": {"ip": "10.0.1.16", "nic_group": group, "prefix": "28"},
+        "one": network("10.0.1.10", nic_group=group, prefix=32),
+        "more": network("10.0.1.32", nic_group=group, prefix=28, cloud_properties=None),
+        "range6": network("2001:db8:0:0:2::", nic_group=group, prefix=80),
+        "one6": network("2001:db8::10", nic_group=group, prefix="128", cloud_properties={"subnet": None}),
         "other": network("10.0.2.10", 1),
     }
     vm_cid, answered = create_vm(networks=networks).ok()

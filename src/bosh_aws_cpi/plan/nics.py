@@ -33,7 +33,8 @@ def nic_plans(networks: Mapping[str, Network]) -> list[NicPlan]:
     groups: dict[str, list[str]] = {}
     for name, network in networks.items():
         if network.kind == "manual":
-            groups.setdefault(network.nic_group or name, []).append(name)
+            group = name if network.nic_group is None else network.nic_group
+            groups.setdefault(group, []).append(name)
     plans = [_manual(group, names, networks) for group, names in groups.items()]
     dynamic = next((name for name, network in networks.items() if network.kind == "dynamic"), None)
     if dynamic is not None:
@@ -79,7 +80,7 @@ def vip_plan(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Vip |
 
 def _names(plan: NicPlan, networks: Mapping[str, Network]) -> set[str]:
     """Return the names by which a vip network can refer to an interface."""
-    return {plan.group, *filter(None, (networks[name].nic_group for name in plan.networks))}
+    return {plan.group, *(networks[name].nic_group or plan.group for name in plan.networks)}
 
 
 def ignored_problems(networks: Mapping[str, Network], plans: Sequence[NicPlan]) -> Iterator[Problem]:

@@ -119,9 +119,10 @@ def subnet_problems(
         is_any_zone: Whether the fallbacks may be in any zone.
     """
     path = f"networks.{name}.cloud_properties"
-    keys = ["subnet", *(f"subnet_fallbacks.{index}" for index in range(len(network.subnet_fallbacks)))]
+    named = {"subnet": network.subnet} if network.subnet else {}  # without, it has its nic group's
+    named |= {f"subnet_fallbacks.{index}": each for index, each in enumerate(network.subnet_fallbacks)}
     first = subnets.get(str(network.subnet))
-    for key, subnet_id in zip(keys, (str(network.subnet), *network.subnet_fallbacks), strict=True):
+    for key, subnet_id in named.items():
         if (subnet := subnets.get(subnet_id)) is None:
             text = f"Subnet not found: {subnet_id}. Check subnet and subnet_fallbacks in the networks' "
             yield Problem(f"{path}.{key}", f"{text}cloud_properties")

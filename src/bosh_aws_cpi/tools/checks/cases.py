@@ -289,14 +289,17 @@ def _network(
     if network.get("managed") is not None and kind == "manual":  # create_network returns these
         groups = subnet.get("cloud_properties", "security_groups")
         given = {"subnet": VARIABLE, **({"security_groups": groups.value} if groups is not None else {})}
+    group = entry.get("nic_group")
     values = {
         "type": kind,
         "ip": address,
-        "nic_group": text_of(entry.get("nic_group")),
+        "nic_group": text_of(group),
         "prefix": text_of(subnet.get("prefix")),
         "cloud_properties": given,
     }
     document = {key: value for key, value in values.items() if value}
+    if group is not None and group.value == "":
+        document["nic_group"] = ""  # a name like any other
     return name_of(network), (document, subnet)
 
 
