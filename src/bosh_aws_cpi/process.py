@@ -64,6 +64,10 @@ class _AwsHost:
             given = dict(zip(names, self._call.arguments, strict=False))
             hashes = {name: given.get(name) for name in ("cloud_properties", "networks", "network")}
             typed.message = name_key(typed.message, hashes)
+            if self._cloud is not None:
+                defaults = ("default_iam_instance_profile", "default_key_name")
+                aws = {name: getattr(self._cloud.config.aws, name) for name in defaults}
+                typed.message = name_key(typed.message, {"aws": aws})
         return typed
 
     def summary(self) -> str:

@@ -3,7 +3,8 @@
 A resource that a rule makes `unseen` is hidden from moto while it answers a call that looks for the
 resource: any call that names its id, and calls that describe its kind by filters. moto then answers
 that the resource does not exist, with the error code of its kind, and leaves it out of lists. Calls
-that list everything see it. A placement group is hidden by its name, which launches and filters have.
+that list everything see it. A placement group is hidden by its name, which launches and filters have;
+so is an instance profile.
 """
 
 from collections.abc import Iterable, Iterator
@@ -11,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from moto.ec2.models import ec2_backends
+from moto.iam.models import iam_backends
 
 from testbed.protocols import REST, Call
 
@@ -69,6 +71,7 @@ class Unseen:
 def existing() -> set[str]:
     """Collect the ids of all resources that can be hidden."""
     ids = {instance.id for backend in _backends() for instance in backend.all_instances()}
+    ids |= {profile.name for profiles in _profiles() for profile in profiles.values()}
     return ids.union(*(collection for backend in _backends() for collection in _collections(backend)))
 
 
@@ -82,6 +85,9 @@ def hidden(identifiers: Iterable[str]) -> Iterator[None]:
                     if identifier in collection:
                         stack.callback(collection.__setitem__, identifier, collection.pop(identifier))
                 _hide_instance(backend, identifier, stack)
+            for profiles in _profiles():
+                for key in [key for key, profile in profiles.items() if profile.name == identifier]:
+                    stack.callback(profiles.__setitem__, key, profiles.pop(key))
         yield
 
 
@@ -95,6 +101,10 @@ def _hide_instance(backend: Any, identifier: str, stack: ExitStack) -> None:
 
 def _backends() -> list[Any]:
     return [backend for regions in ec2_backends.values() for backend in regions.values()]
+
+
+def _profiles() -> list[dict[str, Any]]:
+    return [backend.instance_profiles for regions in iam_backends.values() for backend in regions.values()]
 
 
 def _collections(backend: Any) -> list[dict[str, Any]]:

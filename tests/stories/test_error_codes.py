@@ -124,11 +124,14 @@ def test_key_of_another_service(cpi: Cpi, fake_aws: FakeAws) -> None:
     assert "key" not in error["message"].removeprefix("DescribeVolumes failed with KMSKeyNotAccessibleFault")
 
 
-def test_wrong_default(cpi_with: CpiWith, create_vm: CreateVm) -> None:
-    """What EC2 refuses may stand in the configuration, so the remedy names it beside the manifest."""
+@pytest.mark.usefixtures("fast_clock")
+def test_wrong_default(cpi_with: CpiWith, create_vm: CreateVm, fake_aws: FakeAws) -> None:
+    """A default that EC2 refuses is named; a profile may be new, so it is tried for up to two minutes."""
     answer = create_vm(executable=cpi_with(default_iam_instance_profile="nobody"))
     assert "nobody" in answer.error["message"]
-    assert answer.error["message"].endswith("cloud config, the manifest, or the CPI's configuration")
+    assert answer.error["message"].endswith(". Correct aws.default_iam_instance_profile")
+    assert fake_aws.actions().count("RunInstances") > 20
+    assert "Still waiting after 1 min for EC2 to know the instance profile" in answer.stderr
 
 
 def test_foreign_text(cpi: Cpi, fake_aws: FakeAws) -> None:

@@ -39,6 +39,16 @@ def test_defaults(
     assert instance["MetadataOptions"]["HttpTokens"] == "required"
 
 
+def test_new_profile(create_vm: CreateVm, fake_aws: FakeAws, sent: ReadCalls, world: World) -> None:
+    """A launch with a profile that EC2 does not know yet is tried again, with the same client token."""
+    fake_aws.rule(action="CreateInstanceProfile", unseen=2)
+    fake_aws.client("iam").create_instance_profile(InstanceProfileName="new")
+    vm_cid = create_vm({"iam_instance_profile": "new"}).ok()[0]
+    assert world.instance(vm_cid)["IamInstanceProfile"]["Arn"].endswith("/new")
+    launches = sent("RunInstances")
+    assert (len(launches), len({each["ClientToken"] for each in launches})) == (3, 1)
+
+
 def test_own_properties(
     create_vm: CreateVm,
     cpi_with: CpiWith,

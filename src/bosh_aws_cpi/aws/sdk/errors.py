@@ -196,6 +196,12 @@ def is_subnet_full(error: BaseException | None) -> bool:
     return has_code(error, INVALID_VALUE) and has_words
 
 
+def is_profile_unknown(error: BaseException) -> bool:
+    """Whether EC2 refuses an instance profile, or one without its role, either of which may be new."""
+    words = r"Invalid IAM Instance Profile|IAM Instance Profile .* has no associated IAM Roles"
+    return has_code(error, INVALID_VALUE) and re.search(words, str(error)) is not None
+
+
 def is_transient(error: BaseException) -> bool:
     """Whether a retry may succeed soon: AWS throttles or is at fault, or there is no connection."""
     is_unconnected = isinstance(error, NotConnected) and not is_untrusted(error)

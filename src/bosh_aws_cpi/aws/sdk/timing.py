@@ -7,6 +7,7 @@ lengthens the pauses up to a limit, with jitter, so that a hundred concurrent ca
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from botocore.parsers import ResponseParserError
@@ -49,6 +50,8 @@ _RUBY_LIMIT: Final = 1600
 No wait is shorter than in the Ruby release, so that a deployment that succeeded there still succeeds.
 """
 INSTANCE_RUNNING: Final = Policy("an instance runs", 800)
+PROFILE_SEEN: Final = Policy("EC2 knows a new instance profile", 120)
+"""EC2 may refuse launches with a profile that was created seconds ago."""
 INSTANCE_STOPPED: Final = Policy("a stopping instance has stopped", 600)
 INSTANCE_TERMINATED: Final = Policy("an instance is terminated", 900)
 INSTANCE_SEEN: Final = Policy("EC2 shows a new instance, within another wait", 200)
@@ -208,19 +211,25 @@ def poll(
         raise timed_out(message) from last
 
 
-def retry_on_codes(policy: Policy, what: str, codes: frozenset[str], call: Callable[[], Result]) -> Result:
+def retry_on_codes(
+    policy: Policy,
+    what: str,
+    codes: frozenset[str] | Callable[[BaseException], bool],
+    call: Callable[[], Result],
+) -> Result:
     """Retry a call while AWS answers one of the codes.
 
     Args:
         policy: The limits of the wait.
         what: The awaited outcome, for the log.
-        codes: The transient AWS error codes.
+        codes: The transient AWS error codes, or a predicate of the error.
         call: Makes the call, which must be idempotent.
 
     Returns:
         The call's result. After a timeout, its last error is raised.
     """
-    return _retrying(policy, what, lambda error: has_code(error, codes))(call)
+    is_expected = codes if callable(codes) else partial(has_code, codes=codes)
+    return _retrying(policy, what, is_expected)(call)
 
 
 def retry_until_visible(what: str, call: Callable[[], Result]) -> Result:

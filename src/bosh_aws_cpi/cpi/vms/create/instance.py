@@ -8,7 +8,8 @@ from typing import Final
 
 from bosh_aws_cpi.aws import instances, launches, network_interfaces
 from bosh_aws_cpi.aws.launches import TokenSpent
-from bosh_aws_cpi.aws.sdk.errors import FAILURES, run_all
+from bosh_aws_cpi.aws.sdk import timing
+from bosh_aws_cpi.aws.sdk.errors import FAILURES, is_profile_unknown, run_all
 from bosh_aws_cpi.cpi.cloud import Cloud
 from bosh_aws_cpi.cpi.identity import client_token
 from bosh_aws_cpi.cpi.undo import Undo, attempt
@@ -134,10 +135,12 @@ class InstanceCreation:
         return outcome if self._is_new(seen) else outcome.replace(rule=launch_outcomes.TOKEN_RULE)
 
     def _launch_once_free(self, option: LaunchOption, generation: int) -> Instance:
-        """Retry RunInstances until the address is free and EC2 knows the placement group."""
+        """Retry RunInstances until the address is free, and EC2 knows the profile and the placement group."""
         (logger.warning if option.skips_placement_group else logger.info)("Launching %s", option)
         run = partial(self._run_instances, option, generation, self._arguments(option, generation))
-        create = partial(self._undo.create, run, self._discard)
+        launch = partial(self._undo.create, run, self._discard)
+        what = "EC2 to know the instance profile"
+        create = partial(timing.retry_on_codes, timing.PROFILE_SEEN, what, is_profile_unknown, launch)
         if not self._created:
             nic_plan = self._plan.nic_plan_of(option)
             agent_id = self._plan.settings_input.agent_id
