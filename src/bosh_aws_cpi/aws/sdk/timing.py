@@ -119,7 +119,7 @@ A person waits for the command; the command reports the look-ups that failed.
 UNTHROTTLED: Final = Policy("a deletion is no longer throttled", 120)
 """How long a throttled deletion is retried, even with ``max_retries`` 0, so that no resource leaks."""
 ANSWERED: Final = Policy("an attempt at a call of AWS or of the registry is answered", 60, longest_pause=0)
-"""The SDK and requests apply this limit to each part of the answer."""
+"""The limit until an answer begins, and again until it is complete (`connections`)."""
 AT_ONCE: Final = Policy("none: one attempt", 0)
 
 
